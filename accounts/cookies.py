@@ -7,10 +7,12 @@ from django.conf import settings
 from django.contrib.messages.storage.cookie import CookieStorage
 from django.http import HttpResponse
 
-from accounts.models import Session, SignInCode
+from accounts.models import Handover, Session, SignInCode
 from core.pages.language import LANGUAGE_COOKIE
 
 SESSION_COOKIE = f"{settings.COOKIE_PREFIX}session"
+# The nonce of a browser that waits for a hand-over.
+HANDOVER_COOKIE = f"{settings.COOKIE_PREFIX}handover"
 # The secret of a browser that asked for a sign-in code.
 CODE_COOKIE = f"{settings.COOKIE_PREFIX}code"
 
@@ -35,6 +37,14 @@ def set_code_cookie(response: HttpResponse, secret: str) -> None:
 
 def delete_code_cookie(response: HttpResponse) -> None:
     _set_cookie(response, CODE_COOKIE, "", 0)
+
+
+def set_handover_cookie(response: HttpResponse, nonce: str) -> None:
+    _set_cookie(response, HANDOVER_COOKIE, nonce, int(Handover.LIFETIME.total_seconds()))
+
+
+def delete_handover_cookie(response: HttpResponse) -> None:
+    _set_cookie(response, HANDOVER_COOKIE, "", 0)
 
 
 def delete_session_cookie(response: HttpResponse) -> None:

@@ -1,15 +1,9 @@
-"""E-mails to users, in their language.
+"""E-mails to users, in their language. Jobs render and send them, so no e-mail is lost with a process."""
 
-A background thread sends them after the response, so that the response time does not show whether an e-mail was sent.
-"""
-
-import logging
-import threading
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from email.utils import formataddr, make_msgid, parseaddr
-from heapq import heappop, heappush
-from itertools import count
 from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException, SMTPServerDisconnected
-from time import monotonic, sleep
 from typing import Any
 
 from django.conf import settings
@@ -18,73 +12,123 @@ from django.template import Context, engines
 from django.template.loader import render_to_string
 from django.utils import translation
 
-logger = logging.getLogger("rostrum.mail")
+from accounts.models import Account
+from core.jobs.registration import PermanentError, RetryDelays, job, register_queue
+from core.sealing import SealError, seal, unseal
 
-# The limit of e-mails in the queue of one process. Further e-mails are dropped, so that a slow mail server does not use up the memory.
-MAX_QUEUED = 1000
-# Seconds before each attempt. The response is sent during the first delay. The other delays follow temporary errors.
-RETRY_DELAYS = (0.2, 5, 30, 120, 600)
-# When the process shuts down, each pending e-mail is tried once more. No attempt starts after this number of seconds.
-SHUTDOWN_SECONDS = 5
+# E-mails have one thread in each worker. A slow mail server does not delay other jobs, and a worker that is killed can have sent at
+# most one e-mail without a record of it.
+MAIL_QUEUE = "mail"
+# Seconds, after temporary errors: the mail server cannot be reached, or rejects the e-mail with a code below 500.
+RETRY_DELAYS = RetryDelays(5, 60, 600, 3600, 6 * 3600)
+# In seconds. Each step of a conversation with the mail server has the timeout of `EMAIL_URL`.
+TIME_LIMIT = 300
+
+register_queue(MAIL_QUEUE, threads=1)
 
 
-class MailQueue:
-    """A queue of e-mails and the thread that sends them. The thread runs only while the queue has e-mails."""
+def send(
+    to: str,
+    template: str,
+    *,
+    account_id: int | None,
+    language: str,
+    sender: str,
+    deliver: bool = True,
+    **context: Any,
+) -> None:
+    """Queue an e-mail from the template `accounts/mail/<template>.txt`, whose first line is the subject.
 
-    def __init__(self) -> None:
-        # A heap of (due time, sequence number, number of failed attempts, e-mail).
-        self.pending: list[tuple[float, int, int, QueuedEmail]] = []
-        self.sequence = count()
-        self.lock = threading.Lock()
-        self.thread: threading.Thread | None = None
-        self.shutdown_deadline: float | None = None
+    The e-mail is a part of the caller's transaction: it is sent if the transaction is committed. Queueing takes one statement.
+    `sender` is the displayed name of the sender. The context must not contain text of unauthenticated visitors, such as a name in a
+    sign-up form: the recipient would read it as text of the service.
 
-    def enqueue(self, email: "QueuedEmail") -> None:
-        with self.lock:
-            if len(self.pending) >= MAX_QUEUED:
-                logger.error("an e-mail was not sent: the queue is full")
-                return
-            self.push(email)
-            if self.thread is None:
-                # The threads of the server are daemons, and a new thread would inherit that.
-                self.thread = threading.Thread(target=self.run, name="mail", daemon=False)
-                self.thread.start()
+    Without `deliver` the e-mail is queued and rendered, but not sent. So a request does the same work whether or not the
+    recipient exists.
+    """
+    email = Email(
+        to,
+        template,
+        language,
+        single_line(sender),
+        # Line breaks in a value would add paragraphs and links.
+        {name: single_line(str(value)) for name, value in context.items()},
+        deliver=deliver,
+    )
+    # The address and the links are readable neither in the database nor in a dump.
+    send_email.defer(account_id=account_id, sealed=seal(asdict(email)))
 
-    def push(self, email: "QueuedEmail", attempts: int = 0) -> None:
-        heappush(self.pending, (monotonic() + RETRY_DELAYS[attempts], next(self.sequence), attempts, email))
 
-    def run(self) -> None:
-        while True:
-            with self.lock:
-                # The interpreter waits for this thread after the main thread has ended.
-                if self.shutdown_deadline is None and not threading.main_thread().is_alive():
-                    self.shutdown_deadline = monotonic() + SHUTDOWN_SECONDS
-                now = monotonic()
-                if self.shutdown_deadline is not None and self.pending and now > self.shutdown_deadline:
-                    logger.error("%d e-mails were not sent: the process ended", len(self.pending))
-                    self.pending.clear()
-                if not self.pending:
-                    self.thread = None
-                    return
-                delay = 0 if self.shutdown_deadline is not None else self.pending[0][0] - now
-                if delay <= 0:
-                    _due, _number, attempts, email = heappop(self.pending)
-            if delay > 0:
-                sleep(min(delay, 1))
-            else:
-                self.deliver(email, attempts + 1)
+def new_message_id() -> str:
+    # Django's default contains the name of this machine.
+    return make_msgid(domain=from_address().rpartition("@")[2])
 
-    def deliver(self, email: "QueuedEmail", attempts: int) -> None:
-        try:
-            email.send()
-        except Exception as error:  # noqa: BLE001, an error of one e-mail must not stop the others
-            # Log the type only: the message of the error may contain the address.
-            if is_temporary(error) and attempts < len(RETRY_DELAYS) and self.shutdown_deadline is None:
-                logger.warning("an e-mail will be sent again later: %s", type(error).__name__)
-                with self.lock:
-                    self.push(email, attempts)
-            else:
-                logger.error("an e-mail was not sent: %s", type(error).__name__)
+
+def from_address() -> str:
+    return parseaddr(settings.DEFAULT_FROM_EMAIL)[1]
+
+
+@dataclass(frozen=True)
+class Email:
+    """An e-mail that is rendered when it is sent. Its fields are JSON values."""
+
+    to: str
+    template: str
+    language: str
+    # The displayed name of the sender.
+    sender: str
+    context: Mapping[str, str]
+    deliver: bool = True
+    # The id is the same for all attempts, so a mail program shows a duplicate once.
+    message_id: str = field(default_factory=new_message_id)
+
+    def message(self) -> EmailMultiAlternatives:
+        subject, text, html = self.render()
+        message = EmailMultiAlternatives(
+            subject,
+            text,
+            formataddr((self.sender, from_address())),
+            [self.to],
+            headers={
+                # This header suppresses automatic replies (RFC 3834).
+                "Auto-Submitted": "auto-generated",
+                "Message-ID": self.message_id,
+            },
+        )
+        message.attach_alternative(html, "text/html")
+        return message
+
+    def render(self) -> tuple[str, str, str]:
+        """Return the subject, the text and the HTML, in which a paragraph that is a URL is a link."""
+        language = self.language if self.language in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE
+        with translation.override(language):
+            template = engines["django"].engine.get_template(f"accounts/mail/{self.template}.txt")  # type: ignore[attr-defined]  # a Django engine
+            context = Context({"sender": self.sender, **self.context}, autoescape=False)
+            subject, _newline, text = template.render(context).strip().partition("\n")
+            paragraphs = [paragraph.strip() for paragraph in text.split("\n\n") if paragraph.strip()]
+            html = render_to_string("accounts/mail/base.html", {"subject": subject, "paragraphs": paragraphs})
+        return single_line(subject), "\n\n".join(paragraphs) + "\n", html
+
+
+@job(time_limit=TIME_LIMIT, retry=RETRY_DELAYS, queue=MAIL_QUEUE)
+def send_email(*, account_id: int | None, sealed: str) -> None:
+    """Send an e-mail of `send`. The worker deletes the job as soon as the mail server has accepted the e-mail."""
+    if account_id is not None and not Account.objects.filter(id=account_id).exists():
+        return
+    try:
+        email = Email(**unseal(sealed))
+    except (SealError, TypeError) as error:
+        # The e-mail was queued with another SECRET_KEY, or by another version of the code.
+        raise PermanentError from error
+    message = email.message()
+    if not email.deliver:
+        return
+    try:
+        message.send()
+    except Exception as error:
+        if is_temporary(error):
+            raise
+        raise PermanentError from error
 
 
 def is_temporary(error: Exception) -> bool:
@@ -97,64 +141,6 @@ def is_temporary(error: Exception) -> bool:
     return isinstance(error, SMTPServerDisconnected) or (
         isinstance(error, OSError) and not isinstance(error, SMTPException)
     )
-
-
-mail_queue = MailQueue()
-
-
-def send(to: str, template: str, *, language: str, sender: str, deliver: bool = True, **context: Any) -> None:
-    """Queue an e-mail from the template `accounts/mail/<template>.txt`, whose first line is the subject.
-
-    `sender` is the displayed name of the sender. Call this function after the transaction has ended. The context must have plain
-    values, because another thread renders the template. The context must not contain text of unauthenticated visitors, such as a name
-    in a sign-up form: the recipient would read it as text of the service.
-
-    Without `deliver` the e-mail is queued and rendered, but not sent. So a request does the same work whether or not the
-    recipient exists.
-    """
-    mail_queue.enqueue(QueuedEmail(to, template, language, sender, context, deliver=deliver))
-
-
-class QueuedEmail:
-    """An e-mail that is rendered when it is sent."""
-
-    def __init__(
-        self, to: str, template: str, language: str, sender: str, context: dict[str, Any], *, deliver: bool = True
-    ) -> None:
-        self.to, self.template, self.language, self.context = to, template, language, context
-        self.deliver = deliver
-        self.sender = single_line(sender)
-
-    def send(self) -> None:
-        _name, address = parseaddr(settings.DEFAULT_FROM_EMAIL)
-        subject, text, html = self.render()
-        message = EmailMultiAlternatives(
-            subject,
-            text,
-            formataddr((self.sender, address)),
-            [self.to],
-            headers={
-                # This header suppresses automatic replies (RFC 3834).
-                "Auto-Submitted": "auto-generated",
-                # Django's default contains the name of this machine.
-                "Message-ID": make_msgid(domain=address.rpartition("@")[2]),
-            },
-        )
-        message.attach_alternative(html, "text/html")
-        if self.deliver:
-            message.send()
-
-    def render(self) -> tuple[str, str, str]:
-        """Return the subject, the text and the HTML, in which a paragraph that is a URL is a link."""
-        language = self.language if self.language in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE
-        # Line breaks in a value would add paragraphs and links.
-        context = {name: single_line(str(value)) for name, value in {"sender": self.sender, **self.context}.items()}
-        with translation.override(language):
-            template = engines["django"].engine.get_template(f"accounts/mail/{self.template}.txt")  # type: ignore[attr-defined]  # a Django engine
-            subject, _newline, text = template.render(Context(context, autoescape=False)).strip().partition("\n")
-            paragraphs = [paragraph.strip() for paragraph in text.split("\n\n") if paragraph.strip()]
-            html = render_to_string("accounts/mail/base.html", {"subject": subject, "paragraphs": paragraphs})
-        return single_line(subject), "\n\n".join(paragraphs) + "\n", html
 
 
 def single_line(text: str) -> str:

@@ -89,4 +89,8 @@ def apply_etag_and_gzip(request: HttpRequest, response: HttpResponse) -> HttpRes
 
 def requires_site(path: str) -> bool:
     """Return whether the path is served only at the host of a site, and not at the host of the service itself."""
-    return not (path.endswith(".json") or path == reverse("core-docs") or path.startswith(settings.STATIC_URL))
+    return not (
+        path.endswith(".json")
+        or path == reverse(settings.DOCS_URL)
+        or path.startswith((f"{reverse(settings.DOCS_URL)}/", settings.STATIC_URL))
+    )

@@ -28,7 +28,7 @@ TIME = {"type": "string", "format": "date-time"}
 
 SHAPES[AccountSerializer] = Shape(Account)
 SHAPES[UserSerializer] = Shape(User)
-SHAPES[StatusSerializer] = Shape(Status)
+SHAPES[StatusSerializer] = Shape(Status, computed=frozenset({"position"}))
 
 
 class SinceExtension(WireFieldExtension):
@@ -308,7 +308,7 @@ register_operation(
     ),
 )
 register_operation(
-    "GET /app/docs",
+    "GET /app/docs/swagger",
     Operation(
         "show_interface",
         "Browse and try out this document",

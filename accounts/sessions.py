@@ -2,7 +2,9 @@
 
 from datetime import datetime, timedelta
 from typing import Self
+from uuid import UUID, uuid4
 
+from django.contrib.postgres.functions import RandomUUID
 from django.db import models
 from django.utils import timezone
 
@@ -36,14 +38,18 @@ SYSTEMS = (
 
 
 class SessionQuerySet(models.QuerySet["Session"]):
-    def start(self, user: User, *, agent: str = "") -> tuple["Session", str]:
-        """Start a session of the user. Return the session and the secret for the cookie."""
+    def start(self, user: User, *, agent: str = "", family: UUID | None = None) -> tuple["Session", str]:
+        """Start a session of the user. Return the session and the secret for the cookie.
+
+        `family` is that of the session from which this one was handed over. Without it, a new family begins.
+        """
         secret, digest = new_secret()
         now = timezone.now()
         row = self.create(
             account_id=user.account_id,
             user_id=user.id,
             digest=digest,
+            family=family or uuid4(),
             agent=replace_non_xml(agent)[:255],
             seen_at=now,
             expires_at=now + Session.LIFETIME,
@@ -63,6 +69,16 @@ class SessionQuerySet(models.QuerySet["Session"]):
         """Return the user's sessions that have not expired."""
         return self.filter(account_id=user.account_id, user_id=user.id, expires_at__gt=timezone.now())
 
+    def newest_of_families(self, user: User, *, limit: int) -> list["Session"]:
+        """Return the session of each family that was used last, the most recently used first."""
+        newest = self.active_for(user).order_by("family", "-seen_at", "-id").distinct("family")
+        rows = self.filter(account_id=user.account_id, id__in=newest.values("id"))
+        return list(rows.order_by("-seen_at", "-id")[:limit])
+
+    def of_family(self, session: "Session") -> Self:
+        """Return the sessions of the same sign-in, at all hosts of the account."""
+        return self.filter(account_id=session.account_id, user_id=session.user_id, family=session.family)
+
     def expired(self) -> Self:
         return self.filter(expires_at__lte=timezone.now())
 
@@ -77,7 +93,7 @@ def _active_session(account_id: int, digest: bytes, now: datetime) -> "models.Qu
 
 
 class Session(TenantModel):
-    """A browser in which a user is signed in. It ends when it has not been used for 30 days, or when the password changes."""
+    """A browser in which a user is signed in at a host. It ends when it has not been used for 30 days, or when the password changes."""
 
     LIFETIME = timedelta(days=30)
     # The time after which a use of the session is stored again.
@@ -92,6 +108,8 @@ class Session(TenantModel):
         related_name="sessions",
     )
     digest = models.BinaryField()
+    # The sessions that hand-overs started from one sign-in, at several hosts. They end together.
+    family = models.UUIDField(default=uuid4, db_default=RandomUUID(), editable=False)
     agent = models.CharField(max_length=255, blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     seen_at = models.DateTimeField()
@@ -122,6 +140,10 @@ class Session(TenantModel):
     def system(self) -> str:
         """The name of the operating system, or "" if it is unknown."""
         return next((name for name, pattern in SYSTEMS if pattern in self.agent), "")
+
+    def end(self) -> None:
+        """Sign the user out of this browser, at all hosts of the account."""
+        Session.objects.of_family(self).delete()
 
     def touch(self) -> bool:
         """Store the time of use and extend the session, at most once an hour. Return whether it was stored."""

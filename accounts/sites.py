@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from accounts.account import Account
+from accounts.users import User
 
 
 class Site(Protocol):
@@ -12,6 +13,12 @@ class Site(Protocol):
     id: int
     name: str
     account: Account
+
+    # Whether the account has other sites.
+    has_siblings: bool
+
+    def siblings_for(self, user: User) -> list[tuple[str, str]]:
+        """Return the names of the account's other sites that the user may see, and the stored names of their hosts."""
 
     @property
     def takes_sign_ups(self) -> bool:

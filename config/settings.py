@@ -164,6 +164,7 @@ ROOT_URLCONF = "config.urls"
 HOME_URL = "forum-home"
 LOGIN_URL = "accounts-sign-in"
 TOKENS_URL = "accounts-tokens"
+DOCS_URL = "accounts-docs"
 WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False
 TEMPLATES = [
@@ -175,6 +176,7 @@ TEMPLATES = [
                 "django.templatetags.i18n",
                 "django.templatetags.static",
                 "core.templatetags.rostrum",
+                "accounts.templatetags.sites",
                 "accounts.templatetags.statuses",
             ],
             "context_processors": [
@@ -336,11 +338,11 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "Rostrum",
     "VERSION": VERSION,
     "DESCRIPTION": (
-        "A hosted suggestion forum and CRM. The **Forum API** is XML with HTTP Basic, at the host of a forum. The **Account API** "
-        "is JSON with an `api_token`, at any host of the account and at the host of the service.\n\n"
+        "A hosted suggestion forum and CRM. The **Account API (JSON)** takes an `api_token`, at any host of the account and at the "
+        "host of the service. The **Forum API (XML)** takes HTTP Basic credentials, at the host of a forum.\n\n"
         "The suffix of a path selects the format. HEAD is supported wherever GET is. A method that a path does not support is answered "
         "with 405. Unknown and read-only fields are ignored, and so are unknown parameters of lists.\n\n"
-        "With an `api_token`, the Account API also accepts forms in bracket notation (`client[name]=Ann`), parameters in the body of "
+        "With an `api_token`, the Account API (JSON) also accepts forms in bracket notation (`client[name]=Ann`), parameters in the body of "
         "GET and DELETE requests, PUT, PATCH or DELETE sent as POST (`_method` or `X-HTTP-Method-Override`), and bodies in gzip."
     ),
     "OAS_VERSION": "3.1.0",

@@ -15,6 +15,7 @@ class CoreConfig(AppConfig):
     }
 
     def ready(self) -> None:
+        from core import housekeeping  # noqa: F401
         from core.api.routing import IdConverter
         from core.changes import dispatcher
         from core.db import checks  # noqa: F401

@@ -1,4 +1,7 @@
-"""Encryption of values that rows keep for a short time, such as links in queued e-mails."""
+"""Encryption of values that rows and cookies keep for a short time, such as links in queued e-mails.
+
+Each purpose has a key of its own, so a value that was sealed for one purpose cannot be used for another.
+"""
 
 import base64
 import json
@@ -12,27 +15,30 @@ from django.conf import settings
 
 
 class SealError(Exception):
-    """A value that was sealed with an unknown key, or changed since."""
+    """A value that was sealed with an unknown key or for another purpose, or changed since."""
 
 
-@lru_cache(maxsize=8)
-def _cipher(*secret_keys: str) -> MultiFernet:
+@lru_cache(maxsize=32)
+def _cipher(purpose: str, *secret_keys: str) -> MultiFernet:
     def key(secret: str) -> bytes:
-        derived = HKDF(algorithm=hashes.SHA256(), length=32, salt=None, info=b"rostrum.sealing").derive(secret.encode())
+        info = f"rostrum.sealing {purpose}".encode()
+        derived = HKDF(algorithm=hashes.SHA256(), length=32, salt=None, info=info).derive(secret.encode())
         return base64.urlsafe_b64encode(derived)
 
     return MultiFernet([Fernet(key(secret)) for secret in secret_keys])
 
 
-def seal(value: Any) -> str:
-    """Encrypt a JSON value with a key that is derived from `SECRET_KEY`."""
-    return _cipher(settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS).encrypt(json.dumps(value).encode()).decode()
+def seal(value: Any, purpose: str = "job") -> str:
+    """Encrypt a JSON value with a key that is derived from `SECRET_KEY`. The result is ASCII text."""
+    cipher = _cipher(purpose, settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+    return cipher.encrypt(json.dumps(value).encode()).decode()
 
 
-def unseal(sealed: str) -> Any:
+def unseal(sealed: str, purpose: str = "job") -> Any:
     """Return the value of `seal`. Raise SealError if no key of the settings opens it."""
+    cipher = _cipher(purpose, settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
     try:
-        text = _cipher(settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS).decrypt(sealed)
-    except InvalidToken as error:
-        raise SealError("sealed with another SECRET_KEY") from error
+        text = cipher.decrypt(sealed.encode())
+    except (InvalidToken, UnicodeError) as error:
+        raise SealError("sealed with another SECRET_KEY or for another purpose") from error
     return json.loads(text)

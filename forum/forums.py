@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from django.conf import settings
 from django.db import models, transaction
-from django.db.models import Case, Q, Subquery, When
+from django.db.models import Case, Exists, OuterRef, Q, Subquery, When
 from django.utils import timezone, translation
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -80,6 +80,9 @@ class Forum(TenantModel):
 
     MAX_PER_ACCOUNT = 100
 
+    # An annotation of `with_account`: whether the account has other forums.
+    has_siblings: bool
+
     host_id = models.BigIntegerField()
     name = models.CharField(max_length=255)
     description = models.CharField(max_length=1000, blank=True, default="", db_default="")
@@ -118,6 +121,14 @@ class Forum(TenantModel):
     def may_be_read_by(self, user: User | None) -> bool:
         """Return whether a user of the account, or a visitor (None), may read the forum."""
         return user is not None or self.access != self.Access.PRIVATE
+
+    def siblings_for(self, user: User) -> list[tuple[str, str]]:
+        """Return the names of the account's other forums that the user may read, and the stored names of their hosts."""
+        hosts = Host.objects.filter(account_id=OuterRef("account_id"), id=OuterRef("host_id"))
+        forums = Forum.objects.filter(account_id=self.account_id).exclude(id=self.id)
+        forums = forums.annotate(host_name=Subquery(hosts.values("name"))).order_by("-is_default", "name", "id")
+        rows: list[Any] = list(forums[: self.MAX_PER_ACCOUNT])
+        return [(forum.name, forum.host_name) for forum in rows if forum.may_be_read_by(user)]
 
     def check_name(self, name: str) -> None:
         """Raise FieldError if the name has format characters, or looks like the name of another forum of the account.
@@ -184,7 +195,9 @@ def _forum_at_host(account_id: int, host_id: int) -> models.QuerySet[Any]:
 
 @prepared(account_id=int, id=int)
 def _forum_with_account(account_id: int, id: int) -> models.QuerySet[Any]:
-    return Account(id=account_id).forums.filter(id=id).select_related("account")[:1]
+    others = Forum.objects.filter(account_id=account_id).exclude(id=id)
+    annotations = {"has_siblings": Exists(others)}
+    return Account(id=account_id).forums.filter(id=id).annotate(**annotations).select_related("account")[:1]
 
 
 class CategoryQuerySet(models.QuerySet["Category"]):

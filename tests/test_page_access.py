@@ -20,8 +20,15 @@ FOR_ANYONE = {
     "app/sign-in",
     "app/sign-in/code",
     "app/sign-in/code/enter",
+    # Redirects, which tests/accounts/pages/test_handover.py covers.
+    "app/handover",
+    "app/handover/approve",
+    "app/handover/finish",
     "app/sign-out",
     "app/language",
+    # The reference of the APIs, which is the same for all accounts.
+    "app/docs",
+    "app/docs/<slug:slug>",
     "app/sign-up",
     "app/sign-up/sent",
     "app/sign-up/finish",

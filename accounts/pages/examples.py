@@ -14,7 +14,15 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from accounts.models import Account
+from accounts.pages.example_code import (
+    CODE_LANGUAGES,
+    TOKEN_PLACEHOLDER,
+    CodeLanguage,
+    ExampleRequest,
+    code_language,
+)
 from accounts.pages.example_requests import ExampleResponse, execute
+from accounts.pages.visit_token import read_visit_token
 from core.db.trash import trash_contents
 from core.openapi.document import document
 from core.pages.base import Page, base_url
@@ -22,7 +30,6 @@ from core.registry import registry
 from core.requests import UserRequest
 
 METHODS = ("get", "post", "put", "patch", "delete")
-PASSWORD_PLACEHOLDER, TOKEN_PLACEHOLDER = "PASSWORD", "YOUR_API_TOKEN"
 # The collection in the paths of the trash, and the name of the sample for an id in the trash.
 TRASH = "trash"
 
@@ -73,8 +80,11 @@ class Example:
 
     @property
     def kind_in_path(self) -> str:
-        """The key of the resource whose id is in the path; "" if there is none."""
-        return self.kind if "{id}" in self.path else ""
+        """The key of the resource, or the name of the sample, whose id is in the path; "" if there is none."""
+        if "{id}" not in self.path:
+            return ""
+        name = self.path.split("/")[2].removesuffix("s")
+        return self.kind or (name if name in registry.samples() else "")
 
     @property
     def created_kind(self) -> str:
@@ -211,10 +221,10 @@ def replace_ids(value: Any, samples: Mapping[str, Any]) -> Any:
     return replaced
 
 
-def indent_xml(xml: str, samples: Mapping[str, Any]) -> str:
-    """Return an XML body with each child on its own line, and with the id of the user as `responsible-id`."""
-    replacement = rf"\g<1>{samples['responsible']}<"
-    xml = re.sub(r"(<responsible-id[^>]*>)\d+<", replacement, xml)
+def indent_xml(xml: str, samples: Mapping[str, Any] | None) -> str:
+    """Return an XML body with each child on its own line, and with the id of the user as `responsible-id` if there are samples."""
+    if samples is not None:
+        xml = re.sub(r"(<responsible-id[^>]*>)\d+<", rf"\g<1>{samples['responsible']}<", xml)
     match = re.fullmatch(r"(<[\w-]+>)(.*)(</[\w-]+>)", xml, re.DOTALL)
     if match is None:
         return xml
@@ -239,6 +249,7 @@ class FilledExample:
     # True if the account has no row for the id in the path.
     is_missing_row: bool = False
     token: str = TOKEN_PLACEHOLDER
+    code_language: CodeLanguage = CODE_LANGUAGES["curl"]
     response: ExampleResponse | None = None
     # The reason why the example was not executed.
     error: str = ""
@@ -300,29 +311,39 @@ class FilledExample:
         return {parameter.name: " ".join(value.split()) for parameter, value in self.filled_parameters("header")}
 
     @property
-    def curl(self) -> str:
-        """The curl command. `examples.js` builds the same command when a field changes."""
-        method = "" if self.example.method == "GET" else f" -X {self.example.method}"
-        lines = [f"curl{method} {shell_quote(self.address + self.target)}"]
-        if self.example.language == "xml":
-            lines.append(f"-u {shell_quote(f'{self.login}:{PASSWORD_PLACEHOLDER}')}")
-        elif self.example.language == "json":
-            lines.append(f"-H {shell_quote(f'Authorization: Bearer {self.token}')}")
-        lines += [f"-H {shell_quote(f'{name}: {value}')}" for name, value in self.headers.items()]
+    def request(self) -> ExampleRequest:
+        """The request that the code of the example sends."""
+        headers = self.headers
+        if self.example.language == "json":
+            headers = {"Authorization": f"Bearer {self.token}", **headers}
         if self.body:
-            lines.append(f"-H {shell_quote(f'Content-Type: {self.example.media_type}')}")
-            lines.append(f"-d {shell_quote(self.body)}")
-        return " \\\n  ".join(lines)
+            headers["Content-Type"] = self.example.media_type
+        login = self.login if self.example.language == "xml" else ""
+        return ExampleRequest(self.example.method, self.address + self.target, login, headers, self.body or "")
+
+    @property
+    def code(self) -> str:
+        """The code of the example. `examples.js` builds the same code when a field changes."""
+        return self.code_language.write(self.request)
 
 
-def shell_quote(text: str) -> str:
-    return "'" + text.replace("'", "'\\''") + "'"
+def document_body(example: Example, samples: Mapping[str, Any] | None = None) -> str | None:
+    """Return the indented body of the document, with the ids of the samples if there are any. Return None if there is no body."""
+    body = example.body
+    if isinstance(body, str):
+        return indent_xml(body, samples)
+    if body is None:
+        return None
+    return json.dumps(body if samples is None else replace_ids(body, samples), indent=2, ensure_ascii=False)
 
 
 def fill_example(
-    example: Example, request: UserRequest, samples: Mapping[str, Any], *, token: str = TOKEN_PLACEHOLDER
+    example: Example, request: UserRequest, samples: Mapping[str, Any], *, token: str = ""
 ) -> FilledExample:
-    """Fill in the example with the samples. The other fields get the values of the document."""
+    """Fill in the example with the samples. The other fields get the values of the document.
+
+    The code has the token, or a placeholder, and is in the language that the parameter `lang` of the request selects.
+    """
     values = {parameter.key: parameter.example for parameter in example.parameters}
     id = next((samples[name] for name in example.id_samples if name in samples), None)
     if id is not None:
@@ -335,22 +356,23 @@ def fill_example(
     if "query.resource" in values:
         # Select all kinds, because the trash may have no resource of the documented kind.
         values["query.resource"] = ""
-    body = example.body
-    if isinstance(body, str):
-        body = indent_xml(body, samples)
-    elif body is not None:
-        body = json.dumps(replace_ids(body, samples), indent=2, ensure_ascii=False)
     is_missing_row = bool(example.kind_in_path) and id is None
     return FilledExample(
         example,
         base_url(request),
         request.user.login,
         values,
-        body,
+        document_body(example, samples),
         is_missing_row=is_missing_row,
-        token=token,
+        token=token or TOKEN_PLACEHOLDER,
+        code_language=code_language(request.GET.get("lang")),
         creation=creation_for(example) if is_missing_row else None,
     )
+
+
+def code_context(request: UserRequest) -> dict[str, Any]:
+    """Return the variables of templates that show the code of examples."""
+    return {"code_languages": CODE_LANGUAGES.values(), "code_language": code_language(request.GET.get("lang"))}
 
 
 def creation_for(example: Example) -> Example | None:
@@ -366,6 +388,8 @@ class Examples(Page):
     request: UserRequest
     access = "team"
     template_name = "accounts/examples.html"
+    # The token that was created during this visit, or "".
+    token = ""
 
     def get(self, request: UserRequest, section: str) -> HttpResponse:
         return self.show(self.fill_examples(section), section)
@@ -405,7 +429,8 @@ class Examples(Page):
             raise Http404
         section_examples = sections()[section]
         samples = read_samples(self.request, samples_used_by(section_examples))
-        return [fill_example(example, self.request, samples) for example in section_examples]
+        self.token = read_visit_token(self.request)
+        return [fill_example(example, self.request, samples, token=self.token) for example in section_examples]
 
     def show(self, filled_examples: list[FilledExample], section: str, *, status: int = 200) -> HttpResponse:
         return self.render(
@@ -415,4 +440,6 @@ class Examples(Page):
             tag=filled_examples[0].example.tag,
             section=section,
             sections=[(slug, examples[0].tag) for slug, examples in sections().items()],
+            token=self.token,
+            **code_context(self.request),
         )

@@ -53,8 +53,14 @@ class PasswordReset(Page):
 
 def email_user(user: User, template: str, request: PageRequest, *, to: str = "", **context: Any) -> None:
     """Send an e-mail in the user's language, to the address `to` or else to the user's own address. See `mail.send`."""
-    language = user.language or request.account.language
-    mail.send(to or user.email, template, language=language, sender=request.site.name, **context)
+    mail.send(
+        to or user.email,
+        template,
+        account_id=request.account.id,
+        language=user.language or request.account.language,
+        sender=request.site.name,
+        **context,
+    )
 
 
 def email_password_link(user: User, request: PageRequest, *, deliver: bool = True) -> None:
@@ -143,11 +149,11 @@ class PasswordResetConfirm(EmailLinkPage):
             is_valid = self.read_link(lock=True)
             if is_valid:
                 self.user.change_password(form.cleaned_data["password"])
+                email_password_changed(self.user, request)
             return is_valid
 
         if not in_transaction(act):
             return self.render_invalid_link()
-        email_password_changed(self.user, request)
         messages.success(request, _("Your password is changed, and you are signed in."))
         # The sessions of the user have ended, perhaps including that of this browser.
         return sign_in(request, redirect(settings.HOME_URL), self.user)

@@ -260,9 +260,13 @@ class Security(Page):
 
     def change_password(self, password: str) -> None:
         user, session = self.request.user, self.request.session
-        in_transaction(lambda: user.change_password(password, keep_session_id=session.id))
+
+        def act() -> None:
+            user.change_password(password, keep_family=session.family)
+            email_password_changed(user, self.request)
+
+        in_transaction(act)
         rotate_token(self.request)
-        email_password_changed(user, self.request)
         messages.success(self.request, _("Your password is changed. You are signed out everywhere else."))
 
     def render_parts(self, part: str = "", form: Form | None = None) -> HttpResponse:
@@ -274,7 +278,8 @@ class Security(Page):
         if form is not None:
             all_forms[part] = form
         status = HTTPStatus.OK if form is None else HTTPStatus.UNPROCESSABLE_ENTITY
-        sessions = Session.objects.active_for(request.user).order_by("-seen_at", "-id")[: self.MAX_SESSIONS_SHOWN]
+        # A browser that is signed in at several hosts is shown once.
+        sessions = Session.objects.newest_of_families(request.user, limit=self.MAX_SESSIONS_SHOWN)
         return self.render(http_status=status, part="security", forms=all_forms, sessions=sessions)
 
 
@@ -288,18 +293,19 @@ class EndSession(Page):
         end, current_session = request.POST.get("end", ""), request.session
         sessions = Session.objects.active_for(request.user)
         if end == "others":
-            sessions.exclude(id=current_session.id).delete()
+            sessions.exclude(family=current_session.family).delete()
             messages.success(request, _("You are signed out everywhere else."))
-        elif end == str(current_session.id):
-            current_session.delete()
+            return redirect("accounts-security")
+        # It is not an error if the session has ended meanwhile.
+        session = sessions.filter(id=parse_id(end) or 0).first()
+        if session is not None:
+            session.end()
+        if session is not None and session.family == current_session.family:
             messages.success(request, _("You are signed out."))
             response = redirect(settings.HOME_URL)
             delete_session_cookie(response)
             return response
-        else:
-            # It is not an error if the session has ended meanwhile.
-            sessions.filter(id=parse_id(end) or 0).delete()
-            messages.success(request, _("You are signed out there."))
+        messages.success(request, _("You are signed out there."))
         return redirect("accounts-security")
 
 
@@ -321,12 +327,12 @@ class ConfirmEmail(EmailLinkPage):
             is_valid = self.read_link(lock=True)
             if is_valid:
                 self.user.change_email(email)
+                if fold(old_email) != fold(email):
+                    email_user(self.user, "email_changed", request, to=old_email, email=email)
 
         is_done = self.perform(change)
         if not is_valid:
             return self.render_invalid_link()
         if is_done:
             messages.success(request, _("Your e-mail is changed."))
-            if fold(old_email) != fold(email):
-                email_user(self.user, "email_changed", request, to=old_email, email=email)
         return redirect("accounts-security")

@@ -66,15 +66,23 @@ class SignUp(Page):
     def send_email(self, email: str, target: str) -> None:
         account, base = self.request.account, self.request.address.url
         user = account.users.filter(email_key=fold(email)).first()
-        # Sign, queue and render in any case, so that the response time does not show whether the address is known.
+        # Sign and queue in any case, so that the response time does not show whether the address is known.
         token = links.sign({"email": email, "next": target}, SIGN_UP, account.id)
         if user is None:
             url = base + reverse("accounts-sign-up-finish", query={"token": token})
-            mail.send(email, "sign_up", language=get_language(), sender=self.request.site.name, url=url)
+            mail.send(
+                email,
+                "sign_up",
+                account_id=account.id,
+                language=get_language(),
+                sender=self.request.site.name,
+                url=url,
+            )
         else:
             mail.send(
                 user.email,
                 "already_registered",
+                account_id=account.id,
                 language=user.language or account.language,
                 sender=self.request.site.name,
                 login=user.login,

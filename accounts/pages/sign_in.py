@@ -1,6 +1,7 @@
 """Signing in and out, and the language of the pages."""
 
 from typing import Any, cast
+from uuid import UUID
 
 from django import forms
 from django.conf import settings
@@ -14,17 +15,21 @@ from accounts import passwords, throttling
 from accounts.cookies import delete_session_cookie, set_language_cookie, set_session_cookie
 from accounts.models import Session, User
 from accounts.pages.forms import Form, too_many_attempts
+from accounts.pages.visit_token import delete_visit_token
 from core.db.text import is_xml_text
 from core.errors import Throttled
 from core.pages.base import Page, redirect, safe_path
 from core.requests import PageRequest
 
 
-def sign_in(request: PageRequest, response: HttpResponse, user: User) -> HttpResponse:
-    """Start a session of the user, delete the browser's previous session, and return the response with the session cookie."""
+def sign_in(request: PageRequest, response: HttpResponse, user: User, *, family: UUID | None = None) -> HttpResponse:
+    """Start a session of the user, end the browser's previous one, and return the response with the session cookie.
+
+    `family` is that of the session at another host from which this one is handed over.
+    """
     if request.session is not None:
-        request.session.delete()
-    _row, secret = Session.objects.start(user, agent=request.headers.get("User-Agent", ""))
+        request.session.end()
+    _row, secret = Session.objects.start(user, agent=request.headers.get("User-Agent", ""), family=family)
     set_session_cookie(response, secret)
     # Another person may have seen the CSRF token in a page before the sign-in.
     rotate_token(request)
@@ -86,9 +91,10 @@ class SignIn(Page):
 class SignOut(Page):
     def post(self, request: PageRequest) -> HttpResponse:
         if request.session is not None:
-            request.session.delete()
+            request.session.end()
         response = redirect(settings.HOME_URL)
         delete_session_cookie(response)
+        delete_visit_token(request, response)
         messages.success(request, _("You are signed out."))
         return response
 

@@ -89,8 +89,15 @@ class CodeRequestPage(Page):
         # People do not see the field `homepage`, but bots fill it in.
         is_bot = bool(request.POST.get("homepage"))
         may_use = User.objects.may_sign_in_with(account, email, takes_sign_ups=request.site.takes_sign_ups)
-        language, sender = get_language(), request.site.name
-        mail.send(email, "sign_in_code", language=language, sender=sender, code=code, deliver=may_use and not is_bot)
+        mail.send(
+            email,
+            "sign_in_code",
+            account_id=account.id,
+            language=get_language(),
+            sender=request.site.name,
+            code=code,
+            deliver=may_use and not is_bot,
+        )
         response = redirect(self.code_path())
         set_code_cookie(response, secret)
         return response

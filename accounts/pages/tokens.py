@@ -7,12 +7,15 @@ from typing import Any
 from django import forms
 from django.http import Http404, HttpResponse
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.models import APIToken
-from accounts.pages.examples import TOKEN_PLACEHOLDER, examples, fill_example, sections
+from accounts.pages.examples import Example, code_context, examples, fill_example, sections
 from accounts.pages.forms import Form
+from accounts.pages.interfaces import INTERFACES
+from accounts.pages.visit_token import read_visit_token, set_visit_token
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldErrors
 from core.pages.base import Page, base_url, redirect
@@ -68,6 +71,14 @@ class TokenForm(Form):
         return timezone.now() + timedelta(days=int(choice))
 
 
+def interfaces() -> list[tuple[str | Promise, list[tuple[str, list[Example]]]]]:
+    """Return the names of the APIs, each with its sections of examples. The Account API comes first."""
+    groups: dict[str | Promise, list[tuple[str, list[Example]]]] = {}
+    for slug, section in sections().items():
+        groups.setdefault(INTERFACES[section[0].language], []).append((slug, section))
+    return list(groups.items())
+
+
 class APIPage(Page):
     request: UserRequest
     access = "team"
@@ -97,11 +108,14 @@ class APIPage(Page):
             for error in caught.errors:
                 form.add_error(None, error_sentence(error))
         else:
-            return self.show(row=row, token=token)
+            response = self.show(row=row, token=token)
+            set_visit_token(request, response, token)
+            return response
         return self.show(form)
 
     def show(self, form: TokenForm | None = None, *, row: APIToken | None = None, token: str = "") -> HttpResponse:
         request = self.request
+        visit_token = read_visit_token(request)
         tokens = request.account.tokens.filter(user_id=request.user.id).order_by("-id")
         after = tokens.newest_id()
         if form is None:
@@ -119,9 +133,11 @@ class APIPage(Page):
                 examples()["read_account"],
                 request,
                 {"responsible": request.user.id},
-                token=token or TOKEN_PLACEHOLDER,
+                token=token or visit_token,
             ),
-            sections=list(sections().items()),
+            visit_token=visit_token,
+            interfaces=interfaces(),
+            **code_context(request),
         )
 
 

@@ -2,6 +2,7 @@ from django.urls import path
 
 from accounts.pages import (
     examples,
+    handover,
     password_reset,
     profile,
     registration,
@@ -12,12 +13,16 @@ from accounts.pages import (
     trash,
     users,
 )
+from accounts.pages.reference import views as reference
 from accounts.pages.settings import AccountPage
 
 urlpatterns = [
     path("app/sign-in", sign_in.SignIn.as_view(), name="accounts-sign-in"),
     path("app/sign-in/code", sign_in_code.SignInWithCode.as_view(), name="accounts-sign-in-code"),
     path("app/sign-in/code/enter", sign_in_code.EnterCode.as_view(), name="accounts-sign-in-code-enter"),
+    path("app/handover", handover.BeginHandover.as_view(), name="accounts-handover"),
+    path("app/handover/approve", handover.ApproveHandover.as_view(), name="accounts-handover-approve"),
+    path("app/handover/finish", handover.FinishHandover.as_view(), name="accounts-handover-finish"),
     path("app/sign-out", sign_in.SignOut.as_view(), name="accounts-sign-out"),
     path("app/language", sign_in.ChangeLanguage.as_view(), name="accounts-language"),
     path("app/sign-up", registration.SignUp.as_view(), name="accounts-sign-up"),
@@ -39,5 +44,7 @@ urlpatterns = [
     path("app/account/users/<id:id>", users.UserPage.as_view(), name="accounts-user"),
     path("app/account/statuses", statuses.StatusesPage.as_view(), name="accounts-statuses"),
     path("app/account/statuses/<id:id>", statuses.StatusPage.as_view(), name="accounts-status"),
+    path("app/docs", reference.Overview.as_view(), name="accounts-docs"),
+    path("app/docs/<slug:slug>", reference.Reference.as_view(), name="accounts-docs-page"),
     path("app/account/trash", trash.TrashPage.as_view(), name="accounts-trash"),
 ]

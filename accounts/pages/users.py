@@ -134,14 +134,14 @@ class UsersPage(SettingsPage):
             form.add_error("email", TOO_MANY_INVITATIONS)
         if not form.is_valid() or not self.submit_form(form, lambda: self.save_invitation(**form.cleaned_data)):
             return self.show(form)
-        return self.send_invitation()
+        return self.confirm_invitation(form.cleaned_data["email"])
 
     def resend(self, request: UserRequest) -> HttpResponse:
         row = self.find_invitation()
         if row is not None and not self.count_email(row.email):
             messages.error(request, TOO_MANY_INVITATIONS)
         elif row is not None and self.perform(lambda: self.save_invitation(email=row.email, role=row.role)):
-            return self.send_invitation()
+            return self.confirm_invitation(row.email)
         return self.redirect_back()
 
     def count_email(self, email: str) -> bool:
@@ -149,21 +149,21 @@ class UsersPage(SettingsPage):
         return throttling.count_email(self.request.account.id, email, by_team=True)
 
     def save_invitation(self, *, email: str, role: str) -> None:
+        """Save the invitation and send it by e-mail."""
         account, user = self.request.account, self.request.user
-        self.invitation, self.secret = account.invitations.invite(account, email=email, role=role, by=user)
-
-    def send_invitation(self) -> HttpResponse:
-        """Send the saved invitation by e-mail. Call this method after the transaction has ended."""
-        request, email = self.request, self.invitation.email
+        invitation, secret = account.invitations.invite(account, email=email, role=role, by=user)
         mail.send(
-            email,
+            invitation.email,
             "invitation",
-            language=request.account.language,
-            sender=request.site.name,
-            by=request.user.name or request.user.login,
-            url=request.address.url + reverse("accounts-invitation", query={"secret": self.secret}),
+            account_id=account.id,
+            language=account.language,
+            sender=self.request.site.name,
+            by=user.name or user.login,
+            url=self.request.address.url + reverse("accounts-invitation", query={"secret": secret}),
         )
-        messages.success(request, _("An invitation is on its way to %(email)s.") % {"email": email})
+
+    def confirm_invitation(self, email: str) -> HttpResponse:
+        messages.success(self.request, _("An invitation is on its way to %(email)s.") % {"email": email})
         return self.redirect_back()
 
     def revoke(self, request: UserRequest) -> HttpResponse:
@@ -212,7 +212,7 @@ class UserPage(SettingsPage):
             user=user,
             role_name=ROLE_NAMES[user.role],
             tokens=tokens,
-            sessions=user.sessions.filter(expires_at__gt=now).count(),
+            sessions=user.sessions.filter(expires_at__gt=now).values("family").distinct().count(),
             is_self=user.id == self.request.user.id,
             manageable=self.request.user.may_manage(user),
         )

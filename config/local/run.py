@@ -44,10 +44,12 @@ class Supervisor:
         self.children: list[subprocess.Popen] = []
         # Longer than the second or two after which a web server that cannot start exits.
         self.web_backoff = Backoff(stable=10)
+        self.worker_backoff = Backoff(stable=10)
+        self.worker_due: float | None = None
         self.data = DataDirectory()
         self.environment = local_environment(self.data) | {
-            # At most 19, because the embedded PostgreSQL has 100 connections, and each worker uses five.
-            "WORKERS": os.environ.get("WORKERS") or str(min(available_cores(), 19)),
+            # At most 16, because the embedded PostgreSQL has 100 connections, each of these uses five, and the worker of jobs ten.
+            "WORKERS": os.environ.get("WORKERS") or str(min(available_cores(), 16)),
             "GRANIAN_LOG_LEVEL": os.environ.get("GRANIAN_LOG_LEVEL") or "warning",
             "PYTHONUNBUFFERED": "1",
         }
@@ -94,7 +96,7 @@ class Supervisor:
         self.report("Starting the web server")
         self.start_web_server()
         self.wait_for_web_server()
-        self.start_housekeeping()
+        self.start_worker()
         self.data.publish(shared_variables)
         self.report("Ready; Ctrl-C stops it")
         print(usage, flush=True)
@@ -114,9 +116,7 @@ class Supervisor:
                 self.start_web_server()
             if self.guard is not None and self.guard.poll() is not None:
                 raise LocalError("The guard of the processes ended unexpectedly.")
-            if self.housekeeping.poll() is not None and time.monotonic() > self.housekeeping_since + 60:
-                self.report("Housekeeping ended unexpectedly: starting it again")
-                self.start_housekeeping()
+            self.supervise_worker()
 
     def stop(self) -> None:
         """Stop everything within five seconds."""
@@ -243,9 +243,21 @@ class Supervisor:
                 raise LocalError("The web server does not answer.")
             self.pause(0.05)
 
-    def start_housekeeping(self) -> None:
-        self.housekeeping_since = time.monotonic()
-        self.housekeeping = self.spawn("housekeeping", "--every", "3600")
+    def start_worker(self) -> None:
+        self.worker_due = None
+        # Less than the timeout of `stop`, so that jobs that do not end are put back.
+        self.worker = self.spawn("worker", "--shutdown-timeout", "1")
+        self.worker_backoff.start()
+
+    def supervise_worker(self) -> None:
+        """Start the worker again when it has ended, after a delay during which the web server is supervised."""
+        if self.worker_due is not None:
+            if time.monotonic() >= self.worker_due:
+                self.start_worker()
+        elif (status := self.worker.poll()) is not None:
+            self.report(f"The worker ended unexpectedly ({outcome(status)}): starting it again")
+            self.children.remove(self.worker)
+            self.worker_due = time.monotonic() + self.worker_backoff.end()
 
 
 def static_digest() -> str:

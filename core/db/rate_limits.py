@@ -31,7 +31,7 @@ class RateCountQuerySet(models.QuerySet["RateCount"]):
         return self.filter(ends_at__lte=Now())
 
     def clean_up(self) -> None:
-        """Delete ended counts, for the housekeeping command."""
+        """Delete ended counts, for housekeeping."""
         self.ended().delete()
 
 

@@ -200,7 +200,7 @@ def take_stalled(seconds: float) -> list[ClaimedJob]:
 
 def count() -> dict[tuple[str, str], int]:
     """Return the number of jobs of each status and name."""
-    rows = _execute("SELECT status::text, task_name, count(*) FROM procrastinate_jobs GROUP BY 1, 2 ORDER BY 1 DESC, 2")
+    rows = _execute("SELECT status::text, task_name, count(*) FROM procrastinate_jobs GROUP BY 1, 2 ORDER BY 1, 2")
     return {(status, name): number for status, name, number in rows}
 
 

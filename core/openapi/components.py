@@ -9,22 +9,23 @@ from core.openapi.fields import case_insensitive
 
 JSONSchema = dict[str, Any]
 
+# The recommended scheme comes first.
 SECURITY = {
-    "basic": {
-        "type": "http",
-        "scheme": "basic",
-        "description": "For the Forum API: login or e-mail address, and password.",
-    },
     "bearer": {
         "type": "http",
         "scheme": "bearer",
-        "description": "For the Account API: an `api_token`. This is the recommended place.",
+        "description": "For the Account API (JSON): an `api_token`. This is the recommended place.",
     },
     "api_token": {
         "type": "apiKey",
         "in": "query",
         "name": "api_token",
-        "description": "For the Account API: an `api_token`. It may also be a key of a JSON body. If a request has it in several places, all must be the same.",
+        "description": "For the Account API (JSON): an `api_token`. It may also be a key of a JSON body. If a request has it in several places, all must be the same.",
+    },
+    "basic": {
+        "type": "http",
+        "scheme": "basic",
+        "description": "For the Forum API (XML): login or e-mail address, and password.",
     },
 }
 

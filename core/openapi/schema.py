@@ -42,6 +42,15 @@ def page_parameters(max_size: int) -> dict[str, JSONSchema]:
 PAGE_PARAMETERS = page_parameters(MAX_PAGE_SIZE)
 
 
+def add_defaults(properties: dict[str, JSONSchema], shape: Shape) -> None:
+    """Add the defaults of the columns to the schemas of the fields of a new row. An empty text is no default worth naming."""
+    columns = {} if shape.model is None else {column.name: column for column in shape.model._meta.fields}
+    for name in (properties.keys() & columns.keys()) - shape.computed:
+        default = columns[name].default
+        if isinstance(default, (bool, int, str)) and default != "":
+            properties[name] = {**properties[name], "default": default}
+
+
 class OperationSchema(AutoSchema):
     """The description of an operation, for both APIs."""
 
@@ -149,6 +158,8 @@ class OperationSchema(AutoSchema):
             "properties": {name: self.field(field, "request") for name, field in writable.items()},
             "additionalProperties": True,
         }
+        if not partial:
+            add_defaults(schema["properties"], self.shape_of(serializer))
         required = [name for name, field in writable.items() if field.required]
         if required and not partial:
             schema["required"] = required

@@ -1,8 +1,8 @@
 from django.urls import path
 
-from core.openapi.views import DocumentViewSet, PageViewSet
+from core.openapi.views import DocumentViewSet, SwaggerViewSet
 
 urlpatterns = [
     path("app/openapi.json", DocumentViewSet.as_view({"get": "retrieve"}), name="core-openapi"),
-    path("app/docs", PageViewSet.as_view({"get": "retrieve"}), name="core-docs"),
+    path("app/docs/swagger", SwaggerViewSet.as_view({"get": "retrieve"}), name="core-swagger"),
 ]

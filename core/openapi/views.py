@@ -1,9 +1,13 @@
-"""The OpenAPI document, and the page that shows it. Both are public and the same for all users."""
+"""The OpenAPI document, and Swagger UI, which shows it. Both are public.
+
+For a signed-in user, Swagger UI sends requests with the session of the pages.
+"""
 
 from typing import cast
 
 from django.conf import settings
 from django.http import HttpResponse
+from django.middleware.csrf import get_token
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.cache import get_conditional_response
@@ -14,7 +18,7 @@ from rest_framework.request import Request
 from core.api.formats import JSONRenderer
 from core.openapi.document import serialized
 from core.openapi.schema import PageSchema, PublicSchema
-from core.requests import TenantRequest
+from core.requests import PageRequest
 
 # The document changes only with a new version of the service.
 CACHE_CONTROL = "public, max-age=60"
@@ -37,7 +41,7 @@ PAGE = """<!DOCTYPE html>
 <link rel="stylesheet" href="{style}">
 </head>
 <body>
-{back}<div id="interface" data-document="{document}"></div>
+{back}<div id="interface" data-document="{document}"{csrf_token}></div>
 <noscript>
 <p>This page needs JavaScript. What it shows is the OpenAPI document at <a href="{document}">{document}</a>.</p>
 </noscript>
@@ -46,10 +50,10 @@ PAGE = """<!DOCTYPE html>
 </body>
 </html>
 """
-# The link back to the pages. Only hosts with pages show it.
-BACK = (
-    '<nav class="swagger-ui"><div class="wrapper"><p><a href="{tokens}">Your tokens, and examples</a></p></div></nav>\n'
-)
+# The links to the other pages. Only hosts with pages have the page of tokens.
+BACK = '<nav class="swagger-ui"><div class="wrapper"><p><a href="{docs}">Reference</a>{tokens}</p></div></nav>\n'
+TOKENS = ' · <a href="{tokens}">Your tokens, and examples</a>'
+CSRF_ATTRIBUTE = ' data-csrf-token="{}"'
 
 
 class PublicViewSet(viewsets.ViewSet):
@@ -74,12 +78,14 @@ class DocumentViewSet(PublicViewSet):
         return cast(HttpResponse, get_conditional_response(request._request, etag=etag, response=response))
 
 
-class PageViewSet(PublicViewSet):
+class SwaggerViewSet(PublicViewSet):
     renderer_classes = [JSONRenderer]
     schema = PageSchema()
 
     def retrieve(self, request: Request) -> HttpResponse:
-        has_pages = cast(TenantRequest, request._request).address.site_id is not None
+        page_request = cast(PageRequest, request._request)
+        has_pages, is_signed_in = page_request.address.site_id is not None, page_request.session is not None
+        tokens = format_html(TOKENS, tokens=reverse(settings.TOKENS_URL)) if has_pages else ""
         page = format_html(
             PAGE,
             icon=static(f"{SWAGGER_UI}/favicon-32x32.png"),
@@ -87,6 +93,12 @@ class PageViewSet(PublicViewSet):
             swagger_ui=static(f"{SWAGGER_UI}/swagger-ui-bundle.js"),
             start=static("core/interface.js"),
             document=reverse("core-openapi"),
-            back=format_html(BACK, tokens=reverse(settings.TOKENS_URL)) if has_pages else "",
+            back=format_html(BACK, docs=reverse(settings.DOCS_URL), tokens=tokens),
+            # The APIs accept a session only with the CSRF token of a page.
+            csrf_token=format_html(CSRF_ATTRIBUTE, get_token(page_request)) if is_signed_in else "",
         )
-        return HttpResponse(page, headers={"Content-Security-Policy": POLICY, "Cache-Control": CACHE_CONTROL})
+        cache_control = "private, no-store" if is_signed_in else CACHE_CONTROL
+        # The page differs between a visitor and a user.
+        return HttpResponse(
+            page, headers={"Content-Security-Policy": POLICY, "Cache-Control": cache_control, "Vary": "Cookie"}
+        )

@@ -39,10 +39,12 @@ class Page(View):
     access = "anyone"
     # True if search engines may show the page.
     indexed = False
+    # False if the page is also served at hosts without a site, where the request has no account.
+    needs_site = True
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:
-            if self.request.account is None:
+            if self.needs_site and self.request.account is None:
                 raise Http404
             if (response := self.check_access()) is not None:
                 return response
@@ -132,6 +134,11 @@ def redirect(to: str, *args: Any, query: dict[str, Any] | None = None) -> HttpRe
     response = HttpResponseRedirect(to if to.startswith("/") else reverse(to, args=args, query=query))
     response.status_code = HTTPStatus.SEE_OTHER
     return response
+
+
+def redirect_to_url(url: str) -> HttpResponse:
+    """Return a redirect to a URL at another host, which must not come from the request."""
+    return HttpResponse(status=HTTPStatus.SEE_OTHER, headers={"Location": url})
 
 
 def no_content(status: int = HTTPStatus.NO_CONTENT) -> HttpResponse:

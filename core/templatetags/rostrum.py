@@ -12,12 +12,15 @@ from django.template import Context
 from django.utils import formats, timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import get_language, gettext, ngettext
 
 from core.pages.navigation import Entry, entries
 from core.pages.routes import home_path, path_with_id
 
 register = template.Library()
+
+# The highest number that a menu shows.
+MAX_COUNT = 99
 
 
 @register.simple_tag
@@ -51,9 +54,10 @@ def menu(context: Context, name: str) -> list[Entry]:
 
 
 @register.simple_tag(takes_context=True)
-def badge_of(context: Context, entry: Entry) -> str:
-    """Return the text beside the label of an entry of a menu."""
-    return entry.badge(context["request"])
+def entry_count(context: Context, entry: Entry) -> str:
+    """Return the number beside an entry of a menu, at most 99 with a plus sign, or "" for 0."""
+    count = entry.count(context["request"])
+    return f"{MAX_COUNT}+" if count > MAX_COUNT else str(count or "")
 
 
 @register.filter
@@ -111,3 +115,15 @@ def code_spans(text: str) -> SafeString:
     """Return plain text as HTML, with the parts between backticks as code."""
     parts = enumerate(text.split("`"))
     return format_html_join("", "{}", ((format_html("<code>{}</code>", part) if n % 2 else part,) for n, part in parts))
+
+
+@register.simple_tag
+def api_text(text: str) -> SafeString:
+    """Return a text of the OpenAPI document in the active language, with the parts between backticks as code.
+
+    The text stays in English, and is marked as English, if the catalogue has no translation.
+    """
+    translated = gettext(text) if text else ""
+    html = code_spans(translated)
+    is_english = translated == text and get_language() != "en"
+    return format_html('<span lang="en">{}</span>', html) if is_english and text else html

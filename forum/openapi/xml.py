@@ -15,7 +15,7 @@ from forum.xml.serializers import NewUserSerializer, PostSerializer, TeamPostSer
 ZONE = ZoneInfo("Europe/Warsaw")
 EXAMPLE_TIME = datetime(2026, 11, 21, 12, tzinfo=ZONE)
 
-TAG = "Forum (XML)"
+TAG = "Forum API (XML)"
 
 
 def user(schema: XMLOperationSchema, status: int = 200) -> JSONSchema:

@@ -38,6 +38,15 @@ TAB_LABELS = {
     "mine": gettext_lazy("Mine"),
 }
 NOBODY = "nobody"
+# The keys that `forum/inbox.js` acts on.
+SHORTCUTS = (
+    (("j", "k"), gettext_lazy("Next and previous suggestion")),
+    (("Enter",), gettext_lazy("Open the suggestion")),
+    (("x",), gettext_lazy("Select it, or not")),
+    (("e",), gettext_lazy("Mark the selected ones, or else this one, as handled")),
+    (("a",), gettext_lazy("Approve the selected ones, or else this one")),
+    (("?",), gettext_lazy("Show or hide this list")),
+)
 
 
 class BulkForm(Form):
@@ -159,6 +168,7 @@ class InboxPage(TeamPage):
             tab=self.tab,
             tabs=tabs,
             form=form,
+            shortcuts=SHORTCUTS,
             posts=rows[: page.size],
             page=page,
             more=len(rows) > page.size,

@@ -19,21 +19,34 @@ def is_team_of_forum(request: PageRequest) -> bool:
     return has_forum(request) and is_team(request)
 
 
-def count_new(request: PageRequest) -> str:
+def count_new(request: PageRequest) -> int:
     """Return the number of new suggestions in the team's inbox. The page of the inbox has counted them already."""
     forum = cast(Forum, request.site)
-    number = getattr(request, "new_in_inbox", None)
-    if number is None:
-        number = inbox.count_new(forum.account_id, forum.id)
-    return inbox.as_text(number) if number else ""
+    number: int | None = getattr(request, "new_in_inbox", None)
+    return inbox.count_new(forum.account_id, forum.id) if number is None else number
+
+
+def unread_notifications(request: PageRequest) -> int:
+    return request.user.unread_notifications if request.user is not None else 0
 
 
 def register_entries() -> None:
     register(
+        "header",
+        Entry(
+            "notifications",
+            _("Notifications"),
+            "forum-notifications",
+            "bell",
+            is_shown=has_forum,
+            count=unread_notifications,
+        ),
+    )
+    register(
         "main",
         Entry("suggestions", _("Suggestions"), "forum-home", order=10, is_shown=has_forum),
         Entry("roadmap", _("Roadmap"), "forum-roadmap", order=20, is_shown=has_forum),
-        Entry("inbox", _("Inbox"), "forum-inbox", order=30, is_shown=is_team_of_forum, badge=count_new),
+        Entry("inbox", _("Inbox"), "forum-inbox", order=30, is_shown=is_team_of_forum, count=count_new),
     )
     own_posts = Entry("posts", _("My suggestions and votes"), "forum-own-posts", "lightbulb", order=20)
     register("user", own_posts)

@@ -73,7 +73,8 @@ class ForumsPage(SettingsPage):
         hosts = dict(request.account.hosts.values_list("id", "name"))
         forums: list[Any] = list(request.account.forums.order_by("-is_default", "name", "id")[: Forum.MAX_PER_ACCOUNT])
         for forum in forums:
-            forum.address, forum.access_name = full_name(hosts[forum.host_id]), ACCESS[Forum.Access(forum.access)]
+            forum.host_name = hosts[forum.host_id]
+            forum.address, forum.access_name = full_name(forum.host_name), ACCESS[Forum.Access(forum.access)]
         return self.render(
             forums=forums, current_forum_id=request.forum.id, is_full=len(forums) >= Forum.MAX_PER_ACCOUNT
         )

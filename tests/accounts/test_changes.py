@@ -4,15 +4,14 @@ import base64
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.core.management import call_command
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import Account
+from core import housekeeping
 from core.api.changes import EXPIRED_MESSAGE
 from core.changes.models import CHANGE_RETENTION, Change, Cursor
-from core.management.commands import housekeeping
 from crm.models import Client
 from tests.support.assertions import assert_answered, assert_refused, on_the_wire, read
 from tests.support.client import JSONClient
@@ -24,6 +23,7 @@ from tests.support.factories import (
     make_post,
     make_task,
 )
+from tests.support.jobs import run_housekeeping
 
 PATH = "/app/changes.json"
 
@@ -311,7 +311,7 @@ def test_changes_of_trashed_rows_are_not_in_the_feed(acme):
     assert changes_since(acme, since) == [("client", client.id, "deleted")]
     since = current_cursor(acme)
     Client.objects.update(trashed_at=timezone.now() - timedelta(days=31))
-    call_command("housekeeping")
+    run_housekeeping()
     assert not Client.objects.exists()
     assert changes_since(acme, since) == []
 
@@ -481,7 +481,7 @@ def test_old_changes_are_erased(acme, other, caplog, monkeypatch):
     acme.account.changes.assign_all_numbers(acme.account.id)
     backdate(acme.account, 91, up_to=13)
     with caplog.at_level("INFO", "rostrum.housekeeping"):
-        call_command("housekeeping")
+        run_housekeeping()
     assert [record.getMessage() for record in caplog.records] == ["erased 13 old changes"]
     assert [change.number for change in acme.account.changes.all()] == [14]
     assert other.account.changes.count() == 14
@@ -495,7 +495,7 @@ def test_the_last_change_is_never_erased(acme):
     since = current_cursor(acme)
     backdate(acme.account, 1000, up_to=12)
     # The newest change is kept although it is old, because a cursor there must stay valid.
-    call_command("housekeeping")
+    run_housekeeping()
     assert [change.number for change in acme.account.changes.all()] == [12]
     # A cursor contains the time of its change, which `backdate` has changed.
     assert get(acme, since).status_code == 422
@@ -508,7 +508,7 @@ def test_it_rejects_a_cursor_before_the_kept_changes(acme):
     before_all, early = str(Cursor(acme.account.id)), read(get(acme, limit=5))["cursor"]
     late = read(get(acme, limit=8))["cursor"]
     backdate(acme.account, 91, up_to=7)
-    call_command("housekeeping")
+    run_housekeeping()
     for cursor in (before_all, early):
         assert_refused(get(acme, cursor), 422, "validation_failed", {"since": [EXPIRED_MESSAGE]})
     assert len(changes_since(acme, late)) == 4

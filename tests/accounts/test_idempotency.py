@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import pytest
-from django.core.management import call_command
 from django.db import transaction
 from django.utils import timezone
 
@@ -12,6 +11,7 @@ from core.db import locks
 from core.models import IdempotentAnswer
 from tests.support.assertions import assert_answered, assert_refused, headers_of, read
 from tests.support.factories import make_client, make_post, make_task, make_token
+from tests.support.jobs import run_housekeeping
 from tests.support.threads import at_once
 
 KEY_WAS_USED = {"idempotency_key": ["was used for another request in the last 24 hours"]}
@@ -247,5 +247,5 @@ def test_housekeeping_erases_responses_after_24_hours(acme):
     post(acme.json(), key="old")
     IdempotentAnswer.objects.update(created_at=timezone.now() - timedelta(hours=24, seconds=1))
     post(acme.json(), key="new")
-    call_command("housekeeping")
+    run_housekeeping()
     assert [answer.key for answer in IdempotentAnswer.objects.all()] == ["new"]

@@ -3,7 +3,6 @@
 import base64
 
 import pytest
-from django.core.management import call_command
 from django.db import connection
 from django.db.models.functions import Now
 from django.test import RequestFactory
@@ -19,6 +18,7 @@ from forum.models import Post
 from tests.support.assertions import assert_answered, assert_refused
 from tests.support.client import JSONClient, XMLClient
 from tests.support.factories import PASSWORD, make_token, make_user
+from tests.support.jobs import run_housekeeping
 from tests.support.pages import Visitor
 from tests.support.settings import send
 from tests.support.threads import at_once
@@ -725,6 +725,6 @@ def test_housekeeping_removes_expired_windows(db):
                 "INSERT INTO accounts_ratecount VALUES (%s, 600, statement_timestamp() - make_interval(secs => %s))",
                 [key, seconds],
             )
-    call_command("housekeeping")
+    run_housekeeping()
     assert list(RateCount.objects.values_list("key", flat=True)) == ["open"]
     assert RateCount.objects.filter(ends_at__gt=Now()).count() == 1

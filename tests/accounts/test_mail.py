@@ -1,25 +1,42 @@
-"""E-mails: their contents, and sending in the background."""
+"""E-mails: their contents, and the jobs that send them."""
 
 import logging
 import smtplib
 import socket
-import threading
+from datetime import timedelta
 
 import pytest
 from django.core import mail as django_mail
+from django.core.mail.backends.locmem import EmailBackend
+from django.db import connection, transaction
 
 from accounts import mail
-from accounts.mail import MailQueue, QueuedEmail
+from accounts.mail import Email, send_email
+from core.jobs.models import JobError
+from tests.support.jobs import run_jobs
+
+HOURS_7 = timedelta(hours=7)
 
 
-def make_email(**context) -> QueuedEmail:
-    context = {"by": "Alice", "url": "https://acme.example.test/app/invitation?secret=x&y=1", **context}
-    return QueuedEmail("new@example.com", "invitation", "en", "Ideas & Co", context)
+def send(account_id: int | None = None, template: str = "invitation", **values) -> None:
+    values = {"language": "en", "sender": "Ideas & Co", "by": "Alice <3", "url": "https://a/?b&c", **values}
+    mail.send("new@example.com", template, account_id=account_id, **values)
 
 
-def test_it_works(settings):
+def make_email(language: str = "en") -> Email:
+    return Email("new@example.com", "invitation", language, "Ideas & Co", {"by": "Alice", "url": "https://a/"})
+
+
+def jobs() -> list[tuple]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT status::text, attempts FROM procrastinate_jobs ORDER BY id")
+        return cursor.fetchall()
+
+
+def test_it_works(acme, settings, django_assert_num_queries):
     settings.DEFAULT_FROM_EMAIL = "Rostrum <noreply@example.test>"
-    mail.send("new@example.com", "invitation", language="en", sender="Ideas & Co", by="Alice <3", url="https://a/?b&c")
+    with django_assert_num_queries(1):
+        send(acme.account.id)
     [sent] = django_mail.outbox
     assert sent.to == ["new@example.com"]
     assert sent.from_email == "Ideas & Co <noreply@example.test>"
@@ -35,66 +52,69 @@ def test_it_works(settings):
     headers = sent.message()
     assert headers["Auto-Submitted"] == "auto-generated"
     assert headers["Message-ID"].endswith("@example.test>")
+    # The job is deleted once the mail server has the e-mail.
+    assert jobs() == []
 
 
-def test_line_breaks_in_names_cannot_add_headers():
-    mail.send("new@example.com", "invitation", language="en", sender="Two\r\nBcc: lines", by="A\nB", url="https://a")
+def test_line_breaks_in_names_cannot_add_headers(db):
+    send(sender="Two\r\nBcc: lines", by="A\nB")
     [sent] = django_mail.outbox
     assert sent.message()["Bcc"] is None
     assert sent.subject == "You are invited to Two Bcc: lines"
     assert sent.from_email.startswith('"Two Bcc: lines" <')
 
 
-def test_emails_are_in_the_language_of_the_recipient():
-    *_, page = make_email().render()
-    assert '<html lang="en">' in page
-    polish = make_email()
-    polish.language = "pl"
-    assert '<html lang="pl">' in polish.render()[2]
-    unknown = make_email()
-    unknown.language = "xx"
-    assert '<html lang="en">' in unknown.render()[2]
+@pytest.mark.parametrize(("language", "shown"), [("en", "en"), ("pl", "pl"), ("xx", "en")])
+def test_emails_are_in_the_language_of_the_recipient(language, shown):
+    *_, page = make_email(language).render()
+    assert f'<html lang="{shown}">' in page
 
 
-@pytest.fixture
-def mail_queue(monkeypatch) -> MailQueue:
-    """Return a queue that retries without delay."""
-    monkeypatch.setattr(mail, "RETRY_DELAYS", (0,) * len(mail.RETRY_DELAYS))
-    return MailQueue()
+def test_an_email_of_a_transaction_that_rolls_back_is_not_sent(db):
+    with transaction.atomic():
+        send()
+        transaction.set_rollback(True)
+    assert django_mail.outbox == []
 
 
-def deliver(mail_queue: MailQueue, *emails: QueuedEmail) -> None:
-    """Send the e-mails in this thread, so that an error fails the test."""
-    for email in emails:
-        mail_queue.push(email)
-    mail_queue.run()
+def test_the_database_shows_neither_addresses_nor_links(db):
+    send(account_id=None)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT jobs::text FROM procrastinate_jobs AS jobs")
+        [(row,)] = cursor.fetchall()
+    assert "example.com" not in row
+    assert "https" not in row
 
 
-def make_attempts_fail(monkeypatch, *errors: Exception) -> list[QueuedEmail]:
-    """Make the first attempts to send raise these errors. Return a list that receives the e-mail of each attempt."""
-    attempts, remaining, send = [], list(errors), QueuedEmail.send
+def test_an_email_of_a_deleted_account_is_dropped(acme):
+    send(acme.account.id + 1000)
+    assert django_mail.outbox == []
+    assert jobs() == []
 
-    def attempt(self):
-        attempts.append(self)
+
+def test_an_email_that_is_not_delivered_takes_the_same_work(acme, monkeypatch, django_assert_num_queries):
+    rendered, render = [], Email.render
+    monkeypatch.setattr(Email, "render", lambda self: rendered.append(self.deliver) or render(self))
+    for deliver in (True, False):
+        with django_assert_num_queries(1):
+            send(acme.account.id, deliver=deliver)
+        run_jobs()
+    assert rendered == [True, False]
+    assert len(django_mail.outbox) == 1
+
+
+def make_attempts_fail(monkeypatch, *errors: Exception) -> list[str]:
+    """Make the first attempts to send raise these errors. Return a list that receives the Message-ID of each attempt."""
+    attempts, remaining, deliver = [], list(errors), EmailBackend.send_messages
+
+    def attempt(self, messages):
+        attempts.extend(message.extra_headers["Message-ID"] for message in messages)
         if remaining:
             raise remaining.pop(0)
-        send(self)
+        return deliver(self, messages)
 
-    monkeypatch.setattr(QueuedEmail, "send", attempt)
+    monkeypatch.setattr(EmailBackend, "send_messages", attempt)
     return attempts
-
-
-def test_emails_are_sent_by_another_thread(monkeypatch, mail_queue):
-    threads = []
-    monkeypatch.setattr(QueuedEmail, "send", lambda self: threads.append(threading.current_thread()))
-    # The threads of the server are daemons. The mail thread must not inherit this, as the process has to wait for it.
-    server = threading.Thread(target=mail_queue.enqueue, args=[make_email()], daemon=True)
-    server.start()
-    server.join()
-    if (mail_thread := mail_queue.thread) is not None:
-        mail_thread.join()
-    assert [(thread.name, thread.daemon) for thread in threads] == [("mail", False)]
-    assert mail_queue.thread is None
 
 
 TEMPORARY_ERRORS = [
@@ -120,67 +140,57 @@ def name_of(error: Exception) -> str:
 
 
 @pytest.mark.parametrize("error", TEMPORARY_ERRORS, ids=name_of)
-def test_temporary_errors_are_retried(monkeypatch, caplog, mail_queue, error):
+def test_temporary_errors_are_retried(db, monkeypatch, caplog, outbox, error):
     attempts = make_attempts_fail(monkeypatch, error)
-    with caplog.at_level(logging.INFO, "rostrum.mail"):
-        deliver(mail_queue, make_email())
-    assert (len(attempts), len(django_mail.outbox)) == (2, 1)
-    assert [record.getMessage() for record in caplog.records] == [
-        f"an e-mail will be sent again later: {name_of(error)}"
-    ]
+    send()
+    with caplog.at_level(logging.INFO, "rostrum.jobs"):
+        run_jobs(raise_errors=False)
+        assert (len(attempts), jobs()) == (1, [("todo", 1)])
+        run_jobs(later=timedelta(seconds=5), raise_errors=False)
+    assert (len(attempts), len(outbox), jobs()) == (2, 1, [])
+    # Mail programs recognise a duplicate by its id.
+    assert len(set(attempts)) == 1
+    [record] = caplog.records
+    assert record.getMessage().endswith(f"is retried in 5 s: {name_of(error)}")
 
 
 @pytest.mark.parametrize("error", PERMANENT_ERRORS, ids=name_of)
-def test_permanent_errors_are_logged_without_the_address(monkeypatch, caplog, mail_queue, error):
+def test_permanent_errors_are_logged_without_the_address(db, monkeypatch, caplog, error):
     attempts = make_attempts_fail(monkeypatch, error)
-    with caplog.at_level(logging.INFO, "rostrum.mail"):
-        deliver(mail_queue, make_email())
-    assert (len(attempts), django_mail.outbox) == (1, [])
-    assert [record.getMessage() for record in caplog.records] == [f"an e-mail was not sent: {name_of(error)}"]
+    send()
+    with caplog.at_level(logging.DEBUG, "rostrum.jobs"):
+        run_jobs(raise_errors=False)
+    assert (len(attempts), jobs()) == (1, [("failed", 1)])
+    assert JobError.objects.get().error == name_of(error)
+    assert f"failed after 1 attempts: {name_of(error)}" in caplog.text
+    assert "new@example.com" not in caplog.text
 
 
-def test_it_stops_after_five_attempts(monkeypatch, caplog, mail_queue):
+def test_it_stops_after_six_attempts(db, monkeypatch):
     attempts = make_attempts_fail(monkeypatch, *(TimeoutError() for _ in range(9)))
-    deliver(mail_queue, make_email())
-    assert len(attempts) == 5
-    assert caplog.records[-1].getMessage() == "an e-mail was not sent: TimeoutError"
-    assert mail_queue.pending == []
+    send()
+    for _ in range(8):
+        run_jobs(later=HOURS_7, raise_errors=False)
+    assert (len(attempts), jobs()) == (6, [("failed", 6)])
 
 
-def test_a_retry_does_not_delay_others(monkeypatch, mail_queue):
-    monkeypatch.setattr(mail, "RETRY_DELAYS", (0, 0.05))
-    first, second = make_email(), make_email()
-    attempts = make_attempts_fail(monkeypatch, TimeoutError())
-    deliver(mail_queue, first, second)
-    assert attempts == [first, second, first]
+def test_it_rejects_an_email_that_another_key_has_sealed(db, settings, outbox):
+    send()
+    old, settings.SECRET_KEY = settings.SECRET_KEY, "another-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLM"
+    run_jobs(raise_errors=False)
+    assert (jobs(), JobError.objects.get().error) == ([("failed", 1)], "SealError")
+    # A former key still opens the e-mails.
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "x" * 60, [old]
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE procrastinate_jobs SET status = 'todo'")
+    run_jobs()
+    assert len(outbox) == 1
 
 
-def test_an_ending_process_tries_each_pending_email_once(monkeypatch, caplog, mail_queue):
-    monkeypatch.setattr(mail, "RETRY_DELAYS", (600, 600))
-    monkeypatch.setattr(threading, "main_thread", lambda: threading.Thread())
-    first, second = make_email(), make_email()
-    attempts = make_attempts_fail(monkeypatch, TimeoutError())
-    deliver(mail_queue, first, second)
-    assert attempts == [first, second]
-    assert len(django_mail.outbox) == 1
-    assert [record.getMessage() for record in caplog.records] == ["an e-mail was not sent: TimeoutError"]
-
-
-def test_an_ending_process_drops_emails_after_a_time_limit(monkeypatch, caplog, mail_queue):
-    monkeypatch.setattr(mail, "SHUTDOWN_SECONDS", -1)
-    monkeypatch.setattr(threading, "main_thread", lambda: threading.Thread())
-    deliver(mail_queue, make_email(), make_email())
-    assert django_mail.outbox == []
-    assert [record.getMessage() for record in caplog.records] == ["2 e-mails were not sent: the process ended"]
-
-
-def test_a_full_queue_rejects_emails(monkeypatch, caplog, mail_queue):
-    monkeypatch.setattr(mail, "MAX_QUEUED", 1)
-    mail_queue.push(make_email())
-    mail_queue.enqueue(make_email())
-    assert mail_queue.thread is None
-    assert len(mail_queue.pending) == 1
-    assert [record.getMessage() for record in caplog.records] == ["an e-mail was not sent: the queue is full"]
+def test_it_rejects_arguments_of_another_version_of_the_code(db):
+    send_email.defer(account_id=None, sealed=mail.seal({"to": "a@b.c", "colour": "red"}))
+    run_jobs(raise_errors=False)
+    assert (jobs(), JobError.objects.get().error) == ([("failed", 1)], "TypeError")
 
 
 @pytest.mark.parametrize(
@@ -197,6 +207,6 @@ def test_a_full_queue_rejects_emails(monkeypatch, caplog, mail_queue):
     ],
 )
 def test_every_email_has_a_subject_and_a_text(template):
-    subject, text, _page = QueuedEmail("a@b.c", template, "en", "Ideas", {}).render()
+    subject, text, _page = Email("a@b.c", template, "en", "Ideas", {}).render()
     assert "Ideas" in subject
     assert text.count("\n\n") >= 1

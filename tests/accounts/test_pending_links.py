@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import pytest
-from django.core.management import call_command
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -18,6 +17,7 @@ from tests.support.factories import (
     make_post,
     make_task,
 )
+from tests.support.jobs import run_housekeeping
 from tests.support.threads import at_once, while_held
 
 # (kind of the linking row, its other values, the field, the factory of the linked row)
@@ -181,7 +181,7 @@ def test_a_pending_link_is_removed_when_its_target_is_erased(acme):
     trashed, deal = make_trashed(acme), make_deal(acme.alice)
     put(acme, "deal", deal.id, client_id=trashed.id)
     Client.objects.filter(pk=trashed.pk).update(trashed_at=timezone.now() - timedelta(days=31))
-    call_command("housekeeping")
+    run_housekeeping()
     deal.refresh_from_db()
     assert (deal.client_id, deal.trashed_client_id) == (None, None)
     errors = {"client_id": ["can't be found"]}

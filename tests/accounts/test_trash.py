@@ -3,13 +3,13 @@
 from datetime import timedelta
 
 import pytest
-from django.core.management import call_command
 from django.utils import timezone
 
 from crm.models import Client, ClientExternalId, Contact, ContactList, ContactListMembership, Deal
 from forum.models import Comment, Post
 from tests.support.assertions import assert_refused, read
 from tests.support.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
+from tests.support.jobs import run_housekeeping
 
 MAKE = {
     "client": make_client,
@@ -188,7 +188,7 @@ def housekeeping(days: int) -> None:
     """Run housekeeping `days` after all rows in the trash were trashed."""
     for model in (Client, Contact, ContactList, Deal, Post):
         model.objects.trashed().update(trashed_at=timezone.now() - timedelta(days=days, seconds=1))
-    call_command("housekeeping")
+    run_housekeeping()
 
 
 @every_kind

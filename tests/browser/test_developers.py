@@ -1,8 +1,12 @@
 """A developer creates a token and runs every example."""
 
+import pytest
+from bs4 import BeautifulSoup
 from playwright.sync_api import Locator, Page, expect
 
-from accounts.pages.examples import Example, sections
+from accounts.pages.example_code import CODE_LANGUAGES
+from accounts.pages.examples import Example, FilledExample, examples, sections
+from tests.support.factories import make_post
 from tests.support.people import at
 
 PATH = "/app/account/api"
@@ -50,7 +54,7 @@ def test_every_example_runs(acme, browse):
     page.on("dialog", lambda dialog: dialog.accept())
     token = make_token(page)
     # Beside the new token, the page shows one example.
-    expect(page.locator("#made [data-curl]")).to_contain_text(f"Authorization: Bearer {token}")
+    expect(page.locator("#made [data-code]")).to_contain_text(f"Authorization: Bearer {token}")
     page.locator("#made").get_by_role("button", name="Run").click()
     expect(page.locator("#made [data-status]")).to_have_text("200 OK")
 
@@ -134,9 +138,82 @@ def test_examples_run_without_javascript(acme, browse):
     assert acme.account.clients.live().count() == 0
 
 
-def test_the_reference_has_the_color_scheme_of_the_pages(acme, browse):
+HOSTILE = '\'; echo "$HOME" `id` ${id} #{id} \\\' \\\\ """ \'\'\' <?php ?> \tŁódź\n""""'
+
+
+@pytest.mark.parametrize("section", ["posts", "forum-api-xml"])
+def test_scripts_and_the_server_write_the_same_code(acme, browse, section):
+    make_post(acme.alice)
+    page = browse(acme.alice)
+    for key, language in CODE_LANGUAGES.items():
+        response = page.goto(f"{PATH}/{section}?lang={key}")
+        served = [element.text for element in BeautifulSoup(response.text(), "html.parser").select("[data-code]")]
+        shown = page.locator("[data-code]").evaluate_all("(elements) => elements.map((element) => element.textContent)")
+        assert shown == served
+        # A change of a field.
+        page.evaluate("document.querySelectorAll('details.example').forEach((element) => { element.open = true; })")
+        form = page.locator("form:has([data-body]):has([data-place='path'])").first
+        form.locator("[data-body]").fill(HOSTILE)
+        form.locator("[data-place='path']").first.fill("'/?#")
+        example = examples()[form.get_attribute("data-example")]
+        request = FilledExample(
+            example,
+            form.get_attribute("data-address"),
+            "alice",
+            {"path.id": "'/?#", "path.category_name": "'/?#"} | parameters_of(form),
+            HOSTILE,
+        ).request
+        assert form.locator("[data-code]").evaluate("(element) => element.textContent") == language.write(request)
+
+
+def parameters_of(form: Locator) -> dict[str, str]:
+    """Return the values of the fields of a form, by the keys of their parameters."""
+    fields = form.locator("[data-place]")
+    return fields.evaluate_all("(fields) => Object.fromEntries(fields.map((field) => [field.name, field.value]))")
+
+
+def test_the_language_of_the_code_can_be_changed_without_losing_edits(acme, browse):
+    page = browse(acme.alice)
+    open_section(page, "clients")
+    form = page.locator('form[data-example="create_client"]')
+    form.locator("[data-body]").fill('{"client": {"name": "Edited"}}')
+    form.get_by_role("link", name="Ruby").click()
+    expect(form.locator("[data-code]")).to_contain_text('request.body = \'{"client": {"name": "Edited"}}\'')
+    expect(page.locator("[data-code-language=ruby][aria-current]")).to_have_count(len(sections()["clients"]))
+    expect(page).to_have_url(at(f"{PATH}/clients?lang=ruby"))
+    # The links to the other sections keep the language.
+    page.get_by_role("navigation", name="Resources").get_by_role("link", name="Deals").click()
+    expect(page.locator("[data-code]").first).to_contain_text('require "net/http"')
+
+
+def test_a_new_token_is_filled_in_until_the_user_signs_out(acme, browse):
+    page = browse(acme.alice)
+    token = make_token(page)
+    page.goto(f"{PATH}/clients")
+    expect(page.get_by_label("API token")).to_have_value(token)
+    expect(page.locator("[data-code]").first).to_contain_text(f"Bearer {token}")
+    # Without a token in the field, the request is made with the session.
+    page.get_by_label("API token").fill("")
+    expect(page.locator("[data-code]").first).to_contain_text("Bearer YOUR_API_TOKEN")
+
+
+def test_swagger_ui_sends_requests_of_a_signed_in_user(acme, browse):
+    page = browse(acme.bob)
+    page.goto("/app/docs/swagger")
+    page.locator("#operations-tag-Account").click()
+    page.locator("#operations-Account-read_account").get_by_role("button").first.click()
+    page.get_by_role("button", name="Try it out").click()
+    page.get_by_role("button", name="Execute").click()
+    expect(page.locator(".live-responses-table tbody .response-col_status").first).to_contain_text("200")
+    expect(page.locator(".live-responses-table .highlight-code").first).to_contain_text('"prefix": "acme"')
+    page.get_by_role("button", name="Authorize").first.click()
+    headings = page.locator(".auth-container h4").all_inner_texts()
+    assert [heading.split()[0] for heading in headings] == ["bearer", "api_token", "basic"]
+
+
+def test_swagger_ui_has_the_color_scheme_of_the_pages(acme, browse):
     page = browse(theme="dark")
-    page.goto("/app/docs")
+    page.goto("/app/docs/swagger")
     page.get_by_role("heading", name="Rostrum").wait_for()
     root = page.locator("html")
     # Swagger UI's own stylesheet has a dark theme.

@@ -4,7 +4,6 @@ import random
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.core.management import call_command
 from django.db import connection
 from django.db.models import Q, Sum
 
@@ -13,6 +12,7 @@ from core.db.trash import KEPT_FOR
 from forum import deep_paging
 from forum.models import Category, Post, PostCount, PostQuerySet, Visibility
 from tests.support.factories import make_category, make_post, make_task, make_user
+from tests.support.jobs import run_housekeeping
 from tests.support.queries import capture_parameters, explained
 from tests.support.threads import at_once
 from tests.support.xml import titles
@@ -281,10 +281,10 @@ def test_writers_only_insert_deltas(acme, small_limits):
 
 def test_housekeeping_compacts_many_deltas(acme, small_limits):
     fill(acme.alice, acme.category, 3)
-    call_command("housekeeping")
+    run_housekeeping()
     assert PostCount.objects.filter(is_mark=False).exists()
     fill(acme.alice, acme.category, 3)
-    call_command("housekeeping")
+    run_housekeeping()
     assert not PostCount.objects.filter(is_mark=False).exists()
     assert PostCount.objects.aggregate(Sum("posts")) == {"posts__sum": 6}
 

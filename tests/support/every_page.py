@@ -15,6 +15,7 @@ from accounts.pages import password_reset, profile, registration
 from forum.models import Post
 from tests.support.factories import make_category, make_client, make_contact, make_post, make_user
 from tests.support.fixtures import Cast
+from tests.support.followers import run_followers
 from tests.support.page_routes import page_class
 from tests.support.people import type_in
 
@@ -67,6 +68,7 @@ class World:
         # Rows in the trash.
         make_post(self.bob, "A duplicate of another").trash(by=self.bob)
         make_client(self.bob, "Nowak and Sons").trash(by=self.bob)
+        run_followers()
         self.category = self.account.categories.of_forum(acme.forum.id).first()
         self.status = self.account.statuses_of_kind(Status.Kind.POST).first()
         _invitation, self.invitation = self.account.invitations.invite(
@@ -248,6 +250,8 @@ PAGES = [
     PageCase("app/inbox", "bob", path="/app/inbox?tab=unapproved", state="unapproved"),
     PageCase("app/inbox", "alice", path="/app/inbox?tab=mine", state="empty"),
     PageCase("app/inbox", "bob", state="with errors", prepare=set_no_status),
+    PageCase("app/notifications", "carol"),
+    PageCase("app/notifications", "alice", path="/app/notifications?page=2", state="empty"),
     PageCase("app/sign-in"),
     PageCase("app/sign-in", state="with errors", prepare=submit_empty_form),
     PageCase("app/sign-in/code"),
@@ -271,6 +275,14 @@ PAGES = [
     PageCase("app/account/api", "bob"),
     PageCase("app/account/api", "bob", prepare=make_a_token, state="with a new token"),
     PageCase("app/account/api/<slug:section>", "bob", path="/app/account/api/clients", prepare=run_an_example),
+    PageCase("app/docs"),
+    PageCase("app/docs", path="/app/docs?q=external", state="results"),
+    PageCase("app/docs", path="/app/docs?q=nothing+like+that", state="no results"),
+    PageCase("app/docs/<slug:slug>", path="/app/docs/clients"),
+    PageCase("app/docs/<slug:slug>", "bob", path="/app/docs/forum-api-xml?lang=php", state="in PHP"),
+    PageCase("app/docs/<slug:slug>", path="/app/docs/errors", state="errors"),
+    PageCase("app/docs/<slug:slug>", path="/app/docs/guide-forum-api-xml", state="of the guide"),
+    PageCase("app/docs/<slug:slug>", path="/app/docs/guide-all-routes", state="of the guide with a table"),
     PageCase("app/account", "alice"),
     PageCase("app/account/users", "alice"),
     PageCase(

@@ -11,6 +11,7 @@ from time import sleep
 
 import pytest
 from django.contrib.auth.hashers import make_password
+from django.core import mail as django_mail
 from django.db import connection
 from django.test import TransactionTestCase
 from pytest_django.plugin import blocking_manager_key
@@ -25,6 +26,7 @@ from tests.support import database
 from tests.support.client import JSONClient, XMLClient
 from tests.support.database import OWN_SERVER
 from tests.support.factories import PASSWORD, make_account, make_token, make_user
+from tests.support.letters import Outbox
 from tests.support.pages import Visitor
 
 # Real hashing takes 15 ms. tests/accounts/test_passwords.py asserts the real parameters.
@@ -88,9 +90,20 @@ def readiness_probe():
 
 
 @pytest.fixture(autouse=True)
-def deliver_mail_at_once(monkeypatch):
-    """Put e-mails into `django.core.mail.outbox` at once; an error in rendering one fails the test."""
-    monkeypatch.setattr(mail.mail_queue, "enqueue", mail.QueuedEmail.send)
+def outbox(request, monkeypatch) -> Outbox:
+    """Run the jobs that send e-mails when the test reads `django.core.mail.outbox`. An error of a job fails the test."""
+    if uses_database(request.node):
+        # It sets another outbox.
+        request.getfixturevalue("_django_db_helper")
+    outbox, defer = Outbox(), mail.send_email.defer
+
+    def defer_and_note(**arguments) -> bool:
+        outbox.is_behind = True
+        return defer(**arguments)
+
+    monkeypatch.setattr(mail.send_email, "defer", defer_and_note)
+    monkeypatch.setattr(django_mail, "outbox", outbox, raising=False)
+    return outbox
 
 
 @dataclass

@@ -1,8 +1,45 @@
 """Read the e-mails that a page sent."""
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
 from django.core import mail
+
+from tests.support.jobs import run_jobs
+
+
+class Outbox(list):
+    """The e-mails sent. Reading it first runs the jobs that are due, if a job that sends an e-mail was deferred."""
+
+    is_behind = False
+
+    def send(self) -> None:
+        while self.is_behind:
+            self.is_behind = False
+            run_jobs()
+
+    def __iter__(self) -> Iterator:
+        self.send()
+        return super().__iter__()
+
+    def __len__(self) -> int:
+        self.send()
+        return super().__len__()
+
+    def __getitem__(self, index: Any) -> Any:
+        self.send()
+        return super().__getitem__(index)
+
+    def __eq__(self, other: object) -> bool:
+        self.send()
+        return super().__eq__(other)
+
+    __hash__ = None
+
+    def clear(self) -> None:
+        self.send()
+        super().clear()
 
 
 def letter(to: str, *, about: str = ""):

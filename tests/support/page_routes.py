@@ -55,4 +55,4 @@ def path_of(route: str, ids: dict) -> str:
         route = route.replace("<id:id>", str(ids[kind]))
     route = route.replace("<category_name:category_name>", str(ids.get("category_name")))
     route = route.replace("<id:comment_id>", str(ids.get("comments")))
-    return "/" + route.replace("<slug:section>", "clients")
+    return "/" + route.replace("<slug:section>", "clients").replace("<slug:slug>", "clients")

@@ -225,12 +225,17 @@ TABLE = [
     Row("DELETE", "app/statuses/<id:id>.json", admins_only=True),
     Row("GET", "app/trash.json", admins_only=True),
     Row("POST", "app/trash/<id:id>/restore.json", admins_only=True),
+    Row("POST", "app/posts/<id:id>/follow.json"),
+    Row("DELETE", "app/posts/<id:id>/follow.json"),
+    Row("GET", "app/notifications.json", member=200),
+    Row("POST", "app/notifications/read.json", member=200),
+    Row("POST", "app/notifications/<id:id>/read.json", member=404),
     Row("GET", "app/posts/tags.json"),
     Row("GET", "app/tasks.json"),
     Row("GET", "app/users.json"),
     Row("GET", "app.json"),
     Row("GET", "app/openapi.json", member=200, public=True),
-    Row("GET", "app/docs", member=200, public=True),
+    Row("GET", "app/docs/swagger", member=200, public=True),
 ]
 
 

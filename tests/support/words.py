@@ -9,7 +9,7 @@ from babel.messages.catalog import Catalog, Message
 from django.template.base import Lexer, Token, TokenType
 
 # Text that is the same in every language.
-NAMES = {"API", "English", "JSON", "OpenAPI", "Polski", "Rostrum", "XML", "curl"}
+NAMES = {"API", "English", "JSON", "OpenAPI", "Polski", "Rostrum", "Swagger", "UI", "XML", "curl"}
 
 WORD = re.compile(r"[^\W\d_]+")
 TEXT = r"\"[^\"]*\"|'[^']*'"

@@ -1,4 +1,4 @@
-// Run the API examples in the settings, and update the curl command of an example when one of its fields changes.
+// Run the API examples in the settings, and update the code of an example when one of its fields changes.
 "use strict";
 
 // The number of characters of a response body that are displayed. `example_requests.py` has the same limit.
@@ -11,7 +11,6 @@ const PHRASES = {
 };
 
 const percentEncode = (text) => encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
-const shellQuote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 // The fields of the query, of the headers or of the path (`place`) that have a value.
 const filledFields = (form, place) => [...form.querySelectorAll(`[data-place="${place}"]`)].filter((field) => field.value.trim());
 const valueOf = (field) => field.value.trim();
@@ -38,18 +37,139 @@ function target(form) {
 const headersOf = (form) => filledFields(form, "header").map((field) => [field.dataset.name, valueOf(field).replace(/\s+/g, " ")]);
 const bodyOf = (form) => form.querySelector("[data-body]")?.value ?? "";
 
-function curl(form) {
-  const { method, language, address, login, token, mediaType } = form.dataset;
-  const lines = [`curl${method === "GET" ? "" : ` -X ${method}`} ${shellQuote(address + target(form))}`];
-  if (language === "xml") lines.push(`-u ${shellQuote(`${login}:PASSWORD`)}`);
-  else if (language === "json") lines.push(`-H ${shellQuote(`Authorization: Bearer ${token || "YOUR_API_TOKEN"}`)}`);
-  for (const [name, value] of headersOf(form)) lines.push(`-H ${shellQuote(`${name}: ${value}`)}`);
-  const body = bodyOf(form);
-  if (body) lines.push(`-H ${shellQuote(`Content-Type: ${mediaType}`)}`, `-d ${shellQuote(body)}`);
-  return lines.join(" \\\n  ");
+// The token in the field above the examples, or the new token on the page without this field.
+const tokenOf = (form) => document.getElementById("api-token")?.value.trim() ?? form.dataset.token;
+
+// Return the request that the code of an example sends. `ExampleRequest` in `example_code.py` is the same.
+function requestOf(form) {
+  const { method, language, address, login, mediaType } = form.dataset;
+  const headers = headersOf(form), body = bodyOf(form);
+  if (language === "json") headers.unshift(["Authorization", `Bearer ${tokenOf(form) || "YOUR_API_TOKEN"}`]);
+  if (body) headers.push(["Content-Type", mediaType]);
+  return { method, url: address + target(form), login: language === "xml" ? login : "", headers, body };
 }
 
-const updateCurl = (form) => { form.querySelector("[data-curl]").textContent = curl(form); };
+// The code of an example in each language, as `example_code.py` writes it.
+
+// A literal must not contain these control characters as they are.
+const CONTROL = /[\x00-\x09\x0b-\x1f\x7f]/;
+const escapeControl = (text) => text.replace(new RegExp(CONTROL, "g"), (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`);
+const escapeBackslash = (text) => text.replaceAll("\\", "\\\\");
+const shellLiteral = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+
+function pythonLiteral(text) {
+  const escaped = escapeControl(escapeBackslash(text).replaceAll('"', '\\"'));
+  return escaped.includes("\n") ? `"""${escaped.replace(/\\"(?!$)(?!\\")/g, '"')}"""` : `"${escaped}"`;
+}
+
+function javascriptLiteral(text) {
+  const escaped = escapeControl(escapeBackslash(text));
+  if (!escaped.includes("\n")) return `"${escaped.replaceAll('"', '\\"')}"`;
+  return `\`${escaped.replaceAll("`", "\\`").replaceAll("${", "\\${")}\``;
+}
+
+// A literal of PHP or Ruby. `variable` is the character that begins a variable between double quotes.
+function scriptLiteral(text, variable) {
+  const escaped = escapeBackslash(text);
+  if (!CONTROL.test(text)) return `'${escaped.replaceAll("'", "\\'")}'`;
+  return `"${escapeControl(escaped.replaceAll('"', '\\"').replaceAll(variable, `\\${variable}`))}"`;
+}
+const phpLiteral = (text) => scriptLiteral(text, "$");
+const rubyLiteral = (text) => scriptLiteral(text, "#");
+
+const WRITERS = {
+  curl({ method, url, login, headers, body }) {
+    return [
+      `curl${method === "GET" ? "" : ` -X ${method}`} ${shellLiteral(url)}`,
+      ...(login ? [`-u ${shellLiteral(`${login}:PASSWORD`)}`] : []),
+      ...headers.map(([name, value]) => `-H ${shellLiteral(`${name}: ${value}`)}`),
+      ...(body ? [`-d ${shellLiteral(body)}`] : []),
+    ].join(" \\\n  ");
+  },
+  php({ method, url, login, headers, body }) {
+    const lines = headers.map(([name, value]) => `        ${phpLiteral(`${name}: ${value}`)},`);
+    if (login) lines.unshift(`        'Authorization: Basic ' . base64_encode(${phpLiteral(`${login}:PASSWORD`)}),`);
+    return [
+      "<?php",
+      "$context = stream_context_create(['http' => [",
+      `    'method' => '${method}',`,
+      ...(lines.length ? ["    'header' => [", ...lines, "    ],"] : []),
+      ...(body ? [`    'content' => ${phpLiteral(body)},`] : []),
+      "    'ignore_errors' => true,",
+      "]]);",
+      `echo file_get_contents(${phpLiteral(url)}, false, $context);`,
+    ].join("\n");
+  },
+  python({ method, url, login, headers, body }) {
+    const lines = headers.map(([name, value]) => `        ${pythonLiteral(name)}: ${pythonLiteral(value)},`);
+    if (login) lines.unshift('        "Authorization": "Basic " + base64.b64encode(credentials.encode()).decode(),');
+    return [
+      ...(login ? ["import base64"] : []),
+      "import urllib.error",
+      "import urllib.request",
+      "",
+      ...(login ? [`credentials = ${pythonLiteral(`${login}:PASSWORD`)}`] : []),
+      "request = urllib.request.Request(",
+      `    ${pythonLiteral(url)},`,
+      `    method="${method}",`,
+      ...(lines.length ? ["    headers={", ...lines, "    },"] : []),
+      ...(body ? [`    data=${pythonLiteral(body)}.encode(),`] : []),
+      ")",
+      "try:",
+      "    response = urllib.request.urlopen(request)",
+      "except urllib.error.HTTPError as error:",
+      "    response = error",
+      "print(response.read().decode())",
+    ].join("\n");
+  },
+  javascript({ method, url, login, headers, body }) {
+    const lines = headers.map(([name, value]) => `    ${javascriptLiteral(name)}: ${javascriptLiteral(value)},`);
+    if (login) lines.unshift('    "Authorization": "Basic " + btoa(String.fromCharCode(...credentials)),');
+    return [
+      ...(login ? [`const credentials = new TextEncoder().encode(${javascriptLiteral(`${login}:PASSWORD`)});`] : []),
+      `const response = await fetch(${javascriptLiteral(url)}, {`,
+      `  method: "${method}",`,
+      ...(lines.length ? ["  headers: {", ...lines, "  },"] : []),
+      ...(body ? [`  body: ${javascriptLiteral(body)},`] : []),
+      "});",
+      "console.log(await response.text());",
+    ].join("\n");
+  },
+  ruby({ method, url, login, headers, body }) {
+    return [
+      'require "net/http"',
+      "",
+      `uri = URI(${rubyLiteral(url)})`,
+      `request = Net::HTTP::${method[0]}${method.slice(1).toLowerCase()}.new(uri)`,
+      ...(login ? [`request.basic_auth ${rubyLiteral(login)}, 'PASSWORD'`] : []),
+      ...headers.map(([name, value]) => `request[${rubyLiteral(name)}] = ${rubyLiteral(value)}`),
+      ...(body ? [`request.body = ${rubyLiteral(body)}`] : []),
+      'response = Net::HTTP.start(uri.host, uri.port, use_ssl: uri.scheme == "https") { |http| http.request(request) }',
+      "puts response.body",
+    ].join("\n");
+  },
+};
+
+const languageLinks = document.querySelectorAll("[data-code-language]");
+let codeLanguage = document.querySelector("[data-code-language][aria-current]")?.dataset.codeLanguage ?? "curl";
+
+const updateCode = (form) => { form.querySelector("[data-code]").textContent = WRITERS[codeLanguage](requestOf(form)); };
+const exampleForms = document.querySelectorAll("form[data-example]");
+const updateAllCode = () => exampleForms.forEach(updateCode);
+
+// Show all examples in another language without loading the page, so that edited fields keep their values.
+function selectLanguage(key) {
+  codeLanguage = key;
+  for (const link of languageLinks) {
+    if (link.dataset.codeLanguage === key) link.setAttribute("aria-current", "true");
+    else link.removeAttribute("aria-current");
+  }
+  for (const link of document.querySelectorAll('a[href*="?lang="]:not([data-code-language])')) {
+    link.href = link.getAttribute("href").replace(/\?lang=\w+/, `?lang=${key}`);
+  }
+  history.replaceState(history.state, "", `?lang=${key}${location.hash}`);
+  updateAllCode();
+}
 
 // Display responses. JSON is indented, and its numbers stay as they were written. JSON and XML are coloured. No text is parsed as HTML.
 
@@ -124,7 +244,7 @@ function offerId(form, button, response, text, type) {
   button.addEventListener("click", () => {
     for (const field of fields) {
       field.value = id;
-      updateCurl(field.form);
+      updateCode(field.form);
     }
     button.textContent = doneText;
   });
@@ -135,7 +255,7 @@ function offerId(form, button, response, text, type) {
 async function run(form) {
   const output = form.querySelector("[data-response]");
   const { method, language, mediaType } = form.dataset;
-  const token = form.dataset.token || document.getElementById("api-token")?.value.trim();
+  const token = tokenOf(form);
   const address = target(form), body = bodyOf(form);
   const headers = new Headers({ Accept: language ? `application/${language}` : "*/*" });
   if (token && language === "json") headers.set("Authorization", `Bearer ${token}`);
@@ -154,8 +274,8 @@ async function run(form) {
   }
 }
 
-for (const form of document.querySelectorAll("form[data-example]")) {
-  form.addEventListener("input", () => updateCurl(form));
+for (const form of exampleForms) {
+  form.addEventListener("input", () => updateCode(form));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     if (form.dataset.running) return;
@@ -164,7 +284,14 @@ for (const form of document.querySelectorAll("form[data-example]")) {
     delete form.dataset.running;
   });
   // When a page is reloaded, the browser may restore the values that its fields had before.
-  updateCurl(form);
+  updateCode(form);
+}
+document.getElementById("api-token")?.addEventListener("input", updateAllCode);
+for (const link of languageLinks) {
+  link.addEventListener("click", (event) => {
+    event.preventDefault();
+    selectLanguage(link.dataset.codeLanguage);
+  });
 }
 for (const part of document.querySelectorAll("[data-needs-script]")) part.hidden = false;
 for (const part of document.querySelectorAll("[data-text]")) {

@@ -63,7 +63,7 @@ class Command(BaseCommand):
         lines = [
             *addresses[:10],
             ("settings", local_url + reverse("accounts-account")),
-            ("API", f"{local_url}{reverse('accounts-tokens')}  and  {local_url}{reverse('core-docs')}"),
+            ("API", f"{local_url}{reverse('accounts-tokens')}  and  {local_url}{reverse('accounts-docs')}"),
             ("logins", ", ".join(logins)),
             ("password", password),
             ("api_token", token),

@@ -1,6 +1,19 @@
-// Show the OpenAPI document of this host. Credentials stay in the memory of the page.
+// Show the OpenAPI document of this host. Credentials that are typed in stay in the memory of the page.
+const { document: address, csrfToken } = document.getElementById("interface").dataset;
+
+// A request of a signed-in user without other credentials is made in the name of the user, with the session of the pages.
+function addSession(request) {
+  const url = new URL(request.url, location.href);
+  const names = Object.keys(request.headers).map((name) => name.toLowerCase());
+  if (csrfToken && url.origin === location.origin && !names.includes("authorization") && !url.searchParams.has("api_token")) {
+    request.headers["X-CSRFToken"] = csrfToken;
+    request.credentials = "same-origin";
+  }
+  return request;
+}
+
 SwaggerUIBundle({
-  url: document.getElementById("interface").dataset.document,
+  url: address,
   dom_id: "#interface",
   presets: [SwaggerUIBundle.presets.apis],
   deepLinking: true,
@@ -8,6 +21,7 @@ SwaggerUIBundle({
   defaultModelsExpandDepth: 0,
   displayRequestDuration: true,
   persistAuthorization: false,
+  requestInterceptor: addSession,
   validatorUrl: null,
 });
 

@@ -46,7 +46,7 @@ def example_form(page, id: str):
 
 def parse_curl(element) -> Example:
     """Parse the curl line of an example."""
-    example = Example(command=element.find(attrs={"data-curl": True}).text, shown="")
+    example = Example(command=element.find(attrs={"data-code": True}).text, shown="")
     example.read({})
     return example
 
@@ -69,9 +69,13 @@ def test_it_works(filled):
 
 def test_the_first_page_links_to_all_examples(filled):
     page = filled.page(filled.alice).get(PATH)
-    links = {link["href"] for link in page.html.find(class_="operations").find_all("a") if "#" in link["href"]}
-    assert links == {f"{PATH}/{example.slug}#{id}" for id, example in examples().items()}
+    links = {link["href"] for link in page.html.select(".operations a") if "#" in link["href"]}
+    assert links == {f"{PATH}/{example.slug}?lang=curl#{id}" for id, example in examples().items()}
+    # The Account API comes first.
+    headings = [heading.text for heading in page.html.select(".card > h2")]
+    assert headings[-3:] == ["Account API (JSON)", "Forum API (XML)", "Both interfaces"]
     assert page.html.find("a", href="/app/docs")
+    assert page.html.find("a", href="/app/docs/swagger")
     assert page.html.find("a", href="/app/openapi.json")
 
 
@@ -92,7 +96,7 @@ def test_examples_contain_ids_of_the_account(filled, section):
     ids = {element["value"] for element in page.html.find_all(attrs={"data-kind-of-id": True})}
     existing_ids = {
         row.id
-        for kind in ("clients", "contacts", "contact_lists", "deals", "posts", "statuses")
+        for kind in ("clients", "contacts", "contact_lists", "deals", "notifications", "posts", "statuses")
         for row in getattr(filled.account, kind).all()
     }
     assert {int(id) for id in ids} <= existing_ids
@@ -215,7 +219,7 @@ def test_examples_have_the_permissions_of_the_user(acme, other):
     for value in ("..%2f", "?", "1\r\nX: y", "ż" * 300, "{id}"):
         form["path.id"] = value
         assert "404 Not Found" in form.submit()
-    form = example_form(bob.get(f"{PATH}/forum-xml"), "list_category")
+    form = example_form(bob.get(f"{PATH}/forum-api-xml"), "list_category")
     form["path.category_name"] = "app/account/api"
     assert "have a slash" in form.submit(status=422)
     form = example_form(bob.get(f"{PATH}/account"), "create_account")

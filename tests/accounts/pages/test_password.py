@@ -10,6 +10,7 @@ from django.db import connection
 from accounts import mail as accounts_mail
 from core.db import rate_limits
 from core.logs import RedactingFormatter
+from core.sealing import seal
 from tests.support.factories import PASSWORD
 from tests.support.letters import letter, link_in
 from tests.support.pages import Visitor
@@ -97,9 +98,9 @@ def operations_of(acme, login: str) -> dict:
     with pytest.MonkeyPatch.context() as patch, connection.execute_wrapper(record):
         for module, name in [(signing, "dumps"), (signing.Signer, "signature")]:
             patch.setattr(module, name, count_calls(calls, name, getattr(module, name)))
-        patch.setattr(accounts_mail.mail_queue, "enqueue", queued.append)
+        patch.setattr(accounts_mail, "seal", lambda email: queued.append(email) or seal(email))
         response = form.submit()
-    [queued_letter] = queued
+    [queued_letter] = [accounts_mail.Email(**email) for email in queued]
     # The e-mail is rendered later, even if it is not delivered.
     _subject, text, page = queued_letter.render()
     return {
@@ -133,10 +134,10 @@ def test_unknown_names_get_no_email(acme):
 
 def test_the_link_of_an_unknown_name_is_void(acme, monkeypatch):
     queued = []
-    monkeypatch.setattr(accounts_mail.mail_queue, "enqueue", queued.append)
+    monkeypatch.setattr(accounts_mail, "seal", lambda email: queued.append(email) or seal(email))
     request_link(acme.page(), "nobody")
-    assert not queued[0].deliver
-    path = queued[0].context["url"].removeprefix(f"http://{acme.host}")
+    assert not queued[0]["deliver"]
+    path = queued[0]["context"]["url"].removeprefix(f"http://{acme.host}")
     acme.page().get(path, status=404)
 
 

@@ -188,7 +188,7 @@ def read_until(terminal, text):
 def test_it_lists_the_commands_without_arguments(data):
     status, out, err = run_manage(data)
     assert (status, err) == (0, "")
-    assert {"create_account", "demo", "serve", "housekeeping"} <= set(out.split())
+    assert {"create_account", "demo", "serve", "worker", "jobs"} <= set(out.split())
     status, out, err = run_manage(data, "create_account", "--help")
     assert (status, err) == (0, "")
     assert "the login of the owner" in out

@@ -110,6 +110,10 @@ def test_it_restarts_postgresql_and_the_web_server(start_service):
     assert is_running(postgres)
     assert service.process.poll() is None
 
+    service.find_process("manage.py worker").kill()
+    service.wait_for_output("The worker ended unexpectedly (killed by signal 9): starting it again\n")
+    service.wait_for(lambda: service.output().count(" started with ") == 2)
+
 
 def test_it_rejects_data_and_a_port_in_use(start_service, tmp_path):
     service = start_service()

@@ -31,7 +31,7 @@ def test_it_works(start_service):
         assert response.headers["Content-Encoding"] == "gzip"
         assert response.headers["Cache-Control"] == "max-age=315360000, public, immutable"
     # Every file that the page of the API docs refers to is collected.
-    _, page = get(service, "/app/docs")
+    _, page = get(service, "/app/docs/swagger")
     for file in re.findall(r'(?:src|href)="(/static/[^"]+\.(?:js|css))"', page.decode()):
         get(service, file)
 

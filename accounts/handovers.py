@@ -1,0 +1,93 @@
+"""Hand-overs of a sign-in from one host of an account to another, because a cookie belongs to one host.
+
+1. The *target* host sets a cookie with a random nonce, and redirects to the *source* host with the digest of the nonce.
+2. The source, where the user is signed in, stores a hand-over, and redirects back with a one-time code.
+3. The target checks the code, its own name and the nonce of the browser, and starts a session of the same family.
+
+The nonce makes the code worthless in any browser but the one that asked for it, so nobody can sign another person in as themselves.
+"""
+
+from datetime import timedelta
+
+from django.db import models, transaction
+from django.db.models import Value
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from accounts.digests import MAX_SECRET_LENGTH, digest_of, new_secret
+from accounts.sessions import Session
+from core.db.tenancy import TenantModel
+
+
+class HandoverQuerySet(models.QuerySet["Handover"]):
+    @transaction.atomic
+    def begin(self, session: Session, *, host: str, nonce: bytes) -> str:
+        """Store a hand-over of the session to a host of the account, and return its code. It replaces an earlier one to that host."""
+        self.filter(account_id=session.account_id, session_id=session.id, host=host).delete()
+        code, digest = new_secret()
+        self.create(
+            account_id=session.account_id,
+            session_id=session.id,
+            host=host,
+            nonce=nonce,
+            digest=digest,
+            expires_at=Now() + Value(Handover.LIFETIME),
+        )
+        return code
+
+    @transaction.atomic
+    def use(self, account_id: int, code: str, *, host: str, nonce: str) -> Session | None:
+        """Use up the code of a hand-over, and return the session at the source, with its user.
+
+        Return None if the code is unknown, used or expired, was made for another host or another browser, or if the session has
+        ended.
+        """
+        if not 0 < len(code) <= MAX_SECRET_LENGTH or not 0 < len(nonce) <= MAX_SECRET_LENGTH:
+            return None
+        rows = self.filter(account_id=account_id, digest=digest_of(code), expires_at__gt=Now())
+        # A concurrent request waits here for the lock of the row, and then finds none.
+        row = rows.select_for_update().first()
+        if row is None:
+            return None
+        # A code that arrives at a wrong place is used up, too.
+        self.filter(pk=row.pk).delete()
+        if row.host != host or bytes(row.nonce) != digest_of(nonce):
+            return None
+        sessions = Session.objects.filter(account_id=account_id, id=row.session_id, expires_at__gt=timezone.now())
+        return sessions.filter(user__is_active=True).select_related("user", "account").first()
+
+    def clean_up(self) -> None:
+        """Delete the hand-overs that have expired."""
+        self.filter(expires_at__lte=Now()).delete()
+
+
+class Handover(TenantModel):
+    """A hand-over of a session to another host of its account. It is valid once, for a minute, and while the session lasts."""
+
+    LIFETIME = timedelta(seconds=60)
+
+    session_id = models.BigIntegerField()
+    session = models.ForeignObject(
+        Session,
+        # The foreign key in the database deletes the rows with the session.
+        models.DO_NOTHING,
+        from_fields=["account_id", "session_id"],
+        to_fields=["account_id", "id"],
+        related_name="+",
+    )
+    # The stored name of the target host.
+    host = models.CharField(max_length=255)
+    # The digests of the nonce in the browser's cookie, and of the code.
+    nonce = models.BinaryField()
+    digest = models.BinaryField()
+    expires_at = models.DateTimeField()
+
+    objects = HandoverQuerySet.as_manager()
+
+    class Meta:
+        default_related_name = "handovers"
+        constraints = [models.UniqueConstraint(fields=["account", "digest"], name="handover_digest_unique")]
+        indexes = [models.Index(fields=["account", "session_id"], name="handover_of_session")]
+
+    def __str__(self) -> str:
+        return f"hand-over {self.id} of session {self.session_id}"

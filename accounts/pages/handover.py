@@ -1,0 +1,101 @@
+"""The three steps of a hand-over of a sign-in between two hosts of an account (`accounts.handovers`).
+
+Each is a redirect after a GET, because the switcher of forums is a list of links. A redirect goes to a stored host of the account, or to
+a path of the same host, never to an address in the request.
+"""
+
+import re
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.urls import reverse
+
+from accounts.cookies import HANDOVER_COOKIE, delete_handover_cookie, set_handover_cookie
+from accounts.digests import new_secret
+from accounts.host_names import full_name, public_url
+from accounts.models import Handover
+from accounts.pages.sign_in import sign_in
+from core.api import throttling
+from core.pages.base import Page, redirect, redirect_to_url, safe_path
+from core.requests import PageRequest
+
+# The hosts at which LOCAL_ACCOUNT answers besides its own, on a laptop.
+LOCAL_HOSTS = ("localhost", "127.0.0.1")
+
+
+def switch_url(request: PageRequest, host: str) -> str:
+    """Return the URL of the link from the page of the request to another host of the account, with a hand-over."""
+    source = request.get_host().partition(":")[0]
+    if not (settings.LOCAL_ACCOUNT and source in LOCAL_HOSTS):
+        source = request.address.host
+    return public_url(host) + reverse("accounts-handover", query={"from": source})
+
+
+def url_of_source(request: PageRequest) -> str | None:
+    """Return the URL of the host that the request names as the source, or None if the account has no such host."""
+    name = request.GET.get("from")
+    if request.account.prefix == settings.LOCAL_ACCOUNT and name in LOCAL_HOSTS:
+        return public_url(settings.LOCAL_ACCOUNT).replace(full_name(settings.LOCAL_ACCOUNT), name)
+    source = find_host(request, name)
+    return None if source is None or source == request.address.host else public_url(source)
+
+
+def find_host(request: PageRequest, name: str | None) -> str | None:
+    """Return the stored name of a host of the account, or None if the account has no such host."""
+    if not name or len(name) > 255 or "\0" in name:
+        return None
+    return request.account.hosts.filter(name=name).values_list("name", flat=True).first()
+
+
+class HandoverPage(Page):
+    """The base of the three steps."""
+
+    http_method_names = ["get"]
+
+    @property
+    def target_path(self) -> str:
+        """The path of the page at the target to show in the end."""
+        return safe_path(self.request, self.request.GET.get("next"))
+
+
+class BeginHandover(HandoverPage):
+    """The first step, at the target. `from` names the source. A user who is signed in already needs no hand-over."""
+
+    def get(self, request: PageRequest) -> HttpResponse:
+        source = None if request.user is not None else url_of_source(request)
+        if source is None:
+            return redirect(self.target_path)
+        nonce, digest = new_secret()
+        query = {"to": request.address.host, "nonce": digest.hex(), "next": self.target_path}
+        response = redirect_to_url(source + reverse("accounts-handover-approve", query=query))
+        set_handover_cookie(response, nonce)
+        return response
+
+
+class ApproveHandover(HandoverPage):
+    """The second step, at the source. A visitor is sent back without a code."""
+
+    def get(self, request: PageRequest) -> HttpResponse:
+        target, nonce = find_host(request, request.GET.get("to")), request.GET.get("nonce", "")
+        if target is None or not re.fullmatch("[0-9a-f]{64}", nonce):
+            return redirect(self.target_path)
+        if request.user is None or request.session is None:
+            return redirect_to_url(public_url(target) + self.target_path)
+        throttling.count_page_action(request)
+        code = Handover.objects.begin(request.session, host=target, nonce=bytes.fromhex(nonce))
+        query = {"code": code, "next": self.target_path}
+        return redirect_to_url(public_url(target) + reverse("accounts-handover-finish", query=query))
+
+
+class FinishHandover(HandoverPage):
+    """The third step, at the target again. With an invalid code, the page is shown as to a visitor."""
+
+    def get(self, request: PageRequest) -> HttpResponse:
+        nonce, code = request.COOKIES.get(HANDOVER_COOKIE, ""), request.GET.get("code", "")
+        response = redirect(self.target_path)
+        delete_handover_cookie(response)
+        if request.user is None:
+            session = Handover.objects.use(request.account.id, code, host=request.address.host, nonce=nonce)
+            if session is not None:
+                sign_in(request, response, session.user, family=session.family)
+        return response

@@ -1,0 +1,46 @@
+"""The API token that a user created during this visit, for the code of the examples.
+
+Only the digest of a token is stored. Until the browser is closed or the user signs out, the token itself is in an encrypted cookie
+that scripts cannot read. It is valid only together with the session in which the token was created.
+"""
+
+from django.conf import settings
+from django.http import HttpResponse
+
+from accounts.models import APIToken
+from core.requests import PageRequest, UserRequest
+from core.sealing import SealError, seal, unseal
+
+VISIT_TOKEN_COOKIE = f"{settings.COOKIE_PREFIX}token"
+PURPOSE = "visit token"
+# A longer cookie is not one of ours.
+MAX_COOKIE_LENGTH = 1000
+
+
+def set_visit_token(request: UserRequest, response: HttpResponse, token: str) -> None:
+    """Store a token for the rest of the visit. The cookie has no expiry, so the browser deletes it when it is closed."""
+    value = seal([request.account.id, request.session.id, token], PURPOSE)
+    response.set_cookie(VISIT_TOKEN_COOKIE, value, path="/", secure=settings.HTTPS, httponly=True, samesite="Strict")
+
+
+def read_visit_token(request: UserRequest) -> str:
+    """Return the token of this visit. Return "" if there is none, or if it has been revoked or has expired."""
+    sealed = request.COOKIES.get(VISIT_TOKEN_COOKIE, "")
+    if not 0 < len(sealed) <= MAX_COOKIE_LENGTH:
+        return ""
+    try:
+        account_id, session_id, token = unseal(sealed, PURPOSE)
+    except SealError:
+        return ""
+    if (account_id, session_id) != (request.account.id, request.session.id):
+        return ""
+    row = APIToken.objects.find_by_token(token)
+    return token if row is not None and row.user.pk == request.user.pk else ""
+
+
+def delete_visit_token(request: PageRequest, response: HttpResponse) -> None:
+    if VISIT_TOKEN_COOKIE in request.COOKIES:
+        # `delete_cookie` would set no `Secure`, which the `__Host-` prefix requires.
+        response.set_cookie(
+            VISIT_TOKEN_COOKIE, "", max_age=0, path="/", secure=settings.HTTPS, httponly=True, samesite="Strict"
+        )

@@ -1,0 +1,83 @@
+"""Periodic jobs that erase old data, in batches.
+
+A job stops a while before its time limit, and the next one goes on. Any number of them may run at the same time.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from django.apps import apps
+from django.conf import settings
+from django.utils import timezone
+
+from core.api.idempotency import IdempotentAnswer
+from core.changes import models as changes
+from core.db.trash import KEPT_FOR, Trashable
+from core.jobs import queue
+from core.jobs.registration import has_time_left, periodic_job
+
+logger = logging.getLogger("rostrum.housekeeping")
+
+BATCH_SIZE = 500
+# In seconds.
+TIME_LIMIT = 600
+
+
+def erase_in_batches(erase: Callable[[], int]) -> int:
+    """Call `erase`, which returns the number of rows that it erased, until nothing is left or the time is over."""
+    erased = 0
+    while has_time_left() and (count := erase()):
+        erased += count
+    return erased
+
+
+@periodic_job(cron="5 * * * *", time_limit=TIME_LIMIT)
+def erase_trash() -> None:
+    """Erase resources that have been in the trash for more than 30 days."""
+    before = timezone.now() - KEPT_FOR
+    for model in apps.get_models():
+        if issubclass(model, Trashable):
+            erased = erase_in_batches(lambda model=model: model.objects.erase(before=before, limit=BATCH_SIZE))  # type: ignore[misc]
+            if erased:
+                logger.info("erased %d of %s from the trash", erased, model._meta.verbose_name_plural)
+
+
+@periodic_job(cron="15 * * * *", time_limit=TIME_LIMIT)
+def erase_changes() -> None:
+    """Erase the old changes of all accounts."""
+    before = timezone.now() - changes.CHANGE_RETENTION
+    erased = 0
+    accounts: Any = apps.get_model(settings.ACCOUNT_MODEL)._default_manager
+    # In any order, so that a job that runs out of time does not leave out the same accounts each time.
+    for account in accounts.only("id").order_by("?"):
+        if not has_time_left():
+            break
+        # Only changes with numbers can be erased. The next reader of the feed also has fewer numbers to assign.
+        account.changes.assign_all_numbers(account.id)
+        erased += erase_in_batches(lambda account=account: account.changes.erase(before=before, limit=BATCH_SIZE))  # type: ignore[misc]
+    if erased:
+        logger.info("erased %d old changes", erased)
+
+
+@periodic_job(cron="25 * * * *", time_limit=TIME_LIMIT)
+def clean_up_tables() -> None:
+    """Call the maintenance that managers define for their tables."""
+    for model in apps.get_models():
+        clean_up = getattr(model._default_manager, "clean_up", None)
+        if clean_up and has_time_left():
+            clean_up()
+
+
+@periodic_job(cron="35 * * * *", time_limit=TIME_LIMIT)
+def erase_idempotent_answers() -> None:
+    """Erase the responses stored for an Idempotency-Key more than 24 hours ago."""
+    if erased := erase_in_batches(lambda: IdempotentAnswer.objects.erase(limit=BATCH_SIZE)):
+        logger.info("erased %d answers stored for an Idempotency-Key", erased)
+
+
+@periodic_job(cron="45 * * * *", time_limit=TIME_LIMIT)
+def erase_failed_jobs() -> None:
+    """Erase jobs that failed more than 30 days ago."""
+    if erased := erase_in_batches(lambda: queue.erase_failed(limit=BATCH_SIZE)):
+        logger.info("erased %d failed jobs", erased)

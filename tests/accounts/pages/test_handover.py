@@ -1,0 +1,339 @@
+"""One sign-in for all forums of an account: hand-overs between hosts, and the switcher."""
+
+from datetime import timedelta
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+from django.db.models import F
+from django.utils import timezone
+
+from accounts.cookies import HANDOVER_COOKIE, SESSION_COOKIE
+from accounts.digests import digest_of
+from accounts.models import Handover, Session
+from core.db import rate_limits
+from forum.models import Forum
+from tests.support.factories import PASSWORD, make_forum
+from tests.support.pages import Visitor
+from tests.support.queries import capture_queries
+from tests.support.threads import at_once
+
+BEGIN, APPROVE, FINISH = "/app/handover", "/app/handover/approve", "/app/handover/finish"
+
+
+class Browser:
+    """A browser with the cookies of each host. It follows redirects from host to host."""
+
+    def __init__(self):
+        self.visitors: dict[str, Visitor] = {}
+
+    def at(self, host: str) -> Visitor:
+        return self.visitors.setdefault(host, Visitor(host))
+
+    def get(self, url: str, *, steps: int = 10):
+        """Follow at most `steps` redirects. Return the last response, with the attributes `host` and `path` of its URL."""
+        for left in range(steps, -1, -1):
+            parts = urlsplit(url)
+            path = parts.path + (f"?{parts.query}" if parts.query else "")
+            response = self.at(parts.netloc).get(path, expect_errors=True)
+            if response.status_code != 303 or left == 0:
+                break
+            location = response.headers["Location"]
+            url = location if "://" in location else f"http://{parts.netloc}{location}"
+        response.host, response.path = parts.netloc, path
+        return response
+
+
+def user_of(page) -> str:
+    """Return the name in the menu of a page, or "" for a visitor."""
+    name = page.html.select_one(".who .name")
+    return name.text if name else ""
+
+
+@pytest.fixture
+def second(acme) -> str:
+    """Create a private forum, and return its host."""
+    forum = make_forum(acme.account, "second", access=Forum.Access.PRIVATE)
+    return acme.account.hosts.get(id=forum.host_id).name
+
+
+@pytest.fixture
+def carol(acme) -> Browser:
+    browser = Browser()
+    browser.at(acme.host).start_session(acme.carol)
+    return browser
+
+
+def link_to(second: str, browser: Browser, host: str) -> str:
+    """Return the link of the switcher on the home page."""
+    [link] = browser.at(host).get("/").html.select(".sites a")
+    assert link["href"].startswith(f"http://{second}{BEGIN}?")
+    return link["href"]
+
+
+def test_it_works(acme, second, carol):
+    link = link_to(second, carol, acme.host)
+    page = carol.get(f"{link}&next=/app/roadmap")
+    assert (page.status_code, page.host, page.path) == (200, second, "/app/roadmap")
+    assert user_of(page) == "Carol Member"
+    assert HANDOVER_COOKIE not in carol.at(second).cookies
+    assert not Handover.objects.exists()
+    here, there = acme.account.sessions.order_by("id")
+    assert here.family == there.family
+    assert here.digest != there.digest
+    # The way back needs no hand-over.
+    link = carol.at(second).get("/").html.select_one(".sites a")["href"]
+    assert link.startswith(f"http://{acme.host}{BEGIN}")
+    assert user_of(carol.get(link)) == "Carol Member"
+    assert acme.account.sessions.count() == 2
+
+
+def test_signing_out_ends_the_session_at_every_host(acme, second, carol):
+    carol.get(link_to(second, carol, acme.host))
+    other_browser = acme.page(acme.carol)
+    page = carol.at(second).get("/")
+    next(form for form in page.forms.values() if form.action == "/app/sign-out").submit()
+    assert user_of(carol.at(acme.host).get("/")) == ""
+    assert user_of(other_browser.get("/")) == "Carol Member"
+
+
+def test_the_list_of_sessions_shows_a_browser_once(acme, second, carol):
+    carol.get(link_to(second, carol, acme.host))
+    acme.page(acme.carol)
+    for host in (acme.host, second):
+        page = carol.at(host).get("/app/profile/security")
+        assert len(page.html.select("ul.list li")) == 2
+        assert len(page.html.select("ul.list .badge")) == 1
+    # Ending all others keeps both sessions of this browser.
+    page.forms["end-others"].submit("end")
+    assert acme.account.sessions.count() == 2
+    assert user_of(carol.at(acme.host).get("/")) == "Carol Member"
+    # Ending the shown one ends both.
+    page = carol.at(acme.host).get("/app/profile/security")
+    [form] = [form for id, form in page.forms.items() if isinstance(id, str) and id.startswith("end-")]
+    assert form.submit("end").headers["Location"] == "/"
+    assert not acme.account.sessions.exists()
+
+
+def test_a_new_password_keeps_the_sessions_of_the_browser(acme, second, carol):
+    carol.get(link_to(second, carol, acme.host))
+    other_browser = acme.page(acme.carol)
+    form = carol.at(second).get("/app/profile/security").forms["password"]
+    form["current"], form["password"] = PASSWORD, "another long password"
+    form.submit()
+    assert user_of(carol.at(acme.host).get("/")) == "Carol Member"
+    assert user_of(other_browser.get("/")) == ""
+
+
+def test_a_deactivated_user_is_signed_out_everywhere(acme, second, carol):
+    carol.get(link_to(second, carol, acme.host))
+    acme.carol.deactivate(by=acme.alice)
+    assert user_of(carol.at(acme.host).get("/")) == ""
+    assert carol.at(second).get("/").headers["Location"].startswith("/app/sign-in")
+
+
+def test_a_visitor_comes_to_the_other_forum_as_a_visitor(acme, second):
+    link = f"http://{second}{BEGIN}?{urlencode({'from': 'acme', 'next': '/app/roadmap'})}"
+    page = Browser().get(link)
+    assert (page.host, page.path) == (second, "/app/sign-in?next=%2Fapp%2Froadmap")
+    assert not Handover.objects.exists()
+
+
+def test_only_users_of_accounts_with_several_forums_see_the_switcher(acme):
+    assert not acme.page(acme.carol).get("/").html.select(".sites")
+    make_forum(acme.account, "second")
+    assert acme.page(acme.carol).get("/").html.select_one(".sites a").text.strip() == "second"
+    assert not acme.page().get("/").html.select(".sites")
+
+
+def test_settings_link_to_each_forum(acme, second):
+    page = acme.page(acme.alice).get("/app/account/forums")
+    [link] = [link for link in page.html.select("main a") if link.get_text(" ", strip=True) == "Open : second"]
+    assert link["href"].startswith(f"http://{second}{BEGIN}")
+
+
+def finish_path(browser: Browser, acme, second: str) -> str:
+    """Take the first two steps. Return the path of the third."""
+    response = browser.get(link_to(second, browser, acme.host), steps=1)
+    return response.headers["Location"].removeprefix(f"http://{second}")
+
+
+def test_it_rejects_a_code_twice(acme, second, carol):
+    path = finish_path(carol, acme, second)
+    nonce = carol.at(second).cookies[HANDOVER_COOKIE]
+    assert carol.at(second).get(path).status_code == 303
+    again = Visitor(second)
+    again.set_cookie(HANDOVER_COOKIE, nonce)
+    again.get(path)
+    assert SESSION_COOKIE not in again.cookies
+
+
+def test_it_rejects_an_expired_code(acme, second, carol):
+    path = finish_path(carol, acme, second)
+    left = Handover.objects.get().expires_at - timezone.now()
+    assert timedelta(seconds=50) < left <= Handover.LIFETIME
+    Handover.objects.update(expires_at=F("expires_at") - Handover.LIFETIME)
+    carol.at(second).get(path)
+    assert SESSION_COOKIE not in carol.at(second).cookies
+    Handover.objects.clean_up()
+    assert not Handover.objects.exists()
+
+
+def test_it_rejects_a_code_in_another_browser(acme, second, carol):
+    """A stolen code is worthless, and an attacker cannot sign a victim in as the attacker."""
+    path = finish_path(carol, acme, second)
+    victim = Browser()
+    # The victim waits for a hand-over of their own.
+    victim.get(f"http://{second}{BEGIN}?from=acme", steps=0)
+    assert HANDOVER_COOKIE in victim.at(second).cookies
+    victim.at(second).get(path)
+    assert SESSION_COOKIE not in victim.at(second).cookies
+    # The code is used up.
+    carol.at(second).get(path)
+    assert SESSION_COOKIE not in carol.at(second).cookies
+
+
+def test_it_rejects_a_code_at_another_host(acme, second, carol):
+    third = acme.account.hosts.get(id=make_forum(acme.account, "third").host_id).name
+    link = next(link["href"] for link in carol.at(acme.host).get("/").html.select(".sites a") if second in link["href"])
+    path = carol.get(link, steps=1).headers["Location"].removeprefix(f"http://{second}")
+    carol.at(third).set_cookie(HANDOVER_COOKIE, carol.at(second).cookies[HANDOVER_COOKIE])
+    carol.at(third).get(path)
+    assert SESSION_COOKIE not in carol.at(third).cookies
+
+
+def test_it_rejects_a_code_of_an_ended_session(acme, second, carol):
+    path = finish_path(carol, acme, second)
+    acme.account.sessions.get().end()
+    carol.at(second).get(path)
+    assert SESSION_COOKIE not in carol.at(second).cookies
+    assert not Handover.objects.exists()
+
+
+def test_it_rejects_a_code_of_a_deactivated_user(acme, second, carol):
+    path = finish_path(carol, acme, second)
+    acme.account.users.filter(id=acme.carol.id).update(is_active=False)
+    carol.at(second).get(path)
+    assert SESSION_COOKIE not in carol.at(second).cookies
+
+
+@pytest.mark.parametrize(
+    "source", ["other", "other.example.test", "nowhere", "acme\0", "x" * 300, "", "second.example.org"]
+)
+def test_it_rejects_sources_that_are_no_hosts_of_the_account(acme, other, source):
+    forum = make_forum(acme.account, "second")
+    host = acme.account.hosts.get(id=forum.host_id).name
+    response = Visitor(host).get(f"{BEGIN}?{urlencode({'from': source})}")
+    assert (response.status_code, response.headers["Location"]) == (303, "/")
+
+
+@pytest.mark.parametrize("target", ["other", "other.example.test", "evil.example", "//evil.example", ""])
+def test_it_rejects_targets_that_are_no_hosts_of_the_account(acme, other, carol, target):
+    query = urlencode({"to": target, "nonce": "0" * 64})
+    response = carol.at(acme.host).get(f"{APPROVE}?{query}")
+    assert response.headers["Location"] == "/"
+    assert not Handover.objects.exists()
+
+
+@pytest.mark.parametrize("nonce", ["", "0" * 63, "0" * 65, "g" * 64, "٠" * 64])
+def test_it_rejects_malformed_nonces(acme, second, carol, nonce):
+    response = carol.at(acme.host).get(f"{APPROVE}?{urlencode({'to': second, 'nonce': nonce})}")
+    assert response.headers["Location"] == "/"
+    assert not Handover.objects.exists()
+
+
+@pytest.mark.parametrize("code", ["", "x", "x" * 300, "\udcff"])
+def test_it_rejects_malformed_codes(acme, second, code):
+    visitor = Visitor(second)
+    visitor.set_cookie(HANDOVER_COOKIE, "nonce")
+    query = urlencode({"code": code}, errors="surrogatepass")
+    assert visitor.get(f"{FINISH}?{query}").headers["Location"] == "/"
+    assert SESSION_COOKIE not in visitor.cookies
+
+
+def test_it_redirects_only_to_paths(acme, second, carol):
+    for target in ("https://evil.example/", "//evil.example/", "/\\evil.example", "evil"):
+        link = link_to(second, carol, acme.host)
+        page = carol.get(f"{link}&{urlencode({'next': target})}")
+        assert (page.host, page.path) == (second, "/")
+        for path in (BEGIN, APPROVE, FINISH):
+            assert Visitor(second).get(f"{path}?{urlencode({'next': target})}").headers["Location"] == "/"
+
+
+def test_users_of_another_account_get_nothing(acme, other, second):
+    mallory = Browser()
+    mallory.at(other.host).start_session(other.mallory)
+    nonce = digest_of("nonce").hex()
+    # Neither host of another account is known here.
+    mallory.at(other.host).get(f"{APPROVE}?{urlencode({'to': second, 'nonce': nonce})}")
+    assert not Handover.objects.exists()
+    mallory.get(f"http://{second}{BEGIN}?from=other")
+    assert SESSION_COOKIE not in mallory.at(second).cookies
+    # A code of mallory's own account is unknown to acme.
+    session = other.account.sessions.get()
+    code = Handover.objects.begin(session, host=second, nonce=digest_of("nonce"))
+    mallory.at(second).set_cookie(HANDOVER_COOKIE, "nonce")
+    mallory.at(second).get(f"{FINISH}?code={code}")
+    assert SESSION_COOKIE not in mallory.at(second).cookies
+
+
+def test_hand_overs_are_limited(acme, second, carol, settings):
+    link = link_to(second, carol, acme.host)
+    settings.RATE_LIMIT = 1
+    rate_limits.rate_limiter.clear()
+    carol.get(link, steps=1)
+    assert carol.get(f"http://{acme.host}{APPROVE}?to={second}&nonce={'0' * 64}").status_code == 429
+    assert Handover.objects.count() == 1
+
+
+def test_nothing_in_the_table_is_a_secret(acme, second, carol):
+    path = finish_path(carol, acme, second)
+    [code] = parse_qs(urlsplit(path).query)["code"]
+    row = Handover.objects.get()
+    assert bytes(row.digest) == digest_of(code)
+    assert bytes(row.nonce) == digest_of(carol.at(second).cookies[HANDOVER_COOKIE])
+
+
+def test_it_works_on_a_laptop(acme, second, settings):
+    settings.LOCAL_ACCOUNT = "acme"
+    carol = Browser()
+    carol.at("localhost").start_session(acme.carol)
+    link = link_to(second, carol, "localhost")
+    assert "from=localhost" in link
+    assert user_of(carol.get(link)) == "Carol Member"
+
+
+def test_it_takes_few_statements(acme, second, carol):
+    link = link_to(second, carol, acme.host)
+    home = capture_queries(lambda: carol.at(acme.host).get("/app/profile"))[1]
+    # The session; the forum; the other forums.
+    assert len(home) == 3, home
+    path = finish_path(carol, acme, second)
+    _response, queries = capture_queries(lambda: carol.at(second).get(path))
+    # The forum; the hand-over, twice; the session at the source; the new session.
+    assert len(queries) == 5, queries
+    carol.at(second).reset()
+    begin = urlsplit(link)
+    _response, queries = capture_queries(lambda: carol.at(second).get(f"{begin.path}?{begin.query}"))
+    # The forum; the source.
+    assert len(queries) == 2, queries
+    approve = f"{APPROVE}?to={second}&nonce={'0' * 64}"
+    _response, queries = capture_queries(lambda: carol.at(acme.host).get(approve))
+    # The session; the forum; the target; the limit; earlier hand-overs; the new one.
+    assert len(queries) <= 6, queries
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_requests_with_one_code_one_succeeds(acme):
+    forum = make_forum(acme.account, "second")
+    second = acme.account.hosts.get(id=forum.host_id).name
+    session, _secret = Session.objects.start(acme.carol)
+    code = Handover.objects.begin(session, host=second, nonce=digest_of("nonce"))
+
+    def finish():
+        visitor = Visitor(second)
+        visitor.set_cookie(HANDOVER_COOKIE, "nonce")
+        visitor.get(f"{FINISH}?code={code}")
+        return SESSION_COOKIE in visitor.cookies
+
+    assert sorted(at_once(*[finish] * 4)) == [False, False, False, True]
+    assert acme.account.sessions.count() == 2

@@ -1,0 +1,215 @@
+"""The reference at /app/docs: rendered from the OpenAPI document and from the text of docs."""
+
+import gzip
+import re
+from urllib.parse import urljoin, urlsplit
+
+import pytest
+
+from accounts.pages.examples import examples
+from accounts.pages.reference.content import ADDRESS, pages, search
+from accounts.pages.reference.fields import component_table, make_field
+from accounts.pages.reference.guide import DOCUMENTS, chapters
+from core.openapi.document import document
+from tests.support.client import Client
+from tests.support.pages import Visitor
+from tests.support.queries import capture_queries
+
+PATH = "/app/docs"
+
+
+@pytest.fixture
+def visitor(acme) -> Visitor:
+    return Visitor(acme.host)
+
+
+def test_it_works(visitor):
+    page = visitor.get(PATH)
+    links = {link["href"] for link in page.html.select(".docs nav a")}
+    assert links == {PATH, *(f"{PATH}/{slug}" for slug in pages())}
+    headings = [heading.text for heading in page.html.select(".docs nav h2")]
+    assert headings == ["Account API (JSON)", "Forum API (XML)", "Both interfaces", "Guide"]
+    assert "This host answers at http://acme.example.test." in page.html.find("article").text
+
+
+def test_every_operation_and_field_is_on_a_page(visitor):
+    operations, fields = set(), set()
+    for slug in pages():
+        html = visitor.get(f"{PATH}/{slug}").html
+        operations |= {section["id"] for section in html.select("section.operation") if section["id"] in examples()}
+        fields |= {row["id"] for row in html.select("tr[id]")}
+    assert operations == set(examples())
+    schemas = document()["components"]["schemas"]
+    expected = {
+        f"{component_table_name(name)}.{field}"
+        for name, schema in schemas.items()
+        if name != "Errors"
+        for field in schema["properties"]
+    }
+    assert fields >= expected
+
+
+def component_table_name(name: str) -> str:
+    return name.removeprefix("New").replace("Changes", "")
+
+
+def test_a_resource_has_a_table_of_fields(visitor):
+    html = visitor.get(f"{PATH}/statuses").html
+    rows = {row["id"]: [cell.get_text(" ", strip=True) for cell in row.find_all("td")] for row in html.select("tr[id]")}
+    assert rows["Status.id"] == ["id read-only", "integer", "no", "", ""]
+    assert rows["Status.name"] == ["name required", "string", "no", "up to 255 characters", ""]
+    assert rows["Status.kind"][3] == "post deal client"
+    assert rows["Status.closed"] == ["closed", "boolean", "no", "", "false"]
+
+
+def test_an_operation_has_its_parameters_body_errors_and_examples(visitor):
+    html = visitor.get(f"{PATH}/clients").html
+    section = html.find(id="create_client")
+    text = section.get_text(" ", strip=True)
+    assert text.startswith("Create a client POST /app/clients.json A blank name becomes first_name")
+    assert section.find("a", href="#Client")
+    assert "Idempotency-Key" in text
+    assert [link.text for link in section.select("a[href*=errors]")] == [
+        *("400", "401", "403", "404", "409", "413", "415", "422", "429", "503")
+    ]
+    request, response = section.select(".code pre")
+    assert request.text.startswith("curl -X POST 'http://acme.example.test/app/clients.json'")
+    assert '"name": "Ann Kowalska"' in response.text
+
+
+def test_every_link_and_anchor_resolves(visitor):
+    """No page contains the placeholder of the address, or code that the Content-Security-Policy would block."""
+    responses = {f"{PATH}/{slug}": visitor.get(f"{PATH}/{slug}") for slug in pages()}
+    ids = {path: [element["id"] for element in page.html.find_all(id=True)] for path, page in responses.items()}
+    for path, page in responses.items():
+        assert ADDRESS not in page
+        assert not re.search(r"<script>|<style| style=| on[a-z]+=", page.text)
+        assert len(ids[path]) == len(set(ids[path])), path
+        for link in page.html.select("article a[href]"):
+            target = urljoin(f"http://acme.example.test{path}", link["href"])
+            if target.startswith("http://acme.example.test/"):
+                address = urlsplit(target)
+                assert not address.fragment or address.fragment in ids[address.path], (path, link)
+                assert address.path in responses, (path, link)
+            else:
+                assert target.startswith(("https://", "http://localhost:8000/")), target
+
+
+def test_pages_are_small_and_take_few_statements(acme):
+    bob = acme.page(acme.bob)
+    bob.get(PATH)
+    for slug in pages():
+        for language in ("", "?lang=php"):
+            response, queries = capture_queries(lambda path=f"{PATH}/{slug}{language}": bob.get(path))
+            # Statements: the session and the forum.
+            assert len(queries) == 2, queries
+            # Of the 60 kB of a page, styles and scripts are about 30 kB.
+            assert len(gzip.compress(response.body)) < 20_000
+            assert len(response.body) < 90_000
+
+
+def test_the_code_is_in_the_selected_language(visitor):
+    page = visitor.get(f"{PATH}/clients?lang=ruby")
+    code = page.html.select_one("#create_client .code pre").text
+    assert code.startswith('require "net/http"\n')
+    assert page.html.select_one("#create_client [aria-current]").text == "Ruby"
+    assert visitor.get(f"{PATH}/clients?lang=cobol").html.select_one("#create_client [aria-current]").text == "curl"
+
+
+def test_the_guide_has_the_whole_text_of_the_documents(visitor):
+    shown = "".join(visitor.get(chapter.path).html.find("article").text for chapter in chapters())
+    words = re.sub(r"\s+", " ", shown)
+    for name in ("interface.md", "integrating.md"):
+        for block in re.findall(r"^```\w*\n(.*?)^```", (DOCUMENTS / name).read_text(), re.DOTALL | re.MULTILINE):
+            assert re.sub(r"\s+", " ", block).strip() in words
+
+
+@pytest.mark.parametrize(
+    ("query", "path"),
+    [
+        ("try_update", f"{PATH}/guide-bulk-requests"),
+        ("Create a client", f"{PATH}/clients#create_client"),
+        ("tax_no", f"{PATH}/clients#Client.tax_no"),
+        ("idempotency-key", f"{PATH}/guide-external-ids-and-repeated-requests"),
+        ("409", f"{PATH}/errors#409"),
+        ("/app/trash.json", f"{PATH}/trash#list_trash"),
+    ],
+)
+def test_the_search_finds(visitor, query, path):
+    results = visitor.get(PATH, {"q": query}).html.select("article li > a")
+    assert path in [link["href"] for link in results][:10]
+
+
+@pytest.mark.parametrize("query", ["", " ", "zzzz", "<script>", "x" * 5000, "\x00", "%", "' OR 1=1"])
+def test_the_search_accepts_any_text(visitor, query):
+    response = visitor.get(PATH, {"q": query})
+    assert "<script>" not in response.html.find("article").decode_contents()
+
+
+def test_the_best_match_comes_first():
+    titles = [result.entry.title for result in search("list clients")]
+    assert titles[0] == "List clients"
+    assert len(search("a")) == 50
+
+
+@pytest.mark.parametrize("slug", ["nothing", "swagger-ui", "guide-", "a" * 300])
+def test_it_rejects_unknown_pages(visitor, slug):
+    visitor.get(f"{PATH}/{slug}", status=404)
+
+
+def test_it_is_served_at_the_hosts_of_the_service(acme):
+    """These hosts have no forum, so the page has no links to it."""
+    for host in ("example.test", "api.example.test"):
+        client = Client(host)
+        for path in (PATH, f"{PATH}/clients"):
+            response = client.get(path)
+            assert response.status_code == 200
+            assert f"http://{host}" in response.text
+            assert not re.search(r'href="(/|/app/sign-in[^"]*|/app/account/api)"', response.text)
+    assert Client("nobody.example.test").get(PATH).status_code == 404
+
+
+def test_only_the_team_gets_a_link_to_the_examples(acme):
+    for user, is_shown in ((acme.bob, True), (acme.carol, False), (None, False)):
+        page = acme.page(user).get(PATH)
+        assert bool(page.html.select("article a[href='/app/account/api']")) is is_shown
+
+
+def test_it_is_in_polish(acme):
+    visitor = acme.page()
+    html = visitor.get(f"{PATH}/clients", headers={"Accept-Language": "pl"}).html
+    assert html.find("h1").text == "Klienci"
+    assert html.select_one("th").text == "Nazwa"
+
+
+@pytest.mark.parametrize(
+    ("request_schema", "response_schema", "expected"),
+    [
+        ({"type": ["string", "null"], "maxLength": 3}, None, ("string", True, ("up to 3 characters",))),
+        ({"type": "integer", "minimum": -5, "maximum": 2**63}, None, ("integer", False, ("≥ -5",))),
+        ({"anyOf": [{"type": "string", "format": "date"}, {"type": "null"}]}, None, ("string (date)", True, ())),
+        (
+            {"type": "array", "items": {"type": "string"}, "maxItems": 1000},
+            None,
+            ("array of string", False, ("up to 1,000 items",)),
+        ),
+        ({"type": "number", "multipleOf": 0.0001}, None, ("number", False, ("up to 4 decimal places",))),
+        ({"type": ["boolean", "string"], "minimum": 0}, {"type": "boolean"}, ("boolean", False, ())),
+        (None, {"const": True}, ("boolean", False, ())),
+        (None, {}, ("any", False, ())),
+    ],
+)
+def test_a_schema_is_described(request_schema, response_schema, expected):
+    field = make_field("x", request_schema, response_schema)
+    assert (field.type, field.accepts_null, field.limits) == expected
+
+
+def test_many_choices_are_counted():
+    field = make_field("x", {"enum": list(range(20))}, None)
+    assert (len(field.choices), field.more_choices) == (12, 8)
+
+
+def test_the_fields_of_requests_and_responses_are_merged():
+    fields = {field.name: field for field in component_table("User").fields}
+    assert not fields["id"].in_requests
+    assert all(field.in_responses for field in fields.values())

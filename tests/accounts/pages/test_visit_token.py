@@ -1,0 +1,90 @@
+"""The token that was created during a visit is filled in in the examples, for the rest of the visit."""
+
+import pytest
+
+from accounts.models import APIToken
+from accounts.pages.visit_token import VISIT_TOKEN_COOKIE
+from tests.support.pages import Visitor
+from tests.support.queries import capture_queries
+
+PATH = "/app/account/api"
+
+
+@pytest.fixture
+def bob(acme):
+    return acme.page(acme.bob)
+
+
+@pytest.fixture
+def token(bob) -> str:
+    """Return a token that bob has just created."""
+    form = bob.get(PATH).forms["new"]
+    form["label"] = "Shop"
+    return form.submit().html.find(id="new-token")["value"]
+
+
+def shown_in(page) -> set[str]:
+    """Return the tokens in the code of a page."""
+    code = " ".join(element.text for element in page.html.find_all(attrs={"data-code": True}))
+    return {word.strip("'\",") for word in code.split() if "/acme" in word and "://" not in word}
+
+
+def test_it_works(bob, token):
+    page = bob.get(f"{PATH}/clients")
+    assert shown_in(page) == {token}
+    assert page.html.find(id="api-token")["value"] == token
+    assert page.headers["Cache-Control"] == "private, no-store"
+    assert shown_in(bob.get(PATH)) == {token}
+    assert bob.get(PATH).html.find(id="new-token") is None
+    # Forum pages and the reference do not contain it.
+    for path in ("/", "/app/docs/clients"):
+        assert token not in bob.get(path)
+
+
+def test_the_cookie_is_encrypted_and_ends_with_the_browser(bob, token):
+    form = bob.get(PATH).forms["new"]
+    form["label"] = "Second"
+    response = form.submit()
+    cookies = [line.strip() for line in response.headers.getall("Set-Cookie")]
+    (cookie,) = (line for line in cookies if line.startswith(VISIT_TOKEN_COOKIE))
+    assert cookie.endswith("; HttpOnly; Path=/; SameSite=Strict")
+    assert "expires" not in cookie.lower()
+    assert response.html.find(id="new-token")["value"].partition("/")[0] not in cookie
+
+
+def test_it_ends_when_the_user_signs_out(acme, bob, token):
+    cookie = bob.cookies[VISIT_TOKEN_COOKIE]
+    csrf = bob.get(PATH).forms["new"]["csrfmiddlewaretoken"].value
+    bob.post("/app/sign-out", {"csrfmiddlewaretoken": csrf}, status=303)
+    assert VISIT_TOKEN_COOKIE not in bob.cookies
+    # Another session of the same user does not read the old cookie.
+    again = acme.page(acme.bob)
+    again.set_cookie(VISIT_TOKEN_COOKIE, cookie)
+    assert token not in again.get(f"{PATH}/clients")
+
+
+def test_it_ends_when_the_token_is_revoked(acme, bob, token):
+    acme.bob.revoke_token(APIToken.objects.find_by_token(token).id, by=acme.bob)
+    page = bob.get(f"{PATH}/clients")
+    assert token not in page
+    assert "YOUR_API_TOKEN" in page
+
+
+@pytest.mark.parametrize("cookie", ["x", "gAAAAA", "a" * 3000])
+def test_it_rejects_other_cookies(bob, cookie):
+    bob.set_cookie(VISIT_TOKEN_COOKIE, cookie)
+    assert "YOUR_API_TOKEN" in bob.get(f"{PATH}/clients")
+
+
+def test_it_rejects_the_cookie_of_another_user(acme, bob, other, token):
+    cookie = bob.cookies[VISIT_TOKEN_COOKIE]
+    for visitor in (acme.page(acme.alice), Visitor(other.host).start_session(other.mallory)):
+        visitor.set_cookie(VISIT_TOKEN_COOKIE, cookie)
+        assert token not in visitor.get(f"{PATH}/clients", expect_errors=True).text
+
+
+def test_it_takes_one_statement(bob, token):
+    bob.get(f"{PATH}/statuses")
+    _response, queries = capture_queries(lambda: bob.get(f"{PATH}/statuses"))
+    # Statements: the session, the forum, the token, the newest rows that the examples need.
+    assert len(queries) == 4, queries

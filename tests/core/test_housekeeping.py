@@ -1,0 +1,60 @@
+"""The periodic jobs that erase old data."""
+
+import logging
+from datetime import UTC, datetime
+
+from django.utils import timezone
+
+from core import housekeeping
+from core.db.trash import KEPT_FOR
+from core.jobs import execution
+from core.jobs.registration import deadline, jobs
+from crm.models import Client
+from tests.support.factories import make_client
+from tests.support.jobs import run_housekeeping, run_jobs
+
+
+def trash(acme, number: int) -> None:
+    for _ in range(number):
+        make_client(acme.alice).trash(by=acme.alice)
+    Client.objects.update(trashed_at=timezone.now() - KEPT_FOR)
+
+
+def test_it_works(acme, caplog):
+    trash(acme, 3)
+    recent = make_client(acme.alice)
+    recent.trash(by=acme.alice)
+    with caplog.at_level(logging.INFO, "rostrum.housekeeping"):
+        run_housekeeping()
+    assert list(Client.objects.all()) == [recent]
+    assert [record.getMessage() for record in caplog.records] == ["erased 3 of clients from the trash"]
+    caplog.clear()
+    run_housekeeping()
+    assert caplog.records == []
+
+
+def test_each_periodic_job_runs_when_it_is_due(acme, monkeypatch):
+    ran = []
+    periodic = [known for known in jobs.values() if known.cron]
+    for known in periodic:
+        monkeypatch.setattr(known, "function", lambda name=known.name: ran.append(name))
+    schedule = execution.PeriodicSchedule()
+    assert schedule.defer_due(datetime(2026, 1, 1, 10, 59, 30, tzinfo=UTC)) == len(periodic)
+    assert run_jobs() == len(periodic)
+    assert sorted(ran) == sorted(known.name for known in periodic)
+    assert {f"core.housekeeping.{name}" for name in ("erase_trash", "erase_changes", "clean_up_tables")} <= set(ran)
+
+
+def test_it_erases_more_rows_than_one_batch(acme, monkeypatch):
+    monkeypatch.setattr(housekeeping, "BATCH_SIZE", 2)
+    trash(acme, 5)
+    housekeeping.erase_trash()
+    assert not Client.objects.exists()
+
+
+def test_it_stops_before_its_time_limit(acme, monkeypatch):
+    trash(acme, 1)
+    reset = deadline.set(0)
+    run_housekeeping()
+    deadline.reset(reset)
+    assert Client.objects.count() == 1
