@@ -149,6 +149,18 @@ def submit_a_blank_comment(page) -> None:
     page.locator(".field-error").wait_for()
 
 
+def select_and_show_choices(page) -> None:
+    page.get_by_label("Select all").check()
+    page.get_by_text("More actions").click()
+    page.get_by_text("Keyboard shortcuts").click()
+
+
+def set_no_status(page) -> None:
+    select_and_show_choices(page)
+    page.get_by_role("button", name="Set status").click()
+    page.get_by_role("alert").wait_for()
+
+
 def submit_empty_form(page) -> None:
     page.locator("main form button").first.click()
     page.get_by_role("alert").wait_for()
@@ -257,6 +269,10 @@ PAGES = [
     PageCase("app/posts/behalf", "bob"),
     PageCase("app/posts/behalf", "bob", prepare=search_for_a_customer, state="while searching"),
     PageCase("app/moderation", "bob"),
+    PageCase("app/inbox", "bob", prepare=select_and_show_choices),
+    PageCase("app/inbox", "bob", path="/app/inbox?tab=unapproved", state="unapproved"),
+    PageCase("app/inbox", "alice", path="/app/inbox?tab=mine", state="empty"),
+    PageCase("app/inbox", "bob", state="with errors", prepare=set_no_status),
     PageCase("app/notifications", "carol"),
     PageCase("app/notifications", "alice", path="/app/notifications?page=2", state="empty"),
     PageCase("app/sign-in"),
