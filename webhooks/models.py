@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 # The name of the followers of the change feed. Each endpoint has one, whose key is the id of the endpoint.
 FOLLOWER = "webhook"
+SEAL_PURPOSE = "webhook"
 # After a rotation, the previous secret signs for this time, too.
 PREVIOUS_SECRET_VALID_FOR = timedelta(hours=24)
 LOG_KEPT_FOR = timedelta(days=30)
@@ -61,7 +62,7 @@ class EndpointQuerySet(models.QuerySet["Endpoint"]):
                 "request", _("would make more than {most} webhooks"), "too_many", {"most": Endpoint.MAX_PER_ACCOUNT}
             )
         secret = new_secret()
-        row = self.model(account=account, secret=seal(secret))
+        row = self.model(account=account, secret=seal(secret, SEAL_PURPOSE))
         row.assign(values)
         row.save(force_insert=True)
         Follower.objects.start(account.id, FOLLOWER, row.id)
@@ -172,7 +173,7 @@ class Endpoint(TenantModel):
     def rotate_secret(self) -> str:
         """Replace the secret and return the new one. The previous one also signs for `PREVIOUS_SECRET_VALID_FOR`."""
         secret = new_secret()
-        self.previous_secret, self.secret = self.secret, seal(secret)
+        self.previous_secret, self.secret = self.secret, seal(secret, SEAL_PURPOSE)
         self.previous_secret_expires_at = timezone.now() + PREVIOUS_SECRET_VALID_FOR
         self.save(update_fields=["secret", "previous_secret", "previous_secret_expires_at", "updated_at"])
         return secret
@@ -201,7 +202,7 @@ class Endpoint(TenantModel):
 @lru_cache(maxsize=2000)
 def _unsealed(sealed: str) -> str:
     """Return a secret. It is cached, because a worker needs it for each request."""
-    return str(unseal(sealed))
+    return str(unseal(sealed, SEAL_PURPOSE))
 
 
 DISABLED = _("needs to be enabled")
@@ -283,7 +284,7 @@ class Delivery(TenantModel):
     attempt = models.IntegerField()
     at = models.DateTimeField()
     duration_ms = models.IntegerField()
-    # The status of the response, or a key of `outbound.ERROR_MESSAGES` if there was none.
+    # The status of the response, or a key of `DELIVERY_ERRORS` if there was none.
     status = models.IntegerField(null=True)
     error = models.CharField(max_length=255, null=True)
     request = models.TextField()
@@ -311,9 +312,13 @@ class Delivery(TenantModel):
     @property
     def outcome(self) -> str:
         """The status, or the reason why there was no response."""
-        return str(self.status) if self.status is not None else str(outbound.ERROR_MESSAGES[self.error or "connect"])
+        return str(self.status) if self.status is not None else str(DELIVERY_ERRORS[self.error or "connect"])
 
 
+DELIVERY_ERRORS = {
+    **outbound.ERROR_MESSAGES,
+    "secret": _("The secret can't be decrypted any more: replace it."),
+}
 # The types of the columns of an entry, except for its id, which a trigger sets.
 DELIVERY_COLUMNS = {
     "account_id": "bigint",
