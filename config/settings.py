@@ -104,6 +104,19 @@ WEBHOOK_ALLOW = (
     or ()
 )
 
+EMAIL_LIMIT_PER_ADDRESS = _read(
+    "EMAIL_LIMIT_PER_ADDRESS",
+    "30",
+    "The e-mails with notifications per hour to each address; further ones are delayed. 0 for no limit.",
+    number(minimum=0),
+)
+EMAIL_LIMIT_PER_ACCOUNT = _read(
+    "EMAIL_LIMIT_PER_ACCOUNT",
+    "5000",
+    "The e-mails with notifications per hour of each account; further ones are delayed. 0 for no limit.",
+    number(minimum=0),
+)
+
 # Defaults for the arguments of `serve`.
 PORT = _read("PORT", "8000", "The port to listen on.", number(minimum=1, maximum=65535))
 HOST = _read("HOST", "127.0.0.1", "The address to listen on.")
