@@ -3,6 +3,8 @@ FROM docker.io/library/python:3.13-slim
 ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 WORKDIR /app
 
+# The font of the pictures for previews of links.
+RUN apt-get update && apt-get install --yes --no-install-recommends fonts-dejavu-core && rm -rf /var/lib/apt/lists/*
 COPY requirements/production.txt requirements/
 RUN pip install --no-cache-dir --disable-pip-version-check --root-user-action=ignore --require-hashes \
     --requirement requirements/production.txt
@@ -10,7 +12,7 @@ RUN pip install --no-cache-dir --disable-pip-version-check --root-user-action=ig
 # This user owns no files in the image: the service writes only to the database and to its standard output and error.
 RUN useradd --uid 10001 --no-create-home rostrum
 COPY . .
-RUN python -m compileall -q accounts config core crm forum && python manage.py collectstatic --no-input
+RUN python -m compileall -q accounts config core crm forum webhooks && python manage.py collectstatic --no-input
 USER rostrum
 
 ENV HOST=0.0.0.0 PORT=8000

@@ -154,6 +154,7 @@ INSTALLED_APPS = [
     "accounts",
     "forum",
     "crm",
+    "webhooks",
 ]
 
 MIDDLEWARE = [

@@ -99,7 +99,13 @@ def test_every_foreign_key_between_tenant_tables_includes_the_account(db):
 
 
 # Triggers copy these columns from posts, where they are foreign keys.
-WRITTEN_BY_TRIGGERS = {("forum_postcount", "category_id"), ("forum_postcount", "status_id")}
+WRITTEN_BY_TRIGGERS = {
+    ("forum_postcount", "category_id"),
+    ("forum_postcount", "status_id"),
+    ("forum_facetcount", "forum_id"),
+    ("forum_facetcount", "category_id"),
+    ("forum_facetcount", "status_id"),
+}
 
 
 def test_every_id_of_another_row_is_a_foreign_key(db):
@@ -139,13 +145,15 @@ def test_the_database_rejects_links_between_accounts(acme, other):
 
 
 # A host or a token identifies the account of a request, so they are looked up before the account is known. The id of a host
-# is never returned. Workers look for the followers of all accounts that are due.
+# is never returned. Workers look for the followers of all accounts that are due, and for
+# old entries of the logs of all webhooks.
 WITHOUT_ACCOUNT = {
     "host_name_unique",
     "apitoken_digest_unique",
     "accounts_host_pkey",
     "notification_due",
     "follower_due",
+    "delivery_at",
 }
 
 

@@ -19,8 +19,7 @@ def unapproved_posts(acme):
 def test_it_works(acme, unapproved_posts):
     first, second = unapproved_posts
     bob = acme.page(acme.bob)
-    assert bob.get("/").html.find("a", href=QUEUE) is not None
-    page = bob.get(QUEUE)
+    page = bob.get("/app/inbox?tab=unapproved").click("Read the whole texts")
     assert texts(page, ".list h2") == ["Idea 0", "Idea 1"]
     assert page.html.find("strong").get_text() == "short"
     response = button_of(page, "approve", id=first.id).submit("do", value="approve")
@@ -40,7 +39,7 @@ def test_posts_are_approved_and_rejected_on_their_pages(acme, unapproved_posts):
     form = button_of(bob.get(f"/app/posts/{first.id}"), "approve", id=first.id)
     assert went_to(form.submit("do", value="approve"), f"/app/posts/{first.id}") != []
     form = button_of(bob.get(f"/app/posts/{second.id}"), "reject", id=second.id)
-    assert went_to(form.submit("do", value="reject"), "/") != []
+    assert went_to(form.submit("do", value="reject"), "/app/suggestions") != []
     assert (fresh(first).approved, fresh(second).trashed_at is None) == (True, False)
 
 
