@@ -14,7 +14,7 @@ from accounts.account import Account
 from accounts.host_names import public_url
 from core.errors import FieldError
 
-DEFAULT_ACCENT = "#4338ca"
+DEFAULT_ACCENT = "#5f55e8"
 ACCENT_PATTERN = re.compile(r"#[0-9a-f]{6}\Z")
 # The backgrounds of e-mails, light and dark, and the minimum contrast of a button to each (WCAG 2.2, 1.4.11).
 LIGHT, DARK = "#ffffff", "#1a1a22"
@@ -44,7 +44,7 @@ def check_accent(color: str) -> str:
     """Return the colour in lower case. Raise FieldError if it is none, or too pale or too dark for a button."""
     color = color.strip().lower()
     if not ACCENT_PATTERN.match(color):
-        raise FieldError("accent", _("is not a colour such as #4338ca"))
+        raise FieldError("accent", _("is not a colour such as #5f55e8"))
     for background, message in (
         (LIGHT, _("is too pale: its contrast to white is {ratio}, and has to be at least 3 (WCAG 2.2, 1.4.11)")),
         (

@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
                         to="accounts.account",
                     ),
                 ),
-                ("accent", models.CharField(default="#4338ca", max_length=255)),
+                ("accent", models.CharField(default="#5f55e8", max_length=255)),
                 ("logo", models.BinaryField(null=True)),
                 ("logo_key", models.CharField(max_length=255, null=True)),
             ],

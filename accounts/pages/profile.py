@@ -182,6 +182,10 @@ class Profile(Page):
 
     def post(self, request: UserRequest) -> HttpResponse:
         user, part = request.user, request.POST.get("part", "")
+        if part == "bounced":
+            in_transaction(user.reset_bounces)
+            messages.success(request, _("The next notification is sent to your e-mail again."))
+            return redirect("accounts-profile")
         if part not in self.parts:
             return self.render_parts()
         form = self.parts[part](request.POST, user=user)
