@@ -19,7 +19,6 @@ from babel.messages.pofile import read_po, write_po
 from django.utils.module_loading import import_string
 from django.utils.translation.template import templatize
 
-
 BASE_DIR = Path(__file__).resolve().parents[2]
 ROOMS = ("accounts", "config", "core", "crm", "forum")
 PO = BASE_DIR / "locale" / "pl" / "LC_MESSAGES" / "django.po"
