@@ -16,6 +16,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account import Account
+from accounts.delivery import Delivery
 from accounts.invitations import Invitation
 from accounts.names import SkeletonField, check_visible, looks_like_any, skeleton
 from accounts.roles import ADMINS, TEAM, Role, RoleMixin, RoleQuerySet
@@ -189,6 +190,20 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
     # Preferences for the pages. The default is that of the account.
     language = models.CharField(max_length=255, blank=True, null=True)
     time_zone = models.CharField(max_length=255, blank=True, null=True)
+    # The delivery of notifications by e-mail. `digest_weekday` is 0 for Monday.
+    delivery = models.CharField(
+        max_length=255, choices=Delivery.choices, default=Delivery.AT_ONCE, db_default=Delivery.AT_ONCE
+    )
+    digest_hour = models.SmallIntegerField(default=8, db_default=8)
+    digest_weekday = models.SmallIntegerField(default=0, db_default=0)
+    # Events that only the team is notified of.
+    notify_new_posts = models.BooleanField(default=True, db_default=True)
+    notify_sign_ups = models.BooleanField(default=False, db_default=False)
+    # A trigger on the table of notifications maintains this number.
+    unread_notifications = models.IntegerField(default=0, db_default=0, editable=False)
+    # The permanent rejections of the e-mail address. Beyond the limit, `bounced_at` is set and nothing more is sent to the address.
+    bounces = models.SmallIntegerField(default=0, db_default=0, editable=False)
+    bounced_at = models.DateTimeField(null=True, editable=False)
     # Whether single keys act on the pages that have keyboard shortcuts.
     shortcuts = models.BooleanField(default=True, db_default=True)
     is_active = models.BooleanField(default=True)
@@ -227,6 +242,8 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
             models.Index(
                 fields=["account", "name", "id"], name="user_team", condition=Q(role__in=("owner", "admin", "agent"))
             ),
+            # The users who are notified of everything.
+            models.Index(fields=["account", "id"], name="user_notified_of_all", condition=Q(notification="all")),
         ]
 
     def __str__(self) -> str:
@@ -260,7 +277,7 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
         self._change(email=email)
 
     def change_preferences(self, **values: Any) -> None:
-        """Save preferences, such as the language or the notification setting."""
+        """Save preferences, such as the language or the settings of notifications."""
         self._change(**values)
 
     def _change(self, **values: Any) -> None:

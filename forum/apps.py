@@ -25,8 +25,10 @@ class ForumConfig(AppConfig):
     def ready(self) -> None:
         from accounts.signals import account_created
         from accounts.sites import sites
+        from core.changes.followers import register_follower
         from core.registry import registry
         from forum.models import Forum
+        from forum.notifications.follower import NotificationFollower
         from forum.pages.navigation import register_entries
         from forum.resources import RESOURCES
 
@@ -34,6 +36,7 @@ class ForumConfig(AppConfig):
         register_entries()
         sites.register(at_host=Forum.objects.at_host, get=Forum.objects.with_account)
         account_created.connect(create_default_forum)
+        register_follower(NotificationFollower())
 
 
 def create_default_forum(sender: type, account: "Account", host: "Host", **kwargs: Any) -> None:

@@ -18,6 +18,7 @@ from accounts.models import User
 from core.db.prepared import prepared
 from core.db.tenancy import TenantModel
 from core.errors import FieldError
+from forum.activities import Activity
 from forum.markdown import MAX_HTML_LENGTH, render
 from forum.merging import Mergeable
 from forum.votes import from_post_index
@@ -170,6 +171,8 @@ class Commentable(Mergeable):
             if not internal:
                 values["answered_at"] = self.answered_at or comment.created_at
         self._add_to_count("internal_comments_cache" if internal else "comments_cache", 1, **values)
+        if self.category_id is not None:
+            Activity.objects.record(self, Activity.Kind.COMMENT, by=by, comment_id=comment.id, internal=internal)
         return comment
 
     @transaction.atomic(savepoint=False)

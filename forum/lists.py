@@ -19,6 +19,8 @@ from forum.forums import Category, Forum
 
 # Columns that pages show and the APIs do not read.
 HTML_COLUMNS = ("content_html", "response_html")
+# The comments on a page of a post.
+COMMENTS_PER_PAGE = 100
 # The id that stands for a visitor who is not signed in. No user has this id.
 VISITOR_ID = 0
 

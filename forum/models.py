@@ -15,10 +15,13 @@ from core.errors import FieldError
 from core.registry import registry
 from core.search.declaration import Search
 from forum import inbox
+from forum.activities import Activity as Activity
+from forum.activities import Notification as Notification
 from forum.comments import Comment as Comment
 from forum.comments import Commentable, html_field
 from forum.comments import CommentVersion as CommentVersion
 from forum.deep_paging import PostCount as PostCount
+from forum.follows import Follow as Follow
 from forum.forums import RESERVED_SEGMENTS as RESERVED_SEGMENTS
 from forum.forums import Category as Category
 from forum.forums import Forum as Forum
@@ -272,6 +275,7 @@ class Post(Tagged, Commentable):
         if status is None and is_new:
             status = self.account.default_status(Status.Kind.POST)
         status_id_before = self.status_id
+        before = (self.approved, self.responsible_id, self.duplicate_from_id)
         if status is not None:
             values["status_id"] = status.id
             values.setdefault("closed", status.closed)
@@ -308,12 +312,41 @@ class Post(Tagged, Commentable):
             self.nick = by.name
         else:
             update(self, {*values, "updated_at"} | ({"tags"} if tags is not None else set()))
+            change = None
             if self.status_id != status_id_before or (has_response_changed and self.response):
-                StatusChange.objects.record(
+                change = StatusChange.objects.record(
                     self, by=by, status_id_before=status_id_before, has_response_changed=has_response_changed
                 )
+            self._record_activities(change, *before, by=by)
         if status is not None:
             self.status_code = status.code
+
+    def _record_activities(
+        self,
+        change: "StatusChange | None",
+        was_approved: bool,
+        responsible_id_before: int | None,
+        original_id_before: int | None,
+        *,
+        by: User,
+    ) -> None:
+        """Record the activities of an update, for notifications. A change of a task is none."""
+        if self.category_id is None:
+            return
+        kinds: list[str] = []
+        if self.duplicate_from_id != original_id_before:
+            kinds.append(Activity.Kind.UNMERGE if self.duplicate_from_id is None else Activity.Kind.MERGE)
+        elif change is not None:
+            kinds.append(Activity.Kind.RESPONSE if change.response else Activity.Kind.STATUS)
+        if self.approved and not was_approved:
+            kinds.append(Activity.Kind.APPROVAL)
+        if self.responsible_id not in (None, responsible_id_before):
+            kinds.append(Activity.Kind.ASSIGNMENT)
+        for kind in kinds:
+            names = (
+                {"before": change.from_name, "after": change.name} if change is not None and change.from_name else {}
+            )
+            Activity.objects.record(self, kind, by=by, **names)
 
     @transaction.atomic(savepoint=False)
     def submit(self, values: dict[str, Any], *, by: User) -> None:

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from core.registry import Resource, newest_id
 from forum.lists import PostQuerySet
 from forum.models import Category, Post
-from forum.requests import ForumRequest
+from forum.requests import ForumRequest, ForumUserRequest
 
 
 def live_posts(request: HttpRequest) -> PostQuerySet:
@@ -24,6 +24,11 @@ def newest_task_id(request: HttpRequest) -> QuerySet[Any]:
 
 def newest_forum_post_id(request: HttpRequest) -> QuerySet[Any]:
     return newest_id(live_posts(request).of_forum(cast(ForumRequest, request).forum.id))
+
+
+def newest_notification_id(request: HttpRequest) -> QuerySet[Any]:
+    request = cast(ForumUserRequest, request)
+    return newest_id(request.account.notifications.filter(user_id=request.user.id))
 
 
 def first_category_name(request: HttpRequest) -> QuerySet[Any]:
@@ -45,6 +50,7 @@ RESOURCES = (
             "task": newest_task_id,
             "forum_post": newest_forum_post_id,
             "category_name": first_category_name,
+            "notification": newest_notification_id,
         },
         # The Forum API (XML) reads the posts of one forum, the Account API (JSON) all posts and tasks of the account.
         path_samples={"json": ("post", "task"), "xml": ("forum_post",)},

@@ -80,8 +80,11 @@ class Example:
 
     @property
     def kind_in_path(self) -> str:
-        """The key of the resource whose id is in the path; "" if there is none."""
-        return self.kind if "{id}" in self.path else ""
+        """The key of the resource, or the name of the sample, whose id is in the path; "" if there is none."""
+        if "{id}" not in self.path:
+            return ""
+        name = self.path.split("/")[2].removesuffix("s")
+        return self.kind or (name if name in registry.samples() else "")
 
     @property
     def created_kind(self) -> str:

@@ -22,6 +22,8 @@ class Entry:
     # Entries of all apps are sorted by this number.
     order: int = 0
     is_shown: Callable[[PageRequest], bool] = lambda request: True
+    # A number beside the link, such as that of unread notifications. It must not need a statement. 0 is not shown.
+    count: Callable[[PageRequest], int] = lambda request: 0
 
     @property
     def path(self) -> str:
@@ -33,7 +35,7 @@ _menus: defaultdict[str, list[Entry]] = defaultdict(list)
 
 
 def register(menu: str, *entries: Entry) -> None:
-    """Add entries to a menu: `main`, `user`, `profile` or `settings`."""
+    """Add entries to a menu: `main`, `header`, `user`, `profile` or `settings`."""
     _menus[menu] = sorted([*_menus[menu], *entries], key=lambda entry: entry.order)
 
 

@@ -19,6 +19,9 @@ from core.pages.routes import home_path, path_with_id
 
 register = template.Library()
 
+# The highest number that a menu shows.
+MAX_COUNT = 99
+
 
 @register.simple_tag
 def home_url() -> str:
@@ -48,6 +51,13 @@ def _icon(name: str, size: int) -> SafeString:
 def menu(context: Context, name: str) -> list[Entry]:
     """Return the entries of a menu that the user of the request may see."""
     return entries(name, context["request"])
+
+
+@register.simple_tag(takes_context=True)
+def entry_count(context: Context, entry: Entry) -> str:
+    """Return the number beside an entry of a menu, at most 99 with a plus sign, or "" for 0."""
+    count = entry.count(context["request"])
+    return f"{MAX_COUNT}+" if count > MAX_COUNT else str(count or "")
 
 
 @register.filter

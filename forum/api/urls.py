@@ -2,6 +2,7 @@ from django.urls import path
 
 from accounts.api.tags import TagViewSet
 from core.api.routing import CREATE, ITEM
+from forum.api.notifications import FollowViewSet, NotificationViewSet
 from forum.api.views import PostViewSet, TaskViewSet
 
 LIST = {"get": "list"}
@@ -18,6 +19,22 @@ urlpatterns = [
         "app/posts/<id:id>/vote.json",
         PostViewSet.as_view({"post": "vote", "delete": "withdraw_vote"}),
         name="forum-json-vote",
+    ),
+    path(
+        "app/posts/<id:id>/follow.json",
+        FollowViewSet.as_view({"post": "follow", "delete": "unfollow"}),
+        name="forum-json-follow",
+    ),
+    path("app/notifications.json", NotificationViewSet.as_view(LIST), name="forum-json-notifications"),
+    path(
+        "app/notifications/read.json",
+        NotificationViewSet.as_view({"post": "read_all"}),
+        name="forum-json-notifications-read",
+    ),
+    path(
+        "app/notifications/<id:id>/read.json",
+        NotificationViewSet.as_view({"post": "read"}),
+        name="forum-json-notification-read",
     ),
     path("app/posts/tags.json", TagViewSet.as_view(LIST, kind="post"), name="forum-json-post-tags"),
     path("app/tasks.json", TaskViewSet.as_view(LIST), name="forum-json-tasks"),

@@ -15,10 +15,10 @@ from core.db.transactions import in_transaction
 from core.error_responses import error_response
 from core.pages.base import redirect
 from forum.comments import CommentQuerySet
+from forum.lists import COMMENTS_PER_PAGE
 from forum.models import Comment
 from forum.pages.base import ForumPage
 from forum.pages.forms import EditCommentForm
-from forum.pages.reading import COMMENTS_PER_PAGE
 from forum.pages.writing import PostMerged, PostNotFound, WritingPage, lock_post, post_not_found, visible_posts
 from forum.requests import ForumRequest, ForumUserRequest
 

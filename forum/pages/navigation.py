@@ -18,7 +18,22 @@ def has_approval(request: PageRequest) -> bool:
     return has_forum(request) and is_team(request) and cast(Forum, request.site).approval
 
 
+def unread_notifications(request: PageRequest) -> int:
+    return request.user.unread_notifications if request.user is not None else 0
+
+
 def register_entries() -> None:
+    register(
+        "header",
+        Entry(
+            "notifications",
+            _("Notifications"),
+            "forum-notifications",
+            "bell",
+            is_shown=has_forum,
+            count=unread_notifications,
+        ),
+    )
     register(
         "main",
         Entry("suggestions", _("Suggestions"), "forum-home", order=10, is_shown=has_forum),

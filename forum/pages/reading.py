@@ -18,7 +18,9 @@ from core.errors import FieldErrors
 from core.pages.base import base_url, redirect
 from core.registry import registry
 from core.search.queries import MAX_QUERY_LENGTH
+from forum.follows import follow_annotations, is_followed
 from forum.forums import Forum
+from forum.lists import COMMENTS_PER_PAGE
 from forum.markdown import excerpt, render
 from forum.models import Category, Comment, Post
 from forum.pages.base import ForumPage
@@ -49,7 +51,7 @@ NAMES = tuple(column if isinstance(column, str) else "content" for column in COL
 USER_COLUMNS = ("name", "login", "role")
 ORDERS = ("new", "top", "active", "commented")
 MAX_COLUMN_POSTS = 20
-COMMENTS_PER_PAGE, MAX_VOTERS, MAX_STATUS_CHANGES, MAX_DUPLICATES = 100, 20, 50, 50
+MAX_VOTERS, MAX_STATUS_CHANGES, MAX_DUPLICATES = 20, 50, 50
 
 
 def as_list_item(row: tuple) -> dict[str, Any]:
@@ -316,6 +318,7 @@ class PostPage(ForumPage):
             voter_names=names,
             other_voter_count=post.votes_cache - len(names),
             voted={id} if user is not None and post.is_voted else set(),
+            is_followed=user is not None and is_followed(post),
             duplicates=duplicates[:MAX_DUPLICATES],
             more_duplicates=len(duplicates) > MAX_DUPLICATES,
             title_of_duplicate=next((title for id, title in duplicates if str(id) == duplicate_id), None),
@@ -337,6 +340,7 @@ class PostPage(ForumPage):
         }
         if user is not None:
             annotations["is_voted"] = Exists(account.votes.filter(post_id=OuterRef("id"), user_id=user.id))
+            annotations |= follow_annotations(user)
             if user.is_team:
                 annotations |= {
                     f"{customer.key}_name": Subquery(

@@ -12,7 +12,7 @@ from core.api.negotiation import expects_html
 from core.pages.base import redirect
 from core.requests import TenantRequest
 from forum.models import Category, Forum
-from forum.pages import comments, first_vote, moderation, on_behalf, settings, team, writing
+from forum.pages import comments, first_vote, moderation, notifications, on_behalf, settings, team, writing
 from forum.pages.feeds import FeedPage, sitemap
 from forum.pages.own_posts import OwnPostsPage
 from forum.pages.reading import PostListPage, PostPage, RoadmapPage, route_of_former_path
@@ -24,6 +24,8 @@ urlpatterns = [
     path("app/posts/similar", writing.SimilarPart.as_view(), name="forum-post-similar"),
     path("app/posts/preview", writing.PreviewPart.as_view(), name="forum-post-preview"),
     path("app/posts/<id:id>/vote", writing.VotePage.as_view(), name="forum-post-vote"),
+    path("app/posts/<id:id>/follow", notifications.FollowPage.as_view(), name="forum-post-follow"),
+    path("app/notifications", notifications.NotificationsPage.as_view(), name="forum-notifications"),
     path("app/posts/<id:id>/vote/first", first_vote.FirstVotePage.as_view(), name="forum-first-vote"),
     path("app/posts/<id:id>/vote/code", first_vote.FirstVoteCodePage.as_view(), name="forum-first-vote-code"),
     path("app/posts/<id:id>/comments", writing.CommentPage.as_view(), name="forum-comments"),

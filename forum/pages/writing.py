@@ -19,12 +19,11 @@ from core.error_responses import error_response
 from core.pages.base import Page, no_content, redirect, referring_path
 from core.pages.routes import sign_in_path
 from forum.api.views import agent_of
-from forum.lists import PostQuerySet
+from forum.lists import COMMENTS_PER_PAGE, PostQuerySet
 from forum.markdown import render
 from forum.models import Comment, Post
 from forum.pages.base import ForumPage, ResubmittablePage
 from forum.pages.forms import CommentForm, EditForm, NewPostForm, categories_of
-from forum.pages.reading import COMMENTS_PER_PAGE
 from forum.requests import ForumRequest, ForumUserRequest
 
 SIMILAR_COLUMNS = ("id", "title", "votes_cache", "comments_cache", "status__code", "status__name", "status__color")

@@ -140,7 +140,13 @@ def test_the_database_rejects_links_between_accounts(acme, other):
 
 # A host or a token identifies the account of a request, so they are looked up before the account is known. The id of a host
 # is never returned. Workers look for the followers of all accounts that are due.
-WITHOUT_ACCOUNT = {"host_name_unique", "apitoken_digest_unique", "accounts_host_pkey", "follower_due"}
+WITHOUT_ACCOUNT = {
+    "host_name_unique",
+    "apitoken_digest_unique",
+    "accounts_host_pkey",
+    "notification_due",
+    "follower_due",
+}
 
 
 def test_every_index_and_unique_constraint_begins_with_the_account(db):

@@ -133,7 +133,9 @@ def examples_of(definition: dict):
 @every_operation
 def test_examples_match_their_schemas(method, path, operation):
     request_examples = list(examples_of(operation["requestBody"])) if "requestBody" in operation else []
-    assert bool(request_examples) is ("requestBody" in operation) or path.endswith(("vote.json", "restore.json"))
+    assert bool(request_examples) is ("requestBody" in operation) or path.endswith(
+        ("vote.json", "follow.json", "read.json", "restore.json")
+    )
     success_status = min(status for status in operation["responses"])
     success_examples = list(examples_of(operation["responses"][success_status]))
     assert success_examples or any(

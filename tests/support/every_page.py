@@ -15,6 +15,7 @@ from accounts.pages import password_reset, profile, registration
 from forum.models import Post
 from tests.support.factories import make_category, make_client, make_contact, make_post, make_user
 from tests.support.fixtures import Cast
+from tests.support.followers import run_followers
 from tests.support.page_routes import page_class
 from tests.support.people import type_in
 
@@ -67,6 +68,7 @@ class World:
         # Rows in the trash.
         make_post(self.bob, "A duplicate of another").trash(by=self.bob)
         make_client(self.bob, "Nowak and Sons").trash(by=self.bob)
+        run_followers()
         self.category = self.account.categories.of_forum(acme.forum.id).first()
         self.status = self.account.statuses_of_kind(Status.Kind.POST).first()
         _invitation, self.invitation = self.account.invitations.invite(
@@ -232,6 +234,8 @@ PAGES = [
     PageCase("app/posts/behalf", "bob"),
     PageCase("app/posts/behalf", "bob", prepare=search_for_a_customer, state="while searching"),
     PageCase("app/moderation", "bob"),
+    PageCase("app/notifications", "carol"),
+    PageCase("app/notifications", "alice", path="/app/notifications?page=2", state="empty"),
     PageCase("app/sign-in"),
     PageCase("app/sign-in", state="with errors", prepare=submit_empty_form),
     PageCase("app/sign-in/code"),

@@ -6,6 +6,7 @@ from django.db import connection
 
 from accounts.digests import digest_of
 from accounts.models import Account, Handover, Invitation, Session, SignInCode, Status, User
+from forum.activities import Reason
 from tests.support.factories import (
     make_category,
     make_client,
@@ -68,12 +69,15 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     post.cast_proxy_vote(contact_id=contact.id, by=user)
     account.status_changes.create(post_id=post.id, name=label, user_id=user.id)
     post.vote(by=user)
+    account.follows.create(post_id=post.id, user_id=user.id, is_following=True)
     make_post(user, f"{label} duplicate", duplicate_from_id=post.id)
     task = make_task(user, f"{label} task", client_id=client.id)
     session, _secret = Session.objects.start(user, agent=label)
     Handover.objects.begin(session, host=host.name, nonce=digest_of(label))
     SignInCode.objects.make(account, f"{label}@example.com")
     owner = account.users.get(role=User.Role.OWNER)
+    commented = account.activities.filter(post_id=post.id, kind="comment").first()
+    notification = account.notifications.create(user_id=owner.id, activity_id=commented.id, reason=Reason.EVERYTHING)
     Invitation.objects.invite(account, email=f"{label}@example.com", role=User.Role.AGENT, by=owner)
 
     # Rows in the trash, and the rows that were linked to them.
@@ -98,6 +102,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         task=task.id,
         status=account.statuses.create(kind=Status.Kind.POST, code=f"{label} spare", name=f"{label} spare").id,
         trash=trashed.id,
+        notification=notification.id,
         category=category.id,
         category_name=category.name,
         other_forum=other_forum.id,

@@ -96,7 +96,7 @@ def test_examples_contain_ids_of_the_account(filled, section):
     ids = {element["value"] for element in page.html.find_all(attrs={"data-kind-of-id": True})}
     existing_ids = {
         row.id
-        for kind in ("clients", "contacts", "contact_lists", "deals", "posts", "statuses")
+        for kind in ("clients", "contacts", "contact_lists", "deals", "notifications", "posts", "statuses")
         for row in getattr(filled.account, kind).all()
     }
     assert {int(id) for id in ids} <= existing_ids

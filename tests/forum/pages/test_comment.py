@@ -181,4 +181,4 @@ def test_it_takes_few_statements(acme, post):
     assert response.status_code == 303
     # The session; the forum; the lock of the form; its stored response; the locked post, twice; the comment; the count of
     # comments; storing the response.
-    assert len(queries) == 9, queries
+    assert len(queries) == 10, queries

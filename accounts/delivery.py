@@ -1,0 +1,43 @@
+"""The delivery of notifications by e-mail: at once, or in a digest at a chosen hour of the user's time zone."""
+
+from datetime import UTC, date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+# Events on one suggestion within this time are combined into one e-mail.
+COMBINING_DELAY = timedelta(minutes=5)
+HOURS, WEEKDAYS = range(24), range(7)
+
+
+class Delivery(models.TextChoices):
+    """When a user receives notifications by e-mail."""
+
+    AT_ONCE = "at_once", _("At once")
+    DAILY = "daily", _("Every day, in one e-mail")
+    WEEKLY = "weekly", _("Every week, in one e-mail")
+    NEVER = "never", _("Never: only on the page of notifications")
+
+
+def delivery_time(now: datetime, delivery: str, *, hour: int, weekday: int, zone: ZoneInfo) -> datetime | None:
+    """Return when an event of this moment is sent to a user, or None if it is not sent by e-mail.
+
+    `hour` is an hour of the user's clock, and `weekday` is 0 for Monday. In the night when clocks change, an hour that does not exist
+    is the next one, and an hour that exists twice is the first of both.
+    """
+    if delivery == Delivery.NEVER:
+        return None
+    if delivery == Delivery.AT_ONCE:
+        return now + COMBINING_DELAY
+    local = now.astimezone(zone)
+    day = local.date()
+    if delivery == Delivery.WEEKLY:
+        day += timedelta(days=(weekday - day.weekday()) % 7)
+    period = timedelta(days=1 if delivery == Delivery.DAILY else 7)
+    moment = _at_hour(day, hour, zone)
+    return moment if moment > now else _at_hour(day + period, hour, zone)
+
+
+def _at_hour(day: date, hour: int, zone: ZoneInfo) -> datetime:
+    return datetime.combine(day, time(hour), zone).astimezone(UTC)

@@ -1,0 +1,268 @@
+"""The activities on posts, and the notifications of them.
+
+An activity is what a user did, recorded by the methods that do it. The follower of the change feed (`forum.notifications`) creates the
+notifications: one row for each activity and user.
+"""
+
+from datetime import timedelta
+from typing import Any, Self
+
+from django.db import migrations, models
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import User
+from core.db.prepared import insert
+from core.db.tenancy import TenantModel, account_of
+
+# Housekeeping erases older activities, together with their notifications.
+ACTIVITY_RETENTION = timedelta(days=90)
+
+
+class ActivityQuerySet(models.QuerySet["Activity"]):
+    def record(self, post: TenantModel, kind: str, *, by: User, **values: Any) -> "Activity":
+        """Record what a user did, in the transaction that does it. The change of the post makes the follower read it."""
+        activity = Activity(account_id=post.account_id, post_id=post.id, kind=kind, user_id=by.id, **values)
+        insert(activity)
+        return activity
+
+    def pending(self) -> Self:
+        """Return the activities that the follower has not read, oldest first."""
+        return self.filter(announced=False).order_by("id")
+
+    def clean_up(self) -> None:
+        self.filter(created_at__lt=timezone.now() - ACTIVITY_RETENTION).delete()
+
+
+class Activity(TenantModel):
+    """Something that a user did to a post, or a sign-up, which has no post."""
+
+    class Kind(models.TextChoices):
+        NEW_POST = "new_post", _("New suggestion")
+        COMMENT = "comment", _("Comment")
+        RESPONSE = "response", _("Official response")
+        STATUS = "status", _("Change of status")
+        MERGE = "merge", _("Merge")
+        UNMERGE = "unmerge", _("Undone merge")
+        APPROVAL = "approval", _("Approval")
+        ASSIGNMENT = "assignment", _("Assignment")
+        REMINDER = "reminder", _("Reminder")
+        SIGN_UP = "sign_up", _("Sign-up")
+
+    kind = models.CharField(max_length=255, choices=Kind.choices)
+    post_id = models.BigIntegerField(null=True)
+    post = models.ForeignObject(
+        "forum.Post",
+        models.DO_NOTHING,
+        from_fields=["account_id", "post_id"],
+        to_fields=["account_id", "id"],
+        related_name="+",
+        null=True,
+    )
+    comment_id = models.BigIntegerField(null=True)
+    comment = models.ForeignObject(
+        "forum.Comment",
+        models.DO_NOTHING,
+        from_fields=["account_id", "comment_id"],
+        to_fields=["account_id", "id"],
+        related_name="+",
+        null=True,
+    )
+    user_id = models.BigIntegerField()
+    user = models.ForeignObject(
+        User, models.DO_NOTHING, from_fields=["account_id", "user_id"], to_fields=["account_id", "id"], related_name="+"
+    )
+    # True for a comment that only the team sees.
+    internal = models.BooleanField(default=False)
+    # The names of the statuses, for a change of status.
+    before = models.CharField(max_length=255, null=True)
+    after = models.CharField(max_length=255, null=True)
+    # Whether the follower of the change feed has read the activity.
+    announced = models.BooleanField(default=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = ActivityQuerySet.as_manager()
+
+    class Meta:
+        default_related_name = "activities"
+        verbose_name_plural = "activities"
+        constraints = [
+            # Reading the changes of a post again creates no second activity.
+            models.UniqueConstraint(
+                fields=["account", "post_id"], name="activity_new_post_unique", condition=models.Q(kind="new_post")
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["account", "id"], name="activity_pending", condition=models.Q(announced=False)),
+            # The foreign keys use these indexes when a post or a comment is erased.
+            models.Index(fields=["account", "post_id", "id"], name="activity_of_post"),
+            models.Index(
+                fields=["account", "comment_id"],
+                name="activity_of_comment",
+                condition=models.Q(comment_id__isnull=False),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of post {self.post_id}"
+
+
+class Reason(models.IntegerChoices):
+    """Why a user receives a notification. If several reasons apply, the lowest number counts."""
+
+    MENTIONED = 1, _("you were mentioned")
+    RESPONSIBLE = 2, _("you are responsible for this suggestion")
+    AUTHOR = 3, _("you wrote this suggestion")
+    COMMENTER = 4, _("you commented on this suggestion")
+    VOTER = 5, _("you voted for this suggestion")
+    FOLLOWER = 6, _("you follow this suggestion")
+    TEAM = 7, _("you are on the team")
+    EVERYTHING = 8, _("you chose news of everything")
+
+
+class NotificationQuerySet(models.QuerySet["Notification"]):
+    def of_user(self, user: User) -> Self:
+        """Return the notifications of a user, newest first."""
+        return self.filter(account_id=user.account_id, user_id=user.id).order_by("-id")
+
+    def unread(self) -> Self:
+        return self.filter(read_at=None)
+
+    def shown_to(self, user: User) -> Self:
+        """Return those of the user's notifications whose subject the user may see at this moment."""
+        account = account_of(user.account_id)
+        posts = account.posts.visible_to(user).filter(id=OuterRef("activity__post_id"))
+        rows = self.of_user(user).filter(
+            Q(activity__post_id=None, activity__kind=Activity.Kind.SIGN_UP) | Exists(posts)
+        )
+        if user.is_team:
+            return rows
+        return rows.filter(activity__internal=False).exclude(activity__kind=Activity.Kind.SIGN_UP)
+
+    def with_details(self) -> Self:
+        """Add what a list shows: the activity with its user, post and comment."""
+        return self.select_related("activity__user", "activity__post", "activity__comment")
+
+    def mark_read(self) -> int:
+        """Mark the unread rows of this queryset as read, and return their number. They are not sent by e-mail any more."""
+        return self.unread().order_by().update(read_at=timezone.now(), mail_at=None)
+
+
+class Notification(TenantModel):
+    """A notification of one user of one activity."""
+
+    Reason = Reason
+
+    user_id = models.BigIntegerField()
+    activity_id = models.BigIntegerField()
+    activity = models.ForeignObject(
+        Activity,
+        models.DO_NOTHING,
+        from_fields=["account_id", "activity_id"],
+        to_fields=["account_id", "id"],
+        related_name="+",
+    )
+    reason = models.SmallIntegerField(choices=Reason.choices)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    read_at = models.DateTimeField(null=True)
+    # When an e-mail is due. Null if none is, or if a job for it exists already.
+    mail_at = models.DateTimeField(null=True)
+    mailed_at = models.DateTimeField(null=True)
+
+    objects = NotificationQuerySet.as_manager()
+
+    class Meta:
+        default_related_name = "notifications"
+        constraints = [
+            models.UniqueConstraint(fields=["account", "activity_id", "user_id"], name="notification_unique"),
+        ]
+        indexes = [
+            models.Index(fields=["account", "user_id", "-id"], name="notification_of_user"),
+            models.Index(fields=["account", "user_id", "-id"], name="notification_unread", condition=Q(read_at=None)),
+            # The e-mails of a user that are due later.
+            models.Index(
+                fields=["account", "user_id"], name="notification_waiting", condition=Q(mail_at__isnull=False)
+            ),
+            # Begins with the time: workers find what is due in all accounts.
+            models.Index(fields=["mail_at"], name="notification_due", condition=Q(mail_at__isnull=False)),
+        ]
+
+    def __str__(self) -> str:
+        return f"notification {self.id} of user {self.user_id}"
+
+
+# Migrations
+
+# Activities have ids of their own, which are never shown. With ids of the account's sequence, every comment would skip one.
+CREATE_ACTIVITY_IDS = """
+CREATE SEQUENCE forum_activity_ids;
+CREATE FUNCTION take_activity_id() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.id := nextval('forum_activity_ids');
+    RETURN NEW;
+END $$;
+CREATE TRIGGER take_id BEFORE INSERT ON forum_activity FOR EACH ROW WHEN (NEW.id IS NULL)
+    EXECUTE FUNCTION take_activity_id();
+"""
+
+DROP_ACTIVITY_IDS = """
+DROP TRIGGER take_id ON forum_activity;
+DROP FUNCTION take_activity_id();
+DROP SEQUENCE forum_activity_ids;
+"""
+
+
+def activity_ids() -> migrations.RunSQL:
+    """Return the operation that creates the ids of activities."""
+    return migrations.RunSQL(CREATE_ACTIVITY_IDS, DROP_ACTIVITY_IDS)
+
+
+# Statement triggers, so that a notification of many users takes one UPDATE. Users are locked in the order of their ids, as in all code
+# that locks several users.
+CREATE_UNREAD_COUNTING = """
+CREATE FUNCTION count_unread_notifications() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    step CONSTANT integer := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
+BEGIN
+    PERFORM FROM accounts_user WHERE (account_id, id) IN (SELECT account_id, user_id FROM changed WHERE read_at IS NULL)
+    ORDER BY account_id, id FOR NO KEY UPDATE;
+    UPDATE accounts_user SET unread_notifications = greatest(0, unread_notifications + step * counted.number)
+    FROM (
+        SELECT account_id, user_id, count(*) AS number FROM changed WHERE read_at IS NULL GROUP BY account_id, user_id
+    ) AS counted
+    WHERE accounts_user.account_id = counted.account_id AND accounts_user.id = counted.user_id;
+    RETURN NULL;
+END $$;
+CREATE FUNCTION count_read_notifications() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE accounts_user SET unread_notifications = greatest(0, unread_notifications + counted.number)
+    FROM (
+        SELECT account_id, user_id, sum(step) AS number FROM (
+            SELECT account_id, user_id, -1 AS step FROM before WHERE read_at IS NULL
+            UNION ALL SELECT account_id, user_id, 1 FROM after WHERE read_at IS NULL
+        ) AS steps GROUP BY account_id, user_id HAVING sum(step) <> 0
+    ) AS counted
+    WHERE accounts_user.account_id = counted.account_id AND accounts_user.id = counted.user_id;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER count_created AFTER INSERT ON forum_notification REFERENCING NEW TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION count_unread_notifications();
+CREATE TRIGGER count_deleted AFTER DELETE ON forum_notification REFERENCING OLD TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION count_unread_notifications();
+CREATE TRIGGER count_read AFTER UPDATE ON forum_notification REFERENCING OLD TABLE AS before NEW TABLE AS after
+    FOR EACH STATEMENT EXECUTE FUNCTION count_read_notifications();
+"""
+
+DROP_UNREAD_COUNTING = """
+DROP TRIGGER count_read ON forum_notification;
+DROP TRIGGER count_deleted ON forum_notification;
+DROP TRIGGER count_created ON forum_notification;
+DROP FUNCTION count_read_notifications();
+DROP FUNCTION count_unread_notifications();
+"""
+
+
+def triggers_that_count_unread() -> migrations.RunSQL:
+    """Return the operation that creates the triggers that maintain `User.unread_notifications`."""
+    return migrations.RunSQL(CREATE_UNREAD_COUNTING, DROP_UNREAD_COUNTING)

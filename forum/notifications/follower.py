@@ -1,0 +1,73 @@
+"""The follower of the change feed that creates notifications.
+
+Writers record activities with their changes of posts, and nothing else. A new post needs no activity of its own: its change in the feed says
+enough, so that creating a post stays one statement.
+"""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from django.utils import timezone
+
+from accounts.models import Account
+from core.changes.followers import ChangeFollower
+from core.changes.models import Change
+from forum.models import Activity, Post
+from forum.notifications.recipients import notify
+
+# The number of activities that are read at a time.
+MAX_ACTIVITIES = 500
+# Nobody is notified of what happened before: after a replay, or after the workers have not run for long.
+MAX_AGE = timedelta(days=7)
+
+
+class NotificationFollower(ChangeFollower):
+    name = "notifications"
+
+    def handle(self, account_id: int, changes: Sequence[Change]) -> None:
+        if not any(change.resource == "post" for change in changes):
+            return
+        account = Account.objects.get(id=account_id)
+        self.add_new_posts(account, changes)
+        while activities := list(Activity.objects.filter(account_id=account_id).pending()[:MAX_ACTIVITIES]):
+            self.announce(account, activities)
+
+    def add_new_posts(self, account: Account, changes: Sequence[Change]) -> None:
+        """Add the activities of the posts that were created, unless they exist already."""
+        oldest = timezone.now() - MAX_AGE
+        ids = {
+            change.id
+            for change in changes
+            if change.resource == "post" and change.change == Change.Kind.CREATED and change.at > oldest
+        }
+        if not ids:
+            return
+        posts = account.posts.live().without_tasks().filter(id__in=ids)
+        Activity.objects.bulk_create(
+            [
+                Activity(
+                    account_id=account.id,
+                    kind=Activity.Kind.NEW_POST,
+                    post_id=id,
+                    user_id=user_id,
+                    created_at=created_at,
+                )
+                for id, user_id, created_at in posts.order_by("id").values_list("id", "user_id", "created_at")
+            ],
+            ignore_conflicts=True,
+        )
+
+    def announce(self, account: Account, activities: list[Activity]) -> None:
+        """Create the notifications of activities, and mark the activities as read."""
+        oldest = timezone.now() - MAX_AGE
+        post_ids = {activity.post_id for activity in activities}
+        posts: dict[int, Post] = {post.id: post for post in account.posts.live().filter(id__in=post_ids)}
+        comment_ids = [activity.comment_id for activity in activities if activity.comment_id is not None]
+        comments = {comment.id: comment for comment in account.comments.filter(id__in=comment_ids)}
+        for activity in activities:
+            post = posts.get(activity.post_id or 0)
+            if post is not None and activity.created_at > oldest:
+                activity.comment = comments.get(activity.comment_id or 0)
+                notify(activity, post, account)
+        ids = [activity.id for activity in activities]
+        Activity.objects.filter(account_id=account.id, id__in=ids).update(announced=True)

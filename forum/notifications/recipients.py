@@ -1,0 +1,134 @@
+"""The recipients of notifications, and the creation of notifications for them."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import islice
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from django.db import connection
+from django.utils import timezone
+
+from accounts.delivery import delivery_time
+from accounts.models import Account, User
+from forum.activities import Reason
+from forum.models import Activity, Notification, Post
+from forum.notifications.mentions import mentioned_ids
+
+# The number of notifications that one statement inserts.
+BATCH_SIZE = 1000
+
+# The team and, if the activity is not internal, the author see a post that is private or not approved.
+RECIPIENTS = """
+WITH candidate (user_id, reason) AS (
+    SELECT unnest(%(mentioned)s::bigint[]), %(MENTIONED)s
+    UNION ALL
+    SELECT responsible_id, %(RESPONSIBLE)s FROM forum_post
+    WHERE account_id = %(account)s AND id = %(post)s AND responsible_id IS NOT NULL
+    UNION ALL
+    SELECT author.user_id, %(AUTHOR)s FROM forum_post AS author
+    WHERE %(to_followers)s AND account_id = %(account)s AND (id = %(post)s OR duplicate_from_id = %(post)s)
+    UNION ALL
+    SELECT user_id, %(COMMENTER)s FROM forum_comment
+    WHERE %(to_followers)s AND account_id = %(account)s AND post_id = %(post)s
+    UNION ALL
+    SELECT user_id, %(VOTER)s FROM forum_vote
+    WHERE %(to_followers)s AND account_id = %(account)s AND post_id = %(post)s
+    UNION ALL
+    SELECT user_id, %(FOLLOWER)s FROM forum_follow
+    WHERE %(to_followers)s AND account_id = %(account)s AND post_id = %(post)s AND is_following
+    UNION ALL
+    SELECT id, %(TEAM)s FROM accounts_user
+    WHERE account_id = %(account)s AND role = ANY(%(team)s)
+        AND (%(is_new_post)s AND notify_new_posts OR %(is_sign_up)s AND notify_sign_ups)
+    UNION ALL
+    SELECT id, %(EVERYTHING)s FROM accounts_user
+    WHERE %(to_all)s AND account_id = %(account)s AND notification = 'all'
+)
+SELECT recipient.id, min(candidate.reason), recipient.delivery, recipient.digest_hour, recipient.digest_weekday,
+    coalesce(recipient.time_zone, %(time_zone)s), recipient.bounced_at IS NOT NULL
+FROM candidate JOIN accounts_user AS recipient ON recipient.account_id = %(account)s AND recipient.id = candidate.user_id
+WHERE recipient.is_active AND recipient.notification <> 'none' AND recipient.id <> %(by)s
+    AND (recipient.role = ANY(%(team)s) OR NOT %(is_closed)s OR recipient.id = %(author)s AND NOT %(is_internal)s)
+    AND (candidate.reason = %(MENTIONED)s OR %(is_assignment)s OR NOT EXISTS (
+        SELECT FROM forum_follow AS choice
+        WHERE choice.account_id = %(account)s AND choice.post_id = %(post)s AND choice.user_id = recipient.id
+            AND NOT choice.is_following
+    ))
+GROUP BY recipient.id, recipient.account_id
+ORDER BY recipient.id
+"""
+
+
+class Recipient(NamedTuple):
+    """A row of RECIPIENTS."""
+
+    user_id: int
+    reason: int
+    delivery: str
+    digest_hour: int
+    digest_weekday: int
+    time_zone: str
+    has_bounced: bool
+
+    def mail_at(self, now: datetime) -> datetime | None:
+        """Return when an event of this moment is sent by e-mail, or None if it is not."""
+        if self.has_bounced:
+            return None
+        zone = ZoneInfo(self.time_zone)
+        return delivery_time(now, self.delivery, hour=self.digest_hour, weekday=self.digest_weekday, zone=zone)
+
+
+def recipients_of(activity: Activity, post: Post | None, account: Account) -> Iterator[Recipient]:
+    """Return the users whom an activity is for, and who may see it now. `post` is None for a sign-up."""
+    kind = activity.kind
+    is_assignment, is_sign_up = kind in (Activity.Kind.ASSIGNMENT, Activity.Kind.REMINDER), post is None
+    parameters = {
+        "account": account.id,
+        "time_zone": account.time_zone,
+        "post": None if post is None else post.id,
+        "author": None if post is None else post.user_id,
+        "by": 0 if kind == Activity.Kind.REMINDER else activity.user_id,
+        "mentioned": mentioned_ids(account, _text_of(activity, post)),
+        "team": list(User.TEAM),
+        "to_followers": not is_assignment and not is_sign_up and kind != Activity.Kind.NEW_POST,
+        "to_all": not is_assignment and not is_sign_up,
+        "is_new_post": kind == Activity.Kind.NEW_POST,
+        "is_sign_up": is_sign_up,
+        "is_assignment": is_assignment,
+        "is_internal": activity.internal,
+        "is_closed": activity.internal or (post is not None and (post.is_private or not post.approved)),
+        **{reason.name: reason.value for reason in Reason},
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(RECIPIENTS, parameters)
+        yield from map(Recipient._make, cursor.fetchall())
+
+
+def _text_of(activity: Activity, post: Post | None) -> str:
+    if activity.kind == Activity.Kind.COMMENT and activity.comment is not None:
+        return activity.comment.comment
+    return post.content if post is not None and activity.kind == Activity.Kind.NEW_POST else ""
+
+
+def notify(activity: Activity, post: Post | None, account: Account) -> None:
+    """Create the notifications of an activity. A user who has one already gets no second one."""
+    now = timezone.now()
+    for batch in _batches(recipients_of(activity, post, account)):
+        rows = [
+            Notification(
+                account_id=account.id,
+                user_id=recipient.user_id,
+                activity_id=activity.id,
+                reason=recipient.reason,
+                created_at=now,
+                mail_at=recipient.mail_at(now),
+            )
+            for recipient in batch
+        ]
+        Notification.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def _batches(recipients: Iterator[Recipient]) -> Iterator[list[Recipient]]:
+    while batch := list(islice(recipients, BATCH_SIZE)):
+        yield batch

@@ -1,0 +1,109 @@
+"""The texts of notifications, for pages and e-mails, in the active language."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from accounts.templatetags.statuses import status_name
+from forum.activities import Activity, Notification, Reason
+from forum.lists import COMMENTS_PER_PAGE
+from forum.markdown import excerpt
+
+Kind = Activity.Kind
+MAX_EXCERPT_LENGTH = 300
+# The beginning of a text of which the excerpt is made.
+EXCERPT_SOURCE_LENGTH = 2000
+
+ICONS: dict[str, str] = {
+    Kind.NEW_POST: "lightbulb",
+    Kind.COMMENT: "message-square",
+    Kind.RESPONSE: "megaphone",
+    Kind.STATUS: "list-checks",
+    Kind.MERGE: "merge",
+    Kind.UNMERGE: "split",
+    Kind.APPROVAL: "check",
+    Kind.ASSIGNMENT: "user-check",
+    Kind.REMINDER: "alarm-clock",
+    Kind.SIGN_UP: "user-plus",
+}
+
+
+def display_name(user: User) -> str:
+    return user.name or user.login
+
+
+@dataclass(frozen=True)
+class NotificationText:
+    """What a notification says: a sentence without the title of the post, the title, and an excerpt of what was written."""
+
+    sentence: str
+    title: str
+    excerpt: str
+
+
+def describe(notification: Notification) -> NotificationText:
+    """Return the text of a notification with its details (`NotificationQuerySet.with_details`)."""
+    activity = notification.activity
+    title = activity.post.title if activity.post is not None else ""
+    return NotificationText(_sentence(activity, notification.reason), title, _excerpt(activity))
+
+
+def _sentence(activity: Activity, reason: int) -> str:
+    names = {"name": display_name(activity.user), "status": status_name_of(activity.after)}
+    if reason == Reason.MENTIONED and activity.kind in (Kind.COMMENT, Kind.NEW_POST):
+        return _("%(name)s mentioned you") % names
+    sentences: dict[str, str] = {
+        Kind.NEW_POST: _("New suggestion by %(name)s"),
+        Kind.COMMENT: _("%(name)s commented"),
+        Kind.RESPONSE: _("%(name)s answered officially"),
+        Kind.STATUS: _("The status is now “%(status)s”"),
+        Kind.MERGE: _("%(name)s merged it into another suggestion"),
+        Kind.UNMERGE: _("%(name)s made it a suggestion of its own again"),
+        Kind.APPROVAL: _("It is approved, and everyone can see it"),
+        Kind.ASSIGNMENT: _("%(name)s made you responsible"),
+        Kind.REMINDER: _("A reminder of your task"),
+        Kind.SIGN_UP: _("%(name)s signed up"),
+    }
+    if activity.kind == Kind.COMMENT and activity.internal:
+        return _("%(name)s commented, for the team only") % names
+    if activity.kind == Kind.RESPONSE and activity.after:
+        return _("%(name)s answered officially; the status is now “%(status)s”") % names
+    if activity.kind == Kind.NEW_POST and activity.post is not None and not activity.post.approved:
+        return _("New suggestion by %(name)s, waiting for approval") % names
+    return sentences[activity.kind] % names
+
+
+def status_name_of(name: str | None) -> str:
+    return status_name(name) if name else ""
+
+
+def _excerpt(activity: Activity) -> str:
+    text = ""
+    if activity.kind == Kind.COMMENT and activity.comment is not None:
+        text = activity.comment.comment
+    elif activity.post is not None and activity.kind == Kind.RESPONSE:
+        text = activity.post.response or ""
+    elif activity.post is not None and activity.kind == Kind.NEW_POST:
+        text = activity.post.content
+    return excerpt(text[:EXCERPT_SOURCE_LENGTH], max_length=MAX_EXCERPT_LENGTH)
+
+
+def path_of(activity: Activity) -> str:
+    """Return the path of the page that shows the activity."""
+    if activity.post_id is None:
+        return reverse("forum-notifications")
+    fragment = None
+    if activity.comment_id is not None:
+        fragment = f"comment-{activity.comment_id}"
+    elif activity.kind == Kind.RESPONSE:
+        fragment = "response"
+    query: dict[str, Any] | None = {"page": "last"} if activity.comment_id is not None and is_long(activity) else None
+    return reverse("forum-post", args=[activity.post_id], query=query, fragment=fragment)
+
+
+def is_long(activity: Activity) -> bool:
+    """Return whether the post has several pages of comments, of which the last has the newest."""
+    return activity.post is not None and activity.post.comments_cache > COMMENTS_PER_PAGE

@@ -1,0 +1,218 @@
+"""The recipients of notifications: who is notified of which activity, and why."""
+
+from datetime import timedelta
+
+import pytest
+
+from accounts.models import User
+from core.changes.followers import Follower
+from forum.activities import Reason
+from forum.models import Activity, Follow, Notification
+from forum.notifications import follower
+from tests.support.factories import make_comment, make_post, make_task, make_user
+from tests.support.followers import run_followers
+
+
+@pytest.fixture
+def quiet(acme):
+    """Let alice, who is notified of everything, receive only what is hers, and clear the notifications of the cast."""
+    acme.account.users.update(notification="own", notify_new_posts=False)
+    return acme
+
+
+def received(account) -> list[tuple[str, str, str]]:
+    """Return (login, kind, reason) of all notifications, in order, and delete them."""
+    run_followers()
+    logins = dict(account.users.values_list("id", "login"))
+    rows = account.notifications.order_by("id").values_list("user_id", "activity__kind", "reason")
+    result = [(logins[user_id], kind, Reason(reason).name) for user_id, kind, reason in rows]
+    account.notifications.all().delete()
+    return result
+
+
+def test_it_works(quiet):
+    dora, eve = make_user(quiet.account, "dora"), make_user(quiet.account, "eve", role="agent")
+    post = make_post(quiet.carol, "Dark mode")
+    make_comment(post, dora)
+    post.vote(by=quiet.alice)
+    Follow.objects.choose(post, by=eve, follows=True)
+    received(quiet.account)
+    make_comment(post, quiet.bob)
+    assert received(quiet.account) == [
+        ("alice", "comment", "VOTER"),
+        ("carol", "comment", "AUTHOR"),
+        ("dora", "comment", "COMMENTER"),
+        ("eve", "comment", "FOLLOWER"),
+    ]
+    run_followers()
+    assert received(quiet.account) == []
+
+
+def change_status(post, by):
+    post.write({"status": post.account.statuses.get(kind="post", code="planned")}, by=by)
+
+
+def merge(post, by):
+    post.merge_into(make_post(by, "Another"), by=by)
+
+
+def undo_merge(post, by):
+    merge(post, by)
+    post.undo_merge(by=by)
+
+
+@pytest.mark.parametrize(
+    ("act", "kinds"),
+    [
+        (change_status, ["status"]),
+        (lambda post, by: post.write({"response": "Soon."}, by=by), ["response"]),
+        (merge, ["merge"]),
+        (undo_merge, ["merge", "unmerge"]),
+        (lambda post, by: make_comment(post, by), ["comment"]),
+        (lambda post, by: post.write({"title": "Other words"}, by=by), []),
+        (lambda post, by: post.write({"tags": ["new"]}, by=by), []),
+        (lambda post, by: post.vote(by=by), []),
+    ],
+    ids=["status", "response", "merge", "undo", "comment", "title", "tags", "vote"],
+)
+def test_the_author_learns_of_each_kind_of_activity(quiet, act, kinds):
+    post = make_post(quiet.carol)
+    received(quiet.account)
+    act(post, quiet.bob)
+    assert received(quiet.account) == [("carol", kind, "AUTHOR") for kind in kinds]
+
+
+def test_a_response_with_a_status_is_one_activity(quiet):
+    post = make_post(quiet.carol)
+    planned = quiet.account.statuses.get(kind="post", code="planned")
+    post.write({"response": "Soon.", "status": planned}, by=quiet.bob)
+    assert received(quiet.account) == [("carol", "response", "AUTHOR")]
+    assert list(quiet.account.activities.filter(kind="response").values_list("before", "after")) == [("New", "Planned")]
+
+
+def test_nobody_is_notified_of_their_own_actions(quiet):
+    post = make_post(quiet.bob)
+    make_comment(post, quiet.bob)
+    post.write({"response": "Done", "responsible_id": quiet.bob.id}, by=quiet.bob)
+    assert received(quiet.account) == []
+
+
+def test_the_responsible_user_learns_of_the_assignment_and_of_comments(quiet):
+    post = make_post(quiet.carol)
+    received(quiet.account)
+    post.write({"responsible_id": quiet.bob.id}, by=quiet.alice)
+    assert received(quiet.account) == [("bob", "assignment", "RESPONSIBLE")]
+    make_comment(post, quiet.carol)
+    assert received(quiet.account) == [("bob", "comment", "RESPONSIBLE")]
+
+
+def test_the_team_learns_of_new_suggestions_if_it_wants_to(quiet):
+    quiet.account.users.filter(login="bob").update(notify_new_posts=True)
+    # The setting has no effect for members.
+    dora = make_user(quiet.account, "dora", notify_new_posts=True)
+    make_post(quiet.carol)
+    assert received(quiet.account) == [("bob", "new_post", "TEAM")]
+    make_post(dora, private=True)
+    assert received(quiet.account) == [("bob", "new_post", "TEAM")]
+
+
+def test_all_and_none_keep_their_meaning(quiet):
+    make_user(quiet.account, "dora", notification="all")
+    quiet.account.users.filter(login="carol").update(notification="none")
+    post = make_post(quiet.carol)
+    assert received(quiet.account) == [("dora", "new_post", "EVERYTHING")]
+    make_comment(post, quiet.bob, "@carol, what do you think?")
+    assert received(quiet.account) == [("dora", "comment", "EVERYTHING")]
+
+
+def test_a_choice_takes_precedence(quiet):
+    post = make_post(quiet.carol)
+    Follow.objects.choose(post, by=quiet.carol, follows=False)
+    make_comment(post, quiet.bob)
+    assert received(quiet.account) == []
+    make_comment(post, quiet.bob, "What do you think, @carol?")
+    assert received(quiet.account) == [("carol", "comment", "MENTIONED")]
+    Follow.objects.choose(post, by=quiet.carol, follows=True)
+    make_comment(post, quiet.bob)
+    assert received(quiet.account) == [("carol", "comment", "AUTHOR")]
+
+
+def test_nobody_is_notified_of_what_they_may_not_see(quiet):
+    make_user(quiet.account, "dora", notification="all")
+    make_user(quiet.account, "left", notification="all", is_active=False)
+    post = make_post(quiet.carol, private=True, content="@dora @bob")
+    assert received(quiet.account) == [("bob", "new_post", "MENTIONED")]
+    make_comment(post, quiet.bob)
+    assert received(quiet.account) == [("carol", "comment", "AUTHOR")]
+    make_comment(post, quiet.bob)
+    post.trash(by=quiet.bob)
+    assert received(quiet.account) == []
+
+
+def test_approval_reaches_the_author_and_those_who_want_everything(quiet):
+    make_user(quiet.account, "dora", notification="all")
+    quiet.account.users.filter(login="bob").update(notify_new_posts=True)
+    quiet.account.forums.update(approval=True)
+    post = make_post(quiet.carol)
+    assert received(quiet.account) == [("bob", "new_post", "TEAM")]
+    post.approve(by=quiet.bob)
+    assert received(quiet.account) == [("carol", "approval", "AUTHOR"), ("dora", "approval", "EVERYTHING")]
+
+
+def test_authors_of_duplicates_follow_the_original(quiet):
+    original, duplicate = make_post(quiet.bob), make_post(quiet.carol)
+    duplicate.merge_into(original, by=quiet.bob)
+    received(quiet.account)
+    make_comment(original, quiet.alice)
+    assert received(quiet.account) == [("bob", "comment", "AUTHOR"), ("carol", "comment", "AUTHOR")]
+
+
+def test_tasks_have_no_activities(quiet):
+    task = make_task(quiet.alice)
+    task.write({"responsible_id": quiet.bob.id}, by=quiet.alice)
+    make_comment(task, quiet.bob)
+    assert received(quiet.account) == []
+    assert not Activity.objects.exists()
+
+
+def test_it_ignores_old_changes(quiet, monkeypatch):
+    monkeypatch.setattr(follower, "MAX_AGE", timedelta(0))
+    make_comment(make_post(quiet.carol), quiet.bob)
+    assert received(quiet.account) == []
+
+
+def test_reading_the_changes_again_notifies_nobody_twice(quiet):
+    quiet.account.users.update(notification="all")
+    make_comment(make_post(quiet.carol), quiet.bob)
+    run_followers()
+    numbers = Notification.objects.count()
+    assert numbers == 4
+    assert Follower.objects.replay(quiet.account.id, "notifications", after=0)
+    run_followers()
+    assert Notification.objects.count() == numbers
+
+
+def test_another_account_learns_nothing(quiet, other):
+    User.objects.update(notification="all")
+    make_post(quiet.carol)
+    run_followers()
+    assert not other.account.notifications.exists()
+
+
+def test_each_notification_counts_as_unread(quiet):
+    post = make_post(quiet.carol)
+    for _ in range(3):
+        make_comment(post, quiet.bob)
+    run_followers()
+
+    def unread() -> int:
+        return quiet.account.users.get(login="carol").unread_notifications
+
+    assert unread() == 3
+    rows = quiet.account.notifications.of_user(quiet.carol)
+    assert rows.filter(id=rows.first().id).mark_read() == 1
+    assert unread() == 2
+    quiet.account.comments.order_by("id").first().delete()
+    assert unread() == 1
+    assert rows.mark_read() == 1
+    assert (unread(), rows.mark_read()) == (0, 0)

@@ -1,0 +1,156 @@
+"""The page of notifications, the number in the header, and the button to follow a suggestion."""
+
+import pytest
+
+from accounts.models import User
+from tests.support.factories import make_comment, make_forum, make_post
+from tests.support.followers import run_followers
+from tests.support.queries import capture_queries
+from tests.support.writing import sender
+
+PATH = "/app/notifications"
+
+
+@pytest.fixture
+def notified(acme):
+    acme.post = make_post(acme.carol, "Dark mode")
+    acme.comment = make_comment(acme.post, acme.bob, "In *spring*")
+    run_followers()
+    return acme
+
+
+def items(page) -> list[str]:
+    return [" ".join(item.get_text(" ").split()) for item in page.html.select(".notification")]
+
+
+def number_in_header(page) -> str:
+    return "".join(page.html.select_one(".bell .count") or [])
+
+
+def test_it_works(notified):
+    carol = notified.page(notified.carol)
+    page = carol.get(PATH)
+    [item] = items(page)
+    assert item.startswith("Dark mode (unread) Bob Nowak commented In spring just now you wrote this suggestion")
+    assert number_in_header(page) == "1"
+    [row] = notified.account.notifications.of_user(notified.carol)
+    form = next(form for form in page.forms.values() if "open" in form.fields)
+    response = form.submit("open", value=str(row.id))
+    assert response.status_code == 303
+    assert response.headers["Location"] == f"/app/posts/{notified.post.id}#comment-{notified.comment.id}"
+    page = carol.get(PATH)
+    assert items(page)[0].startswith("Dark mode Bob Nowak commented")
+    assert number_in_header(page) == ""
+    assert items(carol.get(f"{PATH}?show=unread")) == []
+
+
+def test_all_are_marked_at_once(notified):
+    make_comment(notified.post, notified.bob)
+    run_followers()
+    carol = notified.page(notified.carol)
+    page = carol.get(PATH)
+    assert number_in_header(page) == "2"
+    next(form for form in page.forms.values() if "all" in form.fields).submit("all")
+    page = carol.get(PATH)
+    assert number_in_header(page) == ""
+    assert "All notifications are marked as read." in page
+
+
+def test_one_is_marked_as_read(notified):
+    carol = notified.page(notified.carol)
+    page = carol.get(f"{PATH}?show=unread")
+    response = next(form for form in page.forms.values() if "read" in form.fields).submit("read")
+    assert response.headers["Location"] == f"{PATH}?show=unread"
+    assert items(response.follow()) == []
+
+
+def test_it_is_in_polish(notified):
+    User.objects.filter(login="carol").update(language="pl")
+    [item] = items(notified.page(notified.carol).get(PATH))
+    assert item.startswith("Dark mode (nieprzeczytane) Nowy komentarz, autor: Bob Nowak In spring")
+
+
+def test_a_suggestion_of_another_forum_opens_at_its_own_host(notified):
+    forum = make_forum(notified.account, "second")
+    post = make_post(notified.carol, "Elsewhere", forum_id=forum.id)
+    make_comment(post, notified.bob)
+    run_followers()
+    links = [link["href"] for link in notified.page(notified.carol).get(PATH).html.select(".notification a")]
+    assert len(links) == 1
+    assert links[0].startswith(f"http://second.example.org/app/posts/{post.id}#comment-")
+
+
+def test_it_shows_nothing_that_the_user_may_no_longer_see(notified):
+    notified.post.trash(by=notified.bob)
+    assert items(notified.page(notified.carol).get(PATH)) == []
+
+
+def test_it_rejects_notifications_of_others(notified):
+    make_comment(notified.post, notified.alice)
+    run_followers()
+    row = notified.account.notifications.of_user(notified.bob).first()
+    send = sender(notified.page(notified.carol))
+    for value in (str(row.id), "x", "", "9" * 30):
+        assert send(PATH, {"open": value}, expect_errors=True).status_code == 404
+    row.refresh_from_db()
+    assert row.read_at is None
+
+
+def test_it_takes_few_statements(notified):
+    for _ in range(3):
+        make_comment(notified.post, notified.bob)
+    run_followers()
+    carol = notified.page(notified.carol)
+    carol.get(PATH)
+    _response, queries = capture_queries(lambda: carol.get(PATH))
+    assert len(queries) == 3, queries
+
+
+# Following
+
+
+def follow_form(page, post):
+    return next(form for form in page.forms.values() if form.action == f"/app/posts/{post.id}/follow")
+
+
+def test_a_user_follows_and_unfollows(acme):
+    post = make_post(acme.bob, "Dark mode")
+    carol = acme.page(acme.carol)
+    page = follow_form(carol.get(f"/app/posts/{post.id}"), post).submit("follow").follow()
+    assert "You follow “Dark mode”." in page
+    page = follow_form(page, post).submit("follow").follow()
+    assert "You no longer follow “Dark mode”." in page
+    assert follow_form(page, post)["follow"].value_if_submitted() == "1"
+
+
+@pytest.mark.parametrize("part", ["author", "voter", "commenter"])
+def test_those_who_take_part_follow(acme, part):
+    post = make_post(acme.carol if part == "author" else acme.bob)
+    if part == "voter":
+        post.vote(by=acme.carol)
+    if part == "commenter":
+        make_comment(post, acme.carol)
+    page = acme.page(acme.carol).get(f"/app/posts/{post.id}")
+    assert page.html.select_one("#follow button")["value"] == "0"
+
+
+def test_visitors_have_no_button(acme):
+    post = make_post(acme.bob)
+    assert acme.page().get(f"/app/posts/{post.id}").html.find(id="follow") is None
+
+
+def test_it_rejects_a_suggestion_that_became_private(acme):
+    post = make_post(acme.bob)
+    form = follow_form(acme.page(acme.carol).get(f"/app/posts/{post.id}"), post)
+    post.write({"private": True}, by=acme.bob)
+    assert form.submit("follow", expect_errors=True).status_code == 404
+    assert not acme.account.follows.exists()
+
+
+def test_a_suggestion_that_was_merged_leads_to_the_original(acme):
+    post, original = make_post(acme.bob), make_post(acme.bob)
+    form = follow_form(acme.page(acme.carol).get(f"/app/posts/{post.id}"), post)
+    post.merge_into(original, by=acme.bob)
+    response = form.submit("follow")
+    assert response.headers["Location"] == f"/app/posts/{original.id}"
+    assert not acme.account.follows.exists()
