@@ -50,8 +50,9 @@ class Chapter:
     HEADING_TOKENS = 3
 
     def add(self, token: Token) -> None:
+        is_heading = bool(self.tokens) and self.tokens[-1].type == "heading_open"
         self.tokens.append(token)
-        if token.type in ("inline", "fence", "code_block"):
+        if not is_heading and token.type in ("inline", "fence", "code_block"):
             text = plain_text(token.children or []) if token.type == "inline" else token.content
             last = self.sections[-1]
             self.sections[-1] = Section(last.anchor, last.title, f"{last.text} {text}")
