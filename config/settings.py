@@ -141,6 +141,7 @@ INSTALLED_APPS = [
     "accounts",
     "forum",
     "crm",
+    "webhooks",
 ]
 
 MIDDLEWARE = [

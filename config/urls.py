@@ -14,6 +14,8 @@ from forum.api.urls import urlpatterns as forum_json
 from forum.pages.urls import urlpatterns as forum_pages
 from forum.xml.urls import categories, first_page
 from forum.xml.urls import urlpatterns as forum_xml
+from webhooks.api.urls import urlpatterns as webhooks_json
+from webhooks.pages.urls import urlpatterns as webhooks_pages
 
 # Django tries these in order. The first page of a forum comes first. The categories come last, as their names match any
 # path that no other pattern matches.
@@ -23,8 +25,10 @@ urlpatterns = [
     *forum_json,
     *forum_xml,
     *accounts_json,
+    *webhooks_json,
     *interface,
     *accounts_pages,
+    *webhooks_pages,
     *forum_pages,
     categories,
 ]

@@ -10,14 +10,15 @@ Each tab is a part of the posts with an index of its own, oldest first, so that 
 - *mine*: the post is open, and the user is responsible for it.
 """
 
+from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, Value
 
-if TYPE_CHECKING:
-    from accounts.models import Account, User
+from accounts.models import Account, User
+from core.db.prepared import prepared
 
 # Posts of a forum that were not deleted or merged.
 LISTED = Q(trashed_at=None, category_id__isnull=False, duplicate_from_id=None)
@@ -33,16 +34,47 @@ INDEXES = (
     ("mine", ("forum_id", "responsible_id"), MINE),
 )
 
-TABS: dict[str, Callable[["User"], Q]] = {
-    "new": lambda user: NEW,
-    "unapproved": lambda user: UNAPPROVED,
-    "unanswered": lambda user: UNANSWERED,
-    "mine": lambda user: MINE & Q(responsible_id=user.id),
+TABS: dict[str, Callable[[int], Q]] = {
+    "new": lambda user_id: NEW,
+    "unapproved": lambda user_id: UNAPPROVED,
+    "unanswered": lambda user_id: UNANSWERED,
+    "mine": lambda user_id: MINE & Q(responsible_id=user_id),
 }
-# Counts are shown up to this number: the next number is shown as "99+".
+# Counts are exact up to this number. Higher ones are shown as "99+".
 MAX_COUNT = 99
 
 
-def posts_in(tab: str, account: "Account", forum_id: int, user: "User") -> models.QuerySet[Any]:
+def posts_in(tab: str, account: Account, forum_id: int, user: User) -> models.QuerySet[Any]:
     """Return the posts of a tab, oldest first."""
-    return account.posts.filter(TABS[tab](user), forum_id=forum_id).order_by("created_at", "id")
+    return account.posts.filter(TABS[tab](user.id), forum_id=forum_id).order_by("created_at", "id")
+
+
+def counts(account: Account, forum_id: int, user: User) -> dict[str, int]:
+    """Return the number of posts in each tab, at most `MAX_COUNT` + 1."""
+    tabs = _tabs_of_posts(account_id=account.id, forum_id=forum_id, user_id=user.id)
+    return {**dict.fromkeys(TABS, 0), **Counter(tab for (tab,) in tabs)}
+
+
+def count_new(account_id: int, forum_id: int) -> int:
+    """Return the number of new posts, at most `MAX_COUNT` + 1."""
+    return len(_new_posts(account_id=account_id, forum_id=forum_id))
+
+
+def as_text(count: int) -> str:
+    return f"{MAX_COUNT}+" if count > MAX_COUNT else str(count)
+
+
+@prepared(account_id=int, forum_id=int, user_id=int)
+def _tabs_of_posts(account_id: int, forum_id: int, user_id: int) -> models.QuerySet[Any]:
+    """Build the query for the name of the tab of each counted post."""
+    posts = Account(id=account_id).posts.filter(forum_id=forum_id)
+    tabs = [
+        posts.filter(condition(user_id)).annotate(tab=Value(tab)).values_list("tab")[: MAX_COUNT + 1]
+        for tab, condition in TABS.items()
+    ]
+    return tabs[0].union(*tabs[1:], all=True)
+
+
+@prepared(account_id=int, forum_id=int)
+def _new_posts(account_id: int, forum_id: int) -> models.QuerySet[Any]:
+    return Account(id=account_id).posts.filter(NEW, forum_id=forum_id).values_list("id")[: MAX_COUNT + 1]

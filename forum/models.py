@@ -367,6 +367,12 @@ class Post(Tagged, Commentable):
         """Approve the post. The caller must have locked the row."""
         self.write({"approved": True}, by=by)
 
+    def mark_handled(self) -> None:
+        """Record that the team dealt with the post, and that it needs no answer. The caller must have locked the row."""
+        now = timezone.now()
+        self.handled_at, self.answered_at = self.handled_at or now, self.answered_at or now
+        Post.objects.filter(pk=self.pk).update(handled_at=self.handled_at, answered_at=self.answered_at)
+
     @transaction.atomic(savepoint=False)
     def reject(self, *, by: User) -> None:
         """Move the post to the trash. Raise FieldError if it is approved. The caller must have locked the row."""

@@ -162,7 +162,11 @@ def call(request: str, *options: str, demo: dict[str, str]) -> httpx.Response:
 def variables_read() -> set[str]:
     """Return the environment variables that the code of the service reads."""
     reads = re.compile(r'(?:os\.environ|os\.environ\.get|values\.get|_read)[\[(]\s*"([A-Z_]+)"')
-    files = [path for room in ("config", "core", "accounts", "forum", "crm") for path in (ROOT / room).rglob("*.py")]
+    files = [
+        path
+        for room in ("config", "core", "accounts", "forum", "crm", "webhooks")
+        for path in (ROOT / room).rglob("*.py")
+    ]
     return {name for path in files for name in reads.findall(path.read_text())}
 
 

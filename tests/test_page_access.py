@@ -51,7 +51,9 @@ def required_role(route: str) -> str:
         return "team"
     if route.startswith("app/account"):
         return "admin"
-    if route in ("app/moderation", "app/posts/behalf") or route.endswith(("/team", "/merge", "/behalf", "/history")):
+    if route in ("app/inbox", "app/moderation", "app/posts/behalf") or route.endswith(
+        ("/team", "/merge", "/behalf", "/history")
+    ):
         return "team"
     return "user"
 

@@ -10,16 +10,19 @@ import pytest
 from django.urls import get_resolver
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("core", "accounts", "forum", "crm", "config")
+ROOMS = ("core", "accounts", "forum", "crm", "webhooks", "config")
 ROOMS_FROM_BELOW = {
     "core": {"core"},
     "accounts": {"core", "accounts"},
     "forum": {"core", "accounts", "forum"},
     "crm": {"core", "accounts", "crm"},
+    "webhooks": {"core", "accounts", "webhooks"},
     "config": set(ROOMS),
 }
 # Documents: the descriptions and examples of OpenAPI.
-DOCUMENTS = re.compile(r"(accounts|crm)/openapi\.py|forum/openapi/.*|forum/xml/schema\.py|core/openapi/operations\.py")
+DOCUMENTS = re.compile(
+    r"(accounts|crm|webhooks)/openapi\.py|forum/openapi/.*|forum/xml/schema\.py|core/openapi/operations\.py"
+)
 
 MODULES_WITH_PATHS = {
     "accounts/pages/middleware.py": "the prefix of all pages, before a route is resolved",
@@ -121,6 +124,8 @@ def test_every_route_has_its_own_name():
         ("forum.xml.urls", "forum-xml-"),
         ("forum.pages.urls", "forum-"),
         ("crm.api.urls", "crm-json-"),
+        ("webhooks.api.urls", "webhooks-json-"),
+        ("webhooks.pages.urls", "webhooks-"),
     ],
 )
 def test_names_begin_with_the_room_and_the_format_of_the_route(module, prefix):

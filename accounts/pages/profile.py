@@ -128,17 +128,31 @@ class RegionForm(Form):
         return {name: None if value == self.AUTO else value for name, value in super().clean().items()}
 
 
+class ShortcutsForm(Form):
+    """The preference of a user of the team."""
+
+    shortcuts = forms.BooleanField(
+        label=gettext_lazy("Single keys act on the pages of the team"),
+        help_text=gettext_lazy("Switch this off if you use speech input, or if keys are pressed by mistake."),
+        required=False,
+    )
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, initial={"shortcuts": user.shortcuts}, auto_id="shortcuts-%s", **kwargs)
+
+
 class Profile(Page):
     """The page with forms that are saved separately. The field `part` names the form that was sent."""
 
     request: UserRequest
     template_name = "accounts/profile.html"
     access = "user"
-    parts: dict[str, type[ProfileForm | NotificationForm | PrivacyForm | RegionForm]] = {
+    parts: dict[str, type[ProfileForm | NotificationForm | PrivacyForm | RegionForm | ShortcutsForm]] = {
         "about": ProfileForm,
         "notification": NotificationForm,
         "privacy": PrivacyForm,
         "region": RegionForm,
+        "shortcuts": ShortcutsForm,
     }
 
     def get(self, request: UserRequest) -> HttpResponse:

@@ -20,6 +20,7 @@ from accounts.models import SignInCode, User
 from accounts.pages.forms import Email, Form, too_many_attempts
 from accounts.pages.sign_in import sign_in
 from accounts.sign_in_codes import CodeExpired
+from core.db.transactions import in_transaction
 from core.errors import Throttled
 from core.pages.base import Page, redirect, safe_path
 from core.requests import PageRequest
@@ -85,19 +86,24 @@ class CodeRequestPage(Page):
             form.add_error("email", _("This address has got too many e-mails. Try again in an hour."))
             return None
         account = request.account
-        code, secret = SignInCode.objects.make(account, email, replaces=request.COOKIES.get(CODE_COOKIE, ""))
-        # People do not see the field `homepage`, but bots fill it in.
-        is_bot = bool(request.POST.get("homepage"))
         may_use = User.objects.may_sign_in_with(account, email, takes_sign_ups=request.site.takes_sign_ups)
-        mail.send(
-            email,
-            "sign_in_code",
-            account_id=account.id,
-            language=get_language(),
-            sender=request.site.name,
-            code=code,
-            deliver=may_use and not is_bot,
-        )
+        # People do not see the field `homepage`, but bots fill it in.
+        deliver = may_use and not request.POST.get("homepage")
+
+        def send() -> str:
+            code, secret = SignInCode.objects.make(account, email, replaces=request.COOKIES.get(CODE_COOKIE, ""))
+            mail.send(
+                email,
+                "sign_in_code",
+                account_id=account.id,
+                language=get_language(),
+                sender=request.site.name,
+                code=code,
+                deliver=deliver,
+            )
+            return secret
+
+        secret = in_transaction(send)
         response = redirect(self.code_path())
         set_code_cookie(response, secret)
         return response

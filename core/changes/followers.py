@@ -15,8 +15,8 @@ exactly once. A replay moves the cursor back, to changes that are kept (`CHANGE_
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import cast
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
@@ -34,6 +34,10 @@ BATCH_SIZE = 100
 FIRST_RETRY_DELAY, MAX_RETRY_DELAY = 5, 600
 # After this number of failures in a row (about two hours and a half), the change is skipped: it must not block all later changes.
 MAX_FAILURES = 20
+
+
+# When a paused follower is due.
+PAUSED_UNTIL = datetime(9999, 1, 1, tzinfo=UTC)
 
 
 class LeaseLostError(Exception):
@@ -128,6 +132,38 @@ class FollowerQuerySet(models.QuerySet["Follower"]):
             cursor.execute(sql, {"names": list(names), "limit": limit, "duration": LEASE_DURATION.total_seconds()})
             return [Lease(*row) for row in cursor.fetchall()]
 
+    def advance_leased(self, leases: Sequence[Lease], cursors: Sequence[int]) -> list[Lease]:
+        """Move the cursors of leased followers, with one statement for all. Lost leases are left out.
+
+        Return the leases of followers that have newer changes. These leases begin again; those of other followers end.
+        """
+        columns: list[Any] = [
+            [lease.account_id for lease in leases],
+            [lease.name for lease in leases],
+            [lease.key for lease in leases],
+            [lease.token for lease in leases],
+            list(cursors),
+        ]
+        with connection.cursor() as cursor:
+            cursor.execute(ADVANCE, [*columns, LEASE_DURATION.total_seconds()])
+            advanced = [Lease(*row) for row in cursor.fetchall()]
+        return [lease for lease in advanced if lease.newest > lease.cursor]
+
+    def pause(self, account_id: int, name: str, key: int) -> None:
+        """Stop the follower until `resume`. A worker that holds the lease loses it."""
+        rows = self.filter(account_id=account_id, name=name, key=key)
+        rows.update(due_at=PAUSED_UNTIL, token=models.F("token") + 1)
+
+    def resume(self, account_id: int, name: str, key: int) -> None:
+        """Let a paused follower continue with the next change of the account."""
+        rows = self.filter(account_id=account_id, name=name, key=key)
+        rows.update(cursor=models.F("newest"), failures=0, due_at=ClockTimestamp(), token=models.F("token") + 1)
+
+    def retry(self, account_id: int, name: str, key: int) -> None:
+        """Make a follower due whose next attempt was postponed. A worker that holds the lease loses it."""
+        rows = self.filter(account_id=account_id, name=name, key=key, due_at__isnull=False)
+        rows.update(failures=0, due_at=ClockTimestamp(), token=models.F("token") + 1)
+
     def start(self, account_id: int, name: str, key: int) -> None:
         """Create a follower of its own (not one that every account has) that begins with the next change of the account."""
         with transaction.atomic():
@@ -183,6 +219,22 @@ WHERE (account_id, name, key) IN (
     ORDER BY due_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 )
 RETURNING account_id, name, key, cursor, newest, token, failures
+"""
+# The rows are locked in a fixed order, so that this statement and the one that assigns numbers cannot deadlock.
+ADVANCE = """
+WITH locked AS (
+    SELECT follower.account_id, follower.name, follower.key, moved.cursor
+    FROM unnest(%s::bigint[], %s::text[], %s::bigint[], %s::bigint[], %s::bigint[])
+        AS moved (account_id, name, key, token, cursor)
+    JOIN core_follower AS follower USING (account_id, name, key, token)
+    ORDER BY follower.account_id, follower.name, follower.key FOR UPDATE OF follower
+)
+UPDATE core_follower SET cursor = locked.cursor, failures = 0,
+    due_at = CASE WHEN newest > locked.cursor THEN clock_timestamp() + %s * interval '1 second' END
+FROM locked
+WHERE core_follower.account_id = locked.account_id AND core_follower.name = locked.name
+    AND core_follower.key = locked.key
+RETURNING core_follower.account_id, core_follower.name, core_follower.key, core_follower.cursor, newest, token, failures
 """
 LEASE = _LEASE.format(condition="")
 LEASE_HEALTHY = _LEASE.format(condition=" AND failures = 0")

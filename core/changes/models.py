@@ -231,13 +231,19 @@ WITH unnumbered AS (
     RETURNING accounts_change.account_id, accounts_change.number
 ), numbers AS (
     SELECT account_id, min(number) AS first, max(number) AS last, count(*) AS changes FROM numbered GROUP BY account_id
+), locked AS (
+    SELECT account_id, name, key, numbers.last FROM numbers JOIN core_follower USING (account_id)
+    WHERE NOT name = ANY(%(names)s::text[])
+    ORDER BY account_id, name, key FOR UPDATE OF core_follower
 ), notified AS (
-    UPDATE core_follower SET newest = numbers.last, due_at = coalesce(due_at, clock_timestamp())
-    FROM numbers WHERE core_follower.account_id = numbers.account_id AND NOT name = ANY(%(names)s::text[])
+    UPDATE core_follower SET newest = locked.last, due_at = coalesce(due_at, clock_timestamp()) FROM locked
+    WHERE core_follower.account_id = locked.account_id AND core_follower.name = locked.name
+        AND core_follower.key = locked.key
 ), notified_of_account AS (
     INSERT INTO core_follower (account_id, name, key, cursor, newest, due_at, token, failures)
     SELECT account_id, name, 0, first - 1, last, clock_timestamp(), 0, 0
     FROM numbers CROSS JOIN unnest(%(names)s::text[]) AS follower (name)
+    ORDER BY account_id, name
     ON CONFLICT (account_id, name, key) DO UPDATE
     SET newest = excluded.newest, due_at = coalesce(core_follower.due_at, excluded.due_at)
 )

@@ -42,7 +42,7 @@ class ModerationPage(TeamPage):
         for post in rows:
             if post.content_html is None:
                 post.content_html = render(post.content)
-        return self.render(section="moderation", posts=rows[: page.size], page=page, more=more)
+        return self.render(section="inbox", posts=rows[: page.size], page=page, more=more)
 
     def approve(self, request: ForumUserRequest) -> HttpResponse:
         def act() -> None:

@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.pages.navigation import is_admin, is_team
 from core.pages.navigation import Entry, register
 from core.requests import PageRequest
+from forum import inbox
 from forum.models import Forum
 
 
@@ -14,8 +15,15 @@ def has_forum(request: PageRequest) -> bool:
     return request.site is not None
 
 
-def has_approval(request: PageRequest) -> bool:
-    return has_forum(request) and is_team(request) and cast(Forum, request.site).approval
+def is_team_of_forum(request: PageRequest) -> bool:
+    return has_forum(request) and is_team(request)
+
+
+def count_new(request: PageRequest) -> int:
+    """Return the number of new suggestions in the team's inbox. The page of the inbox has counted them already."""
+    forum = cast(Forum, request.site)
+    number: int | None = getattr(request, "new_in_inbox", None)
+    return inbox.count_new(forum.account_id, forum.id) if number is None else number
 
 
 def unread_notifications(request: PageRequest) -> int:
@@ -38,7 +46,7 @@ def register_entries() -> None:
         "main",
         Entry("suggestions", _("Suggestions"), "forum-home", order=10, is_shown=has_forum),
         Entry("roadmap", _("Roadmap"), "forum-roadmap", order=20, is_shown=has_forum),
-        Entry("moderation", _("To approve"), "forum-moderation", order=30, is_shown=has_approval),
+        Entry("inbox", _("Inbox"), "forum-inbox", order=30, is_shown=is_team_of_forum, count=count_new),
     )
     own_posts = Entry("posts", _("My suggestions and votes"), "forum-own-posts", "lightbulb", order=20)
     register("user", own_posts)

@@ -14,6 +14,7 @@ from core.requests import TenantRequest
 from forum.models import Category, Forum
 from forum.pages import comments, first_vote, moderation, notifications, on_behalf, settings, team, writing
 from forum.pages.feeds import FeedPage, sitemap
+from forum.pages.inbox import InboxPage
 from forum.pages.own_posts import OwnPostsPage
 from forum.pages.reading import PostListPage, PostPage, RoadmapPage, route_of_former_path
 from forum.pages.robots import Favicon, Robots
@@ -49,6 +50,7 @@ urlpatterns = [
     path("app/posts/<id:id>/merge", team.MergePage.as_view(), name="forum-post-merge"),
     path("app/posts/<id:id>/behalf", on_behalf.ProxyVotesPage.as_view(), name="forum-proxy-votes"),
     path("app/posts/behalf", on_behalf.NewPostOnBehalfPage.as_view(), name="forum-post-new-on-behalf"),
+    path("app/inbox", InboxPage.as_view(), name="forum-inbox"),
     path("app/moderation", moderation.ModerationPage.as_view(), name="forum-moderation"),
     path("app/account/forums", settings.ForumsPage.as_view(), name="forum-settings-forums"),
     path("app/account/forums/new", settings.NewForumPage.as_view(), name="forum-settings-forum-new"),

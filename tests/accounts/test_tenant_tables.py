@@ -139,13 +139,15 @@ def test_the_database_rejects_links_between_accounts(acme, other):
 
 
 # A host or a token identifies the account of a request, so they are looked up before the account is known. The id of a host
-# is never returned. Workers look for the followers of all accounts that are due.
+# is never returned. Workers look for the followers of all accounts that are due, and for
+# old entries of the logs of all webhooks.
 WITHOUT_ACCOUNT = {
     "host_name_unique",
     "apitoken_digest_unique",
     "accounts_host_pkey",
     "notification_due",
     "follower_due",
+    "delivery_at",
 }
 
 

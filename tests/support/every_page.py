@@ -13,11 +13,20 @@ from accounts import links
 from accounts.models import Session, Status, User
 from accounts.pages import password_reset, profile, registration
 from forum.models import Post
-from tests.support.factories import make_category, make_client, make_contact, make_post, make_user
+from tests.support.factories import (
+    make_category,
+    make_client,
+    make_contact,
+    make_delivery,
+    make_forum,
+    make_post,
+    make_user,
+)
 from tests.support.fixtures import Cast
 from tests.support.followers import run_followers
 from tests.support.page_routes import page_class
 from tests.support.people import type_in
+from webhooks.models import Endpoint
 
 LONG_WORD = "averyveryverylongwordwithoutanyplacetobreakit" * 4
 MARKDOWN = (
@@ -65,6 +74,12 @@ class World:
         self.post.cast_proxy_vote(by=self.bob, contact_id=contact.id)
         make_post(self.carol, "Has nobody approved this yet?", content=MARKDOWN, approved=False)
         self.account.forums.update(approval=True)
+        self.webhook, _secret = Endpoint.objects.all().add(
+            self.account, url=f"https://hooks.example.com/{LONG_WORD}", events=["client.created"]
+        )
+        Endpoint.objects.filter(id=self.webhook.id).update(failing_since=self.webhook.created_at)
+        for status in (204, 500):
+            make_delivery(self.webhook, status=status, request=f'{{"name": "{LONG_WORD}"}}', response=LONG_WORD)
         # Rows in the trash.
         make_post(self.bob, "A duplicate of another").trash(by=self.bob)
         make_client(self.bob, "Nowak and Sons").trash(by=self.bob)
@@ -74,6 +89,8 @@ class World:
         _invitation, self.invitation = self.account.invitations.invite(
             self.account, email="dora@acme.example", role=User.Role.AGENT, by=self.alice
         )
+        # With a second forum, the header has a switcher.
+        make_forum(self.account, "forum-of-the-mobile-application")
         self.dan = make_user(self.account, "dan", password=None)
         # Session secrets by login.
         users = (self.alice, self.bob, self.carol, self.dan)
@@ -132,6 +149,18 @@ def submit_a_blank_comment(page) -> None:
     page.locator(".field-error").wait_for()
 
 
+def select_and_show_choices(page) -> None:
+    page.get_by_label("Select all").check()
+    page.get_by_text("More actions").click()
+    page.get_by_text("Keyboard shortcuts").click()
+
+
+def set_no_status(page) -> None:
+    select_and_show_choices(page)
+    page.get_by_role("button", name="Set status").click()
+    page.get_by_role("alert").wait_for()
+
+
 def submit_empty_form(page) -> None:
     page.locator("main form button").first.click()
     page.get_by_role("alert").wait_for()
@@ -175,6 +204,12 @@ def make_a_token(page) -> None:
     page.get_by_role("button", name="Create token").click()
     page.get_by_label("Token").wait_for()
     run_an_example(page)
+
+
+def add_a_webhook(page) -> None:
+    page.locator("#id_url").fill("https://hooks.example.com/rostrum")
+    page.locator("#add button").click()
+    page.wait_for_selector("#new-secret")
 
 
 def run_an_example(page) -> None:
@@ -234,6 +269,10 @@ PAGES = [
     PageCase("app/posts/behalf", "bob"),
     PageCase("app/posts/behalf", "bob", prepare=search_for_a_customer, state="while searching"),
     PageCase("app/moderation", "bob"),
+    PageCase("app/inbox", "bob", prepare=select_and_show_choices),
+    PageCase("app/inbox", "bob", path="/app/inbox?tab=unapproved", state="unapproved"),
+    PageCase("app/inbox", "alice", path="/app/inbox?tab=mine", state="empty"),
+    PageCase("app/inbox", "bob", state="with errors", prepare=set_no_status),
     PageCase("app/notifications", "carol"),
     PageCase("app/notifications", "alice", path="/app/notifications?page=2", state="empty"),
     PageCase("app/sign-in"),
@@ -287,6 +326,9 @@ PAGES = [
     PageCase("app/account/statuses", "alice"),
     PageCase("app/account/statuses/<id:id>", "alice", path=lambda world: f"/app/account/statuses/{world.status.id}"),
     PageCase("app/account/trash", "alice"),
+    PageCase("app/account/webhooks", "alice"),
+    PageCase("app/account/webhooks", "alice", state="webhooks with a new secret", prepare=add_a_webhook),
+    PageCase("app/account/webhooks/<id:id>", "alice", path=lambda world: f"/app/account/webhooks/{world.webhook.id}"),
     PageCase(None, path="/app/nothing", status=404, state="404"),
     PageCase(None, "carol", path="/app/account", status=403, state="403"),
 ]

@@ -2,10 +2,13 @@
 
 from itertools import count
 
+from django.utils import timezone
+
 from accounts.account_creation import create_account
 from accounts.models import Account, APIToken, User
 from crm.models import Client, Contact, ContactList, Deal
 from forum.models import Category, Comment, Forum, Post
+from webhooks.models import Delivery, Endpoint
 
 numbers = count(1)
 
@@ -92,3 +95,10 @@ def make_contact_list(user: User, name: str = "", **fields) -> ContactList:
 
 def make_deal(user: User, name: str = "", **fields) -> Deal:
     return _make(Deal, user, {"name": name or f"Deal {next(numbers)}", "currency": "EUR", **fields})
+
+
+def make_delivery(endpoint: Endpoint, **fields) -> Delivery:
+    """Create an entry of the log of a webhook."""
+    values = {"cause": "event", "message": "msg_1", "event": "client.created", "number": 1, "attempt": 1}
+    values |= {"at": timezone.now(), "duration_ms": 84, "status": 204, "request": "{}", "response": ""}
+    return Delivery.objects.create(account_id=endpoint.account_id, endpoint_id=endpoint.id, **(values | fields))

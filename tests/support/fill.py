@@ -13,10 +13,12 @@ from tests.support.factories import (
     make_contact,
     make_contact_list,
     make_deal,
+    make_delivery,
     make_post,
     make_task,
     make_user,
 )
+from webhooks.models import Endpoint
 
 SECRET = "acme-secret"
 
@@ -92,7 +94,11 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     for make in (make_contact_list, make_deal, make_post):
         trashed = make(user, f"{label} trashed {make.__name__}")
         trashed.trash(by=user)
+    webhook, _secret = Endpoint.objects.all().add(account, url=f"https://hooks.example.com/{label}")
+    delivery = make_delivery(webhook, request=label)
     return SimpleNamespace(
+        webhook=webhook.id,
+        delivery=delivery.id,
         user=user.id,
         client=client.id,
         contact=contact.id,

@@ -6,6 +6,7 @@ from accounts.models import Status
 from core.pages.base import Page
 from tests.support.factories import make_category, make_comment, make_post, make_token, make_user
 from tests.support.fill import SECRET
+from webhooks.models import Endpoint
 
 
 def page_class(pattern: URLPattern) -> type[Page] | None:
@@ -44,6 +45,7 @@ def make_rows(account, user) -> dict[str, int | str]:
         "category_name": category.name,
         "statuses": account.statuses.create(kind=Status.Kind.POST, code="more", name=f"{SECRET} more").id,
         "forums": forum.id,
+        "webhooks": Endpoint.objects.all().add(account, url=f"https://hooks.example.com/{SECRET}")[0].id,
         "users": make_user(account, f"{SECRET}-user").id,
         "tokens": account.tokens.newest_id(),
     }

@@ -21,6 +21,7 @@ USES = {
     "accounts": {"core", "accounts"},
     "forum": {"core", "accounts", "forum"},
     "crm": {"core", "accounts", "crm"},
+    "webhooks": {"core", "accounts", "webhooks"},
 }
 ROOMS = (*USES, "config")
 

@@ -119,6 +119,14 @@ def status(ids):
     return {"status": {"code": "brand-new", "name": "Brand new"}}
 
 
+def webhook(ids):
+    return {"webhook": {"url": "https://hooks.example.com/new"}}
+
+
+def resend(ids):
+    return {"resend": {"delivery_id": ids.delivery}}
+
+
 def comment(ids):
     return {"comment": {"comment": "New"}}
 
@@ -225,6 +233,16 @@ TABLE = [
     Row("DELETE", "app/statuses/<id:id>.json", admins_only=True),
     Row("GET", "app/trash.json", admins_only=True),
     Row("POST", "app/trash/<id:id>/restore.json", admins_only=True),
+    Row("GET", "app/webhooks.json", admins_only=True),
+    Row("POST", "app/webhooks.json", webhook, team=201, admins_only=True),
+    Row("GET", "app/webhooks/<id:id>.json", admins_only=True),
+    Row("PUT", "app/webhooks/<id:id>.json", webhook, admins_only=True),
+    Row("PATCH", "app/webhooks/<id:id>.json", webhook, admins_only=True),
+    Row("DELETE", "app/webhooks/<id:id>.json", admins_only=True),
+    Row("POST", "app/webhooks/<id:id>/secret.json", admins_only=True),
+    Row("POST", "app/webhooks/<id:id>/test.json", admins_only=True),
+    Row("POST", "app/webhooks/<id:id>/resend.json", resend, foreign=["delivery_id"], admins_only=True),
+    Row("GET", "app/webhooks/<id:id>/deliveries.json", admins_only=True),
     Row("POST", "app/posts/<id:id>/follow.json"),
     Row("DELETE", "app/posts/<id:id>/follow.json"),
     Row("GET", "app/notifications.json", member=200),

@@ -284,8 +284,8 @@ def test_lists_take_few_statements(acme):
         (None, "/general?order=top", 4),
         # Also: the session; the votes of the user.
         (acme.carol, "/", 6),
-        # Also: the clients and contacts of the posts.
-        (acme.bob, "/", 7),
+        # Also: the clients and contacts of the posts; the number of the inbox.
+        (acme.bob, "/", 8),
         # The search takes six: the planner setting, the words, an estimate, the matches, the similar ones, the rows.
         (None, "/?q=post", 9),
         # A search without matches tries looser readings, then similar posts.

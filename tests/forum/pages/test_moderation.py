@@ -19,8 +19,7 @@ def unapproved_posts(acme):
 def test_it_works(acme, unapproved_posts):
     first, second = unapproved_posts
     bob = acme.page(acme.bob)
-    assert bob.get("/").html.find("a", href=QUEUE) is not None
-    page = bob.get(QUEUE)
+    page = bob.get("/app/inbox?tab=unapproved").click("Read the whole texts")
     assert texts(page, ".list h2") == ["Idea 0", "Idea 1"]
     assert page.html.find("strong").get_text() == "short"
     response = button_of(page, "approve", id=first.id).submit("do", value="approve")

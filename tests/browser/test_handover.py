@@ -1,0 +1,34 @@
+"""Switching between the forums of an account, in a real browser with its own rules for cookies."""
+
+import pytest
+from playwright.sync_api import expect
+
+from forum.models import Forum
+from tests.support.chromium import ORIGIN, TIMEOUT_MS
+from tests.support.factories import make_forum
+from tests.support.people import sign_in
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+def test_it_works(acme, chromium, javascript, width):
+    host = acme.account.hosts.create(name="second")
+    make_forum(acme.account, "Second", host_id=host.id, access=Forum.Access.PRIVATE)
+    # The usual fixture reports requests to other hosts as faults.
+    context = chromium.new_context(
+        java_script_enabled=javascript, viewport={"width": width, "height": 800}, locale="en"
+    )
+    context.set_default_timeout(TIMEOUT_MS)
+    page = context.new_page()
+    page.goto(f"{ORIGIN}/app/sign-in")
+    sign_in(page, acme.carol)
+    page.get_by_label("Other forums").press("Enter")
+    page.get_by_role("link", name="Second").press("Enter")
+    expect(page).to_have_url("http://second.example.test/")
+    expect(page.get_by_label("Your menu")).to_be_visible()
+    # Signing out here signs out there as well.
+    page.get_by_label("Your menu").click()
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_label("Login or e-mail")).to_be_visible()
+    page.goto(f"{ORIGIN}/")
+    expect(page.get_by_role("link", name="Sign in")).to_be_visible()
+    context.close()

@@ -1,0 +1,395 @@
+"""Deliveries: order, attempts, responses, and when an endpoint is disabled."""
+
+import base64
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+from django.core import mail
+from django.db import models, transaction
+from django.utils import timezone
+from standardwebhooks import Webhook
+from standardwebhooks.webhooks import WebhookVerificationError
+
+from core.changes.followers import Follower
+from tests.support.assertions import on_the_wire, read
+from tests.support.factories import make_client, make_post
+from tests.support.jobs import run_jobs
+from tests.support.receiver import add_endpoint, deliver
+from webhooks import delivery, jobs
+from webhooks.models import Delivery, Endpoint
+
+
+def follower(endpoint: Endpoint) -> Follower:
+    return Follower.objects.get(account_id=endpoint.account_id, name="webhook", key=endpoint.id)
+
+
+def let_time_pass(endpoint: Endpoint, **by) -> None:
+    """Let the delay of the next attempt pass, and move the times of the endpoint back."""
+    passed = timedelta(**by)
+    for rows, fields in (
+        (Follower.objects.filter(name="webhook", key=endpoint.id), ["due_at"]),
+        (Endpoint.objects.filter(id=endpoint.id), ["failing_since", "rejected_since"]),
+    ):
+        rows.update(**{field: models.F(field) - passed for field in fields})
+
+
+def test_it_works(acme, receiver):
+    endpoint, secret = add_endpoint(acme.account, receiver.url)
+    row = make_client(acme.alice, "Ann")
+    row.write({"name": "Bea"}, by=acme.alice)
+    deliver()
+    created, updated = receiver.requests
+    assert receiver.types == ["client.created", "client.updated"]
+    change = acme.account.changes.get(number=created.json["number"])
+    assert created.json == {
+        "type": "client.created",
+        "timestamp": on_the_wire(change.at),
+        "number": change.number,
+        # The resource as the JSON interface shows it now.
+        "data": read(acme.json().get(f"/app/clients/{row.id}.json")),
+    }
+    assert updated.json["number"] == change.number + 1
+    assert created.id != updated.id
+    assert created.headers["content-type"] == "application/json"
+    for request in receiver.requests:
+        assert Webhook(secret).verify(request.body, request.headers) == request.json
+    endpoint.refresh_from_db()
+    assert endpoint.state == "healthy"
+    assert endpoint.delivered_at is not None
+    log = list(Delivery.objects.order_by("id"))
+    assert [(entry.event, entry.status, entry.attempt, entry.cause) for entry in log] == [
+        ("client.created", 204, 1, "event"),
+        ("client.updated", 204, 1, "event"),
+    ]
+    assert log[0].request.encode() == created.body
+    assert follower(endpoint).due_at is None
+
+
+def test_a_signature_is_rejected_with_another_secret_or_body(acme, receiver):
+    _endpoint, secret = add_endpoint(acme.account, receiver.url)
+    make_client(acme.alice)
+    deliver()
+    [request] = receiver.requests
+    other = "whsec_" + base64.b64encode(bytes(32)).decode()
+    for wrong, body in ((other, request.body), (secret, request.body + b" ")):
+        with pytest.raises(WebhookVerificationError):
+            Webhook(wrong).verify(body, request.headers)
+
+
+def test_a_secret_has_32_random_bytes(acme, receiver):
+    secrets = {add_endpoint(acme.account, receiver.url)[1] for _ in range(3)}
+    assert len(secrets) == 3
+    for secret in secrets:
+        assert secret.startswith("whsec_")
+        assert len(base64.b64decode(secret.removeprefix("whsec_"))) == 32
+        assert not Endpoint.objects.filter(secret__contains=secret).exists()
+
+
+def test_both_secrets_sign_for_a_day_after_a_rotation(acme, receiver):
+    endpoint, old = add_endpoint(acme.account, receiver.url)
+    new = endpoint.rotate_secret()
+    make_client(acme.alice)
+    deliver()
+    Endpoint.objects.update(previous_secret_expires_at=timezone.now() - timedelta(seconds=1))
+    make_client(acme.alice)
+    deliver()
+    during, after = receiver.requests
+    assert len(during.headers["webhook-signature"].split(" ")) == 2
+    Webhook(old).verify(during.body, during.headers)
+    Webhook(new).verify(during.body, during.headers)
+    Webhook(new).verify(after.body, after.headers)
+    with pytest.raises(WebhookVerificationError):
+        Webhook(old).verify(after.body, after.headers)
+
+
+def test_a_deleted_resource_has_only_its_id(acme, receiver):
+    add_endpoint(acme.account, receiver.url)
+    row = make_client(acme.alice, "Secret name")
+    row.trash(by=acme.alice)
+    deliver()
+    assert receiver.types == ["client.created", "client.deleted"]
+    assert [request.json["data"] for request in receiver.requests] == [{"id": row.id, "deleted": True}] * 2
+    row.restore()
+    deliver()
+    assert receiver.types[2] == "client.restored"
+    assert receiver.requests[2].json["data"]["name"] == "Secret name"
+
+
+def test_a_change_that_is_rolled_back_is_not_sent(acme, receiver):
+    add_endpoint(acme.account, receiver.url)
+    with transaction.atomic():
+        make_client(acme.alice)
+        transaction.set_rollback(True)
+    deliver()
+    assert receiver.requests == []
+
+
+def test_an_endpoint_receives_only_its_events(acme, receiver, monkeypatch):
+    monkeypatch.setattr("webhooks.dispatcher.SCANNED_CHANGES", 2)
+    endpoint, _secret = add_endpoint(acme.account, receiver.url, events=["post.created"])
+    for _ in range(5):
+        make_client(acme.alice)
+    make_post(acme.alice, "A title")
+    make_client(acme.alice)
+    deliver()
+    [request] = receiver.requests
+    assert request.json["type"] == "post.created"
+    assert request.json["data"]["title"] == "A title"
+    assert follower(endpoint).cursor == follower(endpoint).newest
+
+
+def test_endpoints_of_other_accounts_receive_nothing(acme, other, receiver):
+    add_endpoint(other.account, receiver.url)
+    make_client(acme.alice)
+    deliver()
+    assert receiver.requests == []
+
+
+def test_the_next_event_waits_for_a_failed_one(acme, receiver):
+    """An attempt is repeated with the same id and body; only the time and the signature differ."""
+    endpoint, secret = add_endpoint(acme.account, receiver.url)
+    make_client(acme.alice, "Ann")
+    make_client(acme.alice, "Bea")
+    receiver.answer(503, body=b"Down\0" + b"x" * 5000)
+    deliver()
+    assert len(receiver.requests) == 1
+    endpoint.refresh_from_db()
+    assert endpoint.state == "failing"
+    [entry] = Delivery.objects.all()
+    assert (entry.status, entry.error, entry.outcome) == (503, None, "503")
+    assert entry.response == ("Down\ufffd" + "x" * 5000)[:1024]
+    receiver.answer(200)
+    deliver()
+    assert len(receiver.requests) == 1, "the delay has not passed"
+    let_time_pass(endpoint, seconds=5)
+    deliver()
+    first, second, third = receiver.requests
+    assert (first.id, first.body) == (second.id, second.body)
+    assert third.id != first.id
+    Webhook(secret).verify(second.body, second.headers)
+    endpoint.refresh_from_db()
+    assert endpoint.state == "healthy"
+    assert [entry.attempt for entry in Delivery.objects.order_by("id")] == [1, 2, 1]
+
+
+def test_attempts_have_the_documented_delays(acme, receiver):
+    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+    make_client(acme.alice)
+    receiver.answer(500)
+    delays = []
+    for _ in range(len(delivery.RETRY_DELAYS) + 1):
+        before = timezone.now()
+        deliver()
+        delay = follower(endpoint).due_at - before
+        delays.append(round(delay.total_seconds()))
+        let_time_pass(endpoint, seconds=delay.total_seconds() - 0.001)
+        Endpoint.objects.update(failing_since=timezone.now())
+    hour = 3600
+    expected = [5, 300, 1800, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour, 24 * hour]
+    assert [abs(found - wanted) <= 2 for found, wanted in zip(delays, expected, strict=True)] == [True] * 10, delays
+    assert len(receiver.requests) == 10
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308, 304, 400, 404, 408, 429, 500, 599])
+def test_other_statuses_are_failures(acme, receiver, status):
+    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+    make_client(acme.alice)
+    receiver.answer(status, {"Location": receiver.url})
+    deliver()
+    assert len(receiver.requests) == 1
+    assert follower(endpoint).failures == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("120", 120),
+        ("0", 5),
+        ("-1", 5),
+        ("soon", 5),
+        ("99999999999999", 24 * 3600),
+        ("in ten minutes", 600),
+        ("Mon, 01 Jan 0001 00:00:00 -2359", 5),
+    ],
+)
+def test_retry_after_is_honoured(acme, receiver, value, seconds):
+    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+    make_client(acme.alice)
+    if value == "in ten minutes":
+        value = format_datetime(datetime.now(UTC) + timedelta(minutes=10), usegmt=True)
+    receiver.answer(503, {"Retry-After": value})
+    before = timezone.now()
+    deliver()
+    assert abs((follower(endpoint).due_at - before).total_seconds() - seconds) < 60 / 2
+
+
+def test_410_disables_the_endpoint(acme, receiver):
+    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+    make_client(acme.alice)
+    receiver.answer(410)
+    deliver()
+    endpoint.refresh_from_db()
+    assert (endpoint.enabled, endpoint.disabled_reason, endpoint.state) == (False, "gone", "disabled")
+    make_client(acme.alice)
+    deliver()
+    assert len(receiver.requests) == 1
+    run_jobs()
+    [message] = mail.outbox
+    assert message.to == [acme.alice.email]
+    assert "410 Gone" in message.body
+    assert f"/app/account/webhooks/{endpoint.id}" in message.body
+
+
+def test_an_event_that_is_rejected_for_a_day_is_set_aside(acme, receiver):
+    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+    poison = make_client(acme.alice, "Poison")
+    make_client(acme.alice, "Good")
+    receiver.respond = lambda request: (400 if request.json["data"]["id"] == poison.id else 200, {}, b"")
+    deliver()
+    let_time_pass(endpoint, hours=23)
+    deliver()
+    assert len(receiver.requests) == 2
+    let_time_pass(endpoint, hours=2)
+    deliver()
+    assert [request.json["data"]["name"] for request in receiver.requests] == ["Poison", "Poison", "Poison", "Good"]
+    assert [entry.set_aside for entry in Delivery.objects.order_by("id")] == [False, False, True, False]
+    endpoint.refresh_from_db()
+    assert endpoint.state == "healthy"
+
+
+@pytest.mark.parametrize("status", [500, 429])
+def test_only_a_rejection_sets_an_event_aside(acme, receiver, status):
+    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+    make_client(acme.alice)
+    receiver.answer(status)
+    for _ in range(4):
+        deliver()
+        let_time_pass(endpoint, hours=25)
+    assert len(receiver.requests) == 4
+    assert not Delivery.objects.filter(set_aside=True).exists()
+
+
+def test_an_endpoint_that_fails_for_five_days_is_disabled(acme, receiver):
+    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+    make_client(acme.alice)
+    receiver.answer(500)
+    deliver()
+    let_time_pass(endpoint, days=5)
+    deliver()
+    endpoint.refresh_from_db()
+    assert (endpoint.enabled, endpoint.disabled_reason) == (False, "failing")
+    run_jobs()
+    [message] = mail.outbox
+    assert message.to == [acme.alice.email]
+    assert "five days" in message.body
+    # It receives the events after it is enabled again.
+    receiver.answer(200)
+    make_client(acme.alice, "Missed")
+    deliver()
+    with transaction.atomic():
+        Endpoint.objects.locked().get(id=endpoint.id).write({"enabled": True})
+    make_client(acme.alice, "Next")
+    deliver()
+    assert receiver.requests[-1].json["data"]["name"] == "Next"
+    assert len(receiver.requests) == 3
+
+
+def test_a_private_address_is_refused_when_it_is_called(acme, receiver, settings):
+    """The operator no longer allows the network: nothing is sent, and the log says why."""
+    add_endpoint(acme.account, receiver.url)
+    settings.WEBHOOK_ALLOW = ()
+    make_client(acme.alice)
+    deliver()
+    assert receiver.requests == []
+    [entry] = Delivery.objects.all()
+    assert (entry.status, entry.error) == (None, "address")
+
+
+def test_an_endpoint_of_a_deleted_account_is_forgotten(acme, other, receiver):
+    endpoint, _secret = add_endpoint(other.account, receiver.url)
+    make_client(other.mallory)
+    entry = Delivery(account_id=other.account.id, endpoint_id=endpoint.id)
+    jobs.send_test(account_id=entry.account_id, endpoint_id=endpoint.id + 1)
+    jobs.resend(account_id=entry.account_id, delivery_id=1)
+    Follower.objects.filter(account_id=other.account.id).delete()
+    deliver()
+    assert receiver.requests == []
+
+
+# Sent on request
+
+
+def test_a_test_is_sent_by_a_job(acme, receiver):
+    endpoint, secret = add_endpoint(acme.account, receiver.url)
+    jobs.send_test.defer(account_id=acme.account.id, endpoint_id=endpoint.id)
+    run_jobs()
+    [request] = receiver.requests
+    assert request.json["type"] == "webhook.test"
+    assert (request.json["number"], request.json["data"]) == (None, {"webhook_id": endpoint.id})
+    Webhook(secret).verify(request.body, request.headers)
+    [entry] = Delivery.objects.all()
+    assert (entry.cause, entry.status) == ("test", 204)
+
+
+def test_a_message_is_sent_again_with_the_same_id(acme, receiver):
+    endpoint, secret = add_endpoint(acme.account, receiver.url)
+    row = make_client(acme.alice, "Ann")
+    deliver()
+    row.write({"name": "Bea"}, by=acme.alice)
+    jobs.resend.defer(account_id=acme.account.id, delivery_id=endpoint.deliveries.get().id)
+    run_jobs()
+    first, second = receiver.requests
+    assert (first.id, first.body) == (second.id, second.body)
+    Webhook(secret).verify(second.body, second.headers)
+    assert endpoint.deliveries.filter(cause="resend").count() == 1
+
+
+def test_all_events_since_a_time_are_sent_again_in_order(acme, receiver):
+    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+    for name in ("Ann", "Bea", "Cid"):
+        make_client(acme.alice, name)
+    deliver()
+    second = acme.account.changes.get(number=receiver.numbers[1])
+    assert endpoint.resend_since(second.at) == 2
+    deliver()
+    assert receiver.numbers[3:] == receiver.numbers[1:3]
+    assert [request.id for request in receiver.requests[3:]] == [request.id for request in receiver.requests[1:3]]
+    assert endpoint.resend_since(timezone.now()) == 0
+    acme.account.changes.filter(number__lt=second.number).delete()
+    assert endpoint.resend_since(timezone.now() - timedelta(days=400)) == 2
+
+
+# Chats
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("{url}", {"text": "Client: &lt;!channel&gt; @\u200bhere &amp; Ann (created)"}),
+        (
+            "https://discord.com/api/webhooks/1/x",
+            {"content": "Client: <!channel> @here & Ann (created)", "allowed_mentions": {"parse": []}},
+        ),
+    ],
+)
+def test_a_chat_gets_a_sentence(acme, receiver, url, expected):
+    from webhooks.messages import Event, make_message
+
+    endpoint, _secret = add_endpoint(acme.account, url.format(url=receiver.url), format="slack")
+    row = make_client(acme.alice, "<!channel> @here & Ann")
+    message = make_message(endpoint, Event("client.created", timezone.now(), 1, row.id))
+    import json
+
+    assert json.loads(message.body) == expected
+
+
+def test_old_entries_are_erased(acme, receiver):
+    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+    for _ in range(2):
+        make_client(acme.alice)
+    deliver()
+    old, kept = endpoint.deliveries.order_by("id")
+    endpoint.deliveries.filter(id=old.id).update(at=timezone.now() - timedelta(days=30, seconds=1))
+    jobs.erase_old_deliveries()
+    assert list(endpoint.deliveries.all()) == [kept]

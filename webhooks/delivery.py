@@ -1,0 +1,196 @@
+"""What an attempt to deliver an event leads to: the next event, another attempt, or a disabled endpoint.
+
+The delivery of an endpoint is in order: the next event is sent when the previous one was delivered or set aside.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from core import outbound
+from core.changes.followers import Follower, Lease, LeaseLostError
+from core.db.text import replace_non_xml
+from core.outbound import OutboundError
+from webhooks.messages import Message
+from webhooks.models import Delivery, Endpoint
+from webhooks.owners import tell_owners
+from webhooks.signing import signed_headers
+
+logger = logging.getLogger("rostrum.webhooks")
+
+# The delays before the next attempts, after the first, the second, … failure in a row. The last one is repeated.
+RETRY_DELAYS = (
+    timedelta(seconds=5),
+    timedelta(minutes=5),
+    timedelta(minutes=30),
+    *(timedelta(hours=hours) for hours in (2, 5, 10, 14, 20, 24)),
+)
+# The longest delay that an endpoint can ask for with Retry-After.
+MAX_RETRY_AFTER = timedelta(hours=24)
+# An event that was rejected for this time is set aside.
+REJECTED_FOR = timedelta(hours=24)
+# An endpoint at which all attempts failed for this time is disabled.
+FAILING_FOR = timedelta(days=5)
+GONE = 410
+# These responses do not reject the event: the receiver had no time for it.
+TRY_LATER = (408, 429)
+USER_AGENT = "Rostrum-Webhooks/1.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A request to an endpoint. It has a lease if it delivers the next event of the endpoint, otherwise it is sent on its own."""
+
+    endpoint: Endpoint
+    message: Message
+    lease: Lease | None
+    secrets: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The result of an attempt: a response, or the code of the error."""
+
+    attempt: Attempt
+    at: datetime
+    duration: timedelta
+    response: outbound.Response | None = None
+    error: str | None = None
+
+    @property
+    def status(self) -> int | None:
+        return self.response.status if self.response else None
+
+    @property
+    def succeeded(self) -> bool:
+        return self.status is not None and 200 <= self.status < 300
+
+    @property
+    def is_rejection(self) -> bool:
+        """True if the endpoint works, and refuses this event."""
+        return self.status is not None and 400 <= self.status < 500 and self.status not in TRY_LATER
+
+    def entry(self, *, cause: str = Delivery.Cause.EVENT, set_aside: bool = False) -> Delivery:
+        """Return the unsaved entry of the log."""
+        message, lease = self.attempt.message, self.attempt.lease
+        return Delivery(
+            account_id=self.attempt.endpoint.account_id,
+            endpoint_id=self.attempt.endpoint.id,
+            cause=cause,
+            message=message.id,
+            event=message.event.type,
+            number=message.event.number,
+            attempt=lease.failures + 1 if lease else 1,
+            at=self.at,
+            duration_ms=self.duration // timedelta(milliseconds=1),
+            status=self.status,
+            error=self.error,
+            request=message.body.decode(),
+            response=replace_non_xml(self.response.body.decode(errors="replace")) if self.response else "",
+            set_aside=set_aside,
+        )
+
+
+async def send(attempt: Attempt) -> Result:
+    """Send the request of an attempt, signed with the time of the attempt."""
+    at = timezone.now()
+    body = attempt.message.body
+    headers = [
+        ("Content-Type", "application/json"),
+        ("User-Agent", USER_AGENT),
+        *signed_headers(attempt.secrets, attempt.message.id, int(at.timestamp()), body),
+    ]
+    response, error = None, None
+    try:
+        response = await outbound.fetch("POST", attempt.endpoint.url, headers=headers, body=body)
+    except OutboundError as caught:
+        error = caught.code
+    return Result(attempt, at, timezone.now() - at, response, error)
+
+
+def retry_delay(failures: int, response: outbound.Response | None) -> timedelta:
+    """Return the time until the next attempt. Retry-After can lengthen it."""
+    delay = RETRY_DELAYS[min(failures, len(RETRY_DELAYS) - 1)]
+    asked = parse_retry_after(response.headers.get("retry-after", "")) if response else None
+    return max(delay, min(asked, MAX_RETRY_AFTER)) if asked else delay
+
+
+def parse_retry_after(text: str) -> timedelta | None:
+    """Return the delay of a Retry-After header: a number of seconds or a date (RFC 9110, section 10.2.3)."""
+    text = text.strip()
+    if text.isascii() and text.isdigit():
+        return timedelta(seconds=min(int(text[:9]), MAX_RETRY_AFTER.total_seconds()))
+    try:
+        moment = parsedate_to_datetime(text)
+    except (ValueError, TypeError):
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - timezone.now()
+
+
+def record(results: Sequence[Result]) -> list[Lease]:
+    """Store the results of attempts with leases. Return the leases of endpoints that have further events.
+
+    All successes are stored in one transaction, each failure in one of its own.
+    """
+    succeeded = [result for result in results if result.succeeded]
+    continued = record_successes(succeeded) if succeeded else []
+    for result in results:
+        if not result.succeeded:
+            try:
+                record_failure(result)
+            except LeaseLostError:
+                logger.info("the lease of webhook %d was lost", result.attempt.endpoint.id)
+    return continued
+
+
+@transaction.atomic
+def record_successes(results: Sequence[Result]) -> list[Lease]:
+    Delivery.objects.bulk_create(result.entry() for result in results)
+    # Only the first success after failures changes the endpoint, and then one in each minute.
+    now = timezone.now()
+    changed = [result.attempt.endpoint.pk for result in results if needs_update(result.attempt.endpoint, now)]
+    if changed:
+        Endpoint.objects.filter(pk__in=changed).update(failing_since=None, rejected_since=None, delivered_at=now)
+    leases = [result.attempt.lease for result in results if result.attempt.lease is not None]
+    numbers = [result.attempt.message.event.number or 0 for result in results if result.attempt.lease is not None]
+    return Follower.objects.advance_leased(leases, numbers)
+
+
+def needs_update(endpoint: Endpoint, now: datetime) -> bool:
+    is_old = endpoint.delivered_at is None or now - endpoint.delivered_at > timedelta(minutes=1)
+    return bool(is_old or endpoint.failing_since or endpoint.rejected_since)
+
+
+@transaction.atomic
+def record_failure(result: Result) -> None:
+    """Store a failed attempt, and postpone the next one, set the event aside, or disable the endpoint. Raise LeaseLostError."""
+    endpoint, lease, now = result.attempt.endpoint, result.attempt.lease, timezone.now()
+    if lease is None:
+        raise ValueError("the attempt has no lease")
+    failing_since = endpoint.failing_since or result.at
+    rejected_since = (endpoint.rejected_since or result.at) if result.is_rejection else None
+    set_aside = rejected_since is not None and now - rejected_since >= REJECTED_FOR
+    result.entry(set_aside=set_aside).save(force_insert=True)
+    if set_aside:
+        lease.advance(result.attempt.message.event.number or 0)
+    else:
+        lease.postpone(retry_delay(lease.failures, result.response))
+    values: dict[str, Any] = {"failing_since": failing_since, "rejected_since": None if set_aside else rejected_since}
+    Endpoint.objects.filter(pk=endpoint.pk).update(**values)
+    if result.status == GONE:
+        disable(endpoint, Endpoint.DisabledReason.GONE)
+    elif now - failing_since >= FAILING_FOR:
+        disable(endpoint, Endpoint.DisabledReason.FAILING)
+
+
+def disable(endpoint: Endpoint, reason: str) -> None:
+    """Disable an endpoint and tell the owners of the account."""
+    if endpoint.disable(reason):
+        logger.warning("webhook %d of account %d was disabled: %s", endpoint.id, endpoint.account_id, reason)
+        tell_owners.defer(account_id=endpoint.account_id, endpoint_id=endpoint.id)

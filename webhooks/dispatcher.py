@@ -1,0 +1,234 @@
+"""The loop of a worker that delivers events to endpoints.
+
+One thread reads and writes the database, for many endpoints with one statement where possible. Another thread runs an asyncio loop with
+the requests, of which hundreds can wait for their responses at the same time. So a slow endpoint delays no other one. Endpoints whose
+last attempt failed share a small part of the requests.
+"""
+
+import asyncio
+import logging
+import queue
+import threading
+from collections.abc import Sequence
+from datetime import timedelta
+from time import monotonic
+from typing import Any
+
+from django.db import DatabaseError, connection
+from django.utils import timezone
+
+from core.changes.followers import Follower, Lease, LeaseLostError
+from webhooks.delivery import Attempt, Result, record, retry_delay, send
+from webhooks.messages import Event, make_message
+from webhooks.models import FOLLOWER, Endpoint
+
+logger = logging.getLogger("rostrum.webhooks")
+
+# The maximum number of requests of one worker at a time, and of those to endpoints whose last attempt failed.
+MAX_REQUESTS = 400
+MAX_FAILING_REQUESTS = 100
+# The maximum number of endpoints that are leased at once: they must all be sent to within a fraction of the lease.
+MAX_LEASED = 100
+# The number of changes that are looked through at once for an endpoint that receives only certain events.
+SCANNED_CHANGES = 50
+# Seconds between two polls for endpoints that are due.
+POLL_INTERVAL = 0.2
+# Seconds after `stop` in which requests may end. Their results are stored.
+STOP_TIMEOUT = 16
+# Seconds before the next poll after an error of the database.
+ERROR_DELAY = 2
+
+NEXT_CHANGES = """
+SELECT lease.account_id, lease.key, change.number, change.resource, change.change, change.id, change.at
+FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::int[]) AS lease (account_id, key, cursor, size)
+CROSS JOIN LATERAL (
+    SELECT number, resource, change, id, at FROM accounts_change
+    WHERE accounts_change.account_id = lease.account_id AND number > lease.cursor
+    ORDER BY number LIMIT lease.size
+) AS change
+ORDER BY lease.account_id, lease.key, change.number
+"""
+
+
+def deliver_webhooks(stop: threading.Event) -> None:
+    """Deliver events until `stop` is set."""
+    Dispatcher().run(stop)
+
+
+class Dispatcher:
+    """The state of the loop: the requests that wait for a response, and the results that are not stored yet."""
+
+    def __init__(self) -> None:
+        self.results: queue.SimpleQueue[Result] = queue.SimpleQueue()
+        self.in_flight: set[tuple[int, int]] = set()
+        self.failing_in_flight: set[tuple[int, int]] = set()
+        self.loop = asyncio.new_event_loop()
+        # References to running tasks, which asyncio itself does not keep.
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.next_poll = 0.0
+
+    def run(self, stop: threading.Event) -> None:
+        thread = threading.Thread(target=self.loop.run_forever, name="webhook requests", daemon=True)
+        thread.start()
+        try:
+            while not stop.is_set():
+                try:
+                    self.turn(stop)
+                except DatabaseError as error:
+                    # Unstored results are lost: the leases end, and the events are sent again.
+                    logger.error("the database is not available: %s", type(error).__name__)
+                    connection.close()
+                    stop.wait(ERROR_DELAY)
+            self.finish()
+        finally:
+            self.loop.call_soon_threadsafe(self.loop.stop)
+            thread.join()
+            self.loop.close()
+            connection.close()
+
+    def turn(self, stop: threading.Event) -> None:
+        """Store the results that have arrived, and send the next requests."""
+        leases = self.store(self.wait_for_results())
+        if monotonic() >= self.next_poll:
+            polled = self.lease_due()
+            leases += polled
+            # While endpoints are due, go on leasing.
+            self.next_poll = monotonic() + (0 if polled else POLL_INTERVAL)
+        if leases and not stop.is_set():
+            self.start(leases)
+
+    def wait_for_results(self) -> list[Result]:
+        """Return the results that have arrived. Wait for the first one until the next poll."""
+        results: list[Result] = []
+        seconds = self.next_poll - monotonic()
+        try:
+            results.append(self.results.get(timeout=seconds) if seconds > 0 else self.results.get_nowait())
+            while True:
+                results.append(self.results.get_nowait())
+        except queue.Empty:
+            return results
+
+    def store(self, results: Sequence[Result]) -> list[Lease]:
+        """Store results. Return the leases of the endpoints that have further events."""
+        for result in results:
+            key = result.attempt.endpoint.pk
+            self.in_flight.discard(key)
+            self.failing_in_flight.discard(key)
+        return record(results) if results else []
+
+    def lease_due(self) -> list[Lease]:
+        """Lease endpoints that are due, as far as there is room for their requests."""
+        room = min(MAX_REQUESTS - len(self.in_flight), MAX_LEASED)
+        if room <= 0:
+            return []
+        leases = Follower.objects.lease([FOLLOWER], limit=room, failing=False)
+        failing_room = min(MAX_FAILING_REQUESTS - len(self.failing_in_flight), room - len(leases))
+        if failing_room > 0:
+            leases += Follower.objects.lease([FOLLOWER], limit=failing_room, failing=True)
+        return leases
+
+    def start(self, leases: list[Lease]) -> None:
+        """Send the next event of each endpoint."""
+        while leases:
+            attempts, leases = prepare(leases)
+            for attempt in attempts:
+                self.in_flight.add(attempt.endpoint.pk)
+                if attempt.lease is not None and attempt.lease.failures:
+                    self.failing_in_flight.add(attempt.endpoint.pk)
+                self.loop.call_soon_threadsafe(self.start_request, attempt)
+
+    def start_request(self, attempt: Attempt) -> None:
+        task = self.loop.create_task(self.request(attempt))
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    async def request(self, attempt: Attempt) -> None:
+        try:
+            result = await send(attempt)
+        except Exception:
+            logger.exception("an error in the request to webhook %d", attempt.endpoint.id)
+            result = Result(attempt, timezone.now(), timedelta(0), error="protocol")
+        self.results.put(result)
+
+    def finish(self) -> None:
+        """Store the results of the requests that are still in progress."""
+        deadline = monotonic() + STOP_TIMEOUT
+        while self.in_flight and monotonic() < deadline:
+            self.next_poll = monotonic() + POLL_INTERVAL
+            for lease in self.store(self.wait_for_results()):
+                release(lease)
+
+
+def prepare(leases: list[Lease]) -> tuple[list[Attempt], list[Lease]]:
+    """Return the attempts to send the next event of each endpoint.
+
+    Also return the leases of endpoints that have changes, none of which they receive among those that were looked through.
+    """
+    pairs = [(lease.account_id, lease.key) for lease in leases]
+    endpoints = {row.pk: row for row in Endpoint.objects.filter(pk__in=pairs).select_related("account")}
+    changes = next_changes(leases, endpoints)
+    attempts: list[Attempt] = []
+    skipped: list[tuple[Lease, int]] = []
+    for lease in leases:
+        key = (lease.account_id, lease.key)
+        endpoint = endpoints.get(key)
+        if endpoint is None or not endpoint.enabled:
+            Follower.objects.pause(lease.account_id, FOLLOWER, lease.key)
+            continue
+        events = changes.get(key, [])
+        event = next((event for event in events if receives(endpoint, event)), None)
+        if event is None:
+            skipped.append((lease, (events[-1].number or 0) if events else lease.newest))
+            continue
+        try:
+            attempts.append(Attempt(endpoint, make_message(endpoint, event), lease, endpoint.secrets))
+        except DatabaseError:
+            raise
+        except Exception:
+            logger.exception("an error in the message to webhook %d", endpoint.id)
+            postpone(lease)
+    continued = (
+        Follower.objects.advance_leased([lease for lease, _ in skipped], [number for _, number in skipped])
+        if skipped
+        else []
+    )
+    return attempts, continued
+
+
+def receives(endpoint: Endpoint, event: Event) -> bool:
+    return event.resource is not None and (endpoint.events is None or event.type in endpoint.events)
+
+
+def next_changes(leases: list[Lease], endpoints: dict[Any, Endpoint]) -> dict[Any, list[Event]]:
+    """Return the first events after the cursor of each lease, by account and endpoint."""
+
+    def size(lease: Lease) -> int:
+        endpoint = endpoints.get((lease.account_id, lease.key))
+        return 1 if endpoint is not None and endpoint.events is None else SCANNED_CHANGES
+
+    columns = [
+        [lease.account_id for lease in leases],
+        [lease.key for lease in leases],
+        [lease.cursor for lease in leases],
+        [size(lease) for lease in leases],
+    ]
+    found: dict[Any, list[Event]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(NEXT_CHANGES, columns)
+        for account_id, key, number, resource, change, id, at in cursor.fetchall():
+            found.setdefault((account_id, key), []).append(Event(f"{resource}.{change}", at, number, id))
+    return found
+
+
+def postpone(lease: Lease) -> None:
+    try:
+        lease.postpone(retry_delay(lease.failures, None))
+    except LeaseLostError:
+        logger.info("the lease of webhook %d was lost", lease.key)
+
+
+def release(lease: Lease) -> None:
+    try:
+        lease.release()
+    except LeaseLostError:
+        logger.info("the lease of webhook %d was lost", lease.key)

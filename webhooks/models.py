@@ -1,0 +1,296 @@
+"""Webhooks: the endpoints of an account, to which workers send its changes, and the log of these requests."""
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import connection, models, transaction
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts.host_names import normalize
+from accounts.models import Account, Host
+from core import outbound
+from core.changes.followers import Follower
+from core.changes.models import Change
+from core.db.tenancy import TenantModel
+from core.errors import FieldError
+from core.registry import registry
+from core.sealing import seal, unseal
+from webhooks.signing import new_secret
+
+if TYPE_CHECKING:
+    from accounts.users import User
+
+# The name of the followers of the change feed. Each endpoint has one, whose key is the id of the endpoint.
+FOLLOWER = "webhook"
+# After a rotation, the previous secret signs for this time, too.
+PREVIOUS_SECRET_VALID_FOR = timedelta(hours=24)
+LOG_KEPT_FOR = timedelta(days=30)
+
+
+def event_types() -> list[str]:
+    """Return the types of all events, such as `client.created`."""
+    return [
+        f"{resource.key}.{kind}"
+        for resource in registry
+        for kind in Change.Kind.values
+        if kind != Change.Kind.RESTORED or resource.is_trashable
+    ]
+
+
+class EndpointQuerySet(models.QuerySet["Endpoint"]):
+    def locked(self) -> Self:
+        return self.select_for_update(no_key=True, of=("self",))
+
+    @transaction.atomic(savepoint=False)
+    def add(self, account: Account, **values: Any) -> "tuple[Endpoint, str]":
+        """Create an endpoint that receives the changes from now on. Return it and its secret, which is not shown again.
+
+        Raise FieldError if an URL is not allowed, or if the account has `MAX_PER_ACCOUNT` endpoints already.
+        """
+        # Lock the account, so that concurrent requests count its endpoints one after another.
+        Account.objects.select_for_update(no_key=True).get(id=account.id)
+        if account.webhooks.count() >= Endpoint.MAX_PER_ACCOUNT:
+            raise FieldError(
+                "request", _("would make more than {most} webhooks"), "too_many", {"most": Endpoint.MAX_PER_ACCOUNT}
+            )
+        secret = new_secret()
+        row = self.model(account=account, secret=seal(secret))
+        row.assign(values)
+        row.save(force_insert=True)
+        Follower.objects.start(account.id, FOLLOWER, row.id)
+        if not row.enabled:
+            Follower.objects.pause(account.id, FOLLOWER, row.id)
+        return row, secret
+
+
+class Endpoint(TenantModel):
+    """An address to which workers send the changes of an account.
+
+    The follower of the endpoint has its place in the change feed, and the number of failed attempts.
+    """
+
+    MAX_PER_ACCOUNT = 50
+
+    class Format(models.TextChoices):
+        STANDARD = "standard", _("Standard Webhooks (JSON)")
+        SLACK = "slack", _("A message for Slack, Mattermost or Discord")
+
+    class DisabledReason(models.TextChoices):
+        USER = "user", _("Somebody turned it off.")
+        GONE = "gone", _("It answered “410 Gone”.")
+        FAILING = "failing", _("All attempts failed for five days.")
+
+    url = models.CharField(max_length=outbound.MAX_URL_LENGTH)
+    # The types of the events to send. Null means all.
+    events = ArrayField(models.TextField(), null=True, blank=True)
+    format = models.CharField(max_length=255, choices=Format.choices, default=Format.STANDARD)
+    enabled = models.BooleanField(default=True)
+    disabled_reason = models.CharField(max_length=255, choices=DisabledReason.choices, null=True, blank=True)
+    # Encrypted, because the signatures need the secret itself.
+    secret = models.TextField()
+    previous_secret = models.TextField(null=True)
+    previous_secret_expires_at = models.DateTimeField(null=True)
+    # Since when all attempts have failed, and since when the current event has been rejected with 4xx.
+    failing_since = models.DateTimeField(null=True, editable=False)
+    rejected_since = models.DateTimeField(null=True, editable=False)
+    delivered_at = models.DateTimeField(null=True, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    objects = EndpointQuerySet.as_manager()
+
+    class Meta:
+        db_table = "webhooks_endpoint"
+        default_related_name = "webhooks"
+
+    def __str__(self) -> str:
+        return self.host
+
+    @staticmethod
+    def may_be_managed_by(user: "User") -> bool:
+        """Return whether a user may see and change the endpoints of the account: they receive everything that the team sees."""
+        return user.is_admin
+
+    @property
+    def host(self) -> str:
+        """The host of the URL, which may be shown where the URL with its secrets may not."""
+        return urlsplit(self.url).hostname or ""
+
+    @property
+    def state(self) -> str:
+        """`disabled`, `failing` or `healthy`."""
+        return "disabled" if not self.enabled else "failing" if self.failing_since else "healthy"
+
+    @property
+    def secrets(self) -> list[str]:
+        """The secrets that sign a request at present, the newest first."""
+        found = [unseal(self.secret)]
+        expires_at = self.previous_secret_expires_at
+        if self.previous_secret and expires_at is not None and expires_at > timezone.now():
+            found.append(unseal(self.previous_secret))
+        return found
+
+    def assign(self, values: dict[str, Any]) -> None:
+        """Set the values of fields that users may set. Raise FieldError for an URL that is not allowed."""
+        if "url" in values and values["url"] != self.url:
+            check_url(values["url"])
+            self.failing_since = self.rejected_since = None
+        for name, value in values.items():
+            setattr(self, name, value)
+        self.disabled_reason = None if self.enabled else (self.disabled_reason or self.DisabledReason.USER)
+
+    @transaction.atomic(savepoint=False)
+    def write(self, values: dict[str, Any]) -> None:
+        """Update fields. An endpoint that is enabled again receives the changes from then on. The caller holds the lock of the row."""
+        was_enabled, had_url = self.enabled, self.url
+        self.assign(values)
+        if self.enabled and not was_enabled:
+            self.failing_since = self.rejected_since = None
+        self.save()
+        if self.enabled and not was_enabled:
+            Follower.objects.resume(self.account_id, FOLLOWER, self.id)
+        elif was_enabled and not self.enabled:
+            Follower.objects.pause(self.account_id, FOLLOWER, self.id)
+        elif self.enabled and self.url != had_url:
+            Follower.objects.retry(self.account_id, FOLLOWER, self.id)
+
+    def disable(self, reason: str) -> bool:
+        """Disable the endpoint because of its responses. Return False if it is disabled already."""
+        rows = Endpoint.objects.filter(pk=self.pk, enabled=True)
+        if not rows.update(enabled=False, disabled_reason=reason, updated_at=timezone.now()):
+            return False
+        Follower.objects.pause(self.account_id, FOLLOWER, self.id)
+        return True
+
+    def rotate_secret(self) -> str:
+        """Replace the secret and return the new one. The previous one also signs for `PREVIOUS_SECRET_VALID_FOR`."""
+        secret = new_secret()
+        self.previous_secret, self.secret = self.secret, seal(secret)
+        self.previous_secret_expires_at = timezone.now() + PREVIOUS_SECRET_VALID_FOR
+        self.save(update_fields=["secret", "previous_secret", "previous_secret_expires_at", "updated_at"])
+        return secret
+
+    @transaction.atomic(savepoint=False)
+    def erase(self) -> None:
+        """Delete the endpoint with its log."""
+        Follower.objects.filter(account_id=self.account_id, name=FOLLOWER, key=self.id).delete()
+        self.delete()
+
+    def resend_since(self, since: datetime) -> int:
+        """Send all events since a time again, in their order. Return the number of changes that are looked through.
+
+        Raise FieldError if the endpoint is disabled.
+        """
+        if not self.enabled:
+            raise FieldError("webhook", DISABLED, "disabled")
+        first = first_number_since(self.account_id, since)
+        if first is None:
+            return 0
+        Follower.objects.replay(self.account_id, FOLLOWER, self.id, after=first - 1)
+        newest = Follower.objects.get(account_id=self.account_id, name=FOLLOWER, key=self.id).newest
+        return max(newest - first + 1, 0)
+
+
+DISABLED = _("needs to be enabled")
+
+
+def check_url(text: str) -> None:
+    """Raise FieldError if requests to an URL are not allowed, or if it is an address of this service."""
+    url = outbound.check_url(text)
+    name = normalize(url.host)
+    base = settings.BASE_DOMAIN
+    if f".{url.host}".endswith(f".{base}") or (name is not None and Host.objects.filter(name=name).exists()):
+        raise FieldError("url", _("is an address of this service, which a webhook cannot call"), "own")
+
+
+def first_number_since(account_id: int, since: datetime) -> int | None:
+    """Return the number of the first change at or after a time, or None if there is none.
+
+    Numbers have no gaps and follow the order of the commits, so a binary search reads a few rows of any feed.
+    """
+    rows = Change.objects.filter(account_id=account_id, number__isnull=False)
+    ends = rows.aggregate(first=models.Min("number"), last=models.Max("number"))
+    if ends["last"] is None:
+        return None
+    low, high = ends["first"], ends["last"] + 1
+    while low < high:
+        middle = (low + high) // 2
+        at = rows.filter(number=middle).values_list("at", flat=True).first()
+        # An erased change is older than those that are kept.
+        if at is None or at < since:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low <= ends["last"] else None
+
+
+class DeliveryQuerySet(models.QuerySet["Delivery"]):
+    def erase_old(self, *, limit: int) -> int:
+        """Erase at most `limit` entries that are older than `LOG_KEPT_FOR`. Return the number of erased entries."""
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "DELETE FROM webhooks_delivery WHERE ctid = ANY(ARRAY("
+                "SELECT ctid FROM webhooks_delivery WHERE at < %s ORDER BY at LIMIT %s))",
+                [timezone.now() - LOG_KEPT_FOR, limit],
+            )
+            return cursor.rowcount
+
+
+class Delivery(TenantModel):
+    """An attempt to deliver an event, with the request and the beginning of the response."""
+
+    class Cause(models.TextChoices):
+        EVENT = "event", _("event")
+        RESEND = "resend", _("sent again")
+        TEST = "test", _("test")
+
+    endpoint_id = models.BigIntegerField()
+    endpoint = models.ForeignObject(
+        Endpoint,
+        models.CASCADE,
+        from_fields=["account_id", "endpoint_id"],
+        to_fields=["account_id", "id"],
+        related_name="deliveries",
+    )
+    cause = models.CharField(max_length=255, choices=Cause.choices)
+    message = models.CharField(max_length=255)
+    event = models.CharField(max_length=255)
+    # The number of the change. Null for a test.
+    number = models.BigIntegerField(null=True)
+    # The attempts of an event are counted from 1.
+    attempt = models.IntegerField()
+    at = models.DateTimeField()
+    duration_ms = models.IntegerField()
+    # The status of the response, or a key of `outbound.ERROR_MESSAGES` if there was none.
+    status = models.IntegerField(null=True)
+    error = models.CharField(max_length=255, null=True)
+    request = models.TextField()
+    response = models.TextField()
+    # True if the event is not tried again, although it was not delivered.
+    set_aside = models.BooleanField(default=False)
+
+    objects = DeliveryQuerySet.as_manager()
+
+    class Meta:
+        db_table = "webhooks_delivery"
+        default_related_name = "webhook_deliveries"
+        indexes = [
+            models.Index(fields=["account", "endpoint_id", "id"], name="delivery_of_endpoint"),
+            models.Index(fields=["at"], name="delivery_at"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.event} {self.message}"
+
+    @property
+    def succeeded(self) -> bool:
+        return self.status is not None and 200 <= self.status < 300
+
+    @property
+    def outcome(self) -> str:
+        """The status, or the reason why there was no response."""
+        return str(self.status) if self.status is not None else str(outbound.ERROR_MESSAGES[self.error or "connect"])

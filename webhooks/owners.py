@@ -1,0 +1,34 @@
+"""The e-mail to the owners of an account about a webhook that was disabled."""
+
+from django.urls import reverse
+
+from accounts import mail
+from accounts.host_names import public_url
+from accounts.models import User
+from core.jobs.registration import job
+from webhooks.models import Endpoint
+
+TEMPLATES: dict[str | None, str] = {
+    Endpoint.DisabledReason.GONE: "webhook_gone",
+    Endpoint.DisabledReason.FAILING: "webhook_failing",
+}
+
+
+@job()
+def tell_owners(*, account_id: int, endpoint_id: int) -> None:
+    """Send an e-mail to each owner. Do nothing if the webhook was deleted or enabled meanwhile."""
+    endpoint = Endpoint.objects.select_related("account").filter(account_id=account_id, id=endpoint_id).first()
+    template = TEMPLATES.get(endpoint.disabled_reason) if endpoint else None
+    if endpoint is None or template is None:
+        return
+    account = endpoint.account
+    for owner in account.users.filter(role=User.Role.OWNER, is_active=True):
+        mail.send(
+            owner.email,
+            template,
+            account_id=account.id,
+            language=owner.language or account.language,
+            sender=account.name or account.prefix,
+            host=endpoint.host,
+            url=public_url(account.prefix) + reverse("webhooks-webhook", args=[endpoint.id]),
+        )

@@ -1,0 +1,238 @@
+"""The settings pages of webhooks: the list, and the page of one webhook with its log."""
+
+from http import HTTPStatus
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.db.models.functions import Left
+from django.http import Http404, HttpResponse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from accounts.pages.forms import Form
+from accounts.pages.settings import SettingsPage, parse_id
+from core import outbound
+from core.db.transactions import in_transaction
+from core.errors import FieldError
+from core.pages.base import redirect
+from core.requests import UserRequest
+from webhooks import jobs
+from webhooks.models import DISABLED, LOG_KEPT_FOR, Delivery, Endpoint, EndpointQuerySet, event_types
+
+ALL, SELECTED = "all", "selected"
+# The number of entries of the log on a page, and the length of the shown beginning of a request.
+ENTRIES_PER_PAGE = 8
+MAX_SHOWN_REQUEST = 250
+
+
+class WebhookForm(Form):
+    url = forms.CharField(
+        label=gettext_lazy("Address"),
+        max_length=outbound.MAX_URL_LENGTH,
+        help_text=gettext_lazy("An address of your server that takes POST requests, such as https://example.com/hook."),
+        widget=forms.URLInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+    format = forms.ChoiceField(label=gettext_lazy("Format"), choices=Endpoint.Format.choices)
+    scope = forms.ChoiceField(
+        label=gettext_lazy("Events"),
+        choices=[(ALL, gettext_lazy("All events")), (SELECTED, gettext_lazy("Only those chosen below"))],
+        widget=forms.RadioSelect,
+    )
+    events = forms.MultipleChoiceField(
+        label=gettext_lazy("Chosen events"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple(attrs={"lang": "en"}),
+    )
+
+    def __init__(self, *args: Any, row: Endpoint | None = None, **kwargs: Any) -> None:
+        if row is not None:
+            kwargs["initial"] = {
+                "url": row.url,
+                "format": row.format,
+                "scope": ALL if row.events is None else SELECTED,
+                "events": row.events or [],
+            }
+        super().__init__(*args, **{"initial": {"scope": ALL}, **kwargs})
+        self.set_choices("events", [(name, name) for name in event_types()])
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean()
+        if values.get("scope") == SELECTED and not values.get("events") and "events" not in self.errors:
+            self.add_error("events", _("Choose at least one event"))
+        return values
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The values of the endpoint's fields."""
+        values = self.cleaned_data
+        return {
+            "url": values["url"],
+            "format": values["format"],
+            "events": None if values["scope"] == ALL else values["events"],
+        }
+
+
+class SinceForm(Form):
+    since = forms.DateTimeField(
+        label=gettext_lazy("Send all events again since"),
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+        input_formats=["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"],
+        help_text=gettext_lazy("They are sent in their order, each with the data as it is now."),
+    )
+
+
+class BasePage(SettingsPage):
+    part = "webhooks"
+
+    def allows(self, user: Any) -> bool:
+        return Endpoint.may_be_managed_by(user)
+
+    @property
+    def rows(self) -> EndpointQuerySet:
+        rows: EndpointQuerySet = self.request.account.webhooks.all()
+        return rows
+
+
+class WebhooksPage(BasePage):
+    """The list of webhooks, with the form for a new one."""
+
+    template_name = "webhooks/webhooks.html"
+    actions = {"add": "add"}
+
+    def get(self, request: UserRequest) -> HttpResponse:
+        return self.show(WebhookForm())
+
+    def add(self, request: UserRequest) -> HttpResponse:
+        """Create a webhook. Respond with the page instead of a redirect, because the secret is shown only once."""
+        form = WebhookForm(request.POST)
+        created: list[tuple[Endpoint, str]] = []
+        if form.is_valid() and self.submit_form(
+            form, lambda: created.append(Endpoint.objects.all().add(request.account, **form.values))
+        ):
+            row, secret = created[-1]
+            return self.show(WebhookForm(), created=row, secret=secret)
+        return self.show(form)
+
+    def show(self, form: Form, **context: Any) -> HttpResponse:
+        rows = list(self.rows.order_by("id"))
+        return self.render_form(form, rows=rows, may_add=len(rows) < Endpoint.MAX_PER_ACCOUNT, **context)
+
+
+class WebhookPage(BasePage):
+    """A webhook: its state, its settings and the log of its deliveries."""
+
+    template_name = "webhooks/webhook.html"
+    actions = {
+        "save": "save",
+        "test": "test",
+        "enable": "enable",
+        "disable": "disable",
+        "rotate": "rotate",
+        "resend": "resend",
+        "resend_since": "resend_since",
+        "delete": "delete",
+    }
+
+    def get(self, request: UserRequest, id: int) -> HttpResponse:
+        return self.show(self.find(id))
+
+    def find(self, id: int, *, locked: bool = False) -> Endpoint:
+        rows = self.rows.locked() if locked else self.rows
+        row = rows.filter(id=id).first()
+        if row is None:
+            raise Http404
+        return row
+
+    def entries(self, id: int) -> Any:
+        return Delivery.objects.filter(account_id=self.request.account.id, endpoint_id=id)
+
+    def show(
+        self, row: Endpoint, form: Form | None = None, since_form: Form | None = None, **context: Any
+    ) -> HttpResponse:
+        page = self.read_page(per_page=ENTRIES_PER_PAGE)
+        entries = self.entries(row.id).defer("request").annotate(request_start=Left("request", MAX_SHOWN_REQUEST))
+        rows = list(entries.order_by("-id")[page.start : page.stop])
+        is_invalid = any(submitted is not None and submitted.errors for submitted in (form, since_form))
+        expires_at = row.previous_secret_expires_at
+        return self.render(
+            http_status=HTTPStatus.UNPROCESSABLE_ENTITY if is_invalid else HTTPStatus.OK,
+            form=form or WebhookForm(row=row),
+            since_form=since_form or SinceForm(auto_id="since_%s"),
+            row=row,
+            reason=row.get_disabled_reason_display() if row.disabled_reason else "",
+            deliveries=rows[: page.size],
+            more=len(rows) > page.size,
+            page=page,
+            log_days=LOG_KEPT_FOR.days,
+            has_previous=expires_at is not None and expires_at > timezone.now(),
+            **context,
+        )
+
+    def save(self, request: UserRequest, id: int) -> HttpResponse:
+        row = self.find(id)
+        form = WebhookForm(request.POST)
+        if not form.is_valid() or not self.submit_form(form, lambda: self.find(id, locked=True).write(form.values)):
+            return self.show(row, form)
+        messages.success(request, _("The webhook is saved."))
+        return self.done(id)
+
+    def test(self, request: UserRequest, id: int) -> HttpResponse:
+        row = self.find(id)
+        self.perform(
+            lambda: jobs.send_test.defer(account_id=row.account_id, endpoint_id=row.id),
+            success_message=_("A test is being sent. Its result is in the log in a moment: reload the page."),
+        )
+        return self.done(id)
+
+    def enable(self, request: UserRequest, id: int) -> HttpResponse:
+        self.perform(
+            lambda: self.find(id, locked=True).write({"enabled": True}),
+            success_message=_("The webhook is on. It receives the events from now on."),
+        )
+        return self.done(id)
+
+    def disable(self, request: UserRequest, id: int) -> HttpResponse:
+        self.perform(
+            lambda: self.find(id, locked=True).write({"enabled": False}), success_message=_("The webhook is off.")
+        )
+        return self.done(id)
+
+    def rotate(self, request: UserRequest, id: int) -> HttpResponse:
+        """Replace the secret. Respond with the page instead of a redirect, because the secret is shown only once."""
+        secret = in_transaction(lambda: self.find(id, locked=True).rotate_secret())
+        return self.show(self.find(id), secret=secret)
+
+    def resend(self, request: UserRequest, id: int) -> HttpResponse:
+        entry = self.entries(id).filter(id=parse_id(request.POST.get("id"))).defer("request").first()
+        if entry is None:
+            raise Http404
+
+        def act() -> None:
+            if not self.find(id).enabled:
+                raise FieldError("webhook", DISABLED, "disabled")
+            jobs.resend.defer(account_id=entry.account_id, delivery_id=entry.id)
+
+        self.perform(act, success_message=_("It is being sent again. The result is in the log in a moment."))
+        return self.done(id)
+
+    def resend_since(self, request: UserRequest, id: int) -> HttpResponse:
+        form = SinceForm(request.POST, auto_id="since_%s")
+        counted: list[int] = []
+        if not form.is_valid() or not self.submit_form(
+            form, lambda: counted.append(self.find(id, locked=True).resend_since(form.cleaned_data["since"]))
+        ):
+            return self.show(self.find(id), since_form=form)
+        messages.success(request, _("Changes that are sent again: %(number)d.") % {"number": counted[-1]})
+        return self.done(id)
+
+    def delete(self, request: UserRequest, id: int) -> HttpResponse:
+        if self.perform(
+            lambda: self.find(id, locked=True).erase(), success_message=_("The webhook and its log are deleted.")
+        ):
+            return redirect("webhooks-webhooks")
+        return self.done(id)
+
+    def done(self, id: int) -> HttpResponse:
+        return redirect("webhooks-webhook", id)
