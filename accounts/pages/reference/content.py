@@ -118,7 +118,7 @@ def body_contents(operation: JSONSchema) -> list[JSONSchema]:
 
 def item_schema(schema: JSONSchema) -> JSONSchema:
     """Return the schema of the items of an array, or the schema itself."""
-    return schema["items"] if schema.get("type") == "array" else schema
+    return schema.get("items", {}) if schema.get("type") == "array" else schema
 
 
 def operation_of(example: Example) -> JSONSchema:
