@@ -3,6 +3,8 @@ FROM docker.io/library/python:3.13-slim
 ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 WORKDIR /app
 
+# The font of the pictures for previews of links.
+RUN apt-get update && apt-get install --yes --no-install-recommends fonts-dejavu-core && rm -rf /var/lib/apt/lists/*
 COPY requirements/production.txt requirements/
 RUN pip install --no-cache-dir --disable-pip-version-check --root-user-action=ignore --require-hashes \
     --requirement requirements/production.txt

@@ -92,7 +92,7 @@ class Checkpoint(NamedTuple):
 
 
 def find_checkpoint(order: str, offset: int, **selection: int) -> Checkpoint:
-    """Return the last checkpoint at or before the offset. `selection` selects the list, as for `_page_of_posts`."""
+    """Return the last checkpoint at or before the offset. `selection` selects the list, as for `page_of_posts`."""
     values = {name: Int8(value) for name, value in (*selection.items(), ("offset", offset))}
     rows = fetch(_checkpoint_sql(order, frozenset(selection)), values)
     return Checkpoint(*rows[0]) if rows else Checkpoint(None, 0, None, None, 0)

@@ -15,6 +15,7 @@ from core.db.text import is_xml_text
 from core.db.trash import TrashableQuerySet
 from core.search.queries import find_similar, search, search_transaction
 from forum import deep_paging
+from forum.facets import Selection
 from forum.forums import Category, Forum
 
 # Columns that pages show and the APIs do not read.
@@ -54,6 +55,8 @@ class PostQuerySet(TrashableQuerySet[Any]):
         "commented": ("-comments_cache", "-id"),
         "active": ("-updated_at", "-id"),
     }
+    # The orders of pages. The APIs do not have the order by trend.
+    PAGE_ORDERS = {**ORDERS, "trending": ("-trending", "-id")}
     # Old names of orders that clients still send.
     ORDER_ALIASES = {"popular": "top"}
 
@@ -101,6 +104,11 @@ class PostQuerySet(TrashableQuerySet[Any]):
         closed = Q(shelf=Visibility.CLOSED) if author_id is None else Q(shelf=Visibility.CLOSED, user_id=author_id)
         return posts.filter(Q(shelf=Visibility.OPEN) | closed)
 
+    def selected(self, selection: Selection) -> Self:
+        """Return the posts that have all values of the selection."""
+        values = {name: value for name, value in selection._asdict().items() if value is not None and name != "tag"}
+        return self.filter(**values) if selection.tag is None else self.filter(**values, tags__contains=[selection.tag])
+
     def unapproved(self) -> Self:
         """Return the posts that the team has not approved yet, oldest first."""
         return self.live().without_tasks().filter(approved=False).order_by("created_at", "id")
@@ -133,6 +141,7 @@ class PostQuerySet(TrashableQuerySet[Any]):
         account_id: int | None = None,
         forum_id: int | None = None,
         category_id: int | None = None,
+        whole_forum: bool = False,
         order: str = "new",
         status_id: int | None = None,
         start: int,
@@ -140,7 +149,8 @@ class PostQuerySet(TrashableQuerySet[Any]):
     ) -> list[tuple[Any, ...]]:
         """Return the columns of `size` posts of a list from the offset `start`, as the user sees the list.
 
-        The list has the posts of a category, or of the forum's first category. `account_id` is needed only for a visitor (None).
+        The list has the posts of a category, of the whole forum, or of the forum's first category. `account_id` is needed only for a
+        visitor (None).
 
         Each order has one index. The query merges the open partition of the category with the part of the closed partition that the
         user may see, and reads no other row of the table. Deep pages of lists by age start at a checkpoint (`forum.deep_paging`).
@@ -157,14 +167,17 @@ class PostQuerySet(TrashableQuerySet[Any]):
             "author_id": closed_author_id(user),
         }
         selection = {name: value for name, value in conditions.items() if value is not None}
+        if whole_forum:
+            selection = {name: value for name, value in selection.items() if name != "category_id"}
+            return page_of_posts(columns=columns, order=order, whole_forum=True, **_limits(start, size), **selection)
         if start < deep_paging.MIN_OFFSET or order not in deep_paging.ORDERS:
-            return _page_of_posts(columns=columns, order=order, **_limits(start, size), **selection)
+            return page_of_posts(columns=columns, order=order, **_limits(start, size), **selection)
         checkpoint = deep_paging.find_checkpoint(order, start, **selection)
         rest = start - checkpoint.skipped
         after: dict[str, Any] = {}
         if checkpoint.id is not None:
             after = {"checkpoint_at": checkpoint.created_at, "checkpoint_id": checkpoint.id}
-        rows = _page_of_posts(columns=columns, order=order, **_limits(rest, size), **selection, **after)
+        rows = page_of_posts(columns=columns, order=order, **_limits(rest, size), **selection, **after)
         has_many_deltas = checkpoint.deltas > deep_paging.MAX_DELTAS
         if checkpoint.category_id is not None and (has_many_deltas or (rows and rest > 2 * deep_paging.SEGMENT_LENGTH)):
             deep_paging.compact(account_id, checkpoint.category_id)
@@ -180,13 +193,14 @@ class PostQuerySet(TrashableQuerySet[Any]):
         forum_id: int,
         category_id: int | None = None,
         status_id: int | None = None,
+        kind: str | None = None,
+        tag: str | None = None,
         start: int,
         size: int,
     ) -> list[tuple[Any, ...]]:
         """Return the columns of `size` posts that match the text, from the offset `start`, best matches first."""
-        rows = account.posts.listed_for(user).of_forum(forum_id)
-        filters = {"category_id": category_id, "status_id": status_id}
-        rows = rows.filter(**{name: value for name, value in filters.items() if value is not None})
+        selection = Selection(category_id, status_id, kind, tag)
+        rows = account.posts.listed_for(user).of_forum(forum_id).selected(selection)
         if not is_xml_text(text):
             return []
         with search_transaction(account.id, text) as query:
@@ -256,13 +270,6 @@ class PostQuerySet(TrashableQuerySet[Any]):
         """
         return fetch(SITEMAP_ENTRIES, [account_id, forum_id, Forum.Access.PRIVATE, Visibility.OPEN, limit, limit])
 
-    def statuses_in_use(
-        self, account: Account, *, forum_id: int | None = None, category_id: int | None = None
-    ) -> list[Status]:
-        """Return the statuses of the open posts of a category, or of a forum, in the order of the statuses."""
-        place = {"forum_id": forum_id} if category_id is None else {"category_id": category_id}
-        return _statuses_in_use(account_id=account.id, **place)
-
 
 # The query reads the newest posts of each category from an index, and returns the newest of all.
 SITEMAP_ENTRIES = """
@@ -319,22 +326,6 @@ def _posts_by_votes(
     return posts.order_by("-votes_cache", "-id").values_list(*columns)[start : start + (limit or size or 0)]
 
 
-@prepared(account_id=int, forum_id=int, category_id=int)
-def _statuses_in_use(account_id: int, forum_id: int = 0, category_id: int | None = None) -> models.QuerySet[Status]:
-    # For each status, the query finds the lowest id of a status in use that is equal or higher. That is one look-up in an index ordered
-    # by status_id. With EXISTS and an equal id, PostgreSQL would scan the posts, because it expects to find one early.
-    account = Account(id=account_id)
-    statuses = account.statuses_of_kind(Status.Kind.POST)
-    posts = account.posts.filter(shelf=Visibility.OPEN).order_by("status_id").values("status_id")
-    if category_id is not None:
-        next_id = posts.filter(category_id=category_id, status_id__gte=OuterRef("id"))[:1]
-        return statuses.filter(id=Subquery(next_id))
-    next_id = posts.filter(category_id=OuterRef("id"), status_id__gte=OuterRef(OuterRef("id")))[:1]
-    categories = account.categories.filter(forum_id=forum_id).order_by().alias(next_id=Subquery(next_id))
-    category = categories.filter(next_id=OuterRef("id")).values("id")[:1]
-    return statuses.alias(some_category=Subquery(category)).filter(some_category__isnull=False)
-
-
 @prepared(account_id=int, forum_id=int, id=int, author_id=int)
 def _post_values(
     account_id: int, forum_id: int, id: int, columns: Columns, author_id: int | None = None
@@ -350,7 +341,7 @@ MAX_LITERAL_STOP = 2700
 
 
 def _limits(start: int, size: int) -> dict[str, int]:
-    """Return the limits of a page as arguments of `_page_of_posts`.
+    """Return the limits of a page as arguments of `page_of_posts`.
 
     PostgreSQL considers a literal limit in its plan, and keeps the plan. For a limit that is a parameter, it plans to read a tenth of
     the table, and for an OFFSET that is a parameter, to skip a tenth of the rows. The literal is at most twice as large as needed,
@@ -378,7 +369,7 @@ def _limits(start: int, size: int) -> dict[str, int]:
     checkpoint_at=datetime,
     checkpoint_id=int,
 )
-def _page_of_posts(
+def page_of_posts(
     account_id: int,
     columns: Columns,
     order: str,
@@ -389,6 +380,7 @@ def _page_of_posts(
     stop: int | None = None,
     forum_id: int = 0,
     category_id: int | None = None,
+    whole_forum: bool = False,
     status_id: int | None = None,
     author_id: int | None = None,
     checkpoint_at: datetime | None = None,
@@ -396,8 +388,10 @@ def _page_of_posts(
 ) -> models.QuerySet[Any]:
     """Build the query for a page. `stop` is the offset at which the scan of each partition ends."""
     size, stop = literal_size or size or 0, literal_stop or literal_size or stop
-    posts, order_by = Account(id=account_id).posts.all(), PostQuerySet.ORDERS[order]
-    if category_id is None:
+    posts, order_by = Account(id=account_id).posts.all(), PostQuerySet.PAGE_ORDERS[order]
+    if whole_forum:
+        rows = posts.filter(forum_id=forum_id)
+    elif category_id is None:
         first = Category.objects.filter(account_id=account_id).of_forum(forum_id).values("id")[:1]
         rows = posts.filter(category_id=Subquery(first))
     else:
@@ -407,6 +401,22 @@ def _page_of_posts(
     if checkpoint_id is not None:
         comparison = TupleLessThan if order == "new" else TupleGreaterThanOrEqual
         rows = rows.filter(comparison((F("created_at"), F("id")), (checkpoint_at, checkpoint_id)))
+    return merge_partitions(
+        posts, rows, author_id, order_by, start=start, size=size, stop=stop or start + size
+    ).values_list(*columns)
+
+
+def merge_partitions(
+    posts: models.QuerySet[Any],
+    rows: models.QuerySet[Any],
+    author_id: int | None,
+    order_by: tuple[str, str],
+    *,
+    start: int,
+    size: int,
+    stop: int,
+) -> models.QuerySet[Any]:
+    """Return the `posts` of a page of `rows`, merged from the open partition and from the closed posts that the reader may see."""
     closed = rows.filter(shelf=Visibility.CLOSED)
     if author_id is not None:
         closed = closed.filter(user_id=author_id)
@@ -418,4 +428,4 @@ def _page_of_posts(
     page = partitions[0].union(partitions[1], all=True).order_by(*order_by)[start : start + size]
     text, values = page.query.sql_with_params()
     posts_of_page = posts.filter(id__in=RawSQL(f"SELECT id FROM ({text}) AS page", values))  # noqa: S608, S611
-    return posts_of_page.order_by(*order_by).values_list(*columns)
+    return posts_of_page.order_by(*order_by)

@@ -110,8 +110,8 @@ class Mergeable(TenantModel, Trashable):
             # Otherwise everyone could read the comments of the private post.
             raise FieldError("duplicate_from_id", _("is not private, as the post is"), "open")
 
-        votes = self.account.votes.copy(self.account_id, from_id=self.id, to_id=original.id)
-        # A trigger counts the copies of proxy votes.
+        # Triggers count the copies.
+        self.account.votes.copy(self.account_id, from_id=self.id, to_id=original.id)
         self.account.proxy_votes.copy(self.account_id, from_id=self.id, to_id=original.id)
         comments, internal_comments = self._move_comments(
             self.account.comments.filter(post_id=self.id),
@@ -121,9 +121,7 @@ class Mergeable(TenantModel, Trashable):
         )
         # The team's answer to the duplicate is a comment on the original now.
         answered_at = original.answered_at or self.answered_at
-        original._add_to_counts(
-            votes=votes, comments=comments, internal_comments=internal_comments, answered_at=answered_at
-        )
+        original._add_comments(comments, internal_comments, answered_at=answered_at)
         values: dict[str, Any] = {
             "duplicate_from_id": original.id,
             "comments_cache": self.comments_cache - comments,
@@ -159,7 +157,7 @@ class Mergeable(TenantModel, Trashable):
             )
 
         other_ids = list(original.duplicates().exclude(id=self.id).values_list("id", flat=True))
-        votes = self.account.votes.undo_copy(self.account_id, from_id=self.id, to_id=original.id, other_ids=other_ids)
+        self.account.votes.undo_copy(self.account_id, from_id=self.id, to_id=original.id, other_ids=other_ids)
         self.account.proxy_votes.undo_copy(self.account_id, from_id=self.id, to_id=original.id, other_ids=other_ids)
         moved = self.account.comments.filter(
             post_id=original.id, from_post_id__in=[self.id, *self._all_duplicate_ids()]
@@ -171,9 +169,7 @@ class Mergeable(TenantModel, Trashable):
             from_post_id=NullIf(F("from_post_id"), self.id),
         )
         answered_at = None if original.answered_at == self.answered_at else original.answered_at
-        original._add_to_counts(
-            votes=-votes, comments=-comments, internal_comments=-internal_comments, answered_at=answered_at
-        )
+        original._add_comments(-comments, -internal_comments, answered_at=answered_at)
         values: dict[str, Any] = {
             "duplicate_from_id": None,
             "comments_cache": self.comments_cache + comments,
@@ -225,15 +221,12 @@ class Mergeable(TenantModel, Trashable):
         internal = comments.filter(internal=True).update(**values) if has_internal else 0
         return comments.filter(internal=False).update(**values), internal
 
-    def _add_to_counts(
-        self, *, votes: int, comments: int, internal_comments: int, answered_at: "datetime | None"
-    ) -> None:
-        """Add to the counts of this post, and reload them."""
+    def _add_comments(self, comments: int, internal_comments: int, *, answered_at: "datetime | None") -> None:
+        """Add to the counts of comments of this post, and reload its counts."""
         self.updated_at, self.answered_at = timezone.now(), answered_at
         self.internal_comments_cache += internal_comments
         rows = type(self).objects.filter(pk=self.pk)
         rows.update(
-            votes_cache=F("votes_cache") + votes,
             comments_cache=F("comments_cache") + comments,
             internal_comments_cache=F("internal_comments_cache") + internal_comments,
             updated_at=self.updated_at,

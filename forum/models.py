@@ -21,12 +21,14 @@ from forum.comments import Comment as Comment
 from forum.comments import Commentable, html_field
 from forum.comments import CommentVersion as CommentVersion
 from forum.deep_paging import PostCount as PostCount
+from forum.facets import FacetCount as FacetCount
 from forum.follows import Follow as Follow
 from forum.forums import RESERVED_SEGMENTS as RESERVED_SEGMENTS
 from forum.forums import Category as Category
 from forum.forums import Forum as Forum
 from forum.lists import PostQuerySet, Visibility
 from forum.markdown import render
+from forum.trending import trending_field
 from forum.votes import ProxyVote as ProxyVote
 from forum.votes import Vote as Vote
 
@@ -95,6 +97,9 @@ class Post(Tagged, Commentable):
     response_user_id = models.BigIntegerField(null=True)
     votes_cache = models.IntegerField(default=0)
     comments_cache = models.IntegerField(default=0)
+    # The logarithm of the weights of all votes, and the key of the order by trend (`forum.trending`). The database sets both.
+    vote_weight = models.FloatField(null=True, editable=False)
+    trending = trending_field()
     # `comments_cache` counts the public comments, this column the comments that only the team sees.
     internal_comments_cache = models.IntegerField(default=0, db_default=0, editable=False)
     # When the team first dealt with the post (`TRIAGE_FIELDS`), and when it first commented publicly, or decided not to answer.
@@ -150,6 +155,23 @@ class Post(Tagged, Commentable):
             models.Index(fields=["account", "category_id", "shelf", "updated_at", "id"], name="post_by_activity"),
             models.Index(
                 fields=["account", "category_id", "shelf", "status_id", "created_at", "id"], name="post_by_status"
+            ),
+            # One index for each order of the whole forum's list.
+            *(
+                models.Index(fields=["account", "forum_id", "shelf", *fields, "id"], name=f"post_of_forum_by_{order}")
+                for order, fields in (
+                    ("trend", ["trending"]),
+                    ("age", ["created_at"]),
+                    ("votes", ["votes_cache"]),
+                    ("comments", ["comments_cache"]),
+                    ("activity", ["updated_at"]),
+                )
+            ),
+            # The posts of a rare kind. Most posts are suggestions.
+            models.Index(
+                fields=["account", "forum_id", "kind", "id"],
+                name="post_of_forum_by_kind",
+                condition=Q(shelf__gt=0) & ~Q(kind="suggestion"),
             ),
             # The closed posts of a member, which only the member and the team see.
             models.Index(fields=["account", "user_id", "category_id"], name="post_closed_own", condition=Q(shelf=2)),
@@ -351,9 +373,10 @@ class Post(Tagged, Commentable):
     @transaction.atomic(savepoint=False)
     def submit(self, values: dict[str, Any], *, by: User) -> None:
         """Insert the post as `write` does, with a vote of its author, who can withdraw it."""
-        self.votes_cache = 1
         self.write(values, by=by)
         self.account.votes.create(post_id=self.id, user_id=by.id)
+        # A trigger has updated the count in the database.
+        self.votes_cache = 1
 
     def _waits_for_approval(self, by: User) -> bool:
         if by.is_team or self.forum_id is None:
@@ -386,8 +409,8 @@ class Post(Tagged, Commentable):
         self.lock()
         self.check_not_merged()
         _row, is_new = self.account.votes.get_or_create(post_id=self.id, user_id=by.id)
-        if is_new:
-            self._add_to_count("votes_cache", 1)
+        # A trigger has updated the count in the database.
+        self.votes_cache += is_new
         return is_new
 
     @transaction.atomic(savepoint=False)
@@ -396,8 +419,7 @@ class Post(Tagged, Commentable):
         self.lock()
         self.check_not_merged()
         withdrawn, _by_model = self.account.votes.filter(post_id=self.id, user_id=by.id).delete()
-        if withdrawn:
-            self._add_to_count("votes_cache", -1)
+        self.votes_cache -= withdrawn
         return bool(withdrawn)
 
     @transaction.atomic(savepoint=False)
@@ -417,7 +439,6 @@ class Post(Tagged, Commentable):
             if not rows.live().filter(id=voter[link]).exists():
                 raise FieldError(link, _("can't be found"), "gone")
         _row, is_new = self.account.proxy_votes.get_or_create(post_id=self.id, **voter, defaults={"user_id": by.id})
-        # A trigger has updated the count in the database.
         self.votes_cache += is_new
         return is_new
 

@@ -1,5 +1,7 @@
 """Votes of users, and proxy votes, which the team casts for clients and contacts. A post's `votes_cache` counts both.
 
+Triggers keep the count, however a vote is written, together with the weight of the votes (`forum.trending`).
+
 When a post is merged, its votes are copied to the original. A voter who has a vote for the original gets no copy. The `from_post_id` of
 a copy is the id of the merged post.
 """
@@ -152,7 +154,7 @@ class ProxyVoteQuerySet(VoteBaseQuerySet):
 
 
 class ProxyVote(TenantModel):
-    """A vote of a client or a contact, which a user cast for them. A trigger counts proxy votes (`CREATE_VOTE_COUNTING`)."""
+    """A vote of a client or a contact, which a user cast for them."""
 
     post_id = models.BigIntegerField()
     client_id = models.BigIntegerField(null=True)
@@ -213,7 +215,8 @@ class ProxyVote(TenantModel):
 
 # Migrations
 
-# When housekeeping erases a client, ON DELETE CASCADE deletes the client's votes without Python code, so triggers keep `votes_cache`.
+# The triggers of `forum.trending` have replaced these. When housekeeping erases a client, ON DELETE CASCADE deletes the client's votes
+# without Python code, so triggers keep `votes_cache`.
 # The posts are locked in the order of their ids, as in all code that locks several posts, so that no deadlock can occur.
 CREATE_VOTE_COUNTING = """
 CREATE FUNCTION count_proxy_votes() RETURNS trigger LANGUAGE plpgsql AS $$

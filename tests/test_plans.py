@@ -13,8 +13,10 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts.models import Status
+from forum.facets import COUNT_ALL, FacetCount, Selection
 from forum.models import Post, Vote
 from forum.votes import MAX_SCANNED_VOTES
+from forum.whole_forum import page_of_forum
 from tests.support.factories import make_contact_list
 from tests.support.fixtures import committed, make_cast, make_other
 from tests.support.queries import capture_parameters, explained, nodes
@@ -97,6 +99,8 @@ def make_long_lists(acme, other):
             cursor.execute(statement, values)
         cursor.execute(EXTERNAL_IDS)
         cursor.execute(VOTES, values)
+        FacetCount.objects.all().delete()
+        cursor.execute(COUNT_ALL)
         for table in ("crm_client", "crm_contact", "forum_post"):
             cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
         for table in (*TABLES, "accounts_status", "accounts_user"):
@@ -211,6 +215,15 @@ def test_plans_of_the_queries_of_pages(long_lists):
     acme.alice.change_preferences(shows_votes=True)
     forum_arguments = {"account": account, "forum_id": forum.id}
     posts = account.posts.of_forum(forum.id)
+    account.posts.filter(id=200_008).update(kind="praise")
+    account.posts.filter(id=200_004).update(tags=["rare"])
+
+    def whole_forum(order="trending", start=0, **values):
+        selection = Selection(**values)
+        return page_of_forum(
+            None, columns, account=account, forum_id=forum.id, selection=selection, order=order, start=start, size=26
+        )
+
     cases = {
         "the posts of a user": (lambda: list(posts.written_by(acme.alice).visible_to(None)[:25]), 26),
         "the posts that a user voted for": (lambda: list(posts.voted_by(acme.alice).visible_to(None)[:25]), 26),
@@ -223,12 +236,19 @@ def test_plans_of_the_queries_of_pages(long_lists):
             MAX_SCANNED_VOTES,
         ),
         "the roadmap": (lambda: Post.objects.roadmap(columns, **forum_arguments, limit=2), 3),
-        # One row for each of seven statuses.
-        "the statuses of a forum": (lambda: Post.objects.statuses_in_use(account, forum_id=forum.id), 7),
-        "the statuses of a category": (
-            lambda: Post.objects.statuses_in_use(account, category_id=acme.category.id),
-            7,
-        ),
+        "the whole forum": (lambda: whole_forum(order="trending"), 52),
+        **{
+            f"the whole forum by {order}": (partial(whole_forum, order=order), 52)
+            for order in ("top", "new", "active", "commented")
+        },
+        "page 100 of the whole forum": (lambda: whole_forum(order="trending", start=2500), 2552),
+        # A rare value is collected from an index, a frequent one is found by a scan in the order of the list.
+        "the forum's posts of a rare status": (lambda: whole_forum(status_id=planned.id), 10),
+        "the forum's posts of a rare kind": (lambda: whole_forum(kind="praise"), 10),
+        "the forum's posts with a rare tag": (lambda: whole_forum(tag="rare"), 10),
+        "a rare combination": (lambda: whole_forum(status_id=planned.id, tag="rare"), 10),
+        "the forum's posts of a common kind": (lambda: whole_forum(kind="suggestion"), 100),
+        "the forum's posts of a category by trend": (lambda: whole_forum(category_id=acme.category.id), 100),
         "the posts similar to a rare word": (
             lambda: Post.objects.similar_to("some title c81e728d9d4c2f636f067f89cc14862c", columns, **forum_arguments),
             1100,
@@ -255,7 +275,10 @@ def test_plans_of_the_queries_of_pages(long_lists):
 
 # Pages with the maximum number of the forum's 15,000 posts that they may read or sort.
 PAGES = {
-    **{f"/?order={order}": 30 for order in ("new", "top", "active", "commented")},
+    **{f"/?order={order}": 30 for order in ("trending", "new", "top", "active", "commented")},
+    "/General?order=top": 30,
+    "/?kind=suggestion&status=new": 60,
+    "/?tag=all": 60,
     "/?status=new": 30,
     "/?page=100": 2600,
     "/?q=c81e728d9d4c2f636f067f89cc14862c": 100,

@@ -1,5 +1,6 @@
 """The selection of the renderer of a response and of the parser of a body."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -26,11 +27,31 @@ class SingleFormatNegotiation(BaseContentNegotiation):
         return renderers[0], renderers[0].media_type
 
 
+# Parts of the User-Agent of robots that draw previews of links, and of search engines. Some of them accept any format, so `Accept`
+# does not tell that they read pages.
+PAGE_ROBOTS = re.compile(
+    "facebookexternalhit|Facebot|meta-externalagent|Twitterbot|Slackbot|SkypeUriPreview|WhatsApp|LinkedInBot|Discordbot|TelegramBot"
+    "|Mastodon|Googlebot|Google-InspectionTool|bingbot|BingPreview|DuckDuckBot|Applebot|YandexBot|Baiduspider|Qwantbot|SeznamBot",
+    re.IGNORECASE,
+)
+
+
 def expects_html(request: HttpRequest) -> bool:
     """Return whether the client expects an HTML page and not a response of an API.
 
-    It does if the path has no suffix of an API, and the `Accept` header contains text/html or htmx sent the request.
+    It does if the path has no suffix of an API, and the `Accept` header contains text/html, htmx sent the request, or a robot did.
     """
     if request.path_info.endswith((".xml", ".json")):
         return False
-    return "text/html" in request.META.get("HTTP_ACCEPT", "") or "HTTP_HX_REQUEST" in request.META
+    return (
+        "text/html" in request.META.get("HTTP_ACCEPT", "")
+        or "HTTP_HX_REQUEST" in request.META
+        or is_page_robot(request)
+    )
+
+
+def is_page_robot(request: HttpRequest) -> bool:
+    """Return whether a robot of `PAGE_ROBOTS` sent the request. A request with credentials is of a client of an API."""
+    if request.method not in ("GET", "HEAD") or "HTTP_AUTHORIZATION" in request.META:
+        return False
+    return PAGE_ROBOTS.search(request.META.get("HTTP_USER_AGENT", "")) is not None

@@ -65,6 +65,13 @@ def count_search(request: PageRequest) -> None:
         )
 
 
+def count_picture(request: PageRequest) -> None:
+    """Apply RATE_LIMIT to the pictures that a client has drawn, for each address. Raise Throttled."""
+    if settings.RATE_LIMIT:
+        key = hashed_key("picture", client_address_of(request))
+        enforce_limit(request, rate_limiter.hit(key, settings.RATE_LIMIT, MINUTE))
+
+
 def count_from_address(request: HttpRequest, action: str) -> None:
     """Apply FAILED_LOGIN_LIMIT to an action of visitors, such as signing up, for each address. Raise Throttled."""
     if settings.FAILED_LOGIN_LIMIT:

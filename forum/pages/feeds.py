@@ -13,7 +13,7 @@ from django.utils.feedgenerator import Atom1Feed
 from django.utils.html import format_html
 from django.utils.translation import get_language
 
-from accounts.templatetags.statuses import status_name
+from accounts.models import Status
 from core.api import throttling
 from core.db.text import replace_non_xml
 from core.error_responses import error_response, unavailable
@@ -21,16 +21,12 @@ from core.pages.base import base_url
 from core.pages.routes import path_with_id
 from core.search.queries import MAX_QUERY_LENGTH
 from forum.markdown import excerpt
-from forum.models import Category, Post
-from forum.pages.reading import (
-    EXCERPT_LENGTH,
-    EXCERPT_SOURCE_LENGTH,
-    ORDERS,
-    PostsPage,
-    category_list_path,
-    query_string,
-)
+from forum.models import Post
+from forum.pages.filters import Filters
+from forum.pages.home import DEFAULT_ORDER, read_order
+from forum.pages.reading import EXCERPT_LENGTH, EXCERPT_SOURCE_LENGTH, PostsPage, category_list_path, query_string
 from forum.requests import ForumRequest
+from forum.whole_forum import page_of_forum
 
 MAX_ENTRIES = 25
 # The length of HTML up to which a feed has the whole text of a post instead of an excerpt.
@@ -61,15 +57,10 @@ class FeedPage(PostsPage):
 
     def get(self, request: ForumRequest) -> HttpResponse:
         account, forum, parameters = request.account, request.forum, request.GET
-        category: Category | None = None
-        scope = {"forum_id": forum.id}
-        if number := parameters.get("category"):
-            category = self.read_category(number)
-            scope = {"category_id": category.id}
-        status, order = self.read_status([]), parameters.get("order") or "new"
-        if order not in ORDERS:
-            raise Http404
-        status_filter = {"status_id": status.id} if status else {}
+        filters = Filters.read(
+            parameters, account.categories.of_forum(forum.id), account.statuses_of_kind(Status.Kind.POST)
+        )
+        order = read_order(parameters.get("order"), "new")
         q = replace_non_xml(parameters.get("q", ""))[:MAX_QUERY_LENGTH].strip()
         if q:
             throttling.count_search(request)
@@ -78,23 +69,31 @@ class FeedPage(PostsPage):
                 None,
                 COLUMNS,
                 account=account,
+                forum_id=forum.id,
                 start=0,
                 size=MAX_ENTRIES,
-                **status_filter,
-                **{"forum_id": forum.id} | scope,
+                **filters.selection._asdict(),
             )
         else:
-            order = "new" if status else order
-            rows = Post.objects.page(
-                None, COLUMNS, account_id=account.id, order=order, start=0, size=MAX_ENTRIES, **status_filter, **scope
+            rows = page_of_forum(
+                None,
+                COLUMNS,
+                account=account,
+                forum_id=forum.id,
+                selection=filters.selection,
+                order=order,
+                start=0,
+                size=MAX_ENTRIES,
             )
         base = base_url(request)
-        query = {"order": "" if q or order == "new" else order, "status": status and status.code, "q": q}
-        address = base + reverse("forum-feed") + query_string(category=category and category.id, **query)
-        parts = [forum.name, category and category.name, status and status_name(status), q and f"“{q}”"]
+        query = {**filters.parameters, "q": q}
+        address = base + reverse("forum-feed") + query_string(order="" if q or order == "new" else order, **query)
+        parts = [forum.name, *filters.names.values(), q and f"“{q}”"]
         feed = Feed(
             title=" · ".join(part for part in parts if part),
-            link=f"{base}{category_list_path(category.name if category else None, is_first=False)}{query_string(**query)}",
+            link=base
+            + reverse("forum-suggestions")
+            + query_string(order="" if q or order == DEFAULT_ORDER else order, **query),
             description="",
             subtitle=forum.description or None,
             language=get_language(),
@@ -122,15 +121,6 @@ class FeedPage(PostsPage):
         response["Cache-Control"] = "private, no-cache"
         return response
 
-    def read_category(self, number: str) -> Category:
-        is_id = number.isascii() and number.isdigit() and len(number) < 19
-        category = self.request.account.categories.filter(
-            forum_id=self.request.forum.id, id=number if is_id else 0
-        ).first()
-        if category is None:
-            raise Http404
-        return category
-
 
 def sitemap(request: ForumRequest) -> HttpResponse:
     """Return the sitemap of a forum that everyone may read: its categories and its newest suggestions (sitemaps.org)."""
@@ -144,8 +134,6 @@ def sitemap(request: ForumRequest) -> HttpResponse:
         raise Http404
     base = base_url(request)
     names = [name for _id, name, _changed in rows if name is not None]
-    categories = [base + category_list_path(name, is_first=number == 0) for number, name in enumerate(names)]
+    lists = [base + reverse("forum-suggestions"), *(base + category_list_path(name) for name in names)]
     posts = [(base + path_with_id("forum-post", id), changed_at) for id, _name, changed_at in rows if id is not None]
-    return render(
-        request, "forum/sitemap.xml", {"categories": categories, "posts": posts}, content_type="application/xml"
-    )
+    return render(request, "forum/sitemap.xml", {"lists": lists, "posts": posts}, content_type="application/xml")

@@ -90,7 +90,7 @@ class FirstVoteCodePage(FirstVoteStep, CodePage):
             post, is_new = in_transaction(vote)
         except PostNotFound:
             messages.error(self.request, _("This suggestion was deleted in the meantime, or you may not see it."))
-            return redirect("forum-home")
+            return redirect("forum-suggestions")
         except PostMerged as merged:
             messages.error(
                 self.request, _("That suggestion was merged into this one in the meantime. You can vote here.")

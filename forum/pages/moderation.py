@@ -62,13 +62,13 @@ class ModerationPage(TeamPage):
             else:
                 message = _("The suggestion is approved: everyone can see it now.")
             messages.success(request, message)
-        return self.go_back(*(("forum-post", id) if locked_posts else ("forum-home",)))
+        return self.go_back(*(("forum-post", id) if locked_posts else ("forum-suggestions",)))
 
     def reject(self, request: ForumUserRequest) -> HttpResponse:
         id = parse_id(request.POST.get("id")) or 0
         success_message = _("The suggestion is rejected. An admin can restore it from the trash for 30 days.")
         self.decide(lambda: self.lock(id).reject(by=request.user), success_message=success_message)
-        return self.go_back("forum-home")
+        return self.go_back("forum-suggestions")
 
     def decide(self, act: Callable[[], Any], *, success_message: str = "") -> bool:
         """Run `act` as `Page.perform` does. If the post is in the trash already, add a message."""

@@ -44,7 +44,7 @@ def register_entries() -> None:
     )
     register(
         "main",
-        Entry("suggestions", _("Suggestions"), "forum-home", order=10, is_shown=has_forum),
+        Entry("suggestions", _("Suggestions"), "forum-suggestions", order=10, is_shown=has_forum),
         Entry("roadmap", _("Roadmap"), "forum-roadmap", order=20, is_shown=has_forum),
         Entry("inbox", _("Inbox"), "forum-inbox", order=30, is_shown=is_team_of_forum, count=count_new),
     )

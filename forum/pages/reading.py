@@ -1,4 +1,7 @@
-"""The pages that show posts: the lists, the roadmap, and the page of a post. On pages, a post is called a suggestion."""
+"""The roadmap, the page of a post, and what the pages that show posts share. On pages, a post is called a suggestion.
+
+The list of suggestions is in `forum.pages.home`.
+"""
 
 from math import ceil
 from typing import Any
@@ -8,22 +11,19 @@ from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Left
 from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
-from django.utils.translation import gettext
 
 from accounts.models import Status, User
-from core.api import paging, throttling
-from core.db.tenancy import fold
+from core.api import paging
 from core.db.text import replace_non_xml
 from core.errors import FieldErrors
-from core.pages.base import base_url, redirect
+from core.pages.base import base_url
 from core.registry import registry
-from core.search.queries import MAX_QUERY_LENGTH
 from forum.follows import follow_annotations, is_followed
-from forum.forums import Forum
 from forum.lists import COMMENTS_PER_PAGE
 from forum.markdown import excerpt, render
 from forum.models import Category, Comment, Post
 from forum.pages.base import ForumPage
+from forum.pages.images import image_url
 from forum.requests import ForumRequest
 
 # Lengths in characters: of the Markdown that an excerpt is made from, of an excerpt, and of the description for search engines.
@@ -49,7 +49,6 @@ COLUMNS = (
 )
 NAMES = tuple(column if isinstance(column, str) else "content" for column in COLUMNS)
 USER_COLUMNS = ("name", "login", "role")
-ORDERS = ("new", "top", "active", "commented")
 MAX_COLUMN_POSTS = 20
 MAX_VOTERS, MAX_STATUS_CHANGES, MAX_DUPLICATES = 20, 50, 50
 
@@ -67,11 +66,10 @@ def as_list_item(row: tuple) -> dict[str, Any]:
     return post
 
 
-def category_list_path(category_name: str | None, *, is_first: bool) -> str:
-    """Return the canonical path of a category's list. The first category has the path of the forum."""
-    home = reverse("forum-home")
+def category_list_path(category_name: str) -> str:
+    """Return the path of a category's list."""
     # `reverse` does not quote some characters, such as &.
-    return home if is_first or category_name is None else home + quote(category_name, safe="")
+    return reverse("forum-home") + quote(category_name, safe="")
 
 
 def query_string(**parameters: Any) -> str:
@@ -130,105 +128,6 @@ class PostsPage(ForumPage):
                     post["customer"] = names.get(post["contact_id"]) or names.get(post["client_id"])
         voted = account.votes.voted_post_ids(user, [post["id"] for post in posts]) if user is not None else set()
         return {"posts": posts, "voted": voted}
-
-
-class PostListPage(PostsPage):
-    """The suggestions of a category, by default the first one, or the results of a search in a category or in the whole forum."""
-
-    template_name = "forum/posts.html"
-
-    def get(self, request: ForumRequest, category_name: str | None = None) -> HttpResponse:
-        account, forum = request.account, request.forum
-        categories = list(account.categories.of_forum(forum.id))
-        first = category = categories[0] if categories else None
-        if category_name is not None:
-            by_key = {row.name_key: row for row in categories}
-            category = by_key.get(fold(category_name)) or by_key.get(fold(category_name.replace("+", " ")))
-            if category is None:
-                if route := route_of_former_path(category_name):
-                    return redirect(route)
-                raise Http404
-        q = replace_non_xml(request.GET.get("q", ""))[:MAX_QUERY_LENGTH].strip()
-        if q:
-            throttling.count_search(request)
-        searches_all_categories = bool(q) and category_name is None
-        scope = {"forum_id": forum.id} if searches_all_categories or category is None else {"category_id": category.id}
-        statuses = Post.objects.statuses_in_use(account, **scope)
-        status, page = self.read_status(statuses), self.read_page()
-        order = request.GET.get("order") or "new"
-        if order not in ORDERS:
-            raise Http404
-        status_filter = {"status_id": status.id} if status else {}
-        if category is None:
-            rows = []
-        elif q:
-            rows = Post.objects.search(
-                q,
-                request.user,
-                COLUMNS,
-                account=account,
-                start=page.start,
-                size=page.size + 1,
-                **status_filter,
-                **{"forum_id": forum.id} | scope,
-            )
-        else:
-            # A list of one status has only one order.
-            order = "new" if status else order
-            rows = Post.objects.page(
-                request.user,
-                COLUMNS,
-                account_id=account.id,
-                order=order,
-                start=page.start,
-                size=page.size + 1,
-                **status_filter,
-                **scope,
-            )
-        if not rows and page.number > 1:
-            raise Http404
-        # If a search of the whole forum finds nothing, similar suggestions are shown.
-        similar: list[tuple] = []
-        if searches_all_categories and not rows and not status:
-            similar = rows = Post.objects.similar_to(
-                q, COLUMNS, account=account, forum_id=forum.id, already_searched=True
-            )
-        # A search at the forum's own path covers all categories.
-        is_first = category == first and not (q and category_name)
-        path = category_list_path(category.name if category else None, is_first=is_first or searches_all_categories)
-        query = {"order": "" if q or order == "new" else order, "status": status and status.code, "q": q}
-        return self.render(
-            section="suggestions",
-            category=None if searches_all_categories else category,
-            categories=categories,
-            first=first,
-            statuses=statuses,
-            order=order,
-            chosen_status=status,
-            q=q,
-            shows_similar=bool(similar),
-            page=page,
-            more=len(rows) > page.size,
-            # The path of the search form. Names are quoted, because they may contain a question mark.
-            search_path=category_list_path(category.name if category and category_name else None, is_first=False),
-            canonical=f"{base_url(request)}{path}{query_string(**query, page=page.number if page.number > 1 else None)}",
-            feed=reverse("forum-feed")
-            + query_string(
-                category=None if is_first or searches_all_categories or category is None else category.id, **query
-            ),
-            description=describe(forum, None if searches_all_categories else category, first),
-            **self.list_context([as_list_item(row) for row in rows[: page.size]]),
-        )
-
-
-def describe(forum: Forum, category: Category | None, first: Category | None) -> str:
-    """Return the meta description of the list of a category, or of the whole forum."""
-    if category == first and forum.description:
-        return forum.description
-    if category and category != first:
-        text = gettext("Suggestions for %(forum)s about %(category)s: read them, vote, and add your own.")
-        return text % {"forum": forum.name, "category": category.name}
-    return gettext("Suggestions for %(forum)s: read them, vote, and add your own.") % {"forum": forum.name}
 
 
 class RoadmapPage(PostsPage):
@@ -307,7 +206,7 @@ class PostPage(ForumPage):
             section="suggestions",
             post=post,
             category=Category(account=account, id=post.category_id, forum_id=forum.id, name=post.category_name),
-            category_path=category_list_path(post.category_name, is_first=post.category_id == post.first_category_id),
+            category_path=category_list_path(post.category_name),
             comments=self.comments(post, page) if self.count_comments(post) else [],
             internal_count=post.internal_comments_cache if is_team else 0,
             page=page,
@@ -321,6 +220,7 @@ class PostPage(ForumPage):
             is_followed=user is not None and is_followed(post),
             duplicates=duplicates[:MAX_DUPLICATES],
             more_duplicates=len(duplicates) > MAX_DUPLICATES,
+            image=image_url(request, post),
             title_of_duplicate=next((title for id, title in duplicates if str(id) == duplicate_id), None),
             canonical=base_url(request)
             + reverse("forum-post", args=[id], query={"page": page.number} if page.number > 1 else None),
@@ -335,7 +235,6 @@ class PostPage(ForumPage):
             "nick": F("user__name"),
             "login": F("user__login"),
             "category_name": Subquery(categories.filter(id=OuterRef("category_id")).values("name")[:1]),
-            "first_category_id": Subquery(categories.values("id")[:1]),
             "response_nick": Subquery(account.users.filter(id=OuterRef("response_user_id")).values("name")),
         }
         if user is not None:

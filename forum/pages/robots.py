@@ -11,6 +11,7 @@ from forum.requests import ForumRequest
 ICON = (Path(core.__file__).parent / "static" / "core" / "favicon.ico").read_bytes()
 # The longest matching rule applies.
 PUBLIC_RULES = """User-agent: *
+Allow: /app/suggestions
 Allow: /app/posts/
 Allow: /app/roadmap
 Disallow: /app/posts/new

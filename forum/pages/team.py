@@ -78,7 +78,7 @@ class TeamPage(ForumPage):
             return super().dispatch(request, *args, **kwargs)
         except PostInTrash:
             messages.error(request, DELETED)
-            return redirect("forum-home")
+            return redirect("forum-suggestions")
 
     def post(self, request: ForumRequest, **kwargs: Any) -> HttpResponse:
         act = self.actions.get(request.POST.get("do", ""))

@@ -14,13 +14,17 @@ from core.requests import TenantRequest
 from forum.models import Category, Forum
 from forum.pages import comments, first_vote, moderation, notifications, on_behalf, settings, team, writing
 from forum.pages.feeds import FeedPage, sitemap
+from forum.pages.home import PostListPage
+from forum.pages.images import PostImagePage
 from forum.pages.inbox import InboxPage
 from forum.pages.own_posts import OwnPostsPage
-from forum.pages.reading import PostListPage, PostPage, RoadmapPage, route_of_former_path
+from forum.pages.reading import PostPage, RoadmapPage, route_of_former_path
 from forum.pages.robots import Favicon, Robots
 
 urlpatterns = [
+    path("app/suggestions", PostListPage.as_view(), name="forum-suggestions"),
     path("app/posts/<id:id>", PostPage.as_view(), name="forum-post"),
+    path("app/posts/<id:id>/preview.png", PostImagePage.as_view(), name="forum-post-image"),
     path("app/posts/new", writing.NewPostPage.as_view(), name="forum-post-new"),
     path("app/posts/similar", writing.SimilarPart.as_view(), name="forum-post-similar"),
     path("app/posts/preview", writing.PreviewPart.as_view(), name="forum-post-preview"),

@@ -421,4 +421,4 @@ class DeletePage(ForumPage):
             return refuse_change(request, post)
         message = _("“%(title)s” is deleted. For 30 days an admin can restore it.")
         messages.success(request, message % {"title": post.title})
-        return redirect("forum-home")
+        return redirect("forum-suggestions")

@@ -8,9 +8,9 @@ from django.utils.translation import gettext
 
 from accounts.models import User
 from core.api.idempotency import new_form_key
-from forum.models import Category, Comment, Post
+from forum.models import Comment, Post
+from forum.pages.filters import KIND_NAMES
 from forum.pages.forms import CommentForm, EditForm
-from forum.pages.reading import category_list_path
 
 register = template.Library()
 
@@ -38,10 +38,10 @@ def may_be_changed_by(row: Post | Comment, user: User | None) -> bool:
     return user is not None and row.may_be_changed_by(user)
 
 
-@register.simple_tag
-def category_path(category: Category, first: Category) -> str:
-    """Return the path of a category's list; `first` is the forum's first category."""
-    return category_list_path(category.name, is_first=category == first)
+@register.filter
+def kind_name(kind: str) -> str:
+    """Return the name of a kind of posts."""
+    return str(KIND_NAMES.get(kind, kind))
 
 
 @register.filter

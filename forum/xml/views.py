@@ -108,7 +108,7 @@ class PostViewSet(XMLViewSet):
     def list(self, request: APIRequest, category_name: str | None = None) -> HttpResponse:
         parameters = self.parameters()
         page, order, status = self.read_list(parameters)
-        selection = {}
+        selection: dict[str, Any] = {}
         if category_name:
             category = Category.objects.find_by_name(self.account.id, self.forum_id, category_name)
             if category is None:

@@ -99,7 +99,13 @@ def test_every_foreign_key_between_tenant_tables_includes_the_account(db):
 
 
 # Triggers copy these columns from posts, where they are foreign keys.
-WRITTEN_BY_TRIGGERS = {("forum_postcount", "category_id"), ("forum_postcount", "status_id")}
+WRITTEN_BY_TRIGGERS = {
+    ("forum_postcount", "category_id"),
+    ("forum_postcount", "status_id"),
+    ("forum_facetcount", "forum_id"),
+    ("forum_facetcount", "category_id"),
+    ("forum_facetcount", "status_id"),
+}
 
 
 def test_every_id_of_another_row_is_a_foreign_key(db):

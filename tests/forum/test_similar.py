@@ -127,25 +127,6 @@ def test_voters_of_a_post(acme):
     assert Vote.objects.voter_names(acme.account.id, post.id, limit=2, reader=acme.bob) == first_names
 
 
-def test_statuses_in_use(acme, django_assert_num_queries):
-    statuses = {status.code: status for status in acme.account.statuses.filter(kind=Status.Kind.POST)}
-    make_post(acme.carol, status=statuses["planned"])
-    make_post(acme.carol)
-    make_post(acme.carol, status=statuses["rejected"], private=True)
-    other_category = make_category(acme.account)
-    make_post(acme.carol).write({"category_id": other_category.id, "status": statuses["started"]}, by=acme.bob)
-    make_post(acme.carol, status=statuses["completed"], forum_id=make_forum(acme.account).id)
-
-    def used_codes(**filters):
-        with django_assert_num_queries(1):
-            return [status.code for status in Post.objects.statuses_in_use(acme.account, **filters)]
-
-    forum_id, category_id, other_category_id = acme.forum.id, acme.category.id, other_category.id
-    assert used_codes(forum_id=forum_id) == ["new", "planned", "started"]
-    assert used_codes(category_id=category_id) == ["new", "planned"]
-    assert used_codes(category_id=other_category_id) == ["started"]
-
-
 def test_posts_of_the_roadmap(acme, django_assert_num_queries):
     statuses = {status.code: status for status in acme.account.statuses.filter(kind=Status.Kind.POST)}
     planned = [make_post(acme.carol, status=statuses["planned"]) for _ in range(3)]

@@ -163,7 +163,7 @@ def test_a_post_that_was_deleted_meanwhile(acme, post):
 
 def test_authors_may_delete_their_posts(acme, post):
     response = acme.page(acme.carol).get(f"/app/posts/{post.id}").forms["delete-post"].submit()
-    assert (response.status_code, response.headers["Location"]) == (303, "/")
+    assert (response.status_code, response.headers["Location"]) == (303, "/app/suggestions")
     assert "“Dark mode” is deleted." in response.follow()
     assert fresh(post).trashed_by_id == acme.carol.id
 

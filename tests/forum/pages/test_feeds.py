@@ -35,7 +35,7 @@ def test_it_works(acme):
     assert feed.findtext(f"{ATOM_NAMESPACE}title") == "Acme"
     assert feed.findtext(f"{ATOM_NAMESPACE}id") == f"{base}/app/feed.atom"
     assert {link.get("rel"): link.get("href") for link in feed.findall(f"{ATOM_NAMESPACE}link")} == {
-        "alternate": f"{base}/",
+        "alternate": f"{base}/app/suggestions?order=new",
         "self": f"{base}/app/feed.atom",
     }
     [entry] = feed.findall(f"{ATOM_NAMESPACE}entry")
@@ -67,12 +67,15 @@ def test_a_feed_has_the_filters_of_the_list(acme):
     make_post(acme.alice, "One").vote(by=acme.bob)
     make_post(acme.alice, "Two", status=planned)
     make_post(acme.alice, "Three", category_id=ideas.id)
+    make_post(acme.alice, "Four", kind="error", tags=["a&b"])
     page = acme.page()
-    assert titles(page, "/app/feed.atom") == ["Two", "One"]
-    assert titles(page, "/app/feed.atom?order=top") == ["One", "Two"]
+    assert titles(page, "/app/feed.atom") == ["Four", "Three", "Two", "One"]
+    assert titles(page, "/app/feed.atom?order=top") == ["One", "Four", "Three", "Two"]
+    assert titles(page, "/app/feed.atom?order=trending") == ["One", "Four", "Three", "Two"]
+    assert titles(page, "/app/feed.atom?kind=error&tag=a%26b") == ["Four"]
     assert titles(page, "/app/feed.atom?status=planned") == ["Two"]
     assert titles(page, "/app/feed.atom?q=three") == ["Three"]
-    for path in ("/Ideas%20%26%20more", "/?status=planned", "/?q=two", "/?order=active"):
+    for path in ("/Ideas%20%26%20more", "/?status=planned", "/?q=two", "/?order=active", "/?tag=a%26b&kind=error"):
         link = page.get(path).html.find("link", rel="alternate")["href"]
         feed = read(page, link)
         assert feed.findtext(f"{ATOM_NAMESPACE}id") == f"http://{acme.host}{link}"
@@ -148,7 +151,8 @@ def test_a_sitemap_contains_public_pages(acme):
     response = acme.page().get("/sitemap.xml")
     assert response.headers["Content-Type"] == "application/xml"
     assert addresses(acme.page()) == [
-        f"{base}/",
+        f"{base}/app/suggestions",
+        f"{base}/General",
         f"{base}/Ideas%20%26%20more",
         f"{base}/app/posts/{second.id}",
         f"{base}/app/posts/{first.id}",
@@ -162,7 +166,7 @@ def test_a_sitemap_contains_the_newest_posts(acme, monkeypatch):
     monkeypatch.setattr(feeds, "MAX_SITEMAP_POSTS", 2)
     ideas = make_category(acme.account, "Ideas")
     posts = [make_post(acme.alice, category_id=id) for id in (acme.category.id, ideas.id) * 2]
-    assert [int(address.rpartition("/")[2]) for address in addresses(acme.page())[2:]] == [posts[3].id, posts[2].id]
+    assert [int(address.rpartition("/")[2]) for address in addresses(acme.page())[3:]] == [posts[3].id, posts[2].id]
 
 
 def test_a_private_forum_has_no_sitemap(acme):
@@ -171,7 +175,7 @@ def test_a_private_forum_has_no_sitemap(acme):
     for user in (None, acme.alice):
         acme.page(user).get("/sitemap.xml", status=404)
     Forum.objects.update(access=Forum.Access.MEMBERS)
-    assert len(addresses(acme.page())) == 2
+    assert len(addresses(acme.page())) == 3
 
 
 def test_it_rejects_other_methods(acme):

@@ -113,7 +113,7 @@ def test_it_rejects_posts_that_cannot_be_merged(acme):
         [message] = went_to(merge(bob, duplicate, into), path_of(duplicate))
         assert message.startswith(expected)
     assert fresh(post).duplicate_from_id is None
-    [message] = went_to(merge(bob, trashed, post), "/")
+    [message] = went_to(merge(bob, trashed, post), "/app/suggestions")
     assert message == "This suggestion was deleted. An admin can restore it from the trash."
 
 

@@ -39,7 +39,7 @@ def test_posts_are_approved_and_rejected_on_their_pages(acme, unapproved_posts):
     form = button_of(bob.get(f"/app/posts/{first.id}"), "approve", id=first.id)
     assert went_to(form.submit("do", value="approve"), f"/app/posts/{first.id}") != []
     form = button_of(bob.get(f"/app/posts/{second.id}"), "reject", id=second.id)
-    assert went_to(form.submit("do", value="reject"), "/") != []
+    assert went_to(form.submit("do", value="reject"), "/app/suggestions") != []
     assert (fresh(first).approved, fresh(second).trashed_at is None) == (True, False)
 
 

@@ -92,7 +92,7 @@ def test_it_rejects_votes_for_merged_posts(acme):
 def test_it_rejects_votes_for_deleted_posts(acme):
     client, post = make_client(acme.alice), make_post(acme.carol)
     post.trash(by=acme.alice)
-    [message] = went_to(cast(acme.page(acme.bob), post, f"client-{client.id}"), "/")
+    [message] = went_to(cast(acme.page(acme.bob), post, f"client-{client.id}"), "/app/suggestions")
     assert message == "This suggestion was deleted. An admin can restore it from the trash."
 
 

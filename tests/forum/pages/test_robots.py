@@ -12,7 +12,8 @@ def test_it_works(acme):
     assert response.status_code == 200
     assert response.headers["Content-Type"] == "text/plain"
     assert response.text == (
-        "User-agent: *\nAllow: /app/posts/\nAllow: /app/roadmap\nDisallow: /app/posts/new\nDisallow: /app/\n"
+        "User-agent: *\nAllow: /app/suggestions\nAllow: /app/posts/\nAllow: /app/roadmap\n"
+        "Disallow: /app/posts/new\nDisallow: /app/\n"
     )
 
 

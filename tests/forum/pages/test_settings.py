@@ -49,7 +49,7 @@ def test_it_works(acme):
     forum = acme.account.forums.get(name="Ideas")
     assert (forum.description, forum.access, forum.approval, forum.is_default) == ("For all", "members", True, False)
     assert acme.account.hosts.get(id=forum.host_id).name == "ideas.example.org"
-    assert "General" in Visitor("ideas.example.org").get("/")
+    assert "There are no suggestions here yet" in Visitor("ideas.example.org").get("/")
     # Explanations of the settings.
     assert "They belong to all your forums, private ones too." in acme.page(acme.alice).get(NEW)
 

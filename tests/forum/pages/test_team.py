@@ -186,7 +186,7 @@ def test_an_ended_session_and_a_deleted_post(acme):
     form = form.submit("do", status=403).forms["again"]
     post.trash(by=acme.alice)
     form["login"], form["password"] = "bob", PASSWORD
-    assert went_to(form.submit(), "/") == DELETED
+    assert went_to(form.submit(), "/app/suggestions") == DELETED
     assert "Bob Nowak" in bob.get("/")
 
 
@@ -271,8 +271,8 @@ def test_a_post_that_was_deleted_meanwhile(acme):
     form = form_of(bob, post, "place")
     form["private"] = True
     post.trash(by=acme.alice)
-    assert went_to(form.submit("do"), "/") == DELETED
-    assert went_to(bob.get(tools_path(post)), "/") == DELETED
+    assert went_to(form.submit("do"), "/app/suggestions") == DELETED
+    assert went_to(bob.get(tools_path(post)), "/app/suggestions") == DELETED
 
 
 def test_fragments_of_a_deleted_post_do_not_redirect(acme):

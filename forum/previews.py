@@ -1,0 +1,129 @@
+"""The pictures that messengers and social networks show for a link to a suggestion (`og:image`).
+
+A picture shows only what every visitor may read: the title, the number of votes, the status and the name of the forum. Drawing takes
+about 30 ms, so a process caches the pictures that it has drawn, by what they show.
+"""
+
+import hashlib
+import io
+import re
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from django.utils.translation import ngettext
+from PIL import Image, ImageDraw, ImageFont
+
+# The size that Facebook and X recommend.
+WIDTH, HEIGHT = 1200, 630
+MARGIN = 80
+MAX_TITLE_LINES = 4
+# The number of characters of a title that are measured. More do not fit into the lines.
+MAX_TITLE_LENGTH = 160
+MAX_NAME_LENGTH = 60
+# About 20 kB each.
+MAX_CACHED = 100
+# Change this if pictures are drawn differently, so that their addresses change.
+DESIGN = 1
+# Pillow's own font has Latin letters only. DejaVu, which the container image has, also has Greek, Cyrillic, Arabic and others.
+FONT_FILES = ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf")
+BACKGROUND, TEXT, SOFT, LINE = "#ffffff", "#1c1c22", "#5b5b66", "#e3e3ea"
+ACCENT = "#4f46e5"
+# Of a picture: few colours make a small file.
+COLORS = 64
+
+Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
+
+
+class Preview(NamedTuple):
+    """What a picture shows, in one language."""
+
+    title: str
+    votes: int
+    status: str
+    color: str
+    forum: str
+    language: str
+
+    @property
+    def digest(self) -> str:
+        """The digest of the content, for the address and the ETag."""
+        return hashlib.sha256(repr((DESIGN, *self)).encode("utf-8", "backslashreplace")).hexdigest()[:20]
+
+
+@cache
+def load_font(size: int, *, bold: bool = False) -> Font:
+    """Return DejaVu Sans, or Pillow's own font if it is not installed."""
+    try:
+        return ImageFont.truetype(FONT_FILES[bold], size)
+    except OSError:
+        return ImageFont.load_default(size)
+
+
+@lru_cache(maxsize=2000)
+def has_glyph(character: str) -> bool:
+    """Return whether the font has the character. A font draws the same box for each character that it lacks."""
+    font = load_font(20)
+    missing, mask = font.getmask("\ufdd0"), font.getmask(character)
+    return (mask.size, bytes(mask)) != (missing.size, bytes(missing))
+
+
+def drawable(text: str, max_length: int) -> str:
+    """Return the text in one line, shortened, and without characters that the font lacks."""
+    shortened = re.sub(r"\s+", " ", text[: max_length + 1]).strip()
+    kept = "".join(character for character in shortened if character == " " or has_glyph(character)).strip()
+    # Without most of its characters the text says nothing.
+    if len(kept) < len(shortened) / 2:
+        return ""
+    return kept if len(text) <= max_length else kept[:max_length].rstrip() + "…"
+
+
+def wrap(text: str, font: Font, width: int, max_lines: int) -> list[str]:
+    """Return the lines of a text of this width in pixels. The last line ends with an ellipsis if the text is longer."""
+    lines: list[str] = []
+    rest = text
+    while rest and len(lines) < max_lines:
+        end = len(rest)
+        while font.getlength(rest[:end]) > width:
+            # Estimate the end from the width first, since a measurement takes time.
+            end = min(end - 1, max(1, int(end * width / font.getlength(rest[:end]))))
+        if end < len(rest):
+            space = rest.rfind(" ", 0, end + 1)
+            # A word that is longer than half of a line is broken.
+            end = space if space > end // 2 else end
+        lines.append(rest[:end].strip())
+        rest = rest[end:].strip()
+    if rest:
+        last = lines[-1]
+        while last and font.getlength(last + "…") > width:
+            last = last[:-1].rstrip()
+        lines[-1] = last.rstrip(".…") + "…"
+    return lines
+
+
+@lru_cache(maxsize=MAX_CACHED)
+def draw(preview: Preview) -> bytes:
+    """Return the picture as a PNG. The active language has to be that of the preview."""
+    image = Image.new("RGB", (WIDTH, HEIGHT), BACKGROUND)
+    canvas = ImageDraw.Draw(image)
+    canvas.rectangle((0, 0, WIDTH, 16), fill=ACCENT)
+    canvas.text((MARGIN, 68), drawable(preview.forum, MAX_NAME_LENGTH), font=load_font(34), fill=SOFT)
+    title = drawable(preview.title, MAX_TITLE_LENGTH) or drawable(preview.forum, MAX_NAME_LENGTH)
+    size = 66 if len(title) <= 60 else 54
+    font = load_font(size, bold=True)
+    for number, line in enumerate(wrap(title, font, WIDTH - 2 * MARGIN, MAX_TITLE_LINES)):
+        canvas.text((MARGIN, 140 + number * int(size * 1.3)), line, font=font, fill=TEXT)
+    baseline = HEIGHT - 70
+    canvas.line((MARGIN, HEIGHT - 160, WIDTH - MARGIN, HEIGHT - 160), fill=LINE, width=3)
+    votes = ngettext("%(n)d vote", "%(n)d votes", preview.votes) % {"n": preview.votes}
+    bold = load_font(42, bold=True)
+    canvas.text((MARGIN, baseline), f"▲ {votes}" if has_glyph("▲") else votes, font=bold, fill=ACCENT, anchor="ls")
+    status = drawable(preview.status, MAX_NAME_LENGTH)
+    plain = load_font(38)
+    [status] = wrap(status, plain, WIDTH // 2, 1) or [""]
+    left = int(WIDTH - MARGIN - plain.getlength(status))
+    canvas.text((left, baseline), status, font=plain, fill=TEXT, anchor="ls")
+    color = preview.color if re.fullmatch(r"#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})", preview.color) else SOFT
+    canvas.ellipse((left - 44, baseline - 28, left - 16, baseline), fill=color)
+    output = io.BytesIO()
+    image.quantize(COLORS, method=Image.Quantize.FASTOCTREE).save(output, "PNG", compress_level=9)
+    return output.getvalue()

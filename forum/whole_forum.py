@@ -1,0 +1,92 @@
+"""The list of a whole forum, with filters.
+
+Without a filter, each order has an index, as in the lists of categories (`forum.lists`). A filter can be combined with any other filter and
+with any order, so no index serves it alone. The number of posts that match (`forum.facets`) selects one of two ways:
+
+- Many posts match: a scan in the order of the list finds a page of them soon.
+- At most `MAX_COLLECTED` posts match: such a scan would read the whole forum to find them all. Instead the query collects them from the
+  indexes of the filters, and sorts them.
+
+The number only affects the speed: both ways return the same posts.
+"""
+
+from typing import Any
+
+from django.db import models
+from django.db.models.expressions import RawSQL
+
+from accounts.models import Account, User
+from forum.facets import Selection, count_facets
+from forum.lists import Columns, PostQuerySet, closed_author_id, merge_partitions
+from forum.models import Post
+
+MAX_COLLECTED = 1000
+
+
+def page_of_forum(
+    user: User | None,
+    columns: Columns,
+    *,
+    account: Account,
+    forum_id: int,
+    selection: Selection,
+    matches: int | None = None,
+    order: str,
+    start: int,
+    size: int,
+) -> list[tuple[Any, ...]]:
+    """Return the columns of `size` posts of a forum's list, from the offset `start`. `matches` is the number of posts in the selection, if it is known."""
+    if selection == Selection():
+        return Post.objects.page(
+            user,
+            columns,
+            account_id=account.id,
+            forum_id=forum_id,
+            whole_forum=True,
+            order=order,
+            start=start,
+            size=size,
+        )
+    if can_use_category_index(selection, order):
+        return Post.objects.page(
+            user,
+            columns,
+            account_id=account.id,
+            category_id=selection.category_id,
+            status_id=selection.status_id,
+            order=order,
+            start=start,
+            size=size,
+        )
+    if matches is None:
+        is_team = user is not None and user.is_team
+        matches = count_facets(account.id, forum_id, selection, include_closed=is_team).total
+    if matches <= MAX_COLLECTED:
+        page = _collected(account, forum_id, user, selection, order, start=start, size=size)
+    else:
+        rows = account.posts.of_forum(forum_id).selected(selection)
+        order_by = PostQuerySet.PAGE_ORDERS[order]
+        page = merge_partitions(
+            account.posts.all(), rows, closed_author_id(user), order_by, start=start, size=size, stop=start + size
+        )
+    return list(page.values_list(*columns))
+
+
+def can_use_category_index(selection: Selection, order: str) -> bool:
+    """Return whether the indexes of categories serve the list: those of a category, and by age those of a status in a category."""
+    if selection.category_id is None or selection.kind is not None or selection.tag is not None:
+        return False
+    return order == "new" if selection.status_id is not None else order in PostQuerySet.ORDERS
+
+
+def _collected(
+    account: Account, forum_id: int, user: User | None, selection: Selection, order: str, *, start: int, size: int
+) -> models.QuerySet[Any]:
+    order_by = PostQuerySet.PAGE_ORDERS[order]
+    rows = account.posts.listed_for(user).of_forum(forum_id).selected(selection).order_by()
+    text, values = rows.values(*(name.removeprefix("-") for name in order_by)).query.sql_with_params()
+    keys = ", ".join(f"{name.removeprefix('-')} {'DESC' if name.startswith('-') else 'ASC'}" for name in order_by)
+    # Without MATERIALIZED, PostgreSQL would scan the posts in the order of the list if it expects many matches.
+    page = f"WITH found AS MATERIALIZED ({text}) SELECT id FROM found ORDER BY {keys} LIMIT %s OFFSET %s"  # noqa: S608
+    ids = RawSQL(page, (*values, size, start))  # noqa: S611
+    return account.posts.filter(id__in=ids).order_by(*order_by)

@@ -1,0 +1,134 @@
+"""The filters of the list: their combinations, counts and links."""
+
+import itertools
+
+import pytest
+
+from forum import whole_forum
+from forum.models import Post
+from forum.pages.filters import KIND_NAMES
+from tests.support.factories import make_category, make_post
+from tests.support.reading import make_private, titles
+
+
+@pytest.fixture
+def posts(acme):
+    ideas = make_category(acme.account, "Ideas & more")
+    planned = acme.account.statuses.get(kind="post", code="planned")
+    make_post(acme.alice, "Plain")
+    make_post(acme.alice, "Bug", kind="error", tags=["web"])
+    make_post(acme.alice, "Idea", category_id=ideas.id, tags=["web", "a & b"])
+    make_post(acme.alice, "Planned idea", category_id=ideas.id, status=planned, tags=["web"])
+    return ideas
+
+
+def options(page, key: str) -> dict[str, str]:
+    """Return the names and numbers of a filter."""
+    links = page.html.select(f"nav[aria-labelledby=filter-{key}] a")
+    return {link.select_one(".grow").text: link.select_one(".number").text for link in links if link.select(".number")}
+
+
+def chips(page) -> list[str]:
+    return [" ".join(chip.text.split()).removeprefix("Remove the filter ") for chip in page.html.select(".chips .chip")]
+
+
+def test_it_works(acme, posts):
+    page = acme.page().get("/app/suggestions", headers={"Accept": "application/xml"})
+    assert titles(page) == ["Planned idea", "Idea", "Bug", "Plain"]
+    assert options(page, "category") == {"General": "2", "Ideas & more": "2"}
+    assert options(page, "status") == {"New": "3", "Planned": "1"}
+    assert options(page, "kind") == {"Suggestion": "3", KIND_NAMES["error"]: "1"}
+    assert options(page, "tag") == {"web": "3", "a & b": "1"}
+    page = page.click("Ideas &amp; more")
+    assert page.request.path_qs == f"/app/suggestions?category={posts.id}"
+    assert titles(page) == ["Planned idea", "Idea"]
+    assert options(page, "status") == {"New": "1", "Planned": "1"}
+    page = page.click("a &amp; b", index=-1)
+    assert page.request.path_qs == f"/app/suggestions?category={posts.id}&tag=a+%26+b"
+    assert titles(page) == ["Idea"]
+    assert chips(page) == ["Ideas & more", "a & b"]
+    assert page.html.title.text == "Suggestions: Ideas & more, a & b · Acme"
+    # A search stays within the filters.
+    hidden = {field["name"]: field["value"] for field in page.html.select("#results input[form=search]")}
+    assert hidden == {"category": str(posts.id), "tag": "a & b"}
+    # Several filters are a page that search engines need not know.
+    assert page.html.find("meta", {"name": "robots"})["content"] == "noindex"
+    # A chip removes its filter, and one link removes all.
+    assert titles(page.click("Ideas &amp; more <svg", index=0)) == ["Idea"]
+    assert len(titles(page.click("Clear filters"))) == 4
+
+
+def test_filters_combine(acme, posts, monkeypatch):
+    """Each combination has the same posts by both ways of reading, in each order."""
+    values = {
+        "category": [None, str(posts.id)],
+        "status": [None, "planned", "rejected"],
+        "kind": [None, "error", "suggestion"],
+        "tag": [None, "web", "a & b", "none"],
+    }
+    expected = {}
+    for way in (1000, 0):
+        monkeypatch.setattr(whole_forum, "MAX_COLLECTED", way)
+        for combination in itertools.product(*values.values()):
+            query = {name: value for name, value in zip(values, combination, strict=True) if value}
+            for order in ("trending", "top") if way else ("trending", "commented"):
+                page = acme.page().get("/app/suggestions", query | {"order": order})
+                found = set(titles(page))
+                rows = Post.objects.filter(
+                    **({"category_id": posts.id} if "category" in query else {}),
+                    **({"status__code": query["status"]} if "status" in query else {}),
+                    **({"kind": query["kind"]} if "kind" in query else {}),
+                    **({"tags__contains": [query["tag"]]} if "tag" in query else {}),
+                )
+                assert found == set(rows.values_list("title", flat=True)), query
+                assert expected.setdefault((combination, "trending"), titles(page)) or not found
+
+
+def test_an_empty_result_offers_to_clear_the_filters(acme, posts):
+    page = acme.page().get("/app/suggestions?kind=praise")
+    assert "No suggestion matches these filters" in page
+    assert len(titles(page.click("Clear filters"))) == 4
+    # The selected value is shown although it has no posts.
+    assert list(options(page, "kind").values()) == ["3", "1", "0"]
+
+
+def test_closed_posts_are_counted_for_the_team_only(acme, posts):
+    make_private(acme.carol, "Secret")
+    assert options(acme.page().get("/"), "category")["General"] == "2"
+    assert options(acme.page(acme.carol).get("/"), "category")["General"] == "2"
+    assert options(acme.page(acme.bob).get("/"), "category")["General"] == "3"
+    for user in (acme.carol, acme.bob):
+        assert titles(acme.page(user).get(f"/app/suggestions?category={acme.category.id}")) == [
+            "Secret",
+            "Bug",
+            "Plain",
+        ]
+        assert titles(acme.page(user).get("/app/suggestions?kind=suggestion"))[0] == "Secret"
+    assert "Secret" not in titles(acme.page().get("/app/suggestions?kind=suggestion"))
+
+
+def test_the_list_of_a_category_links_to_filters(acme, posts):
+    page = acme.page().get("/General")
+    assert chips(page) == []
+    assert titles(page.click("web", index=-1)) == ["Bug"]
+    page = acme.page().get("/General?kind=error")
+    assert titles(page) == ["Bug"]
+    assert len(chips(page)) == 1
+
+
+@pytest.mark.parametrize(
+    "query", ["kind=nothing", "kind=%00", "status=%00", "category=1e3", "category=-1", "category=²", "order=sideways"]
+)
+def test_it_rejects_unknown_values(acme, query):
+    assert "There is nothing here" in acme.page().get(f"/app/suggestions?{query}", status=404)
+
+
+@pytest.mark.parametrize("tag", ["%00", "a" * 500, "%F0%9F%A6%84", "'", "%25", "{}", "%EF%BF%BF"])
+def test_an_unknown_tag_finds_nothing(acme, tag):
+    make_post(acme.alice)
+    assert titles(acme.page().get(f"/app/suggestions?tag={tag}")) == []
+
+
+def test_it_rejects_a_category_of_another_forum(acme, other):
+    category = other.account.categories.create(id=9_000_001, forum_id=other.account.forums.get().id, name="Of other")
+    acme.page().get(f"/app/suggestions?category={category.id}", status=404)

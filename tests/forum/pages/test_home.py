@@ -1,0 +1,81 @@
+"""The home page: the whole forum, its canonical address, and what clients and robots get at `/`."""
+
+import pytest
+from defusedxml.ElementTree import fromstring
+
+from forum.models import Forum
+from tests.support.client import Client
+from tests.support.factories import PASSWORD, make_category, make_forum, make_post
+from tests.support.reading import titles
+
+ROBOTS = [
+    "facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)",
+    "Twitterbot/1.0",
+    "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)",
+    "Mozilla/5.0 (Windows NT 6.1; WOW64) SkypeUriPreview Preview/0.5 skype-url-preview@microsoft.com",
+    "WhatsApp/2.23.20.0",
+    "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
+    "Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)",
+]
+
+
+def test_it_works(acme):
+    """The list has the posts of all categories of the forum, and of no other forum."""
+    ideas = make_category(acme.account, "Ideas")
+    make_post(acme.alice, "In general")
+    wanted = make_post(acme.alice, "In ideas", category_id=ideas.id)
+    make_post(acme.alice, "Elsewhere", forum_id=make_forum(acme.account).id)
+    make_post(acme.alice, "Newest")
+    for user in (acme.bob, acme.carol):
+        wanted.vote(by=user)
+    for path in ("/", "/app/suggestions"):
+        page = acme.page().get(path)
+        assert titles(page) == ["In ideas", "Newest", "In general"]
+        assert page.html.find("link", rel="canonical")["href"] == f"http://{acme.host}/app/suggestions"
+    properties = {tag["property"]: tag["content"] for tag in page.html.select("meta[property]")}
+    assert properties == {
+        "og:type": "website",
+        "og:site_name": "Acme",
+        "og:url": f"http://{acme.host}/app/suggestions",
+        "og:title": "Suggestions",
+        "og:description": "Suggestions for Acme: read them, vote, and add your own.",
+    }
+
+
+@pytest.mark.parametrize("accept", [None, "*/*", "application/xml", "application/json", "image/png"])
+def test_the_canonical_address_is_a_page_whatever_accept_says(acme, accept):
+    response = Client(acme.host).get("/app/suggestions", headers={"Accept": accept} if accept else {})
+    assert response.status_code == 200
+    assert response.headers["Content-Type"] == "text/html; charset=utf-8"
+
+
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_robots_get_pages(acme, robot):
+    make_post(acme.alice)
+    for path in ("/", "/General"):
+        for accept in ({}, {"Accept": "*/*"}):
+            response = Client(acme.host).get(path, headers={"User-Agent": robot, **accept})
+            assert response.status_code == 200
+            assert response.headers["Content-Type"] == "text/html; charset=utf-8"
+    # Paths with the suffix of a format, and requests with credentials, are for APIs.
+    response = Client(acme.host).get("/app/posts.xml", headers={"User-Agent": robot})
+    assert (response.status_code, response.headers["Content-Type"]) == (401, "application/xml; charset=utf-8")
+    response = Client(acme.host, auth=("alice", PASSWORD)).get("/", headers={"User-Agent": robot})
+    assert fromstring(response.content).tag == "posts"
+
+
+@pytest.mark.parametrize("agent", ["", "curl/8.0", "ActiveResource", "python-requests/2.31", "Googleboat"])
+def test_other_clients_get_xml(acme, agent):
+    response = Client(acme.host).get("/", headers={"User-Agent": agent})
+    assert (response.status_code, response.headers["Content-Type"]) == (401, "application/xml; charset=utf-8")
+
+
+def test_it_rejects_a_robot_in_a_private_forum(acme):
+    Forum.objects.update(access=Forum.Access.PRIVATE)
+    response = Client(acme.host).get("/", headers={"User-Agent": ROBOTS[0]})
+    assert response.status_code == 303
+
+
+def test_a_post_by_a_robot_is_not_a_page(acme):
+    response = Client(acme.host).post("/", headers={"User-Agent": ROBOTS[0]})
+    assert response.status_code == 401
