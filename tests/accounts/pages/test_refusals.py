@@ -14,7 +14,7 @@ from core.api.errors import CODES
 from core.pages import errors as pages
 from core.pages.base import Page
 from core.pages.navigation import Entry
-from forum.pages.reading import PostListPage, RoadmapPage
+from forum.pages.reading import RoadmapPage
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
 
@@ -125,8 +125,8 @@ def test_requests_over_the_limit(acme):
 
 @pytest.mark.parametrize("headers", [{}, POLISH])
 def test_a_server_error_reveals_nothing(acme, monkeypatch, headers):
-    monkeypatch.setattr(PostListPage, "get", raising(RuntimeError("the secret of the service")))
-    response = Visitor(HOST, **headers).get("/", status=500)
+    monkeypatch.setattr(RoadmapPage, "get", raising(RuntimeError("the secret of the service")))
+    response = Visitor(HOST, **headers).get("/app/roadmap", status=500)
     assert_refused(response, 500, "pl" if headers else "en")
     assert "secret of the service" not in response
 
@@ -177,19 +177,19 @@ def fail_at_the_session(monkeypatch):
 
 
 def fail_in_the_page(monkeypatch):
-    monkeypatch.setattr(PostListPage, "get", raising(OperationalError("secret-host")))
+    monkeypatch.setattr(RoadmapPage, "get", raising(OperationalError("secret-host")))
 
 
 @pytest.mark.parametrize("break_database", [fail_at_the_host, fail_at_the_session, fail_in_the_page])
 def test_an_unavailable_database(acme, monkeypatch, break_database):
     carol = acme.page(acme.carol)
     break_database(monkeypatch)
-    response = carol.get("/?order=top", status=503)
+    response = carol.get("/app/roadmap?status=new", status=503)
     assert_refused(response, 503, in_site=False)
     assert "secret-host" not in response
     assert response.headers["Retry-After"] == "5"
     # The link repeats the request.
-    assert response.html.a["href"] == "/?order=top"
+    assert response.html.a["href"] == "/app/roadmap?status=new"
 
 
 def test_early_errors_need_no_query(acme, django_assert_num_queries):
