@@ -180,4 +180,4 @@ def test_only_these_schemas_have_defaults():
     with_defaults = {
         name for name, schema in schemas if any("default" in each for each in schema["properties"].values())
     }
-    assert with_defaults == {"NewAccount", "NewPost", "NewStatus"}
+    assert with_defaults == {"NewAccount", "NewComment", "NewPost", "NewStatus", "NewWebhook"}
