@@ -5,10 +5,15 @@
 3. The target checks the code, its own name and the nonce of the browser, and starts a session of the same family.
 
 The nonce makes the code worthless in any browser but the one that asked for it, so nobody can sign another person in as themselves.
+The links of the switcher carry a token of the session and the target, without which the source makes no code. So a visit to a domain of the
+account does not sign a user in there: the person who manages that domain could be on their way to the rights of an owner.
 """
 
+import hashlib
+import hmac
 from datetime import timedelta
 
+from django.conf import settings
 from django.db import models, transaction
 from django.db.models import Value
 from django.db.models.functions import Now
@@ -17,6 +22,18 @@ from django.utils import timezone
 from accounts.digests import MAX_SECRET_LENGTH, digest_of, new_secret
 from accounts.sessions import Session
 from core.db.tenancy import TenantModel
+
+
+def switch_token(session: Session, host: str) -> str:
+    """Return the token of the links to a host that pages show to the user of the session."""
+    key = b"handovers" + settings.SECRET_KEY.encode()
+    message = b"\0".join([bytes(session.digest), f"{session.account_id}:{session.id}:{host}".encode()])
+    return hmac.digest(key, message, hashlib.sha256).hex()
+
+
+def is_switch_token(token: str, session: Session, host: str) -> bool:
+    """Return whether the token is that of links to the host for the session."""
+    return token.isascii() and hmac.compare_digest(token, switch_token(session, host))
 
 
 class HandoverQuerySet(models.QuerySet["Handover"]):

@@ -13,8 +13,7 @@ from aiosmtpd.smtp import SMTP
 from django.db import connection, transaction
 
 from accounts import mail
-from core.jobs.registration import jobs
-from tests.support.jobs import run_worker
+from tests.support.jobs import rows_of_jobs, run_worker, wait_for_workers
 from tests.support.service import free_port
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
@@ -51,15 +50,6 @@ def receiver() -> Iterator[tuple[Receiver, int]]:
         controller.stop()
 
 
-def remaining() -> list[tuple]:
-    periodic = [name for name, known in jobs.items() if known.cron]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT id, status::text, attempts FROM procrastinate_jobs WHERE NOT task_name = ANY(%s)", [periodic]
-        )
-        return cursor.fetchall()
-
-
 def send(number: int) -> None:
     mail.send(
         "a@example.com", "invitation", account_id=None, language="en", sender=f"Forum {number}", by="A", url="https://a"
@@ -91,16 +81,17 @@ def test_it_works(receiver, monkeypatch):
     writer = threading.Thread(target=write)
     writer.start()
     try:
+        for _ in range(KILLS):
+            # The only worker, so each new e-mail is its work.
+            with run_worker(*arguments, environment=environment) as victim:
+                enough = server.received.total() + random.randint(1, EMAILS_PER_KILL // 2)
+                wait_for_workers(lambda enough=enough: server.received.total() >= enough)
+                time.sleep(random.uniform(0, 0.01))
+                victim.kill()
+                victim.communicate()
+        writer.join()
         with run_worker(*arguments, environment=environment):
-            for _ in range(KILLS):
-                with run_worker(*arguments, environment=environment) as victim:
-                    received = server.received.total()
-                    wait_until(lambda before=received: server.received.total() > before + 1 or not writer.is_alive())
-                    time.sleep(random.uniform(0, 0.05))
-                    victim.kill()
-                    victim.communicate()
-            writer.join()
-            wait_until(lambda: remaining() == [])
+            wait_for_workers(lambda: rows_of_jobs() == [])
     finally:
         stop.set()
         writer.join()
@@ -108,10 +99,3 @@ def test_it_works(receiver, monkeypatch):
     assert set(server.received) == expected
     assert server.received.total() - len(expected) <= KILLS
     assert {subject for subject, ids in server.ids.items() if len(ids) > 1} == set()
-
-
-def wait_until(condition, seconds: float = 120) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, remaining()
-        time.sleep(0.02)

@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from accounts.cookies import HANDOVER_COOKIE, delete_handover_cookie, set_handover_cookie
 from accounts.digests import new_secret
+from accounts.handovers import is_switch_token, switch_token
 from accounts.host_names import full_name, public_url
 from accounts.models import Handover
 from accounts.pages.sign_in import sign_in
@@ -28,7 +29,11 @@ def switch_url(request: PageRequest, host: str) -> str:
     source = request.get_host().partition(":")[0]
     if not (settings.LOCAL_ACCOUNT and source in LOCAL_HOSTS):
         source = request.address.host
-    return public_url(host) + reverse("accounts-handover", query={"from": source})
+    query = {"from": source}
+    if request.session is not None:
+        # The log omits the values of parameters with this name.
+        query["token"] = switch_token(request.session, host)
+    return public_url(host) + reverse("accounts-handover", query=query)
 
 
 def url_of_source(request: PageRequest) -> str | None:
@@ -57,6 +62,11 @@ class HandoverPage(Page):
         """The path of the page at the target to show in the end."""
         return safe_path(self.request, self.request.GET.get("next"))
 
+    @property
+    def token(self) -> str:
+        """The token of the link, and in the last step the code."""
+        return self.request.GET.get("token", "")[:100]
+
 
 class BeginHandover(HandoverPage):
     """The first step, at the target. `from` names the source. A user who is signed in already needs no hand-over."""
@@ -66,24 +76,24 @@ class BeginHandover(HandoverPage):
         if source is None:
             return redirect(self.target_path)
         nonce, digest = new_secret()
-        query = {"to": request.address.host, "nonce": digest.hex(), "next": self.target_path}
+        query = {"to": request.address.host, "nonce": digest.hex(), "next": self.target_path, "token": self.token}
         response = redirect_to_url(source + reverse("accounts-handover-approve", query=query))
         set_handover_cookie(response, nonce)
         return response
 
 
 class ApproveHandover(HandoverPage):
-    """The second step, at the source. A visitor is sent back without a code."""
+    """The second step, at the source. A visitor is sent back without a code, and so is a user who did not follow a link of a page here."""
 
     def get(self, request: PageRequest) -> HttpResponse:
         target, nonce = find_host(request, request.GET.get("to")), request.GET.get("nonce", "")
         if target is None or not re.fullmatch("[0-9a-f]{64}", nonce):
             return redirect(self.target_path)
-        if request.user is None or request.session is None:
+        if request.session is None or not is_switch_token(self.token, request.session, target):
             return redirect_to_url(public_url(target) + self.target_path)
         throttling.count_page_action(request)
         code = Handover.objects.begin(request.session, host=target, nonce=bytes.fromhex(nonce))
-        query = {"code": code, "next": self.target_path}
+        query = {"token": code, "next": self.target_path}
         return redirect_to_url(public_url(target) + reverse("accounts-handover-finish", query=query))
 
 
@@ -91,11 +101,11 @@ class FinishHandover(HandoverPage):
     """The third step, at the target again. With an invalid code, the page is shown as to a visitor."""
 
     def get(self, request: PageRequest) -> HttpResponse:
-        nonce, code = request.COOKIES.get(HANDOVER_COOKIE, ""), request.GET.get("code", "")
+        nonce = request.COOKIES.get(HANDOVER_COOKIE, "")
         response = redirect(self.target_path)
         delete_handover_cookie(response)
         if request.user is None:
-            session = Handover.objects.use(request.account.id, code, host=request.address.host, nonce=nonce)
+            session = Handover.objects.use(request.account.id, self.token, host=request.address.host, nonce=nonce)
             if session is not None:
                 sign_in(request, response, session.user, family=session.family)
         return response

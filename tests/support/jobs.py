@@ -4,14 +4,15 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 
 from django.db import connection
 
 from core.jobs import execution, queue
-from core.jobs.registration import queues
+from core.jobs.registration import jobs, queues
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -38,11 +39,29 @@ def run_jobs(*, later: timedelta = timedelta(), raise_errors: bool = True) -> in
 
 def run_housekeeping() -> None:
     """Run each periodic job once, as if its time had come."""
-    from core.jobs.registration import jobs
-
     for job in list(jobs.values()):
         if job.cron:
             job()
+
+
+def rows_of_jobs() -> list[tuple]:
+    """Return (name without its module, status, attempts) of all jobs but the periodic ones."""
+    periodic = [name for name, known in jobs.items() if known.cron]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT split_part(task_name, '.', -1), status::text, attempts FROM procrastinate_jobs"
+            " WHERE NOT task_name = ANY(%s) ORDER BY id",
+            [periodic],
+        )
+        return cursor.fetchall()
+
+
+def wait_for_workers(condition: Callable[[], object], seconds: float = 120) -> None:
+    """Wait until worker processes have made the condition true."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, rows_of_jobs()
+        time.sleep(0.02)
 
 
 @contextlib.contextmanager

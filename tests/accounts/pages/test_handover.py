@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from accounts.cookies import HANDOVER_COOKIE, SESSION_COOKIE
 from accounts.digests import digest_of
+from accounts.handovers import switch_token
 from accounts.models import Handover, Session
 from core.db import rate_limits
 from forum.models import Forum
@@ -245,7 +246,7 @@ def test_it_rejects_malformed_nonces(acme, second, carol, nonce):
 def test_it_rejects_malformed_codes(acme, second, code):
     visitor = Visitor(second)
     visitor.set_cookie(HANDOVER_COOKIE, "nonce")
-    query = urlencode({"code": code}, errors="surrogatepass")
+    query = urlencode({"token": code}, errors="surrogatepass")
     assert visitor.get(f"{FINISH}?{query}").headers["Location"] == "/"
     assert SESSION_COOKIE not in visitor.cookies
 
@@ -272,7 +273,7 @@ def test_users_of_another_account_get_nothing(acme, other, second):
     session = other.account.sessions.get()
     code = Handover.objects.begin(session, host=second, nonce=digest_of("nonce"))
     mallory.at(second).set_cookie(HANDOVER_COOKIE, "nonce")
-    mallory.at(second).get(f"{FINISH}?code={code}")
+    mallory.at(second).get(f"{FINISH}?token={code}")
     assert SESSION_COOKIE not in mallory.at(second).cookies
 
 
@@ -281,16 +282,30 @@ def test_hand_overs_are_limited(acme, second, carol, settings):
     settings.RATE_LIMIT = 1
     rate_limits.rate_limiter.clear()
     carol.get(link, steps=1)
-    assert carol.get(f"http://{acme.host}{APPROVE}?to={second}&nonce={'0' * 64}").status_code == 429
+    assert carol.get(link, steps=2).status_code == 429
     assert Handover.objects.count() == 1
 
 
-def test_nothing_in_the_table_is_a_secret(acme, second, carol):
+def test_it_rejects_links_that_no_page_of_the_session_shows(acme, second, carol):
+    """The manager of a domain of the account cannot sign visitors of that domain in there, and take over their sessions."""
+    [session] = acme.account.sessions.all()
+    other_session, _secret = Session.objects.start(acme.carol)
+    for token in ("", "0" * 64, "é", switch_token(session, "acme"), switch_token(other_session, second)):
+        query = urlencode({"to": second, "nonce": "0" * 64, "token": token, "next": "/app/roadmap"})
+        response = carol.at(acme.host).get(f"{APPROVE}?{query}")
+        assert response.headers["Location"] == f"http://{second}/app/roadmap"
+    assert not Handover.objects.exists()
+
+
+def test_neither_the_table_nor_the_log_has_the_code(acme, second, carol, caplog):
     path = finish_path(carol, acme, second)
-    [code] = parse_qs(urlsplit(path).query)["code"]
+    [code] = parse_qs(urlsplit(path).query)["token"]
     row = Handover.objects.get()
     assert bytes(row.digest) == digest_of(code)
     assert bytes(row.nonce) == digest_of(carol.at(second).cookies[HANDOVER_COOKIE])
+    carol.at(second).get(path)
+    assert FINISH in caplog.text
+    assert code not in caplog.text
 
 
 def test_it_works_on_a_laptop(acme, second, settings):
@@ -316,7 +331,8 @@ def test_it_takes_few_statements(acme, second, carol):
     _response, queries = capture_queries(lambda: carol.at(second).get(f"{begin.path}?{begin.query}"))
     # The forum; the source.
     assert len(queries) == 2, queries
-    approve = f"{APPROVE}?to={second}&nonce={'0' * 64}"
+    token = switch_token(acme.account.sessions.earliest("id"), second)
+    approve = f"{APPROVE}?to={second}&nonce={'0' * 64}&token={token}"
     _response, queries = capture_queries(lambda: carol.at(acme.host).get(approve))
     # The session; the forum; the target; the limit; earlier hand-overs; the new one.
     assert len(queries) <= 6, queries
@@ -332,8 +348,18 @@ def test_of_two_requests_with_one_code_one_succeeds(acme):
     def finish():
         visitor = Visitor(second)
         visitor.set_cookie(HANDOVER_COOKIE, "nonce")
-        visitor.get(f"{FINISH}?code={code}")
+        visitor.get(f"{FINISH}?token={code}")
         return SESSION_COOKIE in visitor.cookies
 
     assert sorted(at_once(*[finish] * 4)) == [False, False, False, True]
     assert acme.account.sessions.count() == 2
+
+
+def test_the_switcher_of_many_forums_is_small(acme):
+    small = len(acme.page(acme.carol).get("/").body)
+    for number in range(Forum.MAX_PER_ACCOUNT - 1):
+        make_forum(acme.account, f"forum-of-the-{number}th-product")
+    page, queries = capture_queries(lambda: acme.page(acme.carol).get("/"))
+    assert len(page.html.select(".sites a")) == 99
+    assert len(page.body) - small < 20_000
+    assert len(queries) <= 10, queries

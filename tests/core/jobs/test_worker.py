@@ -2,8 +2,6 @@
 
 import os
 import signal
-import time
-from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -13,25 +11,9 @@ from django.utils import timezone
 from core.jobs import queue
 from core.jobs.models import JobError
 from core.jobs.worker import RESTART
-from tests.support.jobs import run_worker
+from tests.support.jobs import rows_of_jobs, run_worker, wait_for_workers
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
-
-
-def wait_until(condition: Callable[[], object], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, rows()
-        time.sleep(0.02)
-
-
-def rows() -> list[tuple]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT split_part(task_name, '.', -1), status::text, attempts FROM procrastinate_jobs"
-            " WHERE task_name LIKE 'tests.%' ORDER BY id"
-        )
-        return cursor.fetchall()
 
 
 def defer(name: str, **arguments) -> None:
@@ -41,9 +23,9 @@ def defer(name: str, **arguments) -> None:
 def test_it_works():
     defer("succeed")
     with run_worker("--threads", "2") as worker:
-        wait_until(lambda: rows() == [])
+        wait_for_workers(lambda: rows_of_jobs() == [])
         defer("fail")
-        wait_until(lambda: rows() == [("fail", "failed", 1)])
+        wait_for_workers(lambda: rows_of_jobs() == [("fail", "failed", 1)])
         worker.terminate()
         output, _ = worker.communicate(timeout=60)
     assert worker.returncode == 0
@@ -57,20 +39,20 @@ def test_it_works():
 def test_a_stopping_worker_puts_its_job_back():
     defer("hang", seconds=600)
     with run_worker("--shutdown-timeout", "0.1") as worker:
-        wait_until(lambda: rows() == [("hang", "doing", 1)])
+        wait_for_workers(lambda: rows_of_jobs() == [("hang", "doing", 1)])
         worker.terminate()
         output, _ = worker.communicate(timeout=60)
-    assert (worker.returncode, rows()) == (0, [("hang", "todo", 0)])
+    assert (worker.returncode, rows_of_jobs()) == (0, [("hang", "todo", 0)])
     assert "is put back" in output
 
 
 def test_a_stopping_worker_lets_its_job_end():
     defer("hang", seconds=1)
     with run_worker() as worker:
-        wait_until(lambda: rows() == [("hang", "doing", 1)])
+        wait_for_workers(lambda: rows_of_jobs() == [("hang", "doing", 1)])
         worker.terminate()
         worker.communicate(timeout=60)
-    assert (worker.returncode, rows()) == (0, [])
+    assert (worker.returncode, rows_of_jobs()) == (0, [])
 
 
 def test_a_job_over_its_time_limit_ends_the_worker():
@@ -80,7 +62,7 @@ def test_a_job_over_its_time_limit_ends_the_worker():
     with run_worker() as worker:
         output, _ = worker.communicate(timeout=60)
     assert worker.returncode == RESTART
-    assert rows() == [("hang", "todo", 0), ("exceed", "failed", 1)]
+    assert rows_of_jobs() == [("hang", "todo", 0), ("exceed", "failed", 1)]
     assert JobError.objects.get().error == "TimeLimitExceeded"
     assert "exceeded its time limit of 1 s" in output
 
@@ -92,34 +74,34 @@ def test_a_job_that_kills_its_worker_fails_after_its_attempts():
             worker.communicate(timeout=60)
         assert worker.returncode == -signal.SIGKILL
     with run_worker("--heartbeat", "0.1"):
-        wait_until(lambda: rows() == [("crash", "failed", 2)])
+        wait_for_workers(lambda: rows_of_jobs() == [("crash", "failed", 2)])
     assert JobError.objects.get().error == "WorkerLost"
 
 
 def test_a_worker_that_slept_for_too_long_starts_again():
     defer("hang", seconds=600)
     with run_worker("--heartbeat", "0.1") as first:
-        wait_until(lambda: rows() == [("hang", "doing", 1)])
+        wait_for_workers(lambda: rows_of_jobs() == [("hang", "doing", 1)])
         os.kill(first.pid, signal.SIGSTOP)
         with run_worker("--heartbeat", "0.1", "--shutdown-timeout", "0"):
             # The other worker takes over the job, and later runs it.
-            wait_until(lambda: rows() == [("hang", "doing", 2)])
+            wait_for_workers(lambda: rows_of_jobs() == [("hang", "doing", 2)])
             os.kill(first.pid, signal.SIGCONT)
             first.communicate(timeout=60)
             assert first.returncode == RESTART
-            assert rows() == [("hang", "doing", 2)]
+            assert rows_of_jobs() == [("hang", "doing", 2)]
 
 
 def test_it_goes_on_after_the_database_was_lost():
     with run_worker("--heartbeat", "0.5") as worker:
-        wait_until(lambda: sessions_of_workers("SELECT FROM procrastinate_workers") == [()])
+        wait_for_workers(lambda: sessions_of_workers("SELECT FROM procrastinate_workers") == [()])
         for _ in range(2):
             sessions_of_workers(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                 " WHERE pid <> pg_backend_pid() AND datname = current_database() AND query LIKE '%procrastinate%'"
             )
             defer("succeed")
-            wait_until(lambda: rows() == [])
+            wait_for_workers(lambda: rows_of_jobs() == [])
         assert worker.poll() is None
 
 
@@ -132,20 +114,20 @@ def sessions_of_workers(sql: str) -> list[tuple]:
 def test_an_orphaned_claim_is_released():
     """The answer to a claim was lost, so no thread runs the job."""
     with run_worker("--heartbeat", "0.2"):
-        wait_until(lambda: sessions_of_workers("SELECT FROM procrastinate_workers"))
+        wait_for_workers(lambda: sessions_of_workers("SELECT FROM procrastinate_workers"))
         with connection.cursor() as cursor:
             cursor.execute(
                 "INSERT INTO procrastinate_jobs (queue_name, task_name, status, attempts, worker_id, scheduled_at)"
                 " SELECT 'default', 'tests.support.worker_jobs.succeed', 'doing', 1, id, now() FROM procrastinate_workers"
             )
-        wait_until(lambda: rows() == [])
+        wait_for_workers(lambda: rows_of_jobs() == [])
 
 
 def test_scheduled_jobs_wait():
     queue.insert("default", "tests.support.worker_jobs.succeed", {}, schedule_at=timezone.now() + timedelta(seconds=1))
     with run_worker():
-        assert rows() == [("succeed", "todo", 0)]
-        wait_until(lambda: rows() == [])
+        assert rows_of_jobs() == [("succeed", "todo", 0)]
+        wait_for_workers(lambda: rows_of_jobs() == [])
 
 
 def test_it_waits_for_the_database():
