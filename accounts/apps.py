@@ -5,12 +5,14 @@ from django.utils.translation import gettext_lazy as _
 class AccountsConfig(AppConfig):
     name = "accounts"
     field_labels = {
+        "accent": _("accent"),
         "code": _("code"),
         "color": _("color"),
         "email": _("email"),
         "host": _("host"),
         "kind": _("kind"),
         "login": _("login"),
+        "logo": _("logo"),
         "on_roadmap": _("on the roadmap"),
         "responsible": _("responsible"),
         "role": _("role"),

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 # Events on one suggestion within this time are combined into one e-mail.
 COMBINING_DELAY = timedelta(minutes=5)
-HOURS, WEEKDAYS = range(24), range(7)
+HOURS = range(24)
 
 
 class Delivery(models.TextChoices):

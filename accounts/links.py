@@ -14,12 +14,13 @@ def sign(payload: dict[str, Any], *subject: object) -> str:
     return signing.dumps(payload, salt=_salt(subject), compress=True)
 
 
-def read(token: str, *subject: object) -> dict[str, Any] | None:
+def read(token: str, *subject: object, expires: bool = True) -> dict[str, Any] | None:
     """Return the payload of the token, or None if it is invalid, expired, or signed for another subject."""
     if len(token) > MAX_TOKEN_LENGTH or not token.isascii():
         return None
+    max_age = settings.PASSWORD_RESET_TIMEOUT if expires else None
     try:
-        return signing.loads(token, salt=_salt(subject), max_age=settings.PASSWORD_RESET_TIMEOUT)
+        return signing.loads(token, salt=_salt(subject), max_age=max_age)
     except signing.BadSignature:
         return None
 

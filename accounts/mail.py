@@ -9,16 +9,21 @@ from typing import Any
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
 from django.template import Context, engines
-from django.template.loader import render_to_string
 from django.utils import translation
+from django.utils.translation import gettext
 
-from accounts.models import Account
+from accounts.branding import Look
+from accounts.mail_content import as_html, as_text, read_blocks
+from accounts.models import Account, User
+from core.db.rate_limits import hashed_key, hit
+from core.db.tenancy import fold
 from core.jobs.registration import PermanentError, RetryDelays, job, register_queue
 from core.sealing import SealError, seal, unseal
 
 # E-mails have one thread in each worker. A slow mail server does not delay other jobs, and a worker that is killed can have sent at
 # most one e-mail without a record of it.
 MAIL_QUEUE = "mail"
+HOUR = 3600
 # Seconds, after temporary errors: the mail server cannot be reached, or rejects the e-mail with a code below 500.
 RETRY_DELAYS = RetryDelays(5, 60, 600, 3600, 6 * 3600)
 # In seconds. Each step of a conversation with the mail server has the timeout of `EMAIL_URL`.
@@ -82,53 +87,112 @@ class Email:
     # The id is the same for all attempts, so a mail program shows a duplicate once.
     message_id: str = field(default_factory=new_message_id)
 
-    def message(self) -> EmailMultiAlternatives:
-        subject, text, html = self.render()
-        message = EmailMultiAlternatives(
-            subject,
-            text,
-            formataddr((self.sender, from_address())),
-            [self.to],
-            headers={
-                # This header suppresses automatic replies (RFC 3834).
-                "Auto-Submitted": "auto-generated",
-                "Message-ID": self.message_id,
-            },
-        )
-        message.attach_alternative(html, "text/html")
-        return message
+    def message(self, look: Look | None = None) -> EmailMultiAlternatives:
+        subject, text, html = self.render(look)
+        return make_message(self.to, subject, text, html, sender=self.sender, message_id=self.message_id)
 
-    def render(self) -> tuple[str, str, str]:
-        """Return the subject, the text and the HTML, in which a paragraph that is a URL is a link."""
-        language = self.language if self.language in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE
-        with translation.override(language):
+    def render(self, look: Look | None = None) -> tuple[str, str, str]:
+        """Return the subject, the text and the HTML, in which a paragraph that is a URL is a button."""
+        with translation.override(supported_language(self.language)):
             template = engines["django"].engine.get_template(f"accounts/mail/{self.template}.txt")  # type: ignore[attr-defined]  # a Django engine
             context = Context({"sender": self.sender, **self.context}, autoescape=False)
             subject, _newline, text = template.render(context).strip().partition("\n")
-            paragraphs = [paragraph.strip() for paragraph in text.split("\n\n") if paragraph.strip()]
-            html = render_to_string("accounts/mail/base.html", {"subject": subject, "paragraphs": paragraphs})
-        return single_line(subject), "\n\n".join(paragraphs) + "\n", html
+            blocks = read_blocks(paragraph.strip() for paragraph in text.split("\n\n") if paragraph.strip())
+            reason = gettext(
+                "You receive this e-mail because of something that was done with this address at %(sender)s."
+            )
+            html = as_html(
+                single_line(subject), blocks, look or Look(self.sender), reason=reason % {"sender": self.sender}
+            )
+        return single_line(subject), as_text(blocks), html
+
+
+def supported_language(language: str) -> str:
+    return language if language in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE
+
+
+def make_message(
+    to: str,
+    subject: str,
+    text: str,
+    html: str,
+    *,
+    sender: str,
+    message_id: str,
+    headers: Mapping[str, str] | None = None,
+) -> EmailMultiAlternatives:
+    """Return an e-mail with a text and HTML. `sender` is the displayed name of the sender."""
+    # Auto-Submitted suppresses automatic replies (RFC 3834).
+    all_headers = {"Auto-Submitted": "auto-generated", "Message-ID": message_id, **(headers or {})}
+    message = EmailMultiAlternatives(subject, text, formataddr((sender, from_address())), [to], headers=all_headers)
+    message.attach_alternative(html, "text/html")
+    return message
 
 
 @job(time_limit=TIME_LIMIT, retry=RETRY_DELAYS, queue=MAIL_QUEUE)
 def send_email(*, account_id: int | None, sealed: str) -> None:
     """Send an e-mail of `send`. The worker deletes the job as soon as the mail server has accepted the e-mail."""
-    if account_id is not None and not Account.objects.filter(id=account_id).exists():
+    account = None if account_id is None else Account.objects.filter(id=account_id).first()
+    if account is None and account_id is not None:
         return
     try:
         email = Email(**unseal(sealed))
     except (SealError, TypeError) as error:
         # The e-mail was queued with another SECRET_KEY, or by another version of the code.
         raise PermanentError from error
-    message = email.message()
+    message = email.message(None if account is None else Look.of(account, name=email.sender))
     if not email.deliver:
         return
+    try:
+        deliver(message)
+    except PermanentError as error:
+        if account is not None and rejects_address(error.__cause__):
+            user = account.users.filter(email_key=fold(email.to)).first()
+            if user is not None:
+                user.record_bounce()
+        raise
+
+
+def deliver(message: EmailMultiAlternatives) -> None:
+    """Give an e-mail to the mail server. Raise PermanentError if another attempt would not help."""
     try:
         message.send()
     except Exception as error:
         if is_temporary(error):
             raise
         raise PermanentError from error
+
+
+def seconds_over_limit(user: User) -> int:
+    """Count an e-mail of a notification. Return 0, or the seconds until the limits per address and per account allow it.
+
+    E-mails that people ask for, such as codes and links to new passwords, do not count and are never delayed.
+    """
+    limits = (
+        (hashed_key("mail-to", user.account_id, user.email_key), settings.EMAIL_LIMIT_PER_ADDRESS),
+        (hashed_key("mail-of", user.account_id), settings.EMAIL_LIMIT_PER_ACCOUNT),
+    )
+    for key, limit in limits:
+        if limit and not (status := hit(key, limit, HOUR)).allowed:
+            return status.reset
+    return 0
+
+
+def deliver_to_user(message: EmailMultiAlternatives, user: User) -> None:
+    """Give an e-mail of a notification to the mail server, and count a permanent rejection of the user's address."""
+    try:
+        deliver(message)
+    except PermanentError as error:
+        if rejects_address(error.__cause__):
+            user.record_bounce()
+        raise
+    if user.bounces:
+        user.reset_bounces()
+
+
+def rejects_address(error: BaseException | None) -> bool:
+    """Return whether the mail server rejected the recipient, and not the sender or the content."""
+    return isinstance(error, SMTPRecipientsRefused)
 
 
 def is_temporary(error: Exception) -> bool:

@@ -5,3 +5,6 @@ from django.dispatch import Signal
 # Sent in the transaction that creates an account, after its hosts and before its statuses and owner. Arguments: `account`, and
 # `host`, the `Host` of the account's first site. An exception in a receiver rolls back the transaction.
 account_created = Signal()
+
+# Sent in the transaction in which a person joins an account by signing up or by an invitation. Arguments: `user`.
+user_joined = Signal()

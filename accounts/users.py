@@ -20,6 +20,7 @@ from accounts.delivery import Delivery
 from accounts.invitations import Invitation
 from accounts.names import SkeletonField, check_visible, looks_like_any, skeleton
 from accounts.roles import ADMINS, TEAM, Role, RoleMixin, RoleQuerySet
+from accounts.signals import user_joined
 from core.db import locks
 from core.db.prepared import prepared
 from core.db.tenancy import FoldedField, TenantModel, fold
@@ -94,7 +95,9 @@ class UserQuerySet(RoleQuerySet):
     ) -> "User":
         """Create a user, by default a member. Raise FieldErrors for a login or an e-mail that is taken."""
         self.check_free(account.id, login=login, email=email)
-        return self.create_for(account, login=login, email=email, password=password, name=name, **fields)
+        user = self.create_for(account, login=login, email=email, password=password, name=name, **fields)
+        user_joined.send(User, user=user)
+        return user
 
     @transaction.atomic(savepoint=False)
     def accept(
@@ -170,6 +173,8 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
         NONE = "none"
 
     TEAM, ADMINS = TEAM, ADMINS
+    # Permanent rejections of an e-mail address by the mail server, after which nothing more is sent to it.
+    MAX_BOUNCES = 3
 
     # In HTTP Basic the first colon ends the login.
     LOGIN_PATTERN = r"[^\s:]([^:]*[^\s:])?"
@@ -275,6 +280,19 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
         if fold(email) != self.email_key:
             User.objects.check_free(self.account_id, exclude_id=self.id, email=email)
         self._change(email=email)
+        self.reset_bounces()
+
+    def record_bounce(self) -> None:
+        """Count a permanent rejection of the e-mail address. After the third, nothing more is sent to it until it is tried again."""
+        self.bounces += 1
+        if self.bounces >= self.MAX_BOUNCES:
+            self.bounced_at = timezone.now()
+        self.save(update_fields=["bounces", "bounced_at"])
+
+    def reset_bounces(self) -> None:
+        """Send to the e-mail address again."""
+        self.bounces, self.bounced_at = 0, None
+        self.save(update_fields=["bounces", "bounced_at"])
 
     def change_preferences(self, **values: Any) -> None:
         """Save preferences, such as the language or the settings of notifications."""

@@ -83,6 +83,14 @@ def show_memory(result: dict | None) -> None:
     say(f"\nMemory of {result['workers']} workers together: {steps}; {result['failed']} requests failed")
 
 
+def show_webhooks(result: dict) -> None:
+    say(f"\nWebhooks: {result['deliveries_per_second']}/s to a receiver that answers at once")
+    say(
+        f"  lag beside {result['hanging_requests']} requests to endpoints that never answer: median {result['lag_median']} s,"
+        f" p99 {result['lag_99']} s, at most {result['lag_max']} s"
+    )
+
+
 def show_overload(result: dict) -> None:
     say(
         f"\nOverload ({result['case']}): {result['offered per second']:.0f}/s, five times its peak of {result['peak per second']:.0f}/s"
@@ -148,6 +156,10 @@ def checks(report: dict) -> list[dict]:
         check("overload: the rest is 503 with Retry-After, in time", unexpected, unexpected == 0)
         slowest, failed = overload["healthz"]["max ms"], overload["healthz"]["failed"]
         check("overload: /healthz answers within 1000 ms", slowest, slowest <= 1000 and not failed)
+    if webhooks := report.get("webhooks"):
+        rate, lag = webhooks["deliveries_per_second"], webhooks["lag_99"]
+        guide("webhooks: 300 deliveries a second", rate, 300, 1 - rate / 300)
+        guide("webhooks: lag (p99) of at most 2 s beside endpoints that hang", lag, 2, lag / 2 - 1)
     for name, result in by_name.items():
         rate, target = result["service"]["per second"], result.get("target per second")
         if target:

@@ -17,13 +17,13 @@ from pathlib import Path
 
 import psycopg
 
-from bench import cases, data, machine, measure, report, stress, wrk
+from bench import cases, data, machine, measure, report, stress, webhooks, wrk
 from bench.data import Size
 from bench.measure import Options
 from bench.serving import BARE, ROOT, SERVICE, Server, environment, serving
 from config.local.postgres import Cluster, ClusterError
 
-PARTS = ("cases", "scaling", "memory", "overload")
+PARTS = ("cases", "scaling", "memory", "overload", "webhooks")
 # Scaling also measures a data set with this many times as many other accounts.
 ACCOUNTS_FACTOR = 20
 
@@ -98,7 +98,8 @@ class Run:
             f"{facts['cores']} cores ({facts['processor']}), {facts['memory_gib']} GiB; Python {facts['python']}, Django {facts['django']}, "
             f"PostgreSQL {facts['postgresql']}, {facts['wrk']}; load {os.getloadavg()[0]:.1f} at the start"
         )
-        data_set = self.data_set(self.size)
+        # Webhooks have a database of their own.
+        data_set = {} if self.parts == ["webhooks"] else self.data_set(self.size)
         if {"cases", "memory", "overload"}.intersection(self.parts):
             self.measure_data_set(data_set)
         if "scaling" in self.parts:
@@ -111,6 +112,11 @@ class Run:
                 tenth,
                 dataclasses.replace(tenth, others=tenth.others * ACCOUNTS_FACTOR),
             )
+        if "webhooks" in self.parts:
+            self.report["webhooks"] = webhooks.measure(
+                self.cluster.url, workers=self.options.workers, logs=self.options.logs
+            )
+            report.show_webhooks(self.report["webhooks"])
         self.report["checks"] = report.checks(self.report)
         report.show_checks(self.report["checks"])
         for path in self.write():

@@ -64,6 +64,8 @@ DEFAULT_FROM_EMAIL = _read("EMAIL_FROM", "Rostrum <noreply@localhost>", "The sen
 EMAIL_BACKEND, EMAIL_HOST, EMAIL_PORT = _mail["EMAIL_BACKEND"], _mail["EMAIL_HOST"], _mail["EMAIL_PORT"]
 EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail["EMAIL_HOST_USER"] or "", _mail["EMAIL_HOST_PASSWORD"] or ""
 EMAIL_USE_TLS, EMAIL_USE_SSL = _mail["EMAIL_USE_TLS"], _mail["EMAIL_USE_SSL"]
+# The directory of e-mails for file:, which `make run` uses.
+EMAIL_FILE_PATH = _mail.get("EMAIL_FILE_PATH") or None
 # In seconds, for a mail server that does not answer.
 EMAIL_TIMEOUT = _mail["EMAIL_TIMEOUT"] or 10
 LOG_LEVEL = _read(
@@ -102,6 +104,19 @@ WEBHOOK_ALLOW = (
         networks,
     )
     or ()
+)
+
+EMAIL_LIMIT_PER_ADDRESS = _read(
+    "EMAIL_LIMIT_PER_ADDRESS",
+    "30",
+    "The e-mails with notifications per hour to each address; further ones are delayed. 0 for no limit.",
+    number(minimum=0),
+)
+EMAIL_LIMIT_PER_ACCOUNT = _read(
+    "EMAIL_LIMIT_PER_ACCOUNT",
+    "5000",
+    "The e-mails with notifications per hour of each account; further ones are delayed. 0 for no limit.",
+    number(minimum=0),
 )
 
 # Defaults for the arguments of `serve`.

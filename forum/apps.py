@@ -6,6 +6,7 @@ from django.utils.translation import gettext_lazy as _
 if TYPE_CHECKING:
     from accounts.account import Account
     from accounts.hosts import Host
+    from accounts.users import User
 
 
 class ForumConfig(AppConfig):
@@ -23,19 +24,22 @@ class ForumConfig(AppConfig):
     }
 
     def ready(self) -> None:
-        from accounts.signals import account_created
+        from accounts.signals import account_created, user_joined
         from accounts.sites import sites
         from core.changes.followers import register_follower
         from core.registry import registry
         from forum.models import Forum
+        from forum.notifications import emails  # noqa: F401, registers its jobs
         from forum.notifications.follower import NotificationFollower
         from forum.pages.navigation import register_entries
-        from forum.resources import RESOURCES
+        from forum.resources import RESOURCES, newest_notification
 
         registry.register(*RESOURCES)
+        registry.register_sample("notifications", "notification", newest_notification)
         register_entries()
         sites.register(at_host=Forum.objects.at_host, get=Forum.objects.with_account)
         account_created.connect(create_default_forum)
+        user_joined.connect(announce_sign_up)
         register_follower(NotificationFollower())
 
 
@@ -44,3 +48,14 @@ def create_default_forum(sender: type, account: "Account", host: "Host", **kwarg
     from forum.models import Forum
 
     Forum.objects.create_default(account, host)
+
+
+def announce_sign_up(sender: type, user: "User", **kwargs: Any) -> None:
+    """Notify the team of a new user (`user_joined`). Users are not in the change feed, so this is part of the sign-up itself."""
+    from forum.models import Activity
+    from forum.notifications.recipients import notify
+
+    activity = Activity.objects.create(
+        account_id=user.account_id, kind=Activity.Kind.SIGN_UP, user_id=user.id, announced=True
+    )
+    notify(activity, None, user.account)

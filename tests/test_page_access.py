@@ -37,6 +37,9 @@ FOR_ANYONE = {
     "app/password/sent",
     "app/password/new",
     "app/profile/email",
+    # Links of e-mails: the token is the permission, and the key is unknown to others.
+    "app/unsubscribe",
+    "app/logo/<slug:key>.png",
     # Fragments of the page of a new suggestion: a visitor only learns that the session has ended.
     "app/posts/similar",
     "app/posts/preview",

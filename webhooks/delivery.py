@@ -17,6 +17,7 @@ from core import outbound
 from core.changes.followers import Follower, Lease, LeaseLostError
 from core.db.text import replace_non_xml
 from core.outbound import OutboundError
+from core.sealing import SealError
 from webhooks.messages import Message
 from webhooks.models import Delivery, Endpoint
 from webhooks.owners import tell_owners
@@ -50,7 +51,6 @@ class Attempt:
     endpoint: Endpoint
     message: Message
     lease: Lease | None
-    secrets: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +101,15 @@ async def send(attempt: Attempt) -> Result:
     """Send the request of an attempt, signed with the time of the attempt."""
     at = timezone.now()
     body = attempt.message.body
-    headers = [
-        ("Content-Type", "application/json"),
-        ("User-Agent", USER_AGENT),
-        *signed_headers(attempt.secrets, attempt.message.id, int(at.timestamp()), body),
-    ]
+    headers = [("Content-Type", "application/json"), ("User-Agent", USER_AGENT)]
     response, error = None, None
     try:
+        headers += signed_headers(attempt.endpoint.secrets, attempt.message.id, int(at.timestamp()), body)
         response = await outbound.fetch("POST", attempt.endpoint.url, headers=headers, body=body)
     except OutboundError as caught:
         error = caught.code
+    except SealError:
+        error = "secret"
     return Result(attempt, at, timezone.now() - at, response, error)
 
 
@@ -151,7 +150,7 @@ def record(results: Sequence[Result]) -> list[Lease]:
 
 @transaction.atomic
 def record_successes(results: Sequence[Result]) -> list[Lease]:
-    Delivery.objects.bulk_create(result.entry() for result in results)
+    Delivery.objects.all().insert(result.entry() for result in results)
     # Only the first success after failures changes the endpoint, and then one in each minute.
     now = timezone.now()
     changed = [result.attempt.endpoint.pk for result in results if needs_update(result.attempt.endpoint, now)]

@@ -181,7 +181,7 @@ def prepare(leases: list[Lease]) -> tuple[list[Attempt], list[Lease]]:
             skipped.append((lease, (events[-1].number or 0) if events else lease.newest))
             continue
         try:
-            attempts.append(Attempt(endpoint, make_message(endpoint, event), lease, endpoint.secrets))
+            attempts.append(Attempt(endpoint, make_message(endpoint, event), lease))
         except DatabaseError:
             raise
         except Exception:

@@ -34,7 +34,7 @@ def resend(*, account_id: int, delivery_id: int) -> None:
 
 
 def deliver(endpoint: Endpoint, message: Message, cause: str) -> None:
-    result = asyncio.run(send(Attempt(endpoint, message, None, endpoint.secrets)))
+    result = asyncio.run(send(Attempt(endpoint, message, None)))
     result.entry(cause=cause).save(force_insert=True)
 
 

@@ -10,11 +10,13 @@ from django.core.validators import URLValidator
 from django.http import HttpResponse
 from django.middleware.csrf import rotate_token
 from django.urls import reverse
+from django.utils.dates import WEEKDAYS
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, override
 
 from accounts import links, throttling
 from accounts.cookies import delete_session_cookie
+from accounts.delivery import HOURS, Delivery
 from accounts.models import Session, User
 from accounts.pages.forms import (
     CurrentPassword,
@@ -86,17 +88,37 @@ class ProfileForm(Form):
 class NotificationForm(Form):
     notification = forms.ChoiceField(
         label=gettext_lazy("News about"),
-        help_text=gettext_lazy("For programs that send news of this forum. Rostrum itself sends none."),
         widget=forms.RadioSelect,
         choices=[
             (User.Notification.ALL, gettext_lazy("Everything: every new suggestion and comment")),
-            (User.Notification.OWN, gettext_lazy("What is mine: suggestions I wrote, voted for or commented on")),
+            (
+                User.Notification.OWN,
+                gettext_lazy("What is mine: suggestions I wrote, voted for, commented on or follow"),
+            ),
             (User.Notification.NONE, gettext_lazy("Nothing")),
         ],
     )
+    delivery = forms.ChoiceField(label=gettext_lazy("By e-mail"), widget=forms.RadioSelect, choices=Delivery.choices)
+    digest_hour = forms.TypedChoiceField(
+        label=gettext_lazy("Hour of the daily or weekly e-mail"),
+        coerce=int,
+        choices=[(hour, f"{hour}:00") for hour in HOURS],
+        help_text=gettext_lazy("In your time zone, which you can set below."),
+    )
+    digest_weekday = forms.TypedChoiceField(
+        label=gettext_lazy("Day of the weekly e-mail"), coerce=int, choices=[(day, WEEKDAYS[day]) for day in range(7)]
+    )
+    notify_new_posts = forms.BooleanField(label=gettext_lazy("Tell me of every new suggestion"), required=False)
+    notify_sign_ups = forms.BooleanField(label=gettext_lazy("Tell me of every new member"), required=False)
+
+    TEAM_FIELDS = ("notify_new_posts", "notify_sign_ups")
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
-        super().__init__(*args, initial={"notification": user.notification}, auto_id="notification-%s", **kwargs)
+        initial = {name: getattr(user, name) for name in self.base_fields}
+        super().__init__(*args, initial=initial, auto_id="notification-%s", **kwargs)
+        if not user.is_team:
+            for name in self.TEAM_FIELDS:
+                del self.fields[name]
 
 
 class PrivacyForm(Form):
@@ -160,6 +182,10 @@ class Profile(Page):
 
     def post(self, request: UserRequest) -> HttpResponse:
         user, part = request.user, request.POST.get("part", "")
+        if part == "bounced":
+            in_transaction(user.reset_bounces)
+            messages.success(request, _("The next notification is sent to your e-mail again."))
+            return redirect("accounts-profile")
         if part not in self.parts:
             return self.render_parts()
         form = self.parts[part](request.POST, user=user)

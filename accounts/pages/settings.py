@@ -1,5 +1,6 @@
 """The base class of the settings pages, and the page of the account."""
 
+from http import HTTPStatus
 from typing import Any
 
 from django import forms
@@ -9,7 +10,7 @@ from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.models import Account
+from accounts.models import Account, Branding
 from accounts.pages.forms import Form, language_choices, time_zone_choices
 from core.api.fields import CURRENCIES
 from core.api.paging import Page as ListPage
@@ -90,12 +91,35 @@ class AccountForm(Form):
         return currency
 
 
+class BrandingForm(Form):
+    accent = forms.CharField(
+        label=gettext_lazy("Accent colour"),
+        max_length=7,
+        widget=forms.TextInput(attrs={"type": "color"}),
+        help_text=gettext_lazy(
+            "Of the buttons in your e-mails. It has to be visible on white and on dark backgrounds."
+        ),
+    )
+    logo = forms.FileField(
+        label=gettext_lazy("Logo"),
+        required=False,
+        widget=forms.FileInput(attrs={"accept": "image/png,image/jpeg"}),
+        help_text=gettext_lazy("A PNG or JPEG of up to 512 KiB. E-mails show it 40 pixels high."),
+    )
+    removes_logo = forms.BooleanField(label=gettext_lazy("Remove the logo"), required=False)
+
+    def __init__(self, *args: Any, branding: Branding, **kwargs: Any) -> None:
+        super().__init__(*args, initial={"accent": branding.accent}, auto_id="branding-%s", **kwargs)
+        if not branding.logo_key:
+            del self.fields["removes_logo"]
+
+
 class AccountPage(SettingsPage):
     """The first page of the settings: the account itself."""
 
     template_name = "accounts/account.html"
     part = "account"
-    actions = {"save": "save"}
+    actions = {"save": "save", "branding": "save_branding"}
 
     def check_access(self) -> HttpResponse | None:
         user = self.request.user
@@ -104,13 +128,38 @@ class AccountPage(SettingsPage):
             return redirect("accounts-tokens")
         return super().check_access()
 
-    def show(self, form: Form) -> HttpResponse:
-        return self.render_form(form, address=f"{self.request.account.prefix}.{settings.BASE_DOMAIN}")
+    def show(self, form: Form, branding_form: Form | None = None) -> HttpResponse:
+        branding = Branding.objects.of(self.request.account)
+        is_wrong = branding_form is not None or form.is_bound
+        return self.render(
+            http_status=HTTPStatus.UNPROCESSABLE_ENTITY if is_wrong else HTTPStatus.OK,
+            form=form,
+            branding_form=branding_form or BrandingForm(branding=branding),
+            branding=branding,
+            address=f"{self.request.account.prefix}.{settings.BASE_DOMAIN}",
+        )
+
+    def account_form(self) -> AccountForm:
+        account = self.request.account
+        values = {name: getattr(account, name) for name in AccountForm.base_fields}
+        return AccountForm(initial=values, account=account)
 
     def get(self, request: UserRequest) -> HttpResponse:
+        return self.show(self.account_form())
+
+    def save_branding(self, request: UserRequest) -> HttpResponse:
         account = request.account
-        values = {name: getattr(account, name) for name in AccountForm.base_fields}
-        return self.show(AccountForm(initial=values, account=account))
+        form = BrandingForm(request.POST, request.FILES, branding=Branding.objects.of(account))
+
+        def act() -> None:
+            values = form.cleaned_data
+            logo = values["logo"].read() if values["logo"] else None
+            Branding.change(account, accent=values["accent"], logo=logo, removes_logo=bool(values.get("removes_logo")))
+
+        if not form.is_valid() or not self.submit_form(form, act):
+            return self.show(self.account_form(), form)
+        messages.success(request, _("The look of your e-mails is saved."))
+        return redirect("accounts-account")
 
     def save(self, request: UserRequest) -> HttpResponse:
         account = request.account

@@ -13,6 +13,7 @@ from accounts.pages import (
     trash,
     users,
 )
+from accounts.pages.logo import LogoPage
 from accounts.pages.reference import views as reference
 from accounts.pages.settings import AccountPage
 
@@ -39,6 +40,7 @@ urlpatterns = [
     path("app/account/api", tokens.APIPage.as_view(), name="accounts-tokens"),
     path("app/account/api/tokens/<id:id>/revoke", tokens.RevokeToken.as_view(), name="accounts-token-revoke"),
     path("app/account/api/<slug:section>", examples.Examples.as_view(), name="accounts-examples"),
+    path("app/logo/<slug:key>.png", LogoPage.as_view(), name="accounts-logo"),
     path("app/account", AccountPage.as_view(), name="accounts-account"),
     path("app/account/users", users.UsersPage.as_view(), name="accounts-users"),
     path("app/account/users/<id:id>", users.UserPage.as_view(), name="accounts-user"),

@@ -190,7 +190,13 @@ class UserPage(SettingsPage):
 
     template_name = "accounts/user.html"
     part = "users"
-    actions = {"role": "change_role", "deactivate": "deactivate", "reactivate": "reactivate", "revoke": "revoke"}
+    actions = {
+        "role": "change_role",
+        "deactivate": "deactivate",
+        "reactivate": "reactivate",
+        "revoke": "revoke",
+        "retry_email": "retry_email",
+    }
 
     def find(self, id: int) -> User:
         request = self.request
@@ -239,6 +245,12 @@ class UserPage(SettingsPage):
         user = self.find(id)
         message = _("%(name)s can sign in again.") % {"name": display_name(user)}
         self.perform(lambda: user.reactivate(by=request.user), success_message=message)
+        return self.redirect_back(user)
+
+    def retry_email(self, request: UserRequest, id: int) -> HttpResponse:
+        user = self.find(id)
+        message = _("The next notification is sent to %(email)s again.") % {"email": user.email}
+        self.perform(user.reset_bounces, success_message=message)
         return self.redirect_back(user)
 
     def revoke(self, request: UserRequest, id: int) -> HttpResponse:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn, cast
 
 from config.local.data import BASE_DIR, SHARED_VARIABLES, DataDirectory, LocalError, local_environment
+from config.local.mail_page import MailPage
 from config.local.postgres import Cluster, ClusterError
 from config.serving.arguments import available_cores, listening_address
 from config.serving.supervision import Backoff, outcome
@@ -54,6 +55,7 @@ class Supervisor:
             "PYTHONUNBUFFERED": "1",
         }
         self.host, self.port = self.environment["HOST"], int(self.environment["PORT"])
+        self.mail_page: MailPage | None = None
 
     def run(self) -> NoReturn:
         """Start the service and supervise it. End with Stopped, LocalError or ClusterError."""
@@ -76,6 +78,8 @@ class Supervisor:
                 f"Cannot listen on {self.host} port {self.port}: {error.strerror}. Choose another: make run PORT=8001"
             ) from error
         self.guard = subprocess.Popen(["/bin/sh", "-c", GUARD], stdin=subprocess.PIPE, pass_fds=[lock], process_group=0)
+        if not self.environment.get("EMAIL_URL"):
+            self.environment["EMAIL_URL"] = self.emails_url
         self.environment["SECRET_KEY"] = os.environ.get("SECRET_KEY") or self.data.secret_key()
         collectstatic = self.start_collectstatic()
         shared_variables = {name: self.environment[name] for name in SHARED_VARIABLES if name != "DATABASE_URL"}
@@ -98,8 +102,30 @@ class Supervisor:
         self.wait_for_web_server()
         self.start_worker()
         self.data.publish(shared_variables)
+        self.start_mail_page()
         self.report("Ready; Ctrl-C stops it")
         print(usage, flush=True)
+
+    def start_mail_page(self) -> None:
+        """Show the sent e-mails at the next port, unless EMAIL_URL names a mail server."""
+        if self.environment["EMAIL_URL"] != self.emails_url:
+            return
+        try:
+            self.mail_page = MailPage(self.emails, self.host, self.port + 1)
+        except (OSError, OverflowError) as error:
+            self.report(f"No page of e-mails: cannot listen on port {self.port + 1} ({error})")
+            return
+        self.mail_page.start()
+        self.report(f"E-mails are shown at http://{self.host}:{self.port + 1}")
+
+    @property
+    def emails(self) -> Path:
+        return self.data.path / "emails"
+
+    @property
+    def emails_url(self) -> str:
+        # The path of the URL begins after its first slash.
+        return f"file:///{self.emails.resolve()}"
 
     def supervise(self) -> NoReturn:
         while True:
@@ -121,6 +147,8 @@ class Supervisor:
     def stop(self) -> None:
         """Stop everything within five seconds."""
         self.data.withdraw()
+        if self.mail_page is not None:
+            self.mail_page.stop()
         if self.children:
             self.report("Stopping")
         for child in self.children:

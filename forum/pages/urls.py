@@ -20,6 +20,7 @@ from forum.pages.inbox import InboxPage
 from forum.pages.own_posts import OwnPostsPage
 from forum.pages.reading import PostPage, RoadmapPage, route_of_former_path
 from forum.pages.robots import Favicon, Robots
+from forum.pages.unsubscribe import UnsubscribePage
 
 urlpatterns = [
     path("app/suggestions", PostListPage.as_view(), name="forum-suggestions"),
@@ -30,6 +31,7 @@ urlpatterns = [
     path("app/posts/preview", writing.PreviewPart.as_view(), name="forum-post-preview"),
     path("app/posts/<id:id>/vote", writing.VotePage.as_view(), name="forum-post-vote"),
     path("app/posts/<id:id>/follow", notifications.FollowPage.as_view(), name="forum-post-follow"),
+    path("app/unsubscribe", UnsubscribePage.as_view(), name="forum-unsubscribe"),
     path("app/notifications", notifications.NotificationsPage.as_view(), name="forum-notifications"),
     path("app/posts/<id:id>/vote/first", first_vote.FirstVotePage.as_view(), name="forum-first-vote"),
     path("app/posts/<id:id>/vote/code", first_vote.FirstVoteCodePage.as_view(), name="forum-first-vote-code"),

@@ -94,7 +94,7 @@ def test_an_email_of_a_deleted_account_is_dropped(acme):
 
 def test_an_email_that_is_not_delivered_takes_the_same_work(acme, monkeypatch, django_assert_num_queries):
     rendered, render = [], Email.render
-    monkeypatch.setattr(Email, "render", lambda self: rendered.append(self.deliver) or render(self))
+    monkeypatch.setattr(Email, "render", lambda self, look: rendered.append(self.deliver) or render(self, look))
     for deliver in (True, False):
         with django_assert_num_queries(1):
             send(acme.account.id, deliver=deliver)

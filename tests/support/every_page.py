@@ -13,6 +13,7 @@ from accounts import links
 from accounts.models import Session, Status, User
 from accounts.pages import password_reset, profile, registration
 from forum.models import Post
+from forum.notifications.emails import UNSUBSCRIBE
 from tests.support.factories import (
     make_category,
     make_client,
@@ -104,6 +105,11 @@ class World:
         """Return the address of a link in an e-mail to carol."""
         token = links.sign({"email": "carol@new.example"}, *self.carol.link_subject(purpose))
         return f"{path}?{urlencode({'user': self.carol.id, 'token': token})}"
+
+    def unsubscribe_path(self) -> str:
+        """Return the path of the link to unsubscribe in an e-mail to carol."""
+        token = links.sign({"post": self.post.id}, UNSUBSCRIBE, self.account.id, self.carol.id)
+        return f"/app/unsubscribe?{urlencode({'user': self.carol.id, 'token': token})}"
 
     def sign_up_path(self) -> str:
         """Return the path of the link that completes signing up."""
@@ -271,6 +277,7 @@ PAGES = [
     PageCase("app/posts/behalf", "bob"),
     PageCase("app/posts/behalf", "bob", prepare=search_for_a_customer, state="while searching"),
     PageCase("app/moderation", "bob"),
+    PageCase("app/unsubscribe", path=World.unsubscribe_path),
     PageCase("app/inbox", "bob", prepare=select_and_show_choices),
     PageCase("app/inbox", "bob", path="/app/inbox?tab=unapproved", state="unapproved"),
     PageCase("app/inbox", "alice", path="/app/inbox?tab=mine", state="empty"),

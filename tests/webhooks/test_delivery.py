@@ -306,6 +306,19 @@ def test_a_private_address_is_refused_when_it_is_called(acme, receiver, settings
     assert (entry.status, entry.error) == (None, "address")
 
 
+def test_a_secret_of_another_secret_key_is_a_failure(acme, receiver, settings):
+    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+    settings.SECRET_KEY = "another" * 10
+    make_client(acme.alice)
+    deliver()
+    assert receiver.requests == []
+    [entry] = Delivery.objects.all()
+    assert (entry.status, entry.error) == (None, "secret")
+    assert "replace it" in entry.outcome
+    endpoint.refresh_from_db()
+    assert endpoint.state == "failing"
+
+
 def test_an_endpoint_of_a_deleted_account_is_forgotten(acme, other, receiver):
     endpoint, _secret = add_endpoint(other.account, receiver.url)
     make_client(other.mallory)

@@ -1,0 +1,136 @@
+"""The loop of the workers that delivers events, with several workers at once and real connections."""
+
+import threading
+import time
+
+import pytest
+from django.db import connection
+
+from core.changes import dispatcher as changes
+from core.changes.followers import Follower
+from tests.support.factories import make_account, make_client
+from tests.support.receiver import add_endpoint, run_receiver
+from tests.support.threads import at_once
+from webhooks import dispatcher
+from webhooks.models import Delivery
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TIMEOUT = 60
+
+
+def work_until(condition, *, workers=2) -> None:
+    """Run the loops of some workers until the condition is met."""
+    stop = threading.Event()
+
+    def wait():
+        deadline = time.monotonic() + TIMEOUT
+        while not condition() and time.monotonic() < deadline:
+            stop.wait(0.02)
+        stop.set()
+        assert condition()
+
+    loops = [lambda: changes.number_changes(stop), lambda: dispatcher.deliver_webhooks(stop)]
+    at_once(wait, *loops * workers)
+
+
+def test_it_works(receiver):
+    """Two workers deliver the events of three accounts, each endpoint's in order and once."""
+    casts = [make_account(f"acme-{number}", login="alice") for number in range(3)]
+    for account, _alice, _token in casts:
+        add_endpoint(account, f"{receiver.url}/{account.prefix}")
+    written = threading.Event()
+
+    def write():
+        for _ in range(8):
+            for _account, alice, _token in casts:
+                make_client(alice)
+        written.set()
+
+    writer = threading.Thread(target=lambda: at_once(write))
+    writer.start()
+    work_until(lambda: written.is_set() and len(receiver.requests) >= 24)
+    writer.join()
+    for account, _alice, _token in casts:
+        numbers = [request.json["number"] for request in receiver.requests if request.path.endswith(account.prefix)]
+        assert numbers == list(range(13, 13 + 8))
+    assert Delivery.objects.count() == 24
+    assert not Follower.objects.filter(name="webhook").exclude(due_at=None).exists()
+
+
+def test_endpoints_that_hang_do_not_delay_others(acme, receiver, monkeypatch):
+    """The requests to failing endpoints have a limit of their own, and a request that hangs occupies no thread."""
+    monkeypatch.setattr(dispatcher, "MAX_FAILING_REQUESTS", 2)
+    release = threading.Event()
+    with run_receiver() as hanging:
+        hanging.respond = lambda request: (500 if release.wait(TIMEOUT) else 504, {}, b"")
+        for number in range(10):
+            add_endpoint(acme.account, f"{hanging.url}/{number}")
+        add_endpoint(acme.account, receiver.url)
+        failing = list(acme.account.webhooks.filter(url__contains=hanging.url).values_list("id", flat=True)[:6])
+        Follower.objects.filter(key__in=failing).update(failures=1)
+        for _ in range(3):
+            make_client(acme.alice)
+        try:
+            work_until(lambda: len(receiver.requests) == 3 and release.set() is None, workers=1)
+        finally:
+            release.set()
+        assert receiver.numbers == [13, 14, 15]
+        # Of the six endpoints that had failed, two were called at the same time.
+        called = {request.path for request in hanging.requests}
+        assert len(called) == 4 + 2
+
+
+def test_a_request_in_progress_is_stored_when_the_worker_stops(acme, receiver):
+    add_endpoint(acme.account, receiver.url)
+    make_client(acme.alice)
+    make_client(acme.alice)
+    stop = threading.Event()
+
+    def respond(request):
+        stop.set()
+        return 204, {}, b""
+
+    receiver.respond = respond
+    changes.assign_numbers()
+    at_once(lambda: dispatcher.deliver_webhooks(stop))
+    assert len(receiver.requests) == Delivery.objects.count() == 1
+    follower = Follower.objects.get(name="webhook")
+    assert (follower.newest - follower.cursor, follower.due_at is not None) == (1, True)
+
+
+def test_a_worker_that_dies_loses_nothing(acme, receiver):
+    """Another worker sends the event of a lost lease again, with the same id; the former holder can't record its result."""
+    add_endpoint(acme.account, receiver.url)
+    make_client(acme.alice)
+    changes.assign_numbers()
+    [lost] = Follower.objects.lease(["webhook"], limit=1)
+    Follower.objects.filter(name="webhook").update(due_at="2026-01-01T00:00Z")
+    work_until(lambda: len(receiver.requests) == 1 and Delivery.objects.count() == 1)
+    assert Follower.objects.advance_leased([lost], [0]) == []
+    follower = Follower.objects.get(name="webhook")
+    assert follower.cursor == follower.newest == 13
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM webhooks_delivery")
+        assert cursor.fetchone() == (1,)
+
+
+def test_a_defect_of_one_message_delays_no_other_endpoint(acme, other, receiver, monkeypatch, caplog):
+    add_endpoint(acme.account, receiver.url)
+    endpoint, _secret = add_endpoint(other.account, receiver.url)
+
+    def make_message(endpoint, event, make=dispatcher.make_message):
+        if endpoint.account_id == other.account.id:
+            raise ValueError("a defect")
+        return make(endpoint, event)
+
+    monkeypatch.setattr(dispatcher, "make_message", make_message)
+    make_client(other.mallory)
+    make_client(acme.alice)
+    work_until(
+        lambda: (
+            len(receiver.requests) == 1
+            and Follower.objects.filter(key=endpoint.id, account_id=other.account.id, failures=1).exists()
+        )
+    )
+    assert "a defect" in caplog.text
