@@ -13,8 +13,8 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts.models import Status
-from forum.facets import COUNT_ALL, FacetCount, Selection
 from forum import inbox
+from forum.facets import COUNT_ALL, FacetCount, Selection
 from forum.models import Post, Vote
 from forum.votes import MAX_SCANNED_VOTES
 from forum.whole_forum import page_of_forum
