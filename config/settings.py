@@ -178,6 +178,8 @@ PAGE_MIDDLEWARE = [
 ROOT_URLCONF = "config.urls"
 # Routes of upper rooms to which lower rooms link. Lower rooms know only these settings.
 HOME_URL = "forum-home"
+# The template that pages of a lower room extend.
+PAGE_TEMPLATE = "accounts/base.html"
 LOGIN_URL = "accounts-sign-in"
 TOKENS_URL = "accounts-tokens"
 DOCS_URL = "accounts-docs"

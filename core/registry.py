@@ -68,6 +68,8 @@ class Registry:
 
     def __init__(self) -> None:
         self._resources: dict[str, Resource] = {}
+        # The key and the sample of rows that are no resource, by collection.
+        self._further_samples: dict[str, tuple[str, Sample]] = {}
 
     def __iter__(self) -> Iterator[Resource]:
         return iter(self._resources.values())
@@ -101,7 +103,17 @@ class Registry:
         return next((resource for resource in self if resource.collection == name), None)
 
     def samples(self) -> dict[str, Sample]:
-        return {name: sample for resource in self for name, sample in resource.samples.items()}
+        samples = {name: sample for resource in self for name, sample in resource.samples.items()}
+        return samples | dict(self._further_samples.values())
+
+    def register_sample(self, collection: str, key: str, sample: Sample) -> None:
+        """Register a sample for the ids in the paths of a collection that is no resource, such as `/app/webhooks/{id}.json`."""
+        self._further_samples[collection] = (key, sample)
+
+    def key_in_collection(self, name: str) -> str:
+        """Return the key of the rows whose paths begin with `/app/name`, or "" if none are registered."""
+        resource = self.in_collection(name)
+        return resource.key if resource else self._further_samples.get(name, ("", None))[0]
 
 
 registry = Registry()

@@ -32,9 +32,10 @@ class ForumConfig(AppConfig):
         from forum.notifications import emails  # noqa: F401, registers its jobs
         from forum.notifications.follower import NotificationFollower
         from forum.pages.navigation import register_entries
-        from forum.resources import RESOURCES
+        from forum.resources import RESOURCES, newest_notification
 
         registry.register(*RESOURCES)
+        registry.register_sample("notifications", "notification", newest_notification)
         register_entries()
         sites.register(at_host=Forum.objects.at_host, get=Forum.objects.with_account)
         account_created.connect(create_default_forum)

@@ -12,6 +12,12 @@ from forum.models import Category, Post
 from forum.requests import ForumRequest, ForumUserRequest
 
 
+def newest_notification(request: HttpRequest) -> QuerySet[Any, Any]:
+    """Return the query for the id of the newest notification of the user, for the API examples."""
+    forum_request = cast(ForumUserRequest, request)
+    return newest_id(forum_request.account.notifications.shown_to(forum_request.user))
+
+
 def live_posts(request: HttpRequest) -> PostQuerySet:
     """Return the posts that the API examples may use, without duplicates, which accept neither votes nor comments."""
     account = cast(ForumRequest, request).account

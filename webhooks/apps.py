@@ -12,9 +12,11 @@ class WebhooksConfig(AppConfig):
 
     def ready(self) -> None:
         from core.jobs.registration import register_loop
+        from core.registry import newest_id, registry
         from webhooks import jobs  # noqa: F401
         from webhooks.dispatcher import deliver_webhooks
         from webhooks.pages.navigation import register_entries
 
         register_loop("webhooks", deliver_webhooks)
         register_entries()
+        registry.register_sample("webhooks", "webhook", lambda request: newest_id(request.account.webhooks.all()))

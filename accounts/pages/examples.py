@@ -73,10 +73,9 @@ class Example:
 
     @property
     def kind(self) -> str:
-        """The key of the resource that the path is about; "" if there is none."""
+        """The key of the rows that the path is about; "" if there are none."""
         collection = f"{self.path}//".split("/")[2].partition(".")[0]
-        resource = registry.in_collection(collection)
-        return resource.key if resource else TRASH if collection == TRASH else ""
+        return TRASH if collection == TRASH else registry.key_in_collection(collection)
 
     @property
     def kind_in_path(self) -> str:

@@ -5,6 +5,7 @@ line numbers, and its messages are sorted.
 """
 
 import gettext
+import os
 import sys
 from io import BytesIO
 from pathlib import Path
@@ -15,6 +16,7 @@ from babel.messages.catalog import Catalog, Message
 from babel.messages.extract import extract
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
+from django.utils.module_loading import import_string
 from django.utils.translation.template import templatize
 
 BASE_DIR = Path(__file__).resolve().parents[2]
@@ -86,6 +88,10 @@ def collect(base: Path = BASE_DIR) -> Catalog:
         messages = extract("python", code, FUNCTIONS, ["Translators:"], {"encoding": "utf-8"})
         for _line, message, comments, context in messages:
             catalog.add(message, locations=[(name, 0)], auto_comments=comments, context=context)
+    if base == BASE_DIR:
+        # Imported here, because the module needs the settings.
+        for text in import_string("core.openapi.texts.document_texts")():
+            catalog.add(text, locations=[("core/openapi/document.py", 0)])
     return catalog
 
 
@@ -140,7 +146,16 @@ def mo_bytes(catalog: Catalog) -> bytes:
     return file.getvalue()
 
 
+def set_up_django() -> None:
+    """Load the apps, which register the texts of the OpenAPI document. No service is used."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    for name, value in {"SECRET_KEY": "-" * 60, "BASE_DOMAIN": "localhost", "DATABASE_URL": "postgresql://-"}.items():
+        os.environ.setdefault(name, value)
+    django.setup()
+
+
 def main() -> int:
+    set_up_django()
     catalog = merge(collect(), parse(PO.read_bytes()))
     PO.write_bytes(po_bytes(catalog))
     MO.write_bytes(mo_bytes(catalog))

@@ -5,7 +5,9 @@ from functools import cache
 from typing import Any
 
 import orjson
+from django.conf import settings
 from django.utils.module_loading import autodiscover_modules
+from django.utils.translation import override
 from drf_spectacular.generators import SchemaGenerator
 
 from core.openapi.components import SECURITY
@@ -13,10 +15,11 @@ from core.openapi.components import SECURITY
 
 @cache
 def document() -> dict[str, Any]:
-    """Return the document."""
+    """Return the document, in English whatever the active language is."""
     # The module `openapi` of each app registers the descriptions and examples of its operations.
     autodiscover_modules("openapi")
-    schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
+    with override(settings.LANGUAGE_CODE):
+        schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
     order_for_readers(schema)
     return schema
 

@@ -1,6 +1,7 @@
 """Error messages on pages, and error pages.
 
-An error page is in the language of the reader. It needs neither a tenant nor the database.
+An error page is in the language of the reader. If the request has reached the pages of a site, the error page has the header of the
+site, with the user's menu. Otherwise, and while the service is unavailable, it needs neither a tenant nor the database.
 """
 
 import base64
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from django.apps import apps
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, connection
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.utils.functional import Promise
@@ -95,17 +98,43 @@ def error_page(
     """Return the page for an error. For a request by htmx, return a notice that is inserted into the current page."""
     language = language_of(request)
     is_part = "HTTP_HX_REQUEST" in request.META and "HTTP_HX_BOOSTED" not in request.META
+    in_site = None
     with override(language):
         sentences = [error_sentence(error) for error in errors] or ([str(message)] if message else [])
         context = context_of(request, status, sentences, headers or {}) | {"status": status, "style": mark_safe(STYLE)}  # noqa: S308
-        content = render_to_string("core/error_notice.html" if is_part else "core/error.html", context)
+        if not is_part and status != 503 and getattr(request, "site", None) is not None:
+            in_site = render_in_site(request, status, context)
+        content = in_site or render_to_string("core/error_notice.html" if is_part else "core/error.html", context)
     response = HttpResponse(content, status=status, headers=headers)
     response.headers["Content-Language"] = language
     if is_part:
         response.headers["HX-Retarget"], response.headers["HX-Reswap"] = "#messages", "innerHTML"
-    else:
+    elif in_site is None:
         response.headers["Content-Security-Policy"] = POLICY
     return response
+
+
+class StatementRefusedError(Exception):
+    """The page of a server error tried to use the database, which may be the reason for the error."""
+
+
+def refuse_statement(*args: Any) -> Any:
+    raise StatementRefusedError
+
+
+def render_in_site(request: HttpRequest, status: int, context: dict[str, Any]) -> str | None:
+    """Return the page with the header of the site, or None if that fails. For a server error the page executes no statement."""
+    context = context | {"page_template": settings.PAGE_TEMPLATE, "minimal": status >= 500}
+    if status < 500:
+        try:
+            return render_to_string("core/error_in_site.html", context, request=request)
+        except (DatabaseError, InterfaceError):
+            return None
+    with connection.execute_wrapper(refuse_statement):
+        try:
+            return render_to_string("core/error_in_site.html", context, request=request)
+        except Exception:  # noqa: BLE001, the error page must not fail, and the error that it reports is logged already
+            return None
 
 
 def context_of(

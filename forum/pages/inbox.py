@@ -10,7 +10,7 @@ from django.db.models import F, OuterRef, Subquery
 from django.db.models.functions import Left
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
+from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy, pgettext_lazy
 
 from accounts.models import Status
 from accounts.pages.forms import Form
@@ -32,7 +32,7 @@ from forum.requests import ForumRequest, ForumUserRequest
 EXCERPT_SOURCE_LENGTH, EXCERPT_LENGTH = 1200, 400
 MAX_TITLE_LENGTH = 80
 TAB_LABELS = {
-    "new": gettext_lazy("New"),
+    "new": pgettext_lazy("inbox", "New"),
     "unapproved": gettext_lazy("Awaiting approval"),
     "unanswered": gettext_lazy("Unanswered"),
     "mine": gettext_lazy("Mine"),

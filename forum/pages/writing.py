@@ -310,7 +310,10 @@ class CommentPage(WritingPage):
         except PostMerged as merged:
             return self.show(form, id=id, status=HTTPStatus.CONFLICT, original=merged.original)
         if not request.htmx:
-            messages.success(request, _("Your comment is posted."))
+            message = _("Your comment is posted.")
+            if internal:
+                message = _("Your internal comment is saved. Only the team sees it.")
+            messages.success(request, message)
             return redirect(path)
         if not created or "?" in path:
             # The comment exists already, or it is on another page of comments.

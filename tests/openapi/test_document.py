@@ -13,6 +13,7 @@ from core.openapi.document import document
 from tests.support import xml_values
 from tests.support.client import Client, JSONClient
 from tests.support.examples import ROOT
+from tests.support.factories import make_post
 
 
 def operations() -> list[tuple[str, str, dict]]:
@@ -160,6 +161,8 @@ def test_examples_match_their_schemas(method, path, operation):
     ("name", "path", "key", "values"),
     [
         ("NewPost", "/app/posts.json", "post", {"title": "New"}),
+        ("NewComment", "/app/posts/{post}/comments.json", "comment", {"comment": "New"}),
+        ("NewWebhook", "/app/webhooks.json", "webhook", {"url": "https://hooks.example.com/new"}),
         ("NewStatus", "/app/statuses.json", "status", {"code": "brand-new", "name": "Brand new", "kind": "deal"}),
     ],
 )
@@ -167,6 +170,7 @@ def test_documented_defaults_are_those_of_a_new_row(acme, name, path, key, value
     schemas = document()["components"]["schemas"]
     properties = schemas[name]["properties"]
     defaults = {field: schema["default"] for field, schema in properties.items() if "default" in schema}
+    path = path.format(post=make_post(acme.alice).id)
     response = acme.json(acme.alice_token).post(path, json={key: values})
     assert response.status_code == 201
     assert defaults

@@ -20,7 +20,7 @@ from accounts.pages.example_code import CODE_LANGUAGES, CodeLanguage, code_langu
 from accounts.pages.examples import Example, FilledExample, document_body, sections
 from accounts.pages.interfaces import INTERFACES
 from accounts.pages.reference.fields import (
-    Field,
+    FieldRows,
     ObjectTable,
     component_name,
     component_table,
@@ -44,14 +44,14 @@ class OperationEntry:
     """An operation on the page of its resource."""
 
     example: Example
-    parameters: list[Field]
-    body: list[Field]
+    parameters: FieldRows
+    body: FieldRows
     # The names of the objects that the body and the response are, and the addresses of their tables.
     body_objects: list[tuple[str, str]]
     response_objects: list[tuple[str, str]]
     response_type: str
     # The fields of a response that is not an object of the page.
-    response_fields: tuple[Field, ...]
+    response_fields: FieldRows
     statuses: list[str]
     errors: list[tuple[str, str]]
     code: str
@@ -118,7 +118,7 @@ def body_contents(operation: JSONSchema) -> list[JSONSchema]:
 
 def item_schema(schema: JSONSchema) -> JSONSchema:
     """Return the schema of the items of an array, or the schema itself."""
-    return schema["items"] if schema.get("type") == "array" else schema
+    return schema.get("items", {}) if schema.get("type") == "array" else schema
 
 
 def operation_of(example: Example) -> JSONSchema:
@@ -145,12 +145,12 @@ def operation_entry(example: Example, language: CodeLanguage) -> OperationEntry:
     response_objects = linked_objects(item, example.slug)
     return OperationEntry(
         example=example,
-        parameters=[parameter_field(parameter) for parameter in operation["parameters"]],
-        body=[] if body_objects else body_fields(body_schema),
+        parameters=FieldRows(parameter_field(parameter) for parameter in operation["parameters"]),
+        body=FieldRows() if body_objects else body_fields(body_schema),
         body_objects=body_objects,
         response_objects=response_objects,
         response_type="array" if item is not schema else "",
-        response_fields=() if response_objects else object_table("", None, item).fields,
+        response_fields=FieldRows() if response_objects else object_table("", None, item).fields,
         statuses=[
             f"{status} {response['description']}" for status, response in operation["responses"].items() if status < "4"
         ],
@@ -164,13 +164,13 @@ def operation_entry(example: Example, language: CodeLanguage) -> OperationEntry:
     )
 
 
-def body_fields(schema: JSONSchema) -> list[Field]:
+def body_fields(schema: JSONSchema) -> FieldRows:
     required = required_in(schema)
-    return [
+    return FieldRows(
         make_field(name, definition, None, is_required=name in required)
         for name, definition in schema.get("properties", {}).items()
         if name != "api_token"
-    ]
+    )
 
 
 # A response that may be any of more objects links to the pages of these objects.
@@ -312,8 +312,10 @@ MAX_QUERY_LENGTH = 200
 EXCERPT_LENGTH = 160
 
 
-def make_entry(title: str, page: str, path: str, text: str) -> Entry:
-    return Entry(title, page, path, title.casefold(), f"{title} {page} {text}".casefold(), " ".join(text.split()))
+def make_entry(title: str, page: str, path: str, text: str, *, hidden: str = "") -> Entry:
+    """Return an entry. `hidden` is text that is searched and not shown, such as the English text of a translated page."""
+    folded = f"{title} {page} {text} {hidden}".casefold()
+    return Entry(title, page, path, title.casefold(), folded, " ".join(text.split()))
 
 
 @lru_cache(maxsize=8)
@@ -323,13 +325,14 @@ def _index(language: str) -> list[Entry]:
     for slug, section in sections().items():
         page = pages()[slug]
         title = str(_(str(page.title)))
-        entries.append(make_entry(title, "", page.path, str(page.title)))
+        entries.append(make_entry(title, "", page.path, "", hidden=str(page.title)))
         for example in section:
-            text = f"{_(example.description)} {example.summary} {example.description} {example.method} {example.path}"
-            entries.append(make_entry(_(example.summary), title, f"{page.path}#{example.id}", text))
+            text = f"{example.method} {example.path} {_(example.description)}"
+            hidden, path = f"{example.summary} {example.description}", f"{page.path}#{example.id}"
+            entries.append(make_entry(_(example.summary), title, path, text, hidden=hidden))
         for table in objects_of(slug):
             for each in table.fields:
-                text = f"{table.name} {each.type} {each.description}"
+                text = f"{table.name}: {each.type}. {_(each.description) if each.description else ''}"
                 entries.append(
                     make_entry(each.name, f"{title}: {table.name}", f"{page.path}#{table.name}.{each.name}", text)
                 )

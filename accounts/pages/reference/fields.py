@@ -37,12 +37,26 @@ class Field:
     description: str = ""
 
 
+class FieldRows(tuple[Field, ...]):
+    """The rows of a table, which has no column that would be empty in all rows."""
+
+    __slots__ = ()
+
+    @property
+    def have_limits(self) -> bool:
+        return any(field.limits or field.choices for field in self)
+
+    @property
+    def have_defaults(self) -> bool:
+        return any(field.default for field in self)
+
+
 @dataclass(frozen=True)
 class ObjectTable:
     """The fields of an object in requests and responses."""
 
     name: str
-    fields: tuple[Field, ...] = field(default=())
+    fields: FieldRows = field(default=FieldRows())
 
 
 def component_name(schema: JSONSchema) -> str:
@@ -91,8 +105,11 @@ def type_of_constant(value: Any) -> str:
     return "boolean" if isinstance(value, bool) else "integer" if isinstance(value, int) else "string"
 
 
-def describe_type(schema: JSONSchema) -> tuple[str, str]:
-    """Return the type in the words of JSON, and the name of the object that it contains, or ""."""
+def describe_type(schema: JSONSchema, *, is_request: bool) -> tuple[str, str]:
+    """Return the type in the words of JSON, and the name of the object that it contains, or "".
+
+    Of the types that a request may have, the first is shown. The others are forms of the same value, such as a number as a text.
+    """
     words: dict[str, None] = {}
     contained = ""
     for option in alternatives(schema):
@@ -100,13 +117,14 @@ def describe_type(schema: JSONSchema) -> tuple[str, str]:
             contained = component_name(option)
             words["object"] = None
             continue
-        for type in types_of(option):
+        types = [type for type in types_of(option) if type != "null"]
+        for type in types[:1] if is_request else types:
             if type == "array":
-                inner, contained = describe_type(option.get("items", {}))
+                inner, contained = describe_type(option.get("items", {}), is_request=is_request)
                 words[f"array of {inner}" if inner else "array"] = None
             elif type == "string" and "format" in option:
                 words[f"string ({option['format']})"] = None
-            elif type != "null":
+            else:
                 words[type] = None
     return " | ".join(words), contained
 
@@ -167,7 +185,7 @@ def make_field(
 ) -> Field:
     """Return the row of a field from its schemas in requests and responses, at least one of which exists."""
     main = response if response is not None else request or {}
-    type, contained = describe_type(main)
+    type, contained = describe_type(main, is_request=response is None)
     accepted = request if request is not None else {}
     choices = choices_of(accepted) or choices_of(main)
     return Field(
@@ -197,7 +215,7 @@ def object_table(name: str, request: JSONSchema | None, response: JSONSchema | N
     required = required_in(request or {})
     return ObjectTable(
         name,
-        tuple(
+        FieldRows(
             make_field(field, accepted.get(field), answered.get(field), is_required=field in required)
             for field in {**answered, **accepted}
         ),

@@ -50,8 +50,9 @@ class Chapter:
     HEADING_TOKENS = 3
 
     def add(self, token: Token) -> None:
+        is_heading = bool(self.tokens) and self.tokens[-1].type == "heading_open"
         self.tokens.append(token)
-        if token.type in ("inline", "fence", "code_block"):
+        if not is_heading and token.type in ("inline", "fence", "code_block"):
             text = plain_text(token.children or []) if token.type == "inline" else token.content
             last = self.sections[-1]
             self.sections[-1] = Section(last.anchor, last.title, f"{last.text} {text}")
@@ -87,11 +88,14 @@ def plain_text(tokens: Sequence[Token]) -> str:
     return "".join(token.content for token in tokens if token.type in ("text", "code_inline"))
 
 
-def _align_cells(state: StateCore) -> None:
-    """Replace the style of table cells by an attribute, because the Content-Security-Policy of the pages forbids inline styles."""
-    for token in state.tokens:
-        if token.type in ("th_open", "td_open") and "style" in token.attrs:
-            token.attrs = {"align": str(token.attrs["style"]).removeprefix("text-align:")}
+def _adapt_cells(state: StateCore) -> None:
+    """Replace the style of cells by an attribute, because the policy of the pages forbids inline styles. An empty cell is no heading."""
+    for token, content, end in zip(state.tokens, state.tokens[1:], state.tokens[2:], strict=False):
+        if token.type in ("th_open", "td_open"):
+            if "style" in token.attrs:
+                token.attrs = {"align": str(token.attrs["style"]).removeprefix("text-align:")}
+            if not content.content:
+                token.tag = end.tag = "td"
 
 
 class Renderer(RendererHTML):
@@ -134,7 +138,7 @@ def link_target(href: str, document: str) -> str:
 
 
 _parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=Renderer).enable("table")
-_parser.core.ruler.push("align_cells", _align_cells)
+_parser.core.ruler.push("adapt_cells", _adapt_cells)
 _renderer: Any = _parser.renderer
 
 

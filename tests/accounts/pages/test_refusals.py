@@ -13,8 +13,10 @@ from accounts.pages.middleware import PagesMiddleware
 from core.api.errors import CODES
 from core.pages import errors as pages
 from core.pages.base import Page
-from forum.pages.reading import PostListPage
+from core.pages.navigation import Entry
+from forum.pages.reading import RoadmapPage
 from tests.support.pages import Visitor
+from tests.support.queries import capture_queries
 
 HOST = "acme.example.test"
 POLISH = {"HTTP_ACCEPT_LANGUAGE": "pl,en;q=0.5"}
@@ -44,6 +46,8 @@ def too_large(visitor):
     return visitor.post("/app/sign-in", {"login": "a" * (1024 * 1024 + 1)}, status=413)
 
 
+# The errors of requests that do not reach the pages of the site.
+EARLY = {"400, invalid Content-Length", "413"}
 REFUSALS = {
     "400, many fields": many_fields,
     "400, invalid Content-Length": invalid_length,
@@ -54,16 +58,25 @@ REFUSALS = {
 }
 
 
-def assert_refused(response, status, language="en"):
-    """Assert a whole page in the language, with the heading of the status and no external resources."""
+def assert_refused(response, status, language="en", *, in_site=True):
+    """Assert a whole page in the language, with the heading of the status: in the site, or without any external resource."""
     with override(language):
         heading = str(pages.HEADINGS[status])
     assert response.status_code == status
     assert response.headers["Content-Type"] == "text/html; charset=utf-8"
     assert response.headers["Content-Language"] == language
     assert response.html.html["lang"] == language
-    assert [element.text for element in response.html.select("title, h1")] == [heading, heading]
+    assert response.html.h1.text == heading
     assert "Traceback" not in response
+    if in_site:
+        assert response.html.title.text == f"{heading} · Acme"
+        # The header, the roadmap in the menu and the choice of the language.
+        assert response.html.select_one("header.top a[href='/app/roadmap']") is not None
+        assert response.html.select_one("footer form[action='/app/language']") is not None
+        assert "style-src 'self'" in response.headers["Content-Security-Policy"]
+        assert not response.html.find_all("style")
+        return
+    assert response.html.title.text == heading
     assert not re.search(r"<script|<link|<img| style=", response.text)
     # The content security policy allows the only style.
     assert response.html.style.string == pages.STYLE
@@ -74,13 +87,16 @@ def assert_refused(response, status, language="en"):
 @pytest.mark.parametrize("name", REFUSALS)
 def test_it_works(acme, name, language):
     response = REFUSALS[name](Visitor(HOST, HTTP_ACCEPT_LANGUAGE=language))
-    assert_refused(response, int(name[:3]), language)
+    assert_refused(response, int(name[:3]), language, in_site=name not in EARLY)
 
 
 def test_error_pages_are_in_the_language_of_the_user(acme):
     acme.carol.language = "pl"
     acme.carol.save()
-    assert_refused(acme.page(acme.carol).get("/app/nothing", status=404), 404, "pl")
+    page = acme.page(acme.carol).get("/app/nothing", status=404)
+    assert_refused(page, 404, "pl")
+    # The user can sign out.
+    assert [form.action for form in page.forms.values()] == ["/app/sign-out", "/app/language"]
 
 
 def test_every_error_status_has_a_page(rf):
@@ -109,8 +125,8 @@ def test_requests_over_the_limit(acme):
 
 @pytest.mark.parametrize("headers", [{}, POLISH])
 def test_a_server_error_reveals_nothing(acme, monkeypatch, headers):
-    monkeypatch.setattr(PostListPage, "get", raising(RuntimeError("the secret of the service")))
-    response = Visitor(HOST, **headers).get("/", status=500)
+    monkeypatch.setattr(RoadmapPage, "get", raising(RuntimeError("the secret of the service")))
+    response = Visitor(HOST, **headers).get("/app/roadmap", status=500)
     assert_refused(response, 500, "pl" if headers else "en")
     assert "secret of the service" not in response
 
@@ -121,7 +137,7 @@ def test_a_server_error_of_a_form_warns_that_data_may_be_saved(acme, monkeypatch
     monkeypatch.setattr(Page, "dispatch", raising(RuntimeError("the secret of the service")))
     response = form.submit(status=500)
     assert_refused(response, 500)
-    assert [element.text for element in response.html.select("p")][1:3] == [
+    assert [element.text for element in response.html.select(".failure p")][1:3] == [
         "It is our fault, and it has been noted.",
         "What you sent may have been saved: look before you send it again.",
     ]
@@ -131,7 +147,25 @@ def test_a_server_error_before_the_page_reveals_nothing(acme, monkeypatch):
     monkeypatch.setattr(
         PagesMiddleware, "load_user_and_site", staticmethod(raising(RuntimeError("the secret of the service")))
     )
-    assert_refused(Visitor(HOST, **POLISH).get("/", status=500), 500, "pl")
+    assert_refused(Visitor(HOST, **POLISH).get("/", status=500), 500, "pl", in_site=False)
+
+
+@pytest.mark.parametrize("login", ["carol", "bob"])
+def test_the_page_of_a_server_error_uses_no_database(acme, monkeypatch, login):
+    visitor = acme.page(getattr(acme, login))
+    visitor.get("/")
+    monkeypatch.setattr(RoadmapPage, "get", raising(RuntimeError("the secret of the service")))
+    page, queries = capture_queries(lambda: visitor.get("/app/roadmap", status=500))
+    assert_refused(page, 500)
+    assert page.html.select_one("header form[action='/app/sign-out']") is not None
+    # The session and the forum, before the error.
+    assert len(queries) == 2, queries
+
+
+def test_a_server_error_of_the_header_falls_back_to_the_static_page(acme, monkeypatch):
+    monkeypatch.setattr(RoadmapPage, "get", raising(RuntimeError("the secret of the service")))
+    monkeypatch.setattr(Entry, "path", property(raising(RuntimeError("the menu"))))
+    assert_refused(acme.page().get("/app/roadmap", status=500), 500, in_site=False)
 
 
 def fail_at_the_host(monkeypatch):
@@ -143,19 +177,19 @@ def fail_at_the_session(monkeypatch):
 
 
 def fail_in_the_page(monkeypatch):
-    monkeypatch.setattr(PostListPage, "get", raising(OperationalError("secret-host")))
+    monkeypatch.setattr(RoadmapPage, "get", raising(OperationalError("secret-host")))
 
 
 @pytest.mark.parametrize("break_database", [fail_at_the_host, fail_at_the_session, fail_in_the_page])
 def test_an_unavailable_database(acme, monkeypatch, break_database):
     carol = acme.page(acme.carol)
     break_database(monkeypatch)
-    response = carol.get("/?order=top", status=503)
-    assert_refused(response, 503)
+    response = carol.get("/app/roadmap?status=new", status=503)
+    assert_refused(response, 503, in_site=False)
     assert "secret-host" not in response
     assert response.headers["Retry-After"] == "5"
     # The link repeats the request.
-    assert response.html.a["href"] == "/?order=top"
+    assert response.html.a["href"] == "/app/roadmap?status=new"
 
 
 def test_early_errors_need_no_query(acme, django_assert_num_queries):

@@ -1,0 +1,163 @@
+"""Random worker and web processes are killed during writes: no event and no e-mail is lost, and each kill repeats at most one."""
+
+import contextlib
+import http.client
+import json
+import os
+import random
+import re
+import threading
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from urllib.parse import urlencode
+
+import psutil
+import pytest
+from aiosmtpd.controller import Controller
+
+from tests.support.receiver import run_receiver
+from tests.support.service import free_port, wait_until
+
+pytestmark = pytest.mark.slow
+
+# `KILLS=50 make test ARGS=tests/test_killed_processes.py` takes about 15 minutes: after the kill of a worker, half a minute passes until
+# the next one takes over its webhooks and jobs.
+KILLS = int(os.environ.get("KILLS") or 2)
+EVENTS_BETWEEN_KILLS = 20
+RETRY_DELAY = 0.05
+
+
+class MailServer:
+    """A mail server that counts the e-mails to each address."""
+
+    def __init__(self) -> None:
+        self.received: Counter[str] = Counter()
+
+    async def handle_DATA(self, server: object, session: object, envelope) -> str:  # noqa: N802
+        self.received.update(envelope.rcpt_tos)
+        return "250 OK"
+
+
+@pytest.fixture
+def mail_server() -> Iterator[tuple[MailServer, int]]:
+    server = MailServer()
+    controller = Controller(server, hostname="127.0.0.1", port=free_port())
+    controller.start()
+    try:
+        yield server, controller.port
+    finally:
+        controller.stop()
+
+
+class Writer:
+    """Two threads: one creates clients, the other asks for sign-in codes. Each request is repeated until it is answered."""
+
+    def __init__(self, port: int, token: str) -> None:
+        self.port, self.token = port, token
+        self.clients: list[int] = []
+        self.addresses: list[str] = []
+        self.stopped = threading.Event()
+        self.threads = [threading.Thread(target=self.create_clients), threading.Thread(target=self.ask_for_codes)]
+
+    def __enter__(self) -> "Writer":
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stopped.set()
+        for thread in self.threads:
+            thread.join(60)
+
+    def send(self, method: str, path: str, body: str = "", **headers: str) -> http.client.HTTPResponse:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        with contextlib.closing(connection):
+            connection.request(method, path, body, headers)
+            response = connection.getresponse()
+            response.content = response.read()  # type: ignore[attr-defined]
+            return response
+
+    def api(self, path: str, data: object, **headers: str) -> http.client.HTTPResponse:
+        headers |= {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        return self.send("POST", path, json.dumps(data), **headers)
+
+    def create_clients(self) -> None:
+        while not self.stopped.is_set():
+            key = {"Idempotency-Key": str(uuid.uuid4())}
+            while True:
+                with contextlib.suppress(OSError, http.client.HTTPException):
+                    response = self.api("/app/clients.json", {"client": {"name": "Ann"}}, **key)
+                    if response.status == 201:
+                        self.clients.append(json.loads(response.content)["id"])  # type: ignore[attr-defined]
+                        break
+                self.stopped.wait(RETRY_DELAY)
+
+    def ask_for_codes(self) -> None:
+        """Record the addresses whose request was answered. Of the others, nothing is known."""
+        number = 0
+        while not self.stopped.is_set():
+            number += 1
+            email = f"visitor-{number}@example.com"
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                form = self.send("GET", "/app/sign-in/code")
+                cookie = re.search(r"csrf=[^;]+", form.headers["Set-Cookie"])[0]  # type: ignore[index]
+                token = re.search(r'csrfmiddlewaretoken" value="(\w+)"', form.content.decode())[1]  # type: ignore[attr-defined,index]
+                body = urlencode({"csrfmiddlewaretoken": token, "email": email, "next": "/"})
+                headers = {"Content-Type": "application/x-www-form-urlencoded", "Cookie": cookie}
+                if self.send("POST", "/app/sign-in/code", body, **headers).status == 302:
+                    self.addresses.append(email)
+            self.stopped.wait(RETRY_DELAY)
+
+
+def processes_of(service, kind: str) -> list[psutil.Process]:
+    """Return the processes that answer requests (`web`), or the one that runs jobs (`worker`)."""
+    found = []
+    for process in service.process.children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            is_worker = "manage.py worker" in " ".join(process.cmdline())
+            parent = process.parent()
+            is_web = parent is not None and "config.serving.server" in " ".join(parent.cmdline())
+            if is_worker if kind == "worker" else is_web:
+                found.append(process)
+    return found
+
+
+def test_it_works(start_service, mail_server):
+    mails, mail_port = mail_server
+    with run_receiver() as receiver:
+        service = start_service(
+            WORKERS="2",
+            EMAIL_URL=f"smtp://127.0.0.1:{mail_port}/",
+            WEBHOOK_ALLOW=f"127.0.0.0/8:{receiver.server.server_port}",
+            FAILED_LOGIN_LIMIT="0",
+            RATE_LIMIT="0",
+        )
+        service.wait_for_output("Ready")
+        token = re.search(r"^  api_token +(\S+)", service.output(), re.MULTILINE)[1]
+        # Both kinds, in any order.
+        kinds = ["web", "worker", *random.choices(["web", "worker"], weights=[2, 1], k=max(KILLS - 2, 0))]
+        random.shuffle(kinds)
+        with Writer(service.port, token) as writer:
+            webhook = {"webhook": {"url": receiver.url, "events": ["client.created"]}}
+            service.wait_for(lambda: writer.api("/app/webhooks.json", webhook).status == 201)
+            for kind in kinds:
+                enough = len(receiver.requests) + EVENTS_BETWEEN_KILLS
+                wait_until(lambda enough=enough: len(receiver.requests) >= enough, seconds=180)
+                service.wait_for(lambda kind=kind: processes_of(service, kind))
+                random.choice(processes_of(service, kind)).kill()
+            first_of_webhook = receiver.requests[0].json["data"]["id"]
+        expected = writer.clients[writer.clients.index(first_of_webhook) :]
+        wait_until(lambda: set(expected) <= {request.json["data"]["id"] for request in receiver.requests}, seconds=180)
+        wait_until(lambda: set(writer.addresses) <= set(mails.received), seconds=180)
+
+    ids = [request.json["data"]["id"] for request in receiver.requests]
+    numbers = [request.json["number"] for request in receiver.requests]
+    # In order: an event is only repeated at once, before the next one.
+    assert all(before <= after for before, after in pairwise(numbers))
+    assert list(dict.fromkeys(ids)) == expected
+    assert len(ids) - len(set(ids)) <= kinds.count("worker")
+    repeated = {request.id for request in receiver.requests if numbers.count(request.json["number"]) > 1}
+    assert len(repeated) == len(ids) - len(set(ids))
+    assert mails.received.total() - len(mails.received) <= kinds.count("worker")
