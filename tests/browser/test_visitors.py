@@ -65,7 +65,7 @@ def test_paging_through_a_list(acme, browse, javascript):
     # Choose again before the first response: the last choice takes effect.
     page.get_by_role("link", name="Top").click()
     expect(page.get_by_role("link", name="Top")).to_have_attribute("aria-current", "page")
-    expect(page).to_have_url(at("/"))
+    expect(page).to_have_url(at("/app/suggestions?order=top"))
     page.go_back()
     expect(page.get_by_role("link", name="Top")).not_to_have_attribute("aria-current", "page")
 
@@ -78,15 +78,15 @@ def test_searching_within_a_status(acme, browse, javascript):
     page = browse(javascript=javascript)
     page.goto("/")
     page.get_by_role("link", name="Planned").click()
-    expect(page).to_have_url(at("/?status=planned"))
+    expect(page).to_have_url(at("/app/suggestions?status=planned"))
     expect(page.locator("article h2")).to_have_text(["Invoices in one file", "Dark pages"])
     page.get_by_role("searchbox").press_sequentially("dark")
     if not javascript:
         page.get_by_role("button", name="Search").click()
     expect(page.locator("article h2")).to_have_text(["Dark pages"])
-    page.get_by_role("link", name="Any status").click()
+    page.get_by_role("link", name="Remove the filter Planned").click()
     expect(page.locator("article h2")).to_have_count(2)
-    expect(page).to_have_url(at("/?q=dark"))
+    expect(page).to_have_url(at("/app/suggestions?q=dark"))
 
 
 def test_voting_for_a_search_result(acme, browse, javascript):

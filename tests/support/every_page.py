@@ -229,6 +229,8 @@ PAGES = [
     PageCase("", "carol"),
     PageCase("", "bob"),
     PageCase("", path="/?status=completed", state="empty"),
+    PageCase("app/suggestions", "bob", path="/app/suggestions?status=new&kind=suggestion", state="filtered"),
+    PageCase("app/suggestions", path="/app/suggestions?tag=prices&kind=praise", state="empty with filters"),
     PageCase("", path="/?q=suggestion", state="search"),
     PageCase("", path="/?q=suggestion+qqqq", state="search with similar results"),
     PageCase("", path="/?q=qqqq", state="search without results"),

@@ -118,6 +118,21 @@ def test_a_forum_without_sign_ups_says_so(acme, post):
     assert votes(post) == 1
 
 
+def test_a_stranger_can_comment_after_a_code(acme, post):
+    visitor = acme.page()
+    page = visitor.get(f"/app/posts/{post.id}").click("Comment without a password")
+    page.forms["code-request"]["email"] = "dan@example.com"
+    page = page.forms["code-request"].submit().follow()
+    response = enter_code(page, code_in_letter(), name="Dan")
+    assert response.headers["Location"] == f"/app/posts/{post.id}#comment-form"
+    form = response.follow().forms["comment-form"]
+    form["content"] = "At last."
+    form.submit()
+    assert acme.account.comments.get().user_id == acme.account.users.get(name="Dan").id
+    acme.account.forums.update(access=Forum.Access.MEMBERS)
+    assert "Comment without a password" not in acme.page().get(f"/app/posts/{post.id}")
+
+
 def test_it_takes_few_statements(acme, post):
     visitor = acme.page()
     visitor.get(path_of(post))
