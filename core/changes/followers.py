@@ -170,6 +170,8 @@ class FollowerQuerySet(models.QuerySet["Follower"]):
             changes = Change.objects.all()
             # Without the lock, numbers that another transaction is assigning would be known to neither.
             changes.lock_numbering(account_id)
+            # Otherwise earlier changes that nobody has read yet would get higher numbers.
+            changes.assign_all_numbers(account_id)
             end = changes.filter(account_id=account_id).aggregate(last=models.Max("number"))["last"] or 0
             self.create(account_id=account_id, name=name, key=key, cursor=end, newest=end)
 

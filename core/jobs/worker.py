@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from time import monotonic
 
-from django.db import DatabaseError, close_old_connections, connection
+from django.db import Error, close_old_connections, connection
 from django.utils import timezone
 
 from core.jobs import execution, queue
@@ -45,6 +45,9 @@ class Worker:
         self.stop = threading.Event()
         # The running jobs, and when they have to end.
         self.running: dict[ClaimedJob, float] = {}
+        # Those of them that have ended, with their errors, while the database could not record it.
+        self.ended: dict[ClaimedJob, BaseException | None] = {}
+        self.started: list[threading.Thread] = []
         self.lock = threading.Lock()
         self.schedule = execution.PeriodicSchedule()
         # Jobs that the database has as claimed by this worker, although no thread runs them.
@@ -55,11 +58,11 @@ class Worker:
         """Run jobs until `stop` is set. Return the exit status."""
         self.worker_id = queue.register_worker()
         logger.info("worker %d started with %d threads", self.worker_id, self.threads)
-        started = self.start_threads()
+        self.started = self.start_threads()
         status = self.watch()
         self.stop.set()
         timeout = self.shutdown_timeout if status == 0 else RESTART_GRACE
-        self.wait_for(started, timeout)
+        self.wait_for(self.started, timeout)
         self.leave()
         logger.info("worker %d stopped", self.worker_id)
         return status
@@ -106,7 +109,7 @@ class Worker:
                     with self.lock:
                         self.running[claimed] = monotonic() + execution.time_limit(claimed)
                     return claimed
-            except DatabaseError as error:
+            except Error as error:
                 self.wait_for_database(error)
             self.stop.wait(POLL_INTERVAL)
         return None
@@ -119,9 +122,10 @@ class Worker:
                 close_old_connections()
                 execution.record(claimed, error)
                 break
-            except DatabaseError as database_error:
+            except Error as database_error:
                 self.wait_for_database(database_error)
                 if self.stop.is_set():
+                    self.ended[claimed] = error
                     return
         with self.lock:
             del self.running[claimed]
@@ -131,7 +135,7 @@ class Worker:
             try:
                 close_old_connections()
                 loop(self.stop)
-            except DatabaseError as error:
+            except Error as error:
                 self.wait_for_database(error)
             except Exception as error:  # noqa: BLE001, a loop must not end before the worker
                 # The message may contain personal data.
@@ -140,7 +144,7 @@ class Worker:
             self.stop.wait(TICK)
         connection.close()
 
-    def wait_for_database(self, error: DatabaseError) -> None:
+    def wait_for_database(self, error: Error) -> None:
         connection.close()
         logger.error("the database is not available: %s", type(error).__name__)
         self.stop.wait(DATABASE_RETRY)
@@ -154,6 +158,9 @@ class Worker:
             faulthandler.dump_traceback_later(FREEZE_TIMEOUT, exit=True)
             if self.overdue():
                 return RESTART
+            if not all(thread.is_alive() for thread in self.started) and not self.stop.is_set():
+                logger.error("a thread of worker %d ended unexpectedly", self.worker_id)
+                return RESTART
             if monotonic() >= due:
                 due = monotonic() + self.heartbeat
                 try:
@@ -161,7 +168,7 @@ class Worker:
                     if not self.maintain():
                         logger.error("worker %d had no heartbeat for too long and starts again", self.worker_id)
                         return RESTART
-                except DatabaseError as error:
+                except Error as error:
                     connection.close()
                     logger.error("the database is not available: %s", type(error).__name__)
             self.stop.wait(TICK)
@@ -201,7 +208,9 @@ class Worker:
         try:
             close_old_connections()
             for claimed in rest:
-                if claimed in overdue:
+                if claimed in self.ended:
+                    execution.record(claimed, self.ended[claimed])
+                elif claimed in overdue:
                     logger.error("%s exceeded its time limit of %d s", claimed, execution.time_limit(claimed))
                     delay = execution.retry_delays(claimed).after(claimed.attempt)
                     execution.record_failure(claimed, execution.TIME_LIMIT_EXCEEDED, delay=delay)
@@ -210,7 +219,7 @@ class Worker:
                     queue.release(claimed)
             queue.unregister_worker(self.worker_id)
             connection.close()
-        except DatabaseError as error:
+        except Error as error:
             # Other workers requeue the jobs when the heartbeats have been missing for long enough.
             logger.error("the database is not available: %s", type(error).__name__)
 

@@ -17,6 +17,7 @@ from forum.pages.feeds import FeedPage, sitemap
 from forum.pages.home import PostListPage
 from forum.pages.images import PostImagePage
 from forum.pages.inbox import InboxPage
+from forum.pages.mentions import MentionsPart
 from forum.pages.own_posts import OwnPostsPage
 from forum.pages.reading import PostPage, RoadmapPage, route_of_former_path
 from forum.pages.robots import Favicon, Robots
@@ -31,6 +32,7 @@ urlpatterns = [
     path("app/posts/preview", writing.PreviewPart.as_view(), name="forum-post-preview"),
     path("app/posts/<id:id>/vote", writing.VotePage.as_view(), name="forum-post-vote"),
     path("app/posts/<id:id>/follow", notifications.FollowPage.as_view(), name="forum-post-follow"),
+    path("app/posts/<id:id>/mentions", MentionsPart.as_view(), name="forum-post-mentions"),
     path("app/unsubscribe", UnsubscribePage.as_view(), name="forum-unsubscribe"),
     path("app/notifications", notifications.NotificationsPage.as_view(), name="forum-notifications"),
     path("app/posts/<id:id>/vote/first", first_vote.FirstVotePage.as_view(), name="forum-first-vote"),

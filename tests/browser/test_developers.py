@@ -6,12 +6,13 @@ from playwright.sync_api import Locator, Page, expect
 
 from accounts.pages.example_code import CODE_LANGUAGES
 from accounts.pages.examples import Example, FilledExample, examples, sections
+from forum.activities import Reason
 from tests.support.factories import make_post
 from tests.support.people import at
 
 PATH = "/app/account/api"
 # The other sections use rows that these sections create, so these run first.
-FIRST = ["clients", "contact-lists", "contacts", "deals", "posts", "statuses"]
+FIRST = ["clients", "contact-lists", "contacts", "deals", "posts", "statuses", "webhooks"]
 ORDER = [*FIRST, *(section for section in sections() if section not in FIRST and section != "trash")]
 
 
@@ -50,6 +51,10 @@ def open_section(page: Page, section: str, token: str = "") -> list[Example]:
 def test_every_example_runs(acme, browse):
     acme.account.partner_key = "acme-partner"
     acme.account.save(update_fields=["partner_key"])
+    # Only the service creates notifications, so this one exists before.
+    make_post(acme.bob).comment(by=acme.bob, text="New", agent="test")
+    activity = acme.account.activities.order_by("-id").first()
+    acme.account.notifications.create(user_id=acme.alice.id, activity_id=activity.id, reason=Reason.EVERYTHING)
     page = browse(acme.alice)
     page.on("dialog", lambda dialog: dialog.accept())
     token = make_token(page)

@@ -1,5 +1,6 @@
 """The settings pages of webhooks: the list, and the page of one webhook with its log."""
 
+from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any
 
@@ -43,7 +44,7 @@ class WebhookForm(Form):
     events = forms.MultipleChoiceField(
         label=gettext_lazy("Chosen events"),
         required=False,
-        widget=forms.CheckboxSelectMultiple(attrs={"lang": "en"}),
+        widget=forms.CheckboxSelectMultiple(attrs={"lang": "en", "class": "in-columns"}),
     )
 
     def __init__(self, *args: Any, row: Endpoint | None = None, **kwargs: Any) -> None:
@@ -75,12 +76,22 @@ class WebhookForm(Form):
 
 
 class SinceForm(Form):
-    since = forms.DateTimeField(
-        label=gettext_lazy("Send all events again since"),
-        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
-        input_formats=["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"],
+    hours = forms.TypedChoiceField(
+        label=gettext_lazy("Send all events again"),
+        coerce=int,
+        choices=[
+            (1, gettext_lazy("of the last hour")),
+            (24, gettext_lazy("of the last 24 hours")),
+            (72, gettext_lazy("of the last 3 days")),
+            (168, gettext_lazy("of the last 7 days")),
+            (720, gettext_lazy("of the last 30 days")),
+        ],
         help_text=gettext_lazy("They are sent in their order, each with the data as it is now."),
     )
+
+    @property
+    def since(self) -> datetime:
+        return timezone.now() - timedelta(hours=self.cleaned_data["hours"])
 
 
 class BasePage(SettingsPage):
@@ -221,7 +232,7 @@ class WebhookPage(BasePage):
         form = SinceForm(request.POST, auto_id="since_%s")
         counted: list[int] = []
         if not form.is_valid() or not self.submit_form(
-            form, lambda: counted.append(self.find(id, locked=True).resend_since(form.cleaned_data["since"]))
+            form, lambda: counted.append(self.find(id, locked=True).resend_since(form.since))
         ):
             return self.show(self.find(id), since_form=form)
         messages.success(request, _("Changes that are sent again: %(number)d.") % {"number": counted[-1]})

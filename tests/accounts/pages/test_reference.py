@@ -101,8 +101,8 @@ def test_pages_are_small_and_take_few_statements(acme):
     for slug in pages():
         for language in ("", "?lang=php"):
             response, queries = capture_queries(lambda path=f"{PATH}/{slug}{language}": bob.get(path))
-            # Statements: the session, the forum, the number in the menu.
-            assert len(queries) == 3, queries
+            # Statements: the session, the forum, the numbers in the menus.
+            assert len(queries) <= 5, queries
             # Of the 60 kB of a page, styles and scripts are about 30 kB.
             assert len(gzip.compress(response.body)) < 20_000
             assert len(response.body) < 90_000

@@ -1,16 +1,18 @@
 """The worker as a process: running jobs, stopping, time limits, heartbeats."""
 
+import faulthandler
 import os
 import signal
+import threading
+import time
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import InterfaceError, connection
 from django.utils import timezone
 
-from core.jobs import queue
-from core.jobs.models import JobError
-from core.jobs.worker import RESTART
+from core.jobs import execution, queue
+from core.jobs.worker import RESTART, Worker
 from tests.support.jobs import rows_of_jobs, run_worker, wait_for_workers
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
@@ -18,6 +20,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
 def defer(name: str, **arguments) -> None:
     queue.insert("default", f"tests.support.worker_jobs.{name}", arguments)
+
+
+def error_of_failed_job() -> str:
+    # Periodic jobs of the killed workers have errors too.
+    [(*_, error, _at)] = [row for row in queue.failed(limit=100) if row[1].startswith("tests.")]
+    return error
 
 
 def test_it_works():
@@ -63,7 +71,7 @@ def test_a_job_over_its_time_limit_ends_the_worker():
         output, _ = worker.communicate(timeout=60)
     assert worker.returncode == RESTART
     assert rows_of_jobs() == [("hang", "todo", 0), ("exceed", "failed", 1)]
-    assert JobError.objects.get().error == "TimeLimitExceeded"
+    assert error_of_failed_job() == "TimeLimitExceeded"
     assert "exceeded its time limit of 1 s" in output
 
 
@@ -75,7 +83,7 @@ def test_a_job_that_kills_its_worker_fails_after_its_attempts():
         assert worker.returncode == -signal.SIGKILL
     with run_worker("--heartbeat", "0.1"):
         wait_for_workers(lambda: rows_of_jobs() == [("crash", "failed", 2)])
-    assert JobError.objects.get().error == "WorkerLost"
+    assert error_of_failed_job() == "WorkerLost"
 
 
 def test_a_worker_that_slept_for_too_long_starts_again():
@@ -135,3 +143,34 @@ def test_it_waits_for_the_database():
         output, _ = worker.communicate(timeout=60)
     assert worker.returncode == 1
     assert "The database does not answer" in output
+
+
+def test_the_outcome_of_a_job_is_recorded_when_the_database_is_back(monkeypatch):
+    """The database is lost when a job ends, and the worker stops. The job must not run again."""
+    defer("succeed")
+    worker = Worker()
+    worker.worker_id = queue.register_worker()
+    claimed = queue.claim("default", worker.worker_id)
+    assert claimed is not None
+    worker.running[claimed] = time.monotonic() + 60
+    record = execution.record
+
+    def lose_database(*arguments) -> None:
+        worker.stop.set()
+        monkeypatch.setattr(execution, "record", record)
+        raise InterfaceError("the connection is closed")
+
+    monkeypatch.setattr(execution, "run", lambda claimed: None)
+    monkeypatch.setattr(execution, "record", lose_database)
+    worker.run_job(claimed)
+    assert rows_of_jobs() == [("succeed", "doing", 1)]
+    worker.leave()
+    assert rows_of_jobs() == []
+
+
+def test_a_worker_without_one_of_its_threads_starts_again():
+    worker = Worker()
+    worker.worker_id = queue.register_worker()
+    worker.started = [threading.Thread()]
+    assert worker.watch() == RESTART
+    faulthandler.cancel_dump_traceback_later()

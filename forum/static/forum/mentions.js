@@ -1,0 +1,77 @@
+"use strict";
+
+// Completes "@na" in a text to the login of a user. Without JavaScript, people type the whole login.
+(() => {
+  const DELAY = 150;
+  let timer, shown = null;
+
+  // The @ and the letters before the cursor, or null.
+  const typed = (field) => /(?:^|[\s(])@([^\s@]{1,64})$/.exec(field.value.slice(0, field.selectionStart));
+
+  const close = () => {
+    if (shown) shown.list.remove();
+    shown = null;
+  };
+
+  const choose = (field, login) => {
+    const match = typed(field);
+    close();
+    if (!match) return;
+    const end = field.selectionStart;
+    field.setRangeText(`@${login} `, end - match[1].length - 1, end, "end");
+    field.focus();
+  };
+
+  const mark = (index) => {
+    const items = [...shown.list.children];
+    shown.index = (index + items.length) % items.length;
+    items.forEach((item, n) => item.setAttribute("aria-selected", String(n === shown.index)));
+  };
+
+  const show = (field, users) => {
+    close();
+    if (!users.length || !typed(field)) return;
+    const list = document.createElement("ul");
+    list.className = "mentions";
+    list.setAttribute("role", "listbox");
+    list.setAttribute("aria-label", field.form.dataset.mentionsLabel);
+    for (const user of users) {
+      const item = document.createElement("li");
+      item.setAttribute("role", "option");
+      item.textContent = `${user.name} @${user.login}`;
+      item.addEventListener("mousedown", (event) => {
+        event.preventDefault();
+        choose(field, user.login);
+      });
+      list.append(item);
+    }
+    field.after(list);
+    shown = { list, users, field, index: 0 };
+    mark(0);
+  };
+
+  const search = async (field) => {
+    const match = typed(field);
+    if (!match) return close();
+    const response = await fetch(`${field.form.dataset.mentions}?q=${encodeURIComponent(match[1])}`);
+    if (response.status === 200 && document.activeElement === field) show(field, await response.json());
+  };
+
+  document.addEventListener("input", (event) => {
+    if (!event.target.matches("form[data-mentions] textarea")) return;
+    clearTimeout(timer);
+    timer = setTimeout(() => search(event.target).catch(close), DELAY);
+  });
+  document.addEventListener("focusout", (event) => {
+    if (shown && event.target === shown.field) close();
+  });
+  document.addEventListener("keydown", (event) => {
+    if (!shown || event.target !== shown.field) return;
+    if (event.key === "ArrowDown") mark(shown.index + 1);
+    else if (event.key === "ArrowUp") mark(shown.index - 1);
+    else if (event.key === "Enter" || event.key === "Tab") choose(shown.field, shown.users[shown.index].login);
+    else if (event.key === "Escape") close();
+    else return;
+    event.preventDefault();
+  });
+})();

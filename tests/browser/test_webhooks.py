@@ -1,0 +1,51 @@
+"""An owner adds a webhook, sees a delivery fail, repairs the receiver, and sends the event again."""
+
+from datetime import timedelta
+
+from django.db import models
+from playwright.sync_api import expect
+
+from core.changes.followers import Follower
+from tests.support.factories import make_client
+from tests.support.jobs import run_jobs
+from tests.support.people import messages_on
+from tests.support.receiver import LOOPBACK, deliver, run_receiver
+from tests.support.threads import at_once
+
+
+def test_a_delivery_fails_and_is_sent_again(acme, browse, javascript, settings):
+    settings.WEBHOOK_ALLOW = LOOPBACK
+    with run_receiver() as receiver:
+        alice = browse(acme.alice, javascript=javascript, width=390)
+        alice.goto("/app/account/webhooks")
+        alice.get_by_label("Address").fill("https://example.test/hook")
+        alice.get_by_role("button", name="Create webhook").click()
+        expect(alice.locator(".field-error", has_text="Is an address of this service")).to_be_visible()
+        alice.get_by_label("Address").fill(receiver.url)
+        alice.get_by_role("button", name="Create webhook").click()
+        expect(alice.get_by_label("Secret", exact=True)).to_have_value(acme.account.webhooks.get().secrets[0])
+
+        receiver.answer(500, body=b"The disk is full")
+        make_client(acme.alice, "Ann")
+        deliver()
+        alice.get_by_role("link", name="127.0.0.1").click()
+        expect(alice.get_by_text("all attempts have failed")).to_be_visible()
+        entry = alice.locator("#log li").first
+        entry.locator("summary").click()
+        expect(entry.get_by_text("The disk is full")).to_be_visible()
+
+        receiver.answer(200)
+        Follower.objects.filter(name="webhook").update(due_at=models.F("due_at") - timedelta(seconds=5))
+        deliver()
+        alice.reload()
+        expect(alice.get_by_text("all attempts have failed")).to_have_count(0)
+        entry = alice.locator("#log li").last
+        entry.locator("summary").click()
+        entry.get_by_role("button", name="Send again").click()
+        expect(messages_on(alice)).to_have_text("It is being sent again. The result is in the log in a moment.")
+        # Playwright runs an event loop in this thread, and a job runs another.
+        at_once(run_jobs)
+        alice.reload()
+        expect(alice.locator("#log li").first).to_contain_text("200")
+        assert len({request.id for request in receiver.requests}) == 1
+        assert len(receiver.requests) == 3
