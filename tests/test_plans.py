@@ -13,6 +13,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts.models import Status
+from forum import inbox
 from forum.facets import COUNT_ALL, FacetCount, Selection
 from forum.models import Post, Vote
 from forum.votes import MAX_SCANNED_VOTES
@@ -212,6 +213,7 @@ def test_plans_of_the_queries_of_pages(long_lists):
     planned = account.statuses.get(kind=Status.Kind.POST, code="planned")
     account.posts.filter(id__in=[200_002, 200_004]).update(status_id=planned.id)
     account.posts.filter(id=200_006).update(approved=False)
+    account.posts.filter(id=200_012).update(responsible_id=acme.alice.id)
     acme.alice.change_preferences(shows_votes=True)
     forum_arguments = {"account": account, "forum_id": forum.id}
     posts = account.posts.of_forum(forum.id)
@@ -249,6 +251,12 @@ def test_plans_of_the_queries_of_pages(long_lists):
         "a rare combination": (lambda: whole_forum(status_id=planned.id, tag="rare"), 10),
         "the forum's posts of a common kind": (lambda: whole_forum(kind="suggestion"), 100),
         "the forum's posts of a category by trend": (lambda: whole_forum(category_id=acme.category.id), 100),
+        **{
+            f"the inbox: {tab}": (lambda tab=tab: list(inbox.posts_in(tab, account, forum.id, acme.alice)[:26]), 26)
+            for tab in inbox.TABS
+        },
+        "the counts of the inbox": (lambda: inbox.counts(account, forum.id, acme.alice), 100),
+        "the number of new posts in the menu": (lambda: inbox.count_new(account.id, forum.id), 100),
         "the posts similar to a rare word": (
             lambda: Post.objects.similar_to("some title c81e728d9d4c2f636f067f89cc14862c", columns, **forum_arguments),
             1100,

@@ -105,7 +105,8 @@ class AccountViewSet(JSONViewSet):
                 email=owner["email"],
                 password=owner["password"],
                 owner_name=owner.get("name") or "",
-                **{**values, "from_partner": partner.partner_key},
+                # The customers of a partner usually speak its language. The first category gets its name in it.
+                **{"language": partner.language, **values, "from_partner": partner.partner_key},
             )
             return *created, ignored
 

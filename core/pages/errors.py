@@ -13,7 +13,7 @@ from typing import Any
 
 from django.apps import apps
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, connection
+from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.utils.functional import Promise
@@ -103,7 +103,7 @@ def error_page(
         sentences = [error_sentence(error) for error in errors] or ([str(message)] if message else [])
         context = context_of(request, status, sentences, headers or {}) | {"status": status, "style": mark_safe(STYLE)}  # noqa: S308
         if not is_part and status != 503 and getattr(request, "site", None) is not None:
-            in_site = render_in_site(request, status, context)
+            in_site = render_in_site(request, context)
         content = in_site or render_to_string("core/error_notice.html" if is_part else "core/error.html", context)
     response = HttpResponse(content, status=status, headers=headers)
     response.headers["Content-Language"] = language
@@ -115,21 +115,16 @@ def error_page(
 
 
 class StatementRefusedError(Exception):
-    """The page of a server error tried to use the database, which may be the reason for the error."""
+    """An error page tried to use the database, which may be the reason for the error."""
 
 
 def refuse_statement(*args: Any) -> Any:
     raise StatementRefusedError
 
 
-def render_in_site(request: HttpRequest, status: int, context: dict[str, Any]) -> str | None:
-    """Return the page with the header of the site, or None if that fails. For a server error the page executes no statement."""
-    context = context | {"page_template": settings.PAGE_TEMPLATE, "minimal": status >= 500}
-    if status < 500:
-        try:
-            return render_to_string("core/error_in_site.html", context, request=request)
-        except (DatabaseError, InterfaceError):
-            return None
+def render_in_site(request: HttpRequest, context: dict[str, Any]) -> str | None:
+    """Return the page with the header of the site, or None if that fails. The page executes no statement."""
+    context = context | {"page_template": settings.PAGE_TEMPLATE, "minimal": True}
     with connection.execute_wrapper(refuse_statement):
         try:
             return render_to_string("core/error_in_site.html", context, request=request)

@@ -32,6 +32,15 @@ def test_it_works(db):
     assert (owner.role, owner.notification, owner.email) == ("owner", "all", "ann@new.example")
 
 
+def test_the_first_category_is_in_the_language_of_the_account(db):
+    create(language="pl")
+    account = Account.objects.get(prefix="new-one")
+    assert account.language == "pl"
+    assert [category.name for category in account.categories.all()] == ["Ogólne"]
+    with pytest.raises(CommandError):
+        call_command("create_account", "other", "--login=a", "--email=a@b.example", "--password=x", "--language=xx")
+
+
 @pytest.mark.parametrize(
     ("prefix", "options", "errors"),
     [

@@ -31,6 +31,12 @@ class Command(BaseCommand):
             "--partner", metavar="KEY", help="let this account create others, as the partner with this key"
         )
         parser.add_argument("--host", help="the host of the forum, if it differs from the account's own address")
+        parser.add_argument(
+            "--language",
+            choices=sorted(dict(settings.LANGUAGES)),
+            default=settings.LANGUAGE_CODE,
+            help="the language of the account, for its first category and for readers without a preference",
+        )
         parser.add_argument("--json", action="store_true", help="print one JSON object, for scripts")
 
     def handle(
@@ -42,6 +48,7 @@ class Command(BaseCommand):
         password: str | None,
         partner: str | None,
         host: str | None,
+        language: str,
         json: bool,
         **options: Any,
     ) -> None:
@@ -63,6 +70,7 @@ class Command(BaseCommand):
                 password=password,
                 partner_key=partner or None,
                 host=host,
+                language=language,
             )
         except (IntegrityError, FieldErrors):
             raise CommandError("Prefix, host or partner was taken meanwhile") from None
