@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from core.openapi.fields import WireFieldExtension
+from core.openapi.fields import BLANK, WireFieldExtension
 from core.openapi.operations import SHAPES, JSONSchema, Operation, Shape, register_operation
 from core.openapi.schema import PAGE_PARAMETERS, JSONOperationSchema
 from webhooks.api.serializers import DeliverySerializer, EventsField, ResendSerializer, WebhookSerializer
@@ -14,15 +14,10 @@ OK = {"type": "string", "const": "ok"}
 
 
 def one_of_both(schema: JSONSchema, partial: bool) -> JSONSchema:
-    """Require one of the two fields. A blank value counts as none."""
-    delivery, since = schema["properties"]["delivery_id"], schema["properties"]["since"]
-    alternatives = [{"required": ["delivery_id"]}, {"required": ["since"]}]
-    properties = {"delivery_id": without_blank(delivery), "since": without_blank(since)}
-    return {**schema, "properties": properties, "oneOf": alternatives}
-
-
-def without_blank(schema: JSONSchema) -> JSONSchema:
-    return {**schema, "not": {"anyOf": [{"type": "null"}, {"type": "string", "pattern": r"^\s*$"}]}}
+    """Require exactly one of the two fields. A field that is null or blank counts as missing."""
+    given = {"not": {"anyOf": [{"type": "null"}, {"type": "string", "pattern": BLANK}]}}
+    alternatives = [{"required": [name], "properties": {name: given}} for name in ("delivery_id", "since")]
+    return {**schema, "oneOf": alternatives}
 
 
 SHAPES[WebhookSerializer] = Shape(Endpoint)

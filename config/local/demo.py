@@ -347,6 +347,25 @@ class DemoBuilder:
         rewrite(changes, "created_at")
         rewrite(self.comments, "created_at", "updated_at")
         rewrite([*posts.values(), *tasks], "created_at", "updated_at")
+        self.set_times_of_activities(posts)
+
+    def set_times_of_activities(self, posts: dict[int, Any]) -> None:
+        """Give the activities the times of what they report, so that users are notified only of those of the last days.
+
+        The activities of new posts are added here, because the follower of the change feed would take the time of the change.
+        """
+        activities = self.account.activities
+        comment_times = {comment.id: comment.created_at for comment in self.comments}
+        rows = list(activities.filter(post_id__isnull=False))
+        for row in rows:
+            row.created_at = comment_times.get(row.comment_id) or posts[row.post_id or 0].updated_at
+        rewrite(rows, "created_at")
+        new_post = activities.model.Kind.NEW_POST
+        values = {"account_id": self.account.id, "kind": new_post}
+        activities.bulk_create(
+            activities.model(**values, post_id=post.id, user_id=post.user_id, created_at=post.created_at)
+            for post in posts.values()
+        )
 
     def statuses(self, kind: str) -> dict[str, Status]:
         return {status.code: status for status in self.account.statuses_of_kind(kind)}

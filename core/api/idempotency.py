@@ -87,8 +87,11 @@ class IdempotentAnswer(models.Model):
     def from_response(cls, view: "IdempotentView", response: HttpResponse, **values: Any) -> Self:
         """Return a new row that stores `response`, without the secrets that are `shown_once`."""
         body = response.content
-        if view.shown_once:
-            body = view.respond({**getattr(response, "data", {}), **dict.fromkeys(view.shown_once)}).content
+        data: Any = getattr(response, "data", None)
+        # Of a view with several actions, only some show a secret.
+        secrets = [name for name in view.shown_once if isinstance(data, dict) and name in data]
+        if secrets:
+            body = view.respond({**data, **dict.fromkeys(secrets)}).content
         return cls(status=response.status_code, headers=dict(response.headers), body=body, **values)
 
     def replay(self) -> HttpResponse:

@@ -29,6 +29,7 @@ from tests.support import xml_values
 from tests.support.forms import form_of
 
 PARTNER = "demo-partner"
+WEBHOOK_URL = "https://hooks.example.com/rostrum"
 PASSWORD = "kind-of-blue-59"
 ORDERS = ("new", "old", "top", "commented", "active", "rejected")
 
@@ -81,6 +82,8 @@ class World:
         if kind == "comment":
             body = {"task_kind": "comment", "post_id": self.one("post", 0), "content": name}
             return self.send("POST", "/app/posts.json", {"post": body})["id"]
+        if kind == "webhook":
+            return self.send("POST", "/app/webhooks.json", {"webhook": {"url": WEBHOOK_URL}})["id"]
         body = {"name": name, "email": f"{name}@example.com"} if kind in ("client", "contact") else {"name": name}
         return self.send("POST", f"/app/{kind}s.json", {kind: body})["id"]
 
@@ -303,6 +306,13 @@ class RequestFixer:
         if case.method != "POST":
             fields.pop("kind", None)
         return self.rename(fields, "code", "name")
+
+    def fix_webhook_fields(self, case, fields: dict) -> dict:
+        return {**fields, "url": WEBHOOK_URL}
+
+    def fix_resend_fields(self, case, fields: dict) -> dict:
+        # The log is empty.
+        return {"since": "2026-01-01T00:00:00+00:00"}
 
     def fix_account_fields(self, case, fields: dict) -> dict:
         if not is_blank(fields.get("from_partner")):
