@@ -56,12 +56,14 @@ SELECT %(acme)s, 300000 + i, %(list)s FROM generate_series(1, 6000) AS i WHERE i
 """
 POSTS = """
 INSERT INTO forum_post (account_id, id, forum_id, category_id, task_kind, kind, title, content, agent, user_id, status_id,
-    private, approved, closed, priority, votes_cache, comments_cache, created_at, updated_at, tags, scheduled_at)
+    private, approved, closed, priority, votes_cache, comments_cache, created_at, updated_at, tags, scheduled_at,
+    handled_at)
 SELECT %(acme)s, 200000 + i, CASE WHEN i %% 2 = 0 THEN %(forum)s::bigint END,
     CASE WHEN i %% 2 = 0 THEN %(category)s::bigint END, CASE WHEN i %% 2 = 0 THEN 'feedback' ELSE 'task' END, 'suggestion',
     'Title ' || md5(i::text), 'content ' || md5((i %% 1000)::text), '', %(alice)s, %(post_status)s, false, true, i %% 4 = 1, 0,
     0, 0, now() - i * interval '1 minute', now() - (i * 7919 %% 30000) * interval '1 minute', '{}',
-    CASE WHEN i %% 1000 = 1 THEN now() + i * interval '1 minute' END
+    CASE WHEN i %% 1000 = 1 THEN now() + i * interval '1 minute' END,
+    CASE WHEN i > 2 THEN now() END
 FROM generate_series(1, %(rows)s) AS i
 """
 VOTES = """
