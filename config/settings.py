@@ -387,6 +387,8 @@ LOGGING = {
         "django.server": {"handlers": [], "level": LOG_LEVEL, "propagate": True},
         # It logs the arguments of jobs. Jobs are logged by `rostrum.jobs`.
         "procrastinate": {"level": "ERROR"},
+        # At DEBUG it logs the whole context of a template, with personal data, wherever a variable is missing.
+        "django.template": {"level": "INFO"},
         # The access log has every refused request already.
         "django.request": {"level": "ERROR"},
         # The service answers these errors with 400 or 413. Django would also log a traceback.

@@ -220,7 +220,8 @@ def forms_of(page: Visitor):
             if form.method.upper() != "POST":
                 continue
             action = form.action or path
-            fields = [(name, value) for name, value in form.submit_fields() if name]
+            # A field for a file gets no file: these forms are sent as text.
+            fields = [(name, value if isinstance(value, str) else "") for name, value in form.submit_fields() if name]
             shape = action.partition("?")[0], tuple(sorted({name for name, _ in fields}))
             if shape not in known and "sign-out" not in action:
                 known.add(shape)

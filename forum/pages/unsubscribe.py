@@ -11,6 +11,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from accounts import links
 from accounts.delivery import Delivery
+from accounts.mail import supported_language
 from accounts.models import User
 from accounts.pages.password_reset import render_invalid_link
 from accounts.pages.settings import parse_id
@@ -55,10 +56,11 @@ class UnsubscribePage(Page):
         link = self.read_link()
         if link is None:
             return render_invalid_link(self, "")
-        user, post = link
+        request, (user, post) = self.request, link
         if stop == "post" and post is not None:
             in_transaction(lambda: Follow.objects.choose(post, by=user, follows=False))
         elif stop:
             in_transaction(lambda: user.change_preferences(delivery=Delivery.NEVER))
-        with override(user.language or None):
+        # The language of the e-mail.
+        with override(supported_language(user.language or request.account.language)):
             return self.render(recipient=user, post=post, stopped=stop, is_off=user.delivery == Delivery.NEVER)

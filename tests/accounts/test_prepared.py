@@ -216,6 +216,8 @@ def values_of(row) -> dict:
             user_id=user.id,
             status_id=account.default_status("post").id,
             scheduled_at=datetime(2026, 11, 21, 12, tzinfo=UTC),
+            # `trending` depends on it.
+            created_at=datetime(2026, 11, 20, 12, tzinfo=UTC),
         ),
     ],
     ids=["client", "client with few values", "task"],

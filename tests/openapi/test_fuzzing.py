@@ -10,8 +10,9 @@ from django.db import transaction
 from hypothesis.stateful import run_state_machine_as_test
 
 from core.openapi.document import document
+from forum.activities import Reason
 from tests.support.client import wsgi_application
-from tests.support.factories import PASSWORD
+from tests.support.factories import PASSWORD, make_post
 from tests.support.fuzzing import PARTNER, Findings, Target, World, examine, load
 
 pytestmark = pytest.mark.slow
@@ -33,6 +34,9 @@ def schema():
 def world(acme):
     acme.account.partner_key = PARTNER
     acme.account.save()
+    post = make_post(acme.bob)
+    activity = acme.account.activities.create(kind="comment", post_id=post.id, user_id=acme.bob.id)
+    acme.account.notifications.create(user_id=acme.alice.id, activity_id=activity.id, reason=Reason.TEAM)
     with httpx.Client(transport=httpx.WSGITransport(app=wsgi_application)) as client:
         Target.world = World(f"http://{HOST}", "alice", PASSWORD, acme.alice_token, client)
         yield Target.world

@@ -92,7 +92,7 @@ def readiness_probe():
 @pytest.fixture(autouse=True)
 def outbox(request, monkeypatch) -> Outbox:
     """Run the jobs that send e-mails when the test reads `django.core.mail.outbox`. An error of a job fails the test."""
-    if uses_database(request.node):
+    if rolls_back_or_flushes(request.node):
         # It sets another outbox.
         request.getfixturevalue("_django_db_helper")
     outbox, defer = Outbox(), mail.send_email.defer
@@ -208,9 +208,14 @@ def rolls_back(item: pytest.Item) -> bool:
     return not commits
 
 
-def uses_database(item: pytest.Item) -> bool:
-    names = {"db", "transactional_db", "django_db_setup"}
+def rolls_back_or_flushes(item: pytest.Item) -> bool:
+    """Return whether pytest-django restores the database after the test. It does not for a test of rows that its module committed."""
+    names = {"db", "transactional_db"}
     return item.get_closest_marker("django_db") is not None or not names.isdisjoint(item.fixturenames)
+
+
+def uses_database(item: pytest.Item) -> bool:
+    return rolls_back_or_flushes(item) or "django_db_setup" in item.fixturenames
 
 
 @pytest.hookimpl(tryfirst=True)

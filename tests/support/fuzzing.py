@@ -104,6 +104,9 @@ class World:
             return [user["id"] for user in self.get("/app/users.json") if user["role"] == "owner"]
         if kind in ("category", "forum"):
             return [self.get(f"/app/posts/{self.one('post', 0)}.json")[f"{kind}_id"]]
+        if kind == "notification":
+            # No request creates notifications; the account has some.
+            return [row["id"] for row in self.get("/app/notifications.json")]
         if kind.endswith("_status"):
             return [self.make("status", kind=kind.removesuffix("_status"))]
         return [self.make(kind), self.make(kind)]
@@ -305,6 +308,9 @@ class RequestFixer:
     def fix_status_fields(self, case, fields: dict) -> dict:
         if case.method != "POST":
             fields.pop("kind", None)
+        if fields.get("kind") != "post":
+            # Only statuses of posts can be on the roadmap. The existing status is one of deals.
+            fields.pop("on_roadmap", None)
         return self.rename(fields, "code", "name")
 
     def fix_webhook_fields(self, case, fields: dict) -> dict:
