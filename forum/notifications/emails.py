@@ -133,7 +133,9 @@ def make_email(user: User, rows: list[Notification]) -> EmailMultiAlternatives:
     language = supported_language(user.language or account.language)
     with translation.override(language):
         subject, blocks = _thread(rows, sender) if post is not None else _digest(rows, senders)
-        unsubscribe_url = unsubscribe_address(user, sender, None if post is None or post.category_id is None else post.id)
+        unsubscribe_url = unsubscribe_address(
+            user, sender, None if post is None or post.category_id is None else post.id
+        )
         reason = _("You receive this e-mail because %(reason)s.") % {"reason": reason_of(rows)}
         footer = f"{reason}\n{_('Fewer e-mails, or none')}: {unsubscribe_url}"
         look = Look.of(account, name=sender.name, host=sender.host)

@@ -8,7 +8,7 @@ from django.db import connection, transaction
 
 from accounts.models import Account
 from core.jobs.registration import has_time_left, periodic_job
-from forum.models import Activity, Notification, Post
+from forum.models import Notification, Post
 from forum.notifications.recipients import notifications_of
 
 # The number of reminders that one transaction creates.
@@ -21,7 +21,7 @@ CREATE_REMINDERS = """
 WITH due AS (
     SELECT account_id, id, responsible_id, scheduled_at FROM forum_post AS task
     WHERE category_id IS NULL AND trashed_at IS NULL AND NOT closed AND responsible_id IS NOT NULL
-        AND scheduled_at <= now() AND scheduled_at > now() - interval '24 hours'
+        AND scheduled_at <= statement_timestamp() AND scheduled_at > statement_timestamp() - interval '24 hours'
         AND NOT EXISTS (
             SELECT FROM forum_activity AS reminder
             WHERE reminder.account_id = task.account_id AND reminder.post_id = task.id
@@ -30,7 +30,7 @@ WITH due AS (
     ORDER BY scheduled_at LIMIT %s FOR SHARE SKIP LOCKED
 )
 INSERT INTO forum_activity (account_id, post_id, user_id, kind, scheduled_at, internal, announced, created_at)
-SELECT account_id, id, responsible_id, 'reminder', scheduled_at, false, true, now() FROM due
+SELECT account_id, id, responsible_id, 'reminder', scheduled_at, false, true, statement_timestamp() FROM due
 ON CONFLICT DO NOTHING
 RETURNING account_id, id
 """
