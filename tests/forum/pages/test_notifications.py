@@ -86,7 +86,7 @@ def test_a_reminder_opens_the_page_of_notifications(notified):
     make_task(notified.bob, "Call Nova", responsible_id=notified.bob.id, scheduled_at=timezone.now())
     remind()
     page = notified.page(notified.bob).get(PATH)
-    [item] = items(page)
+    item, _suggestion = items(page)
     assert item.startswith("Call Nova (unread) A reminder of your task just now you are responsible for this task")
     form = next(form for form in page.forms.values() if "open" in form.fields)
     assert form.submit("open").headers["Location"] == PATH
