@@ -137,11 +137,9 @@ class UserQuerySet(RoleQuerySet):
         invitation = account.invitations.pending().filter(email_key=fold(email)).first()
         if invitation is None and not takes_sign_ups:
             return None
-        login = self.suggest_login(account.id, email)
-        if not login or self.find_taken_names(account.id, [login]):
-            login = f"user-{secrets.randbelow(10**9)}"
         guest = gettext("Guest %(number)d") % {"number": secrets.randbelow(9000) + 1000}
-        # The name is not derived from the e-mail, because everyone sees it.
+        # Neither is derived from the e-mail: everyone sees the name, and finds the login in order to mention the user.
+        login = f"user-{secrets.randbelow(10**9)}"
         values: dict[str, Any] = {"login": login, "password": None, "name": name or guest}
         if invitation is not None and (user := self.accept(invitation, **values, **fields)) is not None:
             return user

@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import json
+import logging
 import os
 import random
 import re
@@ -26,7 +27,8 @@ pytestmark = pytest.mark.slow
 # the next one takes over its webhooks and jobs.
 KILLS = int(os.environ.get("KILLS") or 2)
 EVENTS_BETWEEN_KILLS = 20
-RETRY_DELAY = 0.05
+# In seconds.
+RETRY_DELAY, WRITE_INTERVAL = 0.05, 0.1
 
 
 class MailServer:
@@ -42,6 +44,8 @@ class MailServer:
 
 @pytest.fixture
 def mail_server() -> Iterator[tuple[MailServer, int]]:
+    # It logs each command.
+    logging.getLogger("mail.log").setLevel(logging.WARNING)
     server = MailServer()
     controller = Controller(server, hostname="127.0.0.1", port=free_port())
     controller.start()
@@ -93,6 +97,8 @@ class Writer:
                         self.clients.append(json.loads(response.content)["id"])  # type: ignore[attr-defined]
                         break
                 self.stopped.wait(RETRY_DELAY)
+            # Slower than an endpoint receives its events, one after another.
+            self.stopped.wait(WRITE_INTERVAL)
 
     def ask_for_codes(self) -> None:
         """Record the addresses whose request was answered. Of the others, nothing is known."""
@@ -108,7 +114,7 @@ class Writer:
                 headers = {"Content-Type": "application/x-www-form-urlencoded", "Cookie": cookie}
                 if self.send("POST", "/app/sign-in/code", body, **headers).status == 302:
                     self.addresses.append(email)
-            self.stopped.wait(RETRY_DELAY)
+            self.stopped.wait(WRITE_INTERVAL)
 
 
 def processes_of(service, kind: str) -> list[psutil.Process]:
@@ -144,13 +150,13 @@ def test_it_works(start_service, mail_server):
             service.wait_for(lambda: writer.api("/app/webhooks.json", webhook).status == 201)
             for kind in kinds:
                 enough = len(receiver.requests) + EVENTS_BETWEEN_KILLS
-                wait_until(lambda enough=enough: len(receiver.requests) >= enough, seconds=180)
+                wait_until(lambda enough=enough: len(receiver.requests) >= enough, seconds=400)
                 service.wait_for(lambda kind=kind: processes_of(service, kind))
                 random.choice(processes_of(service, kind)).kill()
             first_of_webhook = receiver.requests[0].json["data"]["id"]
         expected = writer.clients[writer.clients.index(first_of_webhook) :]
-        wait_until(lambda: set(expected) <= {request.json["data"]["id"] for request in receiver.requests}, seconds=180)
-        wait_until(lambda: set(writer.addresses) <= set(mails.received), seconds=180)
+        wait_until(lambda: set(expected) <= {request.json["data"]["id"] for request in receiver.requests}, seconds=400)
+        wait_until(lambda: set(writer.addresses) <= set(mails.received), seconds=400)
 
     ids = [request.json["data"]["id"] for request in receiver.requests]
     numbers = [request.json["number"] for request in receiver.requests]

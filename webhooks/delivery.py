@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from django.db import transaction
+from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
 from core import outbound
@@ -127,7 +127,7 @@ def parse_retry_after(text: str) -> timedelta | None:
         return timedelta(seconds=min(int(text[:9]), MAX_RETRY_AFTER.total_seconds()))
     try:
         moment = parsedate_to_datetime(text)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - timezone.now()
 
@@ -145,6 +145,11 @@ def record(results: Sequence[Result]) -> list[Lease]:
                 record_failure(result)
             except LeaseLostError:
                 logger.info("the lease of webhook %d was lost", result.attempt.endpoint.id)
+            except OperationalError as error:
+                # For example a deadlock. The lease ends, and the event is sent again.
+                if not connection.is_usable():
+                    raise
+                logger.error("a result of webhook %d is lost: %s", result.attempt.endpoint.id, type(error).__name__)
     return continued
 
 
@@ -172,6 +177,9 @@ def record_failure(result: Result) -> None:
     endpoint, lease, now = result.attempt.endpoint, result.attempt.lease, timezone.now()
     if lease is None:
         raise ValueError("the attempt has no lease")
+    # Lock the endpoint before its follower, as `Endpoint.write` does.
+    if Endpoint.objects.locked().filter(pk=endpoint.pk).first() is None:
+        raise LeaseLostError
     failing_since = endpoint.failing_since or result.at
     rejected_since = (endpoint.rejected_since or result.at) if result.is_rejection else None
     set_aside = rejected_since is not None and now - rejected_since >= REJECTED_FOR

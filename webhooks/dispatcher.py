@@ -27,6 +27,8 @@ logger = logging.getLogger("rostrum.webhooks")
 # The maximum number of requests of one worker at a time, and of those to endpoints whose last attempt failed.
 MAX_REQUESTS = 400
 MAX_FAILING_REQUESTS = 100
+# With more requests than this in progress, an endpoint with further events queues again.
+MAX_CONTINUED = MAX_REQUESTS // 2
 # The maximum number of endpoints that are leased at once: they must all be sent to within a fraction of the lease.
 MAX_LEASED = 100
 # The number of changes that are looked through at once for an endpoint that receives only certain events.
@@ -79,6 +81,10 @@ class Dispatcher:
                     logger.error("the database is not available: %s", type(error).__name__)
                     connection.close()
                     stop.wait(ERROR_DELAY)
+                except Exception:
+                    # The loop has requests of many accounts in progress, so it must not end because of one of them.
+                    logger.exception("an error in the delivery of webhooks")
+                    stop.wait(ERROR_DELAY)
             self.finish()
         finally:
             self.loop.call_soon_threadsafe(self.loop.stop)
@@ -88,7 +94,7 @@ class Dispatcher:
 
     def turn(self, stop: threading.Event) -> None:
         """Store the results that have arrived, and send the next requests."""
-        leases = self.store(self.wait_for_results())
+        leases = self.continued(self.store(self.wait_for_results()))
         if monotonic() >= self.next_poll:
             polled = self.lease_due()
             leases += polled
@@ -96,6 +102,16 @@ class Dispatcher:
             self.next_poll = monotonic() + (0 if polled else POLL_INTERVAL)
         if leases and not stop.is_set():
             self.start(leases)
+
+    def continued(self, leases: list[Lease]) -> list[Lease]:
+        """Return the leases whose endpoints may go on at once. Release the others, which queue behind the endpoints that are due.
+
+        Otherwise endpoints with many events, which respond slowly, would keep all requests to themselves.
+        """
+        room = max(MAX_CONTINUED - len(self.in_flight), 0)
+        for lease in leases[room:]:
+            release(lease)
+        return leases[:room]
 
     def wait_for_results(self) -> list[Result]:
         """Return the results that have arrived. Wait for the first one until the next poll."""

@@ -2,10 +2,11 @@
 
 import asyncio
 
+from core.errors import FieldError
 from core.jobs.registration import RetryDelays, has_time_left, job, periodic_job, register_queue
 from webhooks.delivery import Attempt, send
 from webhooks.messages import Event, Message, make_message, test_event
-from webhooks.models import Delivery, Endpoint
+from webhooks.models import BUSY, Delivery, Endpoint
 
 BATCH_SIZE = 1000
 QUEUE = "webhooks"
@@ -28,9 +29,25 @@ def resend(*, account_id: int, delivery_id: int) -> None:
     entry = Delivery.objects.filter(account_id=account_id, id=delivery_id).first()
     if entry is None:
         return
-    endpoint = Endpoint.objects.select_related("account").get(account_id=account_id, id=entry.endpoint_id)
+    endpoints = Endpoint.objects.select_related("account").filter(account_id=account_id, id=entry.endpoint_id)
+    endpoint = endpoints.filter(enabled=True).first()
+    if endpoint is None:
+        return
     message = Message(entry.message, Event(entry.event, entry.at, entry.number), entry.request.encode())
     deliver(endpoint, message, Delivery.Cause.RESEND)
+
+
+def defer_test(endpoint: Endpoint) -> None:
+    """Have a worker send a test message. Do nothing if one is waiting already: a slow endpoint must not fill the queue."""
+    lock = f"test of webhook {endpoint.account_id} {endpoint.id}"
+    send_test.defer(account_id=endpoint.account_id, endpoint_id=endpoint.id, _queueing_lock=lock)
+
+
+def defer_resend(endpoint: Endpoint, entry: Delivery) -> None:
+    """Have a worker send a message of the log again. Raise FieldError if another one for the endpoint is waiting."""
+    lock = f"resend of webhook {endpoint.account_id} {endpoint.id}"
+    if not resend.defer(account_id=entry.account_id, delivery_id=entry.id, _queueing_lock=lock):
+        raise FieldError("webhook", BUSY, "busy")
 
 
 def deliver(endpoint: Endpoint, message: Message, cause: str) -> None:

@@ -206,6 +206,7 @@ def _unsealed(sealed: str) -> str:
 
 
 DISABLED = _("needs to be enabled")
+BUSY = _("is still sending another message: try again in a moment")
 
 
 def check_url(text: str) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from django.db import DatabaseError, connection
 
-from core.changes.followers import Follower, LeaseLostError, change_followers, handle_leased
+from core.changes.followers import HANDLING_LEASE_DURATION, Follower, LeaseLostError, change_followers, handle_leased
 from core.changes.models import NUMBERED_ACCOUNTS, Change
 
 logger = logging.getLogger("rostrum.followers")
@@ -20,7 +20,7 @@ POLL_INTERVAL = 0.2
 # Seconds before the next poll after an error.
 ERROR_DELAY = 2
 # The maximum number of followers that one statement leases. All of them must be handled before the lease ends.
-LEASED_FOLLOWERS = 10
+LEASED_FOLLOWERS = 4
 
 
 def number_changes(stop: threading.Event) -> None:
@@ -47,7 +47,7 @@ def handle_due(stop: threading.Event | None = None) -> bool:
     """Lease some of the followers that are due, and let each handle its next changes. Return whether any was due."""
     if not change_followers:
         return False
-    leases = Follower.objects.lease(change_followers, limit=LEASED_FOLLOWERS)
+    leases = Follower.objects.lease(change_followers, limit=LEASED_FOLLOWERS, duration=HANDLING_LEASE_DURATION)
     for lease in leases:
         try:
             if stop is not None and stop.is_set():
@@ -55,7 +55,8 @@ def handle_due(stop: threading.Event | None = None) -> bool:
             else:
                 handle_leased(lease)
         except LeaseLostError:
-            logger.info("the lease of %s of account %d is lost", lease.name, lease.account_id)
+            logger.warning("the lease of %s of account %d is lost", lease.name, lease.account_id)
+            Follower.objects.record_loss(lease)
     return bool(leases)
 
 

@@ -28,6 +28,8 @@ logger = logging.getLogger("rostrum.followers")
 
 # The time after which a follower of a worker that died is leased again.
 LEASE_DURATION = timedelta(seconds=30)
+# The same for a follower that handles changes in a transaction, which takes longer than one request.
+HANDLING_LEASE_DURATION = timedelta(seconds=120)
 # The maximum number of changes that a follower handles in one transaction.
 BATCH_SIZE = 100
 # Seconds before the next attempt after the first failure. The delay doubles with each failure, up to the maximum.
@@ -122,14 +124,21 @@ class ClockTimestamp(models.Func):
 
 
 class FollowerQuerySet(models.QuerySet["Follower"]):
-    def lease(self, names: Iterable[str], *, limit: int, failing: bool | None = None) -> list[Lease]:
+    def lease(
+        self,
+        names: Iterable[str],
+        *,
+        limit: int,
+        failing: bool | None = None,
+        duration: timedelta = LEASE_DURATION,
+    ) -> list[Lease]:
         """Lease the followers with these names that have been due for longest, and that no other worker is leasing.
 
         `failing` limits them to those whose last attempt failed, or to the others.
         """
         sql = LEASE if failing is None else LEASE_FAILING if failing else LEASE_HEALTHY
         with connection.cursor() as cursor:
-            cursor.execute(sql, {"names": list(names), "limit": limit, "duration": LEASE_DURATION.total_seconds()})
+            cursor.execute(sql, {"names": list(names), "limit": limit, "duration": duration.total_seconds()})
             return [Lease(*row) for row in cursor.fetchall()]
 
     def advance_leased(self, leases: Sequence[Lease], cursors: Sequence[int]) -> list[Lease]:
@@ -163,6 +172,11 @@ class FollowerQuerySet(models.QuerySet["Follower"]):
         """Make a follower due whose next attempt was postponed. A worker that holds the lease loses it."""
         rows = self.filter(account_id=account_id, name=name, key=key, due_at__isnull=False)
         rows.update(failures=0, due_at=ClockTimestamp(), token=models.F("token") + 1)
+
+    def record_loss(self, lease: Lease) -> None:
+        """Count a lease that was lost as a failure, so that the next attempt handles one change, which takes less time."""
+        rows = self.filter(account_id=lease.account_id, name=lease.name, key=lease.key, cursor=lease.cursor)
+        rows.update(failures=models.F("failures") + 1)
 
     def start(self, account_id: int, name: str, key: int) -> None:
         """Create a follower of its own (not one that every account has) that begins with the next change of the account."""

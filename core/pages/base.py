@@ -12,6 +12,7 @@ from django.forms import BaseForm
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.encoding import iri_to_uri
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views import View
@@ -138,7 +139,7 @@ def redirect(to: str, *args: Any, query: dict[str, Any] | None = None) -> HttpRe
 
 def redirect_to_url(url: str) -> HttpResponse:
     """Return a redirect to a URL at another host, which must not come from the request."""
-    return HttpResponse(status=HTTPStatus.SEE_OTHER, headers={"Location": url})
+    return HttpResponse(status=HTTPStatus.SEE_OTHER, headers={"Location": iri_to_uri(url)})
 
 
 def no_content(status: int = HTTPStatus.NO_CONTENT) -> HttpResponse:

@@ -1,5 +1,6 @@
 """E-mails of notifications: one for the events on a suggestion within five minutes, or a digest of all."""
 
+import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -32,6 +33,8 @@ from core.jobs.registration import has_time_left, job, periodic_job
 from forum.models import Notification
 from forum.notifications.texts import NotificationText, describe, is_of_task, path_of
 
+# In seconds, of e-mails beyond a limit.
+MAX_EXTRA_DELAY = 600
 # The purpose of the links to unsubscribe.
 UNSUBSCRIBE = "unsubscribe"
 # The number of due notifications that are read at a time, and the number that one e-mail shows.
@@ -96,7 +99,8 @@ def send_notifications(*, account_id: int, user_id: int, ids: list[int]) -> None
     if not rows:
         return
     if seconds := seconds_over_limit(user):
-        later = timezone.now() + timedelta(seconds=seconds)
+        # Not all at the same second, after which other e-mails would wait behind them.
+        later = timezone.now() + timedelta(seconds=seconds + secrets.randbelow(MAX_EXTRA_DELAY))
         send_notifications.defer(account_id=account_id, user_id=user_id, ids=ids, _schedule_at=later)
         return
     deliver_to_user(make_email(user, rows), user)

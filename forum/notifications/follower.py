@@ -7,16 +7,18 @@ enough, so that creating a post stays one statement.
 from collections.abc import Sequence
 from datetime import timedelta
 
+from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import Account
 from core.changes.followers import ChangeFollower
 from core.changes.models import Change
+from core.jobs.registration import RetryDelays, has_time_left, job
 from forum.models import Activity, Post
 from forum.notifications.recipients import notify
 
-# The number of activities that are read at a time.
-MAX_ACTIVITIES = 500
+# The number of activities that one transaction announces.
+MAX_ACTIVITIES = 100
 # Nobody is notified of what happened before: after a replay, or after the workers have not run for long.
 MAX_AGE = timedelta(days=7)
 
@@ -29,8 +31,16 @@ class NotificationFollower(ChangeFollower):
             return
         account = Account.objects.get(id=account_id)
         self.add_new_posts(account, changes)
-        while activities := list(Activity.objects.filter(account_id=account_id).pending()[:MAX_ACTIVITIES]):
-            self.announce(account, activities)
+        if self.announce_first(account):
+            # A longer transaction could exceed its lease, and then all of it would be repeated.
+            announce_rest.defer(account_id=account_id, _queueing_lock=f"announce activities of {account_id}")
+
+    def announce_first(self, account: Account) -> bool:
+        """Announce the oldest pending activities. Return whether there are more."""
+        activities = list(Activity.objects.filter(account_id=account.id).pending()[: MAX_ACTIVITIES + 1])
+        if activities:
+            self.announce(account, activities[:MAX_ACTIVITIES])
+        return len(activities) > MAX_ACTIVITIES
 
     def add_new_posts(self, account: Account, changes: Sequence[Change]) -> None:
         """Add the activities of the posts that were created, unless they exist already."""
@@ -71,3 +81,15 @@ class NotificationFollower(ChangeFollower):
                 notify(activity, post, account)
         ids = [activity.id for activity in activities]
         Activity.objects.filter(account_id=account.id, id__in=ids).update(announced=True)
+
+
+@job(time_limit=300, retry=RetryDelays(10, 60, 600))
+def announce_rest(*, account_id: int) -> None:
+    """Announce the pending activities of an account, some in each transaction."""
+    account = Account.objects.filter(id=account_id).first()
+    follower, has_more = NotificationFollower(), account is not None
+    while account is not None and has_more and has_time_left(60):
+        with transaction.atomic():
+            has_more = follower.announce_first(account)
+    if has_more:
+        announce_rest.defer(account_id=account_id, _queueing_lock=f"announce activities of {account_id}")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
 from typing import NamedTuple
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.db import connection
 from django.utils import timezone
@@ -46,7 +46,7 @@ WITH candidate (user_id, reason) AS (
     WHERE %(to_all)s AND account_id = %(account)s AND notification = 'all'
 )
 SELECT recipient.id, min(candidate.reason), recipient.delivery, recipient.digest_hour, recipient.digest_weekday,
-    coalesce(recipient.time_zone, %(time_zone)s), recipient.bounced_at IS NOT NULL
+    coalesce(nullif(recipient.time_zone, ''), %(time_zone)s), recipient.bounced_at IS NOT NULL
 FROM candidate JOIN accounts_user AS recipient ON recipient.account_id = %(account)s AND recipient.id = candidate.user_id
 WHERE recipient.is_active AND recipient.notification <> 'none' AND recipient.id <> %(by)s
     AND (recipient.role = ANY(%(team)s) OR NOT %(is_closed)s OR recipient.id = %(author)s AND NOT %(is_internal)s)
@@ -75,7 +75,11 @@ class Recipient(NamedTuple):
         """Return when an event of this moment is sent by e-mail, or None if it is not."""
         if self.has_bounced:
             return None
-        zone = ZoneInfo(self.time_zone)
+        try:
+            zone = ZoneInfo(self.time_zone)
+        except (ValueError, ZoneInfoNotFoundError):
+            # A zone that was renamed since. It must not keep others from being notified.
+            zone = ZoneInfo("UTC")
         return delivery_time(now, self.delivery, hour=self.digest_hour, weekday=self.digest_weekday, zone=zone)
 
 

@@ -97,7 +97,7 @@ class WebhookViewSet(Paged):
 
         def act() -> str:
             row = self.find(id)
-            jobs.send_test.defer(account_id=row.account_id, endpoint_id=row.id)
+            jobs.defer_test(row)
             return "ok"
 
         return self.respond(self.act_without_body(act))
@@ -118,7 +118,7 @@ class WebhookViewSet(Paged):
             entry = self.deliveries_of(id).filter(id=values["delivery_id"]).first()
             if entry is None:
                 raise FieldError("delivery_id", "can't be found", "missing")
-            jobs.resend.defer(account_id=entry.account_id, delivery_id=entry.id)
+            jobs.defer_resend(row, entry)
             return ignored
 
         return self.respond("ok", ignored=in_transaction(act))

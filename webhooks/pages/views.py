@@ -192,7 +192,7 @@ class WebhookPage(BasePage):
     def test(self, request: UserRequest, id: int) -> HttpResponse:
         row = self.find(id)
         self.perform(
-            lambda: jobs.send_test.defer(account_id=row.account_id, endpoint_id=row.id),
+            lambda: jobs.defer_test(row),
             success_message=_("A test is being sent. Its result is in the log in a moment: reload the page."),
         )
         return self.done(id)
@@ -221,9 +221,10 @@ class WebhookPage(BasePage):
             raise Http404
 
         def act() -> None:
-            if not self.find(id).enabled:
+            row = self.find(id)
+            if not row.enabled:
                 raise FieldError("webhook", DISABLED, "disabled")
-            jobs.resend.defer(account_id=entry.account_id, delivery_id=entry.id)
+            jobs.defer_resend(row, entry)
 
         self.perform(act, success_message=_("It is being sent again. The result is in the log in a moment."))
         return self.done(id)
