@@ -135,6 +135,11 @@ class NotificationQuerySet(models.QuerySet["Notification"]):
         """Return the notifications of a user, newest first."""
         return self.filter(account_id=user.account_id, user_id=user.id).order_by("-id")
 
+    def of_post(self, post_id: int, user: User) -> Self:
+        """Return the user's notifications of a post."""
+        activities = Activity.objects.filter(account_id=user.account_id, post_id=post_id)
+        return self.of_user(user).filter(activity_id__in=activities.values("id"))
+
     def unread(self) -> Self:
         return self.filter(read_at=None)
 

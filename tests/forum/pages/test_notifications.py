@@ -82,6 +82,24 @@ def test_a_suggestion_of_another_forum_opens_at_its_own_host(notified):
     assert links[0].startswith(f"http://second.example.org/app/posts/{post.id}#comment-")
 
 
+def test_opening_the_suggestion_marks_its_notifications_as_read(notified):
+    other = make_post(notified.carol, "Another")
+    make_comment(other, notified.bob)
+    make_comment(notified.post, notified.carol)
+    run_followers()
+    path = f"/app/posts/{notified.post.id}"
+    carol = notified.page(notified.carol)
+    carol.get(path, headers={"Sec-Purpose": "prefetch"})
+    notified.page(notified.alice).get(path)
+    assert number_in_header(carol.get(PATH)) == "2"
+    assert number_in_header(carol.get(path)) == "1"
+    assert [item.split(" (")[0] for item in items(carol.get(f"{PATH}?show=unread"))] == ["Another"]
+    _response, queries = capture_queries(lambda: carol.get(f"/app/posts/{other.id}"))
+    assert len([query for query in queries if "forum_notification" in query]) == 1
+    _response, queries = capture_queries(lambda: carol.get(path))
+    assert not [query for query in queries if "forum_notification" in query]
+
+
 def test_a_reminder_opens_the_page_of_notifications(notified):
     make_task(notified.bob, "Call Nova", responsible_id=notified.bob.id, scheduled_at=timezone.now())
     remind()
