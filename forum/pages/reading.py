@@ -7,6 +7,7 @@ from math import ceil
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from django.db import InternalError
 from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Left
 from django.http import Http404, HttpResponse, HttpResponseRedirect
@@ -236,7 +237,11 @@ class PostPage(ForumPage):
         if is_shown and user.unread_notifications:
             rows = self.request.account.notifications.of_post(id, user)
             # The header of this page shows the number, too.
-            user.unread_notifications = max(0, user.unread_notifications - in_transaction(rows.mark_read))
+            try:
+                user.unread_notifications = max(0, user.unread_notifications - in_transaction(rows.mark_read))
+            except InternalError:
+                # The database is read-only at the moment. The notifications stay unread.
+                return
 
     def posts(self) -> QuerySet[Post]:
         """Return the posts that the user may read, annotated with what the page shows of related rows."""

@@ -211,6 +211,7 @@ def test_other_statuses_are_failures(acme, receiver, status):
         ("99999999999999", 24 * 3600),
         ("in ten minutes", 600),
         ("Mon, 01 Jan 0001 00:00:00 -2359", 5),
+        ("Mon, 01 Jan 99999999999999999999 00:00:00 GMT", 5),
     ],
 )
 def test_retry_after_is_honoured(acme, receiver, value, seconds):

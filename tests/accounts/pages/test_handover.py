@@ -260,6 +260,15 @@ def test_it_redirects_only_to_paths(acme, second, carol):
             assert Visitor(second).get(f"{path}?{urlencode({'next': target})}").headers["Location"] == "/"
 
 
+@pytest.mark.parametrize(("target", "quoted"), [("/\r\nX:y", "/%0D%0AX:y"), ("/\0", "/%00"), ("/ż", "/%C5%BC")])
+def test_it_quotes_the_path(acme, second, target, quoted):
+    """The redirect to another host has a path from the request."""
+    query = urlencode({"to": second, "nonce": "0" * 64, "next": target})
+    location = Visitor(acme.host).get(f"{APPROVE}?{query}").headers["Location"]
+    assert location in ("/", f"http://{second}{quoted}")
+    assert location.isascii()
+
+
 def test_users_of_another_account_get_nothing(acme, other, second):
     mallory = Browser()
     mallory.at(other.host).start_session(other.mallory)
