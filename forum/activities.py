@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any, Self
 
 from django.db import migrations, models
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -36,7 +36,7 @@ class ActivityQuerySet(models.QuerySet["Activity"]):
 
 
 class Activity(TenantModel):
-    """Something that a user did to a post, or a sign-up, which has no post."""
+    """Something that a user did to a post, a sign-up, which has no post, or a reminder of a task (`user_id` is responsible)."""
 
     class Kind(models.TextChoices):
         NEW_POST = "new_post", _("New suggestion")
@@ -78,6 +78,8 @@ class Activity(TenantModel):
     # The names of the statuses, for a change of status.
     before = models.CharField(max_length=255, null=True)
     after = models.CharField(max_length=255, null=True)
+    # The time of the task that a reminder is about.
+    scheduled_at = models.DateTimeField(null=True)
     # Whether the follower of the change feed has read the activity.
     announced = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -91,6 +93,12 @@ class Activity(TenantModel):
             # Reading the changes of a post again creates no second activity.
             models.UniqueConstraint(
                 fields=["account", "post_id"], name="activity_new_post_unique", condition=models.Q(kind="new_post")
+            ),
+            # A task that is rescheduled has another reminder.
+            models.UniqueConstraint(
+                fields=["account", "post_id", "scheduled_at"],
+                name="activity_reminder_unique",
+                condition=models.Q(kind="reminder"),
             ),
         ]
         indexes = [
@@ -119,12 +127,18 @@ class Reason(models.IntegerChoices):
     FOLLOWER = 6, _("you follow this suggestion")
     TEAM = 7, _("you are on the team")
     EVERYTHING = 8, _("you chose news of everything")
+    TASK = 9, _("you are responsible for this task")
 
 
 class NotificationQuerySet(models.QuerySet["Notification"]):
     def of_user(self, user: User) -> Self:
         """Return the notifications of a user, newest first."""
         return self.filter(account_id=user.account_id, user_id=user.id).order_by("-id")
+
+    def of_post(self, post_id: int, user: User) -> Self:
+        """Return the user's notifications of a post."""
+        activities = Activity.objects.filter(account_id=user.account_id, post_id=post_id)
+        return self.of_user(user).filter(activity_id__in=activities.values("id"))
 
     def unread(self) -> Self:
         return self.filter(read_at=None)
@@ -139,6 +153,15 @@ class NotificationQuerySet(models.QuerySet["Notification"]):
         if user.is_team:
             return rows
         return rows.filter(activity__internal=False).exclude(activity__kind=Activity.Kind.SIGN_UP)
+
+    def without_outdated_reminders(self) -> Self:
+        """Leave out the reminders of tasks that are closed, rescheduled, or another user's by now."""
+        is_due = Q(
+            activity__post__closed=False,
+            activity__post__responsible_id=F("user_id"),
+            activity__post__scheduled_at=F("activity__scheduled_at"),
+        )
+        return self.filter(is_due | ~Q(activity__kind=Activity.Kind.REMINDER))
 
     def with_details(self) -> Self:
         """Add what a list shows: the activity with its user, post and comment."""

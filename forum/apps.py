@@ -29,7 +29,7 @@ class ForumConfig(AppConfig):
         from core.changes.followers import register_follower
         from core.registry import registry
         from forum.models import Forum
-        from forum.notifications import emails  # noqa: F401, registers its jobs
+        from forum.notifications import emails, reminders  # noqa: F401, register their jobs
         from forum.notifications.follower import NotificationFollower
         from forum.pages.navigation import register_entries
         from forum.resources import RESOURCES, newest_notification

@@ -179,16 +179,20 @@ class Commentable(Mergeable):
     def erase_comment(self, comment: Comment) -> bool:
         """Erase a comment with its versions, and return whether it existed. The post's `updated_at` stays the same.
 
-        The post is unanswered again if this was the only comment of the team. Raise FieldError if the post is merged into another.
+        The post is unanswered again if this was the only comment of the team, unless the team marked the post as handled. Raise
+        FieldError if the post is merged into another.
         """
         self.lock()
         self.check_not_merged()
         comments = self.account.comments.filter(post_id=self.id)
-        answers = comments.public().by_team().order_by()
-        is_answer = self.answered_at is not None and answers.filter(id=comment.id).exists()
+        # The time of another comment, or of `mark_handled`, stays.
+        is_answer = not comment.internal and comment.created_at == self.answered_at
         erased, _by_model = comments.filter(id=comment.id).delete()
         if erased:
-            values: dict[str, Any] = {"answered_at": None} if is_answer and not answers.exists() else {}
+            values: dict[str, Any] = {}
+            if is_answer:
+                answers = comments.public().by_team().order_by("created_at", "id")
+                values["answered_at"] = answers.values_list("created_at", flat=True).first()
             self._add_to_count("internal_comments_cache" if comment.internal else "comments_cache", -1, **values)
         return bool(erased)
 

@@ -202,6 +202,18 @@ class Post(Tagged, Commentable):
                 name="task_by_time",
                 condition=Q(trashed_at=None, category_id=None, scheduled_at__isnull=False),
             ),
+            # Begins with the time: workers find the tasks to remind of in all accounts.
+            models.Index(
+                fields=["scheduled_at"],
+                name="task_reminder",
+                condition=Q(
+                    trashed_at=None,
+                    category_id=None,
+                    closed=False,
+                    responsible_id__isnull=False,
+                    scheduled_at__isnull=False,
+                ),
+            ),
             # The posts of a client or a contact, even if the client or contact is in the trash.
             *link_indexes("post", "client", "id"),
             *link_indexes("post", "contact", "id"),
@@ -393,7 +405,8 @@ class Post(Tagged, Commentable):
     def mark_handled(self) -> None:
         """Record that the team dealt with the post, and that it needs no answer. The caller must have locked the row."""
         now = timezone.now()
-        self.handled_at, self.answered_at = self.handled_at or now, self.answered_at or now
+        # Not the time of a comment, so that the post stays handled if the comment is deleted.
+        self.handled_at, self.answered_at = self.handled_at or now, now
         Post.objects.filter(pk=self.pk).update(handled_at=self.handled_at, answered_at=self.answered_at)
 
     @transaction.atomic(savepoint=False)

@@ -215,9 +215,9 @@ class ProxyVote(TenantModel):
 
 # Migrations
 
-# The triggers of `forum.trending` have replaced these. When housekeeping erases a client, ON DELETE CASCADE deletes the client's votes
-# without Python code, so triggers keep `votes_cache`.
-# The posts are locked in the order of their ids, as in all code that locks several posts, so that no deadlock can occur.
+# These triggers exist only between two migrations: those of `forum.trending` have replaced them. They update `votes_cache` of the posts whose
+# proxy votes ON DELETE CASCADE deletes when housekeeping erases a client. They lock several posts in the order of their ids, as all code
+# does, so that no deadlock can occur.
 CREATE_VOTE_COUNTING = """
 CREATE FUNCTION count_proxy_votes() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

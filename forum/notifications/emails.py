@@ -30,7 +30,7 @@ from accounts.mail_content import Block, as_html, as_text
 from accounts.models import Account, User
 from core.jobs.registration import has_time_left, job, periodic_job
 from forum.models import Notification
-from forum.notifications.texts import NotificationText, describe, path_of
+from forum.notifications.texts import NotificationText, describe, is_of_task, path_of
 
 # The purpose of the links to unsubscribe.
 UNSUBSCRIBE = "unsubscribe"
@@ -91,7 +91,7 @@ def send_notifications(*, account_id: int, user_id: int, ids: list[int]) -> None
     user = users.exclude(notification=User.Notification.NONE).exclude(delivery=Delivery.NEVER).first()
     if user is None or user.bounced_at is not None:
         return
-    waiting = Notification.objects.filter(account_id=account_id).shown_to(user).unread()
+    waiting = Notification.objects.filter(account_id=account_id).shown_to(user).unread().without_outdated_reminders()
     rows = list(waiting.filter(id__in=ids, mailed_at=None).with_details().order_by("id"))
     if not rows:
         return
@@ -133,7 +133,9 @@ def make_email(user: User, rows: list[Notification]) -> EmailMultiAlternatives:
     language = supported_language(user.language or account.language)
     with translation.override(language):
         subject, blocks = _thread(rows, sender) if post is not None else _digest(rows, senders)
-        unsubscribe_url = unsubscribe_address(user, sender, None if post is None else post.id)
+        unsubscribe_url = unsubscribe_address(
+            user, sender, None if post is None or post.category_id is None else post.id
+        )
         reason = _("You receive this e-mail because %(reason)s.") % {"reason": reason_of(rows)}
         footer = f"{reason}\n{_('Fewer e-mails, or none')}: {unsubscribe_url}"
         look = Look.of(account, name=sender.name, host=sender.host)
@@ -171,7 +173,9 @@ def _thread(rows: list[Notification], sender: Sender) -> tuple[str, list[Block]]
     for text in texts:
         blocks += _event(text)
     blocks += _rest(rows)
-    blocks.append(Block("button", _("See the suggestion"), base + path_of(rows[-1].activity)))
+    activity = rows[-1].activity
+    label = _("See all notifications") if is_of_task(activity) else _("See the suggestion")
+    blocks.append(Block("button", label, base + path_of(activity)))
     return single_line(texts[0].title), blocks
 
 

@@ -83,6 +83,8 @@ def recipients_of(activity: Activity, post: Post | None, account: Account) -> It
     """Return the users whom an activity is for, and who may see it now. `post` is None for a sign-up."""
     kind = activity.kind
     is_assignment, is_sign_up = kind in (Activity.Kind.ASSIGNMENT, Activity.Kind.REMINDER), post is None
+    # Only the team sees tasks.
+    is_internal = activity.internal or (post is not None and post.category_id is None)
     parameters = {
         "account": account.id,
         "time_zone": account.time_zone,
@@ -96,9 +98,10 @@ def recipients_of(activity: Activity, post: Post | None, account: Account) -> It
         "is_new_post": kind == Activity.Kind.NEW_POST,
         "is_sign_up": is_sign_up,
         "is_assignment": is_assignment,
-        "is_internal": activity.internal,
-        "is_closed": activity.internal or (post is not None and (post.is_private or not post.approved)),
+        "is_internal": is_internal,
+        "is_closed": is_internal or (post is not None and (post.is_private or not post.approved)),
         **{reason.name: reason.value for reason in Reason},
+        "RESPONSIBLE": Reason.TASK if kind == Activity.Kind.REMINDER else Reason.RESPONSIBLE,
     }
     with connection.cursor() as cursor:
         cursor.execute(RECIPIENTS, parameters)
@@ -113,22 +116,20 @@ def _text_of(activity: Activity, post: Post | None) -> str:
 
 def notify(activity: Activity, post: Post | None, account: Account) -> None:
     """Create the notifications of an activity. A user who has one already gets no second one."""
+    rows = notifications_of(activity, post, account)
+    while batch := list(islice(rows, BATCH_SIZE)):
+        Notification.objects.bulk_create(batch, ignore_conflicts=True)
+
+
+def notifications_of(activity: Activity, post: Post | None, account: Account) -> Iterator[Notification]:
+    """Return the notifications of an activity, unsaved."""
     now = timezone.now()
-    for batch in _batches(recipients_of(activity, post, account)):
-        rows = [
-            Notification(
-                account_id=account.id,
-                user_id=recipient.user_id,
-                activity_id=activity.id,
-                reason=recipient.reason,
-                created_at=now,
-                mail_at=recipient.mail_at(now),
-            )
-            for recipient in batch
-        ]
-        Notification.objects.bulk_create(rows, ignore_conflicts=True)
-
-
-def _batches(recipients: Iterator[Recipient]) -> Iterator[list[Recipient]]:
-    while batch := list(islice(recipients, BATCH_SIZE)):
-        yield batch
+    for recipient in recipients_of(activity, post, account):
+        yield Notification(
+            account_id=account.id,
+            user_id=recipient.user_id,
+            activity_id=activity.id,
+            reason=recipient.reason,
+            created_at=now,
+            mail_at=recipient.mail_at(now),
+        )

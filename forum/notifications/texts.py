@@ -93,7 +93,7 @@ def _excerpt(activity: Activity) -> str:
 
 def path_of(activity: Activity) -> str:
     """Return the path of the page that shows the activity."""
-    if activity.post_id is None:
+    if activity.post is None or is_of_task(activity):
         return reverse("forum-notifications")
     fragment = None
     if activity.comment_id is not None:
@@ -102,6 +102,11 @@ def path_of(activity: Activity) -> str:
         fragment = "response"
     query: dict[str, Any] | None = {"page": "last"} if activity.comment_id is not None and is_long(activity) else None
     return reverse("forum-post", args=[activity.post_id], query=query, fragment=fragment)
+
+
+def is_of_task(activity: Activity) -> bool:
+    """Return whether the activity is about a task, which has no page."""
+    return activity.post is not None and activity.post.category_id is None
 
 
 def is_long(activity: Activity) -> bool:

@@ -15,6 +15,7 @@ from django.urls import reverse
 from accounts.models import Status, User
 from core.api import paging
 from core.db.text import replace_non_xml
+from core.db.transactions import in_transaction
 from core.errors import FieldErrors
 from core.pages.base import base_url
 from core.registry import registry
@@ -187,6 +188,8 @@ class PostPage(ForumPage):
             # The original names the duplicate by the query. A message would set a cookie for every reader.
             return HttpResponseRedirect(reverse("forum-post", args=[post.duplicate_from_id], query={"from": id}))
         page, last = self.read_page(post)
+        if user is not None:
+            self.mark_notifications_read(user, id)
         if post.content_html is None:
             post.content_html = render(post.content)
         if post.response and post.response_html is None:
@@ -226,6 +229,14 @@ class PostPage(ForumPage):
             + reverse("forum-post", args=[id], query={"page": page.number} if page.number > 1 else None),
             description=excerpt(post.content[:EXCERPT_SOURCE_LENGTH], max_length=DESCRIPTION_LENGTH),
         )
+
+    def mark_notifications_read(self, user: User, id: int) -> None:
+        """Mark the user's notifications of the suggestion as read, unless the browser only fetches the page in advance."""
+        is_shown = self.request.method == "GET" and "prefetch" not in self.request.headers.get("Sec-Purpose", "")
+        if is_shown and user.unread_notifications:
+            rows = self.request.account.notifications.of_post(id, user)
+            # The header of this page shows the number, too.
+            user.unread_notifications = max(0, user.unread_notifications - in_transaction(rows.mark_read))
 
     def posts(self) -> QuerySet[Post]:
         """Return the posts that the user may read, annotated with what the page shows of related rows."""

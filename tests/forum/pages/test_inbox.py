@@ -117,6 +117,19 @@ def test_a_post_is_unanswered_again(acme):
         assert in_tab(acme, "unanswered") == expected
 
 
+@pytest.mark.parametrize("handled_first", [True, False])
+def test_a_post_that_needs_no_answer_stays_handled(acme, handled_first):
+    """Deleting the comment of the team does not undo what the team said with the button."""
+    post = make_post(acme.carol)
+    if handled_first:
+        post.mark_handled()
+    comment = make_comment(post, acme.bob)
+    if not handled_first:
+        post.mark_handled()
+    post.erase_comment(comment)
+    assert in_tab(acme, "unanswered") == []
+
+
 def test_a_merge_answers_the_original_and_its_undo_does_not(acme, posts):
     make_comment(posts[0], acme.bob, "Soon")
     fresh(posts[0]).merge_into(fresh(posts[1]), by=acme.bob)

@@ -1,9 +1,11 @@
 """The page of notifications, the number in the header, and the button to follow a suggestion."""
 
 import pytest
+from django.utils import timezone
 
 from accounts.models import User
-from tests.support.factories import make_comment, make_forum, make_post
+from forum.notifications.reminders import remind
+from tests.support.factories import make_comment, make_forum, make_post, make_task
 from tests.support.followers import run_followers
 from tests.support.queries import capture_queries
 from tests.support.writing import sender
@@ -78,6 +80,34 @@ def test_a_suggestion_of_another_forum_opens_at_its_own_host(notified):
     links = [link["href"] for link in notified.page(notified.carol).get(PATH).html.select(".notification a")]
     assert len(links) == 1
     assert links[0].startswith(f"http://second.example.org/app/posts/{post.id}#comment-")
+
+
+def test_opening_the_suggestion_marks_its_notifications_as_read(notified):
+    other = make_post(notified.carol, "Another")
+    make_comment(other, notified.bob)
+    make_comment(notified.post, notified.carol)
+    run_followers()
+    path = f"/app/posts/{notified.post.id}"
+    carol = notified.page(notified.carol)
+    carol.get(path, headers={"Sec-Purpose": "prefetch"})
+    notified.page(notified.alice).get(path)
+    assert number_in_header(carol.get(PATH)) == "2"
+    assert number_in_header(carol.get(path)) == "1"
+    assert [item.split(" (")[0] for item in items(carol.get(f"{PATH}?show=unread"))] == ["Another"]
+    _response, queries = capture_queries(lambda: carol.get(f"/app/posts/{other.id}"))
+    assert len([query for query in queries if "forum_notification" in query]) == 1
+    _response, queries = capture_queries(lambda: carol.get(path))
+    assert not [query for query in queries if "forum_notification" in query]
+
+
+def test_a_reminder_opens_the_page_of_notifications(notified):
+    make_task(notified.bob, "Call Nova", responsible_id=notified.bob.id, scheduled_at=timezone.now())
+    remind()
+    page = notified.page(notified.bob).get(PATH)
+    item, _suggestion = items(page)
+    assert item.startswith("Call Nova (unread) A reminder of your task just now you are responsible for this task")
+    form = next(form for form in page.forms.values() if "open" in form.fields)
+    assert form.submit("open").headers["Location"] == PATH
 
 
 def test_it_shows_nothing_that_the_user_may_no_longer_see(notified):

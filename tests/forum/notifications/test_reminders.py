@@ -1,0 +1,150 @@
+"""Reminders of tasks: who is reminded of what, how often, and what is not sent."""
+
+from datetime import timedelta
+
+import pytest
+from django.core import mail as django_mail
+from django.utils import timezone
+
+from core.changes.models import Change
+from core.jobs.registration import deadline
+from forum.models import Activity, Notification, Post
+from forum.notifications import reminders
+from forum.notifications.emails import send_due_notifications
+from forum.notifications.reminders import remind
+from tests.support.factories import make_task, make_user
+from tests.support.followers import run_followers
+from tests.support.jobs import run_jobs
+
+
+def ago(**duration):
+    return timezone.now() - timedelta(**duration)
+
+
+def make_due_task(acme, title="Call Nova", **fields) -> Post:
+    return make_task(acme.bob, title, **{"responsible_id": acme.bob.id, "scheduled_at": ago(seconds=1)} | fields)
+
+
+def reminded() -> list[tuple[str, int]]:
+    """Run the job, and return (title, user) of the notifications that it created."""
+    Notification.objects.all().delete()
+    remind()
+    rows = Notification.objects.order_by("id").values_list("activity__kind", "activity__post__title", "user_id")
+    assert {kind for kind, _title, _user in rows} <= {"reminder"}
+    return [(title, user_id) for _kind, title, user_id in rows]
+
+
+def send_all() -> list:
+    Notification.objects.exclude(mail_at=None).update(mail_at=timezone.now())
+    send_due_notifications()
+    run_jobs()
+    return django_mail.outbox
+
+
+def test_it_works(acme):
+    task = make_due_task(acme)
+    before = Post.objects.values().get(id=task.id)
+    run_followers()
+    changes = Change.objects.count()
+    assert reminded() == [("Call Nova", acme.bob.id)]
+    assert reminded() == []
+    run_followers()
+    assert Activity.objects.filter(kind="reminder").count() == 1
+    assert Post.objects.values().get(id=task.id) == before
+    assert Change.objects.count() == changes
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"closed": True},
+        {"responsible_id": None},
+        {"scheduled_at": None},
+        {"scheduled_at": timezone.now() + timedelta(hours=1)},
+        {"scheduled_at": timezone.now() - timedelta(hours=25)},
+    ],
+    ids=["closed", "nobody", "no time", "later", "long ago"],
+)
+def test_it_leaves_out(acme, fields):
+    make_due_task(acme, **fields)
+    assert reminded() == []
+
+
+def test_it_leaves_out_tasks_in_the_trash(acme):
+    make_due_task(acme).trash(by=acme.bob)
+    assert reminded() == []
+
+
+def test_a_worker_that_was_down_catches_up(acme):
+    make_due_task(acme, scheduled_at=ago(hours=23))
+    assert reminded() == [("Call Nova", acme.bob.id)]
+
+
+def test_a_rescheduled_task_is_reminded_of_again(acme):
+    task = make_due_task(acme)
+    first = task.scheduled_at
+    assert len(reminded()) == 1
+    task.write({"scheduled_at": timezone.now() + timedelta(days=1)}, by=acme.bob)
+    assert reminded() == []
+    task.write({"scheduled_at": ago(minutes=1)}, by=acme.bob)
+    assert len(reminded()) == 1
+    task.write({"scheduled_at": first, "responsible_id": acme.alice.id}, by=acme.bob)
+    assert reminded() == []
+
+
+@pytest.mark.parametrize("change", [{"is_active": False}, {"notification": "none"}, {"role": "member"}])
+def test_it_notifies_nobody_who_may_not_or_does_not_want_to_know(acme, change):
+    dora = make_user(acme.account, "dora", role="agent")
+    make_due_task(acme, responsible_id=dora.id)
+    acme.account.users.filter(id=dora.id).update(**change)
+    assert reminded() == []
+
+
+def test_it_reminds_in_all_accounts_in_batches(acme, other, monkeypatch):
+    monkeypatch.setattr(reminders, "BATCH_SIZE", 2)
+    for number in range(3):
+        make_due_task(acme, f"Task {number}", scheduled_at=ago(minutes=10 - number))
+    make_task(other.mallory, "Other", responsible_id=other.mallory.id, scheduled_at=ago(minutes=1))
+    expected = [(f"Task {number}", acme.bob.id) for number in range(3)] + [("Other", other.mallory.id)]
+    assert sorted(reminded()) == sorted(expected)
+    assert acme.account.users.get(login="bob").unread_notifications == 3
+
+
+def test_it_stops_before_its_time_limit(acme):
+    make_due_task(acme)
+    reset = deadline.set(0)
+    assert reminded() == []
+    deadline.reset(reset)
+    assert len(reminded()) == 1
+
+
+def test_the_email_and_the_page_link_to_the_notifications(acme, settings):
+    task = make_due_task(acme)
+    reminded()
+    [email] = send_all()
+    assert (email.to, email.subject) == (["bob@acme.example"], "Call Nova")
+    [link] = [word for word in email.body.split() if "/app/unsubscribe?" in word]
+    assert email.body == (
+        "Call Nova\n\nA reminder of your task.\n\nhttp://acme.example.test/app/notifications\n\n"
+        "-- \nYou receive this e-mail because you are responsible for this task.\n"
+        f"Fewer e-mails, or none: {link}\n"
+    )
+    assert f"/app/posts/{task.id}" not in email.alternatives[0].content
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda acme, task: task.write({"closed": True}, by=acme.bob),
+        lambda acme, task: task.write({"responsible_id": acme.alice.id}, by=acme.bob),
+        lambda acme, task: task.write({"scheduled_at": timezone.now() + timedelta(days=1)}, by=acme.bob),
+        lambda acme, task: task.write({"scheduled_at": None}, by=acme.bob),
+        lambda acme, task: task.trash(by=acme.bob),
+    ],
+    ids=["closed", "reassigned", "rescheduled", "not scheduled", "trashed"],
+)
+def test_an_outdated_reminder_is_not_sent(acme, change):
+    task = make_due_task(acme)
+    reminded()
+    change(acme, task)
+    assert send_all() == []
