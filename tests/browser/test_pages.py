@@ -1,18 +1,15 @@
 """Accessibility of every page: axe, small screens, large text and the keyboard."""
 
-import json
 from collections.abc import Callable, Iterator
 from functools import cache
-from pathlib import Path
 
-import axe_playwright_python
 import pytest
 from playwright.sync_api import BrowserContext, Page, Response
 
+from tests.support.axe import ALL_RULES, faults_of_axe
 from tests.support.every_page import PAGES, page_routes, routes_listed
 from tests.support.people import wait_until
 
-AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
 WIDE, NARROW = 1200, 320
 # The maximum transfer size of a first visit in bytes, with styles and scripts.
 MAX_BYTES = 60_000
@@ -47,7 +44,7 @@ def test_every_page_is_accessible(world, windows, faults, frames, case):
     assert 0 < sum(window.weight.values()) < MAX_BYTES, window.weight
     if case.prepare:
         case.prepare(page)
-    all_faults = [*faults_of_keyboard(page, frames), *faults_of_axe(page), *faults_of_overflow(page)]
+    all_faults = [*faults_of_keyboard(page, frames), *faults_of_axe(page, LAYOUTS), *faults_of_overflow(page)]
     assert all_faults == [], "\n\n".join(all_faults)
 
 
@@ -146,7 +143,6 @@ def faults_of_keyboard(page: Page, frames: set[str]) -> Iterator[str]:
 
 # axe
 
-ALL_RULES = {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 # Rules whose result depends on the width or the theme. All rules take long, so they run for the first layout only.
 RULES_BY_LAYOUT = {
     "type": "rule",
@@ -162,20 +158,6 @@ RULES_BY_LAYOUT = {
 }
 COLOR_RULES = {"type": "rule", "values": ["color-contrast"]}
 LAYOUTS = [(WIDE, "light", ALL_RULES), (WIDE, "dark", COLOR_RULES), (NARROW, "dark", RULES_BY_LAYOUT)]
-
-
-def faults_of_axe(page: Page) -> Iterator[str]:
-    """Return the violations that axe finds with all <details> open, except menus, which would hide other elements."""
-    page.evaluate("document.querySelectorAll('details.menu').forEach((element) => { element.open = false; })")
-    page.evaluate(AXE)
-    for width, theme, rules in LAYOUTS:
-        page.set_viewport_size({"width": width, "height": 800})
-        page.emulate_media(color_scheme=theme)
-        options = json.dumps({"runOnly": rules, "resultTypes": ["violations"]})
-        for violation in page.evaluate(f"axe.run(document, {options}).then((report) => report.violations)"):
-            for node in violation["nodes"]:
-                yield f"{width} px, {theme}: {violation['id']}: {node['failureSummary']}\n{node['html']}"
-
 
 # Overflow
 

@@ -2,10 +2,15 @@
 
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 from django.core import mail
+from django.db.models import F
 
+from forum.models import Notification
+from forum.notifications.emails import send_due_notifications
+from tests.support.followers import run_followers
 from tests.support.jobs import run_jobs
 
 
@@ -55,3 +60,14 @@ def link_in(email, host: str) -> str:
     [url, *_] = re.findall(r"^http\S+$", email.body, re.MULTILINE)
     assert url.startswith(f"http://{host}/")
     return url.removeprefix(f"http://{host}")
+
+
+def send_notifications(*, later: timedelta = timedelta()) -> list:
+    """Create the notifications, let time pass, and return the e-mails sent since the last call. Empty the outbox."""
+    run_followers()
+    Notification.objects.exclude(mail_at=None).update(mail_at=F("mail_at") - later)
+    send_due_notifications()
+    run_jobs()
+    sent = list(mail.outbox)
+    mail.outbox.clear()
+    return sent

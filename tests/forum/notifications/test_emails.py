@@ -11,6 +11,7 @@ from django.utils import timezone
 from accounts.delivery import Delivery
 from forum.models import Follow, Notification
 from forum.notifications.emails import send_due_notifications, send_notifications
+from tests.support import letters
 from tests.support.factories import make_comment, make_post, make_user
 from tests.support.followers import run_followers
 from tests.support.jobs import run_jobs
@@ -24,17 +25,8 @@ def quiet(acme, settings):
     return acme
 
 
-def send_all(**later) -> list:
-    """Create the notifications, let time pass, and return the e-mails sent since the last call."""
-    run_followers()
-    if later:
-        moved = timedelta(**later)
-        for row in Notification.objects.exclude(mail_at=None):
-            Notification.objects.filter(pk=row.pk).update(mail_at=row.mail_at - moved)
-    send_due_notifications()
-    run_jobs()
-    sent, django_mail.outbox = django_mail.outbox, []
-    return sent
+def send_all(**later: int) -> list:
+    return letters.send_notifications(later=timedelta(**later))
 
 
 def test_it_works(quiet):

@@ -1,0 +1,124 @@
+"""The team empties its inbox by keyboard alone: with shortcuts, and without JavaScript by Tab, Space and Enter."""
+
+import pytest
+from django.utils.translation import gettext, ngettext, override
+from playwright.sync_api import Locator, Page, expect
+
+from forum.models import Post
+from tests.support.axe import expect_no_faults
+from tests.support.factories import make_post
+from tests.support.people import at, messages_on
+
+pytestmark = pytest.mark.slow
+
+# Steps of Tab in which each element of a page is reached.
+MAX_TABS = 120
+EVERYWHERE = pytest.mark.parametrize(("width", "language"), [(390, "pl"), (1280, "en"), (390, "en"), (1280, "pl")])
+
+
+@pytest.fixture
+def posts(acme) -> list[Post]:
+    acme.account.forums.update(approval=True)
+    return [make_post(acme.carol, f"Idea {number}") for number in range(4)]
+
+
+def open_inbox(page: Page, language: str, *, javascript: bool = True) -> Locator:
+    """Open the inbox, and return its rows."""
+    page.goto("/app/inbox")
+    expect(page.locator("html")).to_have_attribute("lang", language)
+    expect_no_faults(page, javascript=javascript)
+    return page.locator("[data-row]")
+
+
+def number_approved(n: int) -> str:
+    return ngettext("%(n)d suggestion is approved.", "%(n)d suggestions are approved.", n) % {"n": n}
+
+
+def tab_to(element: Locator) -> None:
+    expect(element).to_be_visible()
+    for _ in range(MAX_TABS):
+        element.page.keyboard.press("Tab")
+        if element.evaluate("(element) => element === document.activeElement"):
+            return
+    raise AssertionError(f"Tab does not reach {element}")
+
+
+def expect_empty(page: Page, *, javascript: bool = True) -> None:
+    expect(page.get_by_text(gettext("There is nothing new."))).to_be_visible()
+    expect_no_faults(page, javascript=javascript)
+    assert [post.approved for post in Post.objects.order_by("id")] == [True, True, False, False]
+    assert all(post.handled_at for post in Post.objects.filter(approved=False))
+
+
+@EVERYWHERE
+def test_shortcuts_empty_the_inbox(acme, posts, browse, width, language):
+    page = browse(acme.bob, width=width, language=language)
+    rows, keyboard = open_inbox(page, language), page.keyboard
+    expect(rows).to_have_count(4)
+    with override(language):
+        next_and_previous = page.get_by_text(gettext("Next and previous suggestion"))
+        keyboard.press("?")
+        expect(next_and_previous).to_be_visible()
+        expect_no_faults(page)
+        keyboard.press("?")
+        expect(next_and_previous).to_be_hidden()
+        # The second one, back to the first one, and open it.
+        for key in "jjk":
+            keyboard.press(key)
+        expect(page.get_by_role("link", name="Idea 0")).to_be_focused()
+        keyboard.press("Enter")
+        expect(page).to_have_url(at(f"/app/posts/{posts[0].id}"))
+        page.go_back()
+        # Select and approve two, then mark the others as handled, one by one.
+        for key in ("j", "x", "j", "x", "a"):
+            keyboard.press(key)
+        expect(messages_on(page)).to_have_text(number_approved(2))
+        for number in (2, 1):
+            expect(rows).to_have_count(number)
+            keyboard.press("j")
+            keyboard.press("e")
+            expect(rows).to_have_count(number - 1)
+        expect_empty(page)
+
+
+@EVERYWHERE
+def test_tab_and_enter_empty_the_inbox_without_javascript(acme, posts, browse, width, language):
+    page = browse(acme.bob, width=width, language=language, javascript=False)
+    rows, keyboard = open_inbox(page, language, javascript=False), page.keyboard
+    with override(language):
+        tab_to(page.get_by_role("link", name="Idea 0"))
+        keyboard.press("Enter")
+        expect(page).to_have_url(at(f"/app/posts/{posts[0].id}"))
+        page.go_back()
+        for value, message in (("approve", number_approved(2)), ("handled", None)):
+            for number in (0, 1):
+                tab_to(rows.nth(number).get_by_role("checkbox"))
+                keyboard.press("Space")
+            tab_to(page.locator(f"button[value={value}]"))
+            keyboard.press("Enter")
+            if message:
+                expect(messages_on(page)).to_have_text(message)
+                expect(rows).to_have_count(2)
+        expect_empty(page, javascript=False)
+
+
+def test_keys_do_nothing_where_the_user_types_or_has_switched_them_off(acme, browse):
+    make_post(acme.carol, "Idea")
+    page = browse(acme.bob)
+    page.goto("/app/inbox")
+    page.get_by_text("More actions").click()
+    page.get_by_label("Status").focus()
+    page.keyboard.press("e")
+    page.goto("/app/profile#shortcuts")
+    page.get_by_label("Single keys act on the pages of the team").uncheck()
+    page.locator("#shortcuts").get_by_role("button", name="Save").click()
+    expect(messages_on(page)).to_have_text("Saved.")
+    page.goto("/app/inbox")
+    # The focus is on the title, from which the keys would act.
+    page.get_by_role("link", name="Idea").focus()
+    for key in ("j", "x", "e", "a", "k", "?"):
+        page.keyboard.press(key)
+    expect(page).to_have_url(at("/app/inbox"))
+    expect(page.locator("[name=id]")).not_to_be_checked()
+    expect(page.get_by_text("They are switched off.")).to_be_hidden()
+    assert Post.objects.get().handled_at is None
