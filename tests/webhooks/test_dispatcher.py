@@ -81,6 +81,24 @@ def test_endpoints_that_hang_do_not_delay_others(acme, receiver, monkeypatch):
         assert len(called) == 4 + 2
 
 
+def test_endpoints_with_many_events_queue_again_while_many_requests_are_in_progress(acme, receiver):
+    """Otherwise slow endpoints with many events would keep all requests to themselves."""
+    for _ in range(2):
+        add_endpoint(acme.account, receiver.url)
+    make_client(acme.alice)
+    changes.assign_numbers()
+    busy = dispatcher.Dispatcher()
+    leases = busy.lease_due()
+    assert len(leases) == 2
+    busy.in_flight = {(0, number) for number in range(dispatcher.MAX_CONTINUED)}
+    assert busy.continued(leases) == []
+    busy.in_flight.clear()
+    leases = busy.lease_due()
+    assert len(leases) == 2
+    assert busy.continued(leases) == leases
+    busy.loop.close()
+
+
 def test_a_request_in_progress_is_stored_when_the_worker_stops(acme, receiver):
     add_endpoint(acme.account, receiver.url)
     make_client(acme.alice)

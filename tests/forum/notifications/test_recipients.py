@@ -11,6 +11,7 @@ from forum.models import Activity, Follow, Notification
 from forum.notifications import follower
 from tests.support.factories import make_comment, make_post, make_task, make_user
 from tests.support.followers import run_followers
+from tests.support.jobs import run_jobs
 
 
 @pytest.fixture
@@ -216,3 +217,23 @@ def test_each_notification_counts_as_unread(quiet):
     assert unread() == 1
     assert rows.mark_read() == 1
     assert (unread(), rows.mark_read()) == (0, 0)
+
+
+def test_many_activities_are_announced_in_several_transactions(quiet, monkeypatch):
+    monkeypatch.setattr(follower, "MAX_ACTIVITIES", 2)
+    post = make_post(quiet.carol)
+    received(quiet.account)
+    for _ in range(5):
+        make_comment(post, quiet.bob)
+    run_followers()
+    assert quiet.account.notifications.count() == 2
+    run_jobs()
+    assert received(quiet.account) == [("carol", "comment", "AUTHOR")] * 5
+
+
+def test_an_unknown_time_zone_keeps_nobody_from_being_notified(quiet):
+    quiet.account.users.filter(id=quiet.carol.id).update(time_zone="Europe/Nowhere", delivery="daily")
+    post = make_post(quiet.carol)
+    received(quiet.account)
+    make_comment(post, quiet.bob)
+    assert received(quiet.account) == [("carol", "comment", "AUTHOR")]
