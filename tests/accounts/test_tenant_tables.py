@@ -154,6 +154,7 @@ WITHOUT_ACCOUNT = {
     "notification_due",
     "follower_due",
     "delivery_at",
+    "task_reminder",
 }
 
 
