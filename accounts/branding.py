@@ -116,7 +116,7 @@ class Branding(models.Model):
 
 @dataclass(frozen=True)
 class Look:
-    """What the templates of e-mails need of a branding."""
+    """The name, the colours and the logo that the templates of e-mails show."""
 
     name: str
     accent: str = DEFAULT_ACCENT

@@ -35,7 +35,7 @@ Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
 
 class Preview(NamedTuple):
-    """What a picture shows, in one language."""
+    """The content of a picture, in one language."""
 
     title: str
     votes: int

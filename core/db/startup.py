@@ -1,4 +1,4 @@
-"""What a process does before it starts to work: it waits for the database and its migrations."""
+"""The start of a process, which waits for the database and its migrations."""
 
 import threading
 import time

@@ -25,7 +25,7 @@ POLL_INTERVAL = 0.25
 TICK = 0.1
 # Seconds that other jobs get to end when a job exceeds its time limit.
 RESTART_GRACE = 5
-# A worker that missed so many heartbeats is dead.
+# A worker that missed this number of heartbeats is considered dead.
 MISSED_HEARTBEATS = 6
 # Seconds after which the process ends if its main thread does not run, for example because a job holds the lock of the interpreter.
 FREEZE_TIMEOUT = 120

@@ -37,7 +37,7 @@ def display_name(user: User) -> str:
 
 @dataclass(frozen=True)
 class NotificationText:
-    """What a notification says: a sentence without the title of the post, the title, and an excerpt of what was written."""
+    """The text of a notification: a sentence, the title of the post, and an excerpt of the comment, the response or the post."""
 
     sentence: str
     title: str

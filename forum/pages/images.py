@@ -32,7 +32,7 @@ def image_url(request: ForumRequest, post: Post) -> str | None:
 
 
 class PostImagePage(ForumPage):
-    """The picture of a suggestion that every visitor may read. Other suggestions have none, whoever asks."""
+    """The picture of a suggestion that every visitor may read. Other suggestions have no picture, not even for the team."""
 
     http_method_names = ["get", "head"]
 

@@ -70,7 +70,7 @@ class DeliverySerializer(ResourceSerializer):
 
 
 class ResendSerializer(ResourceSerializer):
-    """What to send again: the message of one entry of the log, or all events since a time."""
+    """A request to send again: the message of one entry of the log, or all events since a time."""
 
     delivery_id = IntegerField(min_value=1)
     since = DateTimeField()

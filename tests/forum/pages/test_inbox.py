@@ -180,7 +180,7 @@ def test_approving(acme):
 
 
 def test_errors_are_reported_for_each_suggestion(acme):
-    """What can be done is done, and the page says what was not."""
+    """The action changes the rows that it can, and the page names the others."""
     acme.account.forums.update(approval=True)
     posts = [make_post(acme.carol, f"Idea {n}") for n in range(4)]
     bob = acme.page(acme.bob)
