@@ -4,6 +4,8 @@ A name that several users have matches nobody. The names of members are not sear
 """
 
 import re
+from collections.abc import Container, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from accounts.models import Account, User
 from core.db.tenancy import fold
@@ -29,30 +31,72 @@ def _candidates(phrase: str) -> set[str]:
     return {name for phrase in phrases for name in (phrase, phrase.rstrip(TRAILING)) if 0 < len(name) <= 255}
 
 
+class Mentioned(NamedTuple):
+    """A user whose login or name a text has after an `@`."""
+
+    id: int
+    role: str
+    notification: str
+
+
 def mentioned_ids(account: Account, text: str) -> list[int]:
     """Return the ids of the active users that a text mentions. A text without an @ needs no statement."""
+    users = _users_by_name(account, text)
+    names = (longest_name(candidates, users) for candidates in names_in(text))
+    return sorted({user.id for name in names if name is not None and (user := users[name]) is not None})
+
+
+def notified_names(
+    account: Account,
+    text: str,
+    *,
+    author_id: int,
+    post_author_id: int,
+    is_closed: bool,
+    previous_text: str | None = None,
+) -> dict[str, bool]:
+    """Return the names that a comment mentions, each with whether the mention notifies a user (`RECIPIENTS`).
+
+    Only the team and, unless the comment is internal, the author of the post see a post that `is_closed`; the caller passes the id 0 for an
+    author who does not. A comment that was edited has notified only the users whom its `previous_text` mentions as well.
+    """
+    users = _users_by_name(account, text)
+    ids = {user.id for user in users.values() if user is not None}
+    if ids and previous_text is not None:
+        ids.intersection_update(mentioned_ids(account, previous_text))
+
+    def is_notified(user: Mentioned | None) -> bool:
+        if user is None or user.id not in ids or user.id == author_id or user.notification == User.Notification.NONE:
+            return False
+        return not is_closed or user.role in User.TEAM or user.id == post_author_id
+
+    return {name: is_notified(user) for name, user in users.items()}
+
+
+def mentions_in(text: str, names: Mapping[str, bool]) -> Iterator[tuple[int, int]]:
+    """Return the start and the end of each mention in a text that notifies a user, by the result of `notified_names`."""
+    for match in MENTION.finditer(text):
+        name = longest_name(_candidates(match[1]), names)
+        if name is not None and names[name]:
+            yield match.start(), match.start(1) + len(name)
+
+
+def longest_name(candidates: Iterable[str], names: Container[str]) -> str | None:
+    """Return the longest of the candidates that is among the names: "@Ann Smith" is not "@Ann"."""
+    return max((name for name in candidates if name in names), key=len, default=None)
+
+
+def _users_by_name(account: Account, text: str) -> dict[str, Mentioned | None]:
+    """Return the users by the logins and names that a text mentions, or None for a name that several users have."""
     mentions = names_in(text)
     if not mentions:
-        return []
-    return sorted({id for id in _found(account, mentions) if id})
-
-
-def _found(account: Account, mentions: list[set[str]]) -> list[int]:
+        return {}
     names = set().union(*mentions)
     users = account.users.filter(is_active=True)
-    ids_by_login = dict(users.filter(login_key__in={fold(name) for name in names}).values_list("login_key", "id"))
-    ids_by_name: dict[str, list[int]] = {}
-    team = users.filter(role__in=User.TEAM, name__in=names)
-    for name, id in team.values_list("name", "id"):
-        ids_by_name.setdefault(name, []).append(id)
-    ids = []
-    for candidates in mentions:
-        # The longest name counts: "@Ann Smith" is not "@Ann".
-        for name in sorted(candidates, key=len, reverse=True):
-            matches = ids_by_name.get(name, [])
-            if fold(name) in ids_by_login:
-                matches = [ids_by_login[fold(name)]]
-            if matches:
-                ids += matches if len(matches) == 1 else []
-                break
-    return ids
+    columns = Mentioned._fields
+    logins = users.filter(login_key__in={fold(name) for name in names}).values_list("login_key", *columns)
+    by_login = {login: Mentioned(*values) for login, *values in logins}
+    found: dict[str, Mentioned | None] = {}
+    for name, *values in users.filter(role__in=User.TEAM, name__in=names).values_list("name", *columns):
+        found[name] = None if name in found else Mentioned(*values)
+    return found | {name: by_login[fold(name)] for name in names if fold(name) in by_login}
