@@ -20,8 +20,8 @@ from core.db.tenancy import TenantModel
 from core.errors import FieldError
 from forum.activities import Activity
 from forum.markdown import MAX_HTML_LENGTH, render
+from forum.mentions import notified_names
 from forum.merging import Mergeable
-from forum.notifications.mentions import notified_names
 from forum.votes import from_post_index
 
 

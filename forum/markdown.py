@@ -19,7 +19,7 @@ from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from forum.notifications.mentions import mentions_in
+from forum.mentions import mentions_in
 
 logger = logging.getLogger("rostrum.markdown")
 
