@@ -84,8 +84,8 @@ def anchor_of(text: str, taken: set[str]) -> str:
 
 
 def plain_text(tokens: Sequence[Token]) -> str:
-    """Return the text of inline tokens without markup."""
-    return "".join(token.content for token in tokens if token.type in ("text", "code_inline"))
+    """Return the text of inline tokens without markup. A line break is a space."""
+    return "".join(" " if token.type in ("softbreak", "hardbreak") else token.content for token in tokens)
 
 
 def _adapt_cells(state: StateCore) -> None:
