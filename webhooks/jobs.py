@@ -1,14 +1,13 @@
-"""Jobs for single deliveries, and for the log."""
+"""Jobs for single deliveries."""
 
 import asyncio
 
 from core.errors import FieldError
-from core.jobs.registration import RetryDelays, has_time_left, job, periodic_job, register_queue
+from core.jobs.registration import RetryDelays, job, register_queue
 from webhooks.delivery import Attempt, send
 from webhooks.messages import Event, Message, make_message, test_event
 from webhooks.models import BUSY, Delivery, Endpoint
 
-BATCH_SIZE = 1000
 QUEUE = "webhooks"
 
 # A receiver that does not respond keeps a thread busy for 15 seconds.
@@ -53,10 +52,3 @@ def defer_resend(endpoint: Endpoint, entry: Delivery) -> None:
 def deliver(endpoint: Endpoint, message: Message, cause: str) -> None:
     result = asyncio.run(send(Attempt(endpoint, message, None)))
     result.entry(cause=cause).save(force_insert=True)
-
-
-@periodic_job(cron="17 * * * *", time_limit=600)
-def erase_old_deliveries() -> None:
-    """Erase the entries of the log that are older than 30 days."""
-    while has_time_left() and Delivery.objects.erase_old(limit=BATCH_SIZE) == BATCH_SIZE:
-        pass

@@ -249,15 +249,9 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         with connection.cursor() as cursor:
             cursor.execute(INSERT_DELIVERIES, [orjson.dumps(rows).decode()])
 
-    def erase_old(self, *, limit: int) -> int:
-        """Erase at most `limit` entries that are older than `LOG_KEPT_FOR`. Return the number of erased entries."""
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "DELETE FROM webhooks_delivery WHERE ctid = ANY(ARRAY("
-                "SELECT ctid FROM webhooks_delivery WHERE at < %s ORDER BY at LIMIT %s))",
-                [timezone.now() - LOG_KEPT_FOR, limit],
-            )
-            return cursor.rowcount
+    def outdated(self) -> Self:
+        """Return the entries that are older than `LOG_KEPT_FOR`."""
+        return self.filter(at__lt=timezone.now() - LOG_KEPT_FOR)
 
 
 class Delivery(TenantModel):

@@ -12,6 +12,7 @@ from standardwebhooks import Webhook
 from standardwebhooks.webhooks import WebhookVerificationError
 
 from core.changes.followers import Follower
+from core.housekeeping import erase_outdated_rows
 from tests.support.assertions import on_the_wire, read
 from tests.support.factories import make_client, make_post
 from tests.support.jobs import run_jobs
@@ -405,5 +406,5 @@ def test_old_entries_are_erased(acme, receiver):
     deliver()
     old, kept = endpoint.deliveries.order_by("id")
     endpoint.deliveries.filter(id=old.id).update(at=timezone.now() - timedelta(days=30, seconds=1))
-    jobs.erase_old_deliveries()
+    erase_outdated_rows()
     assert list(endpoint.deliveries.all()) == [kept]

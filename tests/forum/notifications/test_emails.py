@@ -39,7 +39,7 @@ def test_it_works(quiet):
     [link] = [word for word in email.body.split() if "/app/unsubscribe?" in word]
     assert email.body == (
         "Dark mode\n\nBob Nowak commented.\n\n> In spring.\n\n"
-        f"http://acme.example.test/app/posts/{quiet.post.id}#comment-{comment.id}\n\n"
+        f"http://acme.example.test/app/posts/{quiet.post.id}/comments/{comment.id}\n\n"
         "-- \nYou receive this e-mail because you wrote this suggestion.\n"
         f"Fewer e-mails, or none: {link}\n"
     )
@@ -55,7 +55,7 @@ def test_it_works(quiet):
     assert row.mailed_at is not None
     [page] = email.alternatives
     assert "Bob Nowak commented." in page.content
-    assert f'href="http://acme.example.test/app/posts/{quiet.post.id}#comment-{comment.id}"' in page.content
+    assert f'href="http://acme.example.test/app/posts/{quiet.post.id}/comments/{comment.id}"' in page.content
     assert send_all(hours=1) == []
 
 
