@@ -8,7 +8,7 @@ import pytest
 
 from accounts.pages.examples import examples
 from accounts.pages.reference.fields import component_table, make_field
-from accounts.pages.reference.guide import DOCUMENTS, chapters
+from accounts.pages.reference.guide import DOCUMENTS, chapters, link_target
 from accounts.pages.reference.navigation import pages
 from accounts.pages.reference.operations import ADDRESS
 from accounts.pages.reference.search import excerpt_around, search
@@ -105,6 +105,20 @@ def test_every_link_and_anchor_resolves(visitor):
                 assert target.startswith(("https://", "http://localhost:8000/")), target
 
 
+def test_the_container_image_has_the_documents():
+    ignored = (DOCUMENTS.parent / ".dockerignore").read_text().splitlines()
+    assert {f"!docs/{chapter.document}" for chapter in chapters()} <= set(ignored)
+
+
+def test_links_between_the_documents_resolve():
+    """A link to a file that is no page of the reference is shown as text, so a wrong anchor would be lost."""
+    documents = {chapter.document for chapter in chapters()}
+    for document_name in documents:
+        for href in re.findall(r"\]\(([^)\s]+)\)", (DOCUMENTS / document_name).read_text()):
+            if (href.partition("#")[0] or document_name) in documents:
+                assert link_target(href, document_name), (document_name, href)
+
+
 def test_pages_are_small_and_take_few_statements(acme):
     bob = acme.page(acme.bob)
     bob.get(PATH)
@@ -129,7 +143,7 @@ def test_the_code_is_in_the_selected_language(visitor):
 def test_the_guide_has_the_whole_text_of_the_documents(visitor):
     shown = "".join(visitor.get(chapter.path).html.find("article").text for chapter in chapters())
     words = re.sub(r"\s+", " ", shown)
-    for name in ("interface.md", "integrating.md"):
+    for name in ("integrating.md", "webhooks.md", "interface.md"):
         for block in re.findall(r"^```\w*\n(.*?)^```", (DOCUMENTS / name).read_text(), re.DOTALL | re.MULTILINE):
             assert re.sub(r"\s+", " ", block).strip() in words
 
