@@ -37,6 +37,9 @@ def test_it_works(acme, visitor, receiver):
     row = acme.account.webhooks.get()
     assert made.html.find(id="new-secret")["value"] == row.secrets[0]
     assert row.secrets[0] not in visitor.get(PATH).text
+    assert made.click("Next: send a test").request.path == page_of(row)
+    assert made.click("What is sent").html.find("h1").text == "Webhooks, for receivers"
+    assert made.click("Next: send a test").click("How to verify").html.find(id="verify-the-signature")
     assert row.events is None
     receiver.answer(500, body=b"Out of order")
     make_client(acme.alice, "Ann")
