@@ -37,7 +37,7 @@ def faults_of_axe(page: Page, layouts: Iterable[Layout]) -> Iterator[str]:
 def scripts_enabled(page: Page) -> Iterator[None]:
     """Enable scripts on a page without JavaScript, because axe uses timers.
 
-    The scripts of the page itself do not run: the browser has already skipped them.
+    The scripts of the page itself do not run: the browser has already skipped them. Styles for `scripting: none` do not apply meanwhile.
     """
     if page.evaluate("matchMedia('(scripting: enabled)').matches"):
         yield
