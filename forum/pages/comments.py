@@ -6,7 +6,7 @@ from math import ceil
 from typing import cast
 
 from django.contrib import messages
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -25,10 +25,33 @@ from forum.requests import ForumRequest, ForumUserRequest
 MAX_VERSIONS = 50
 
 
-def page_of_comment(comments: QuerySet[Comment], comment: Comment, count: int) -> int:
-    """Return the page of the list that has the comment. `count` is the number of comments in the list."""
-    earlier = comments.filter(created_at__lt=comment.created_at).count()
-    return ceil(min(earlier + 1, count) / COMMENTS_PER_PAGE)
+def page_of_comment(comments: QuerySet[Comment], comment: Comment) -> int:
+    """Return the page of the list that has the comment."""
+    earlier = Q(created_at__lt=comment.created_at) | Q(created_at=comment.created_at, id__lt=comment.id)
+    return comments.filter(earlier).count() // COMMENTS_PER_PAGE + 1
+
+
+def path_of_comments(post_id: int, page: int, *, fragment: str | None = None) -> str:
+    return reverse("forum-post", args=[post_id], query={"page": page} if page > 1 else None, fragment=fragment)
+
+
+class CommentLink(ForumPage):
+    """The address of a comment, which redirects to the page of comments that has it: further comments do not change this address."""
+
+    request: ForumRequest
+
+    def get(self, request: ForumRequest, id: int, comment_id: int) -> HttpResponse:
+        post = visible_posts(request).filter(id=id).first()
+        if post is None:
+            raise Http404
+        if post.duplicate_from_id is not None:
+            return redirect("forum-comment", post.duplicate_from_id, comment_id)
+        comments = request.account.comments.filter(post_id=id).visible_to(request.user)
+        comment = comments.filter(id=comment_id).first()
+        if comment is None:
+            messages.error(request, _("That comment is no longer here."))
+            return redirect("forum-post", id)
+        return redirect(path_of_comments(id, page_of_comment(comments, comment), fragment=f"comment-{comment_id}"))
 
 
 class EditCommentPage(WritingPage):
@@ -78,10 +101,8 @@ class EditCommentPage(WritingPage):
             if text != comment.comment and EditCommentForm.version_of(comment) != form.cleaned_data["version"]:
                 return "changed", comment, ""
             post.edit_comment(comment, text, by=request.user)
-            count = post.comment_count_for(request.user)
-            page = page_of_comment(comments, comment, count) if count > COMMENTS_PER_PAGE else 1
-            query = {"page": page} if page > 1 else None
-            return "done", comment, reverse("forum-post", args=[id], query=query, fragment=f"comment-{comment_id}")
+            page = page_of_comment(comments, comment) if post.comment_count_for(request.user) > COMMENTS_PER_PAGE else 1
+            return "done", comment, path_of_comments(id, page, fragment=f"comment-{comment_id}")
 
         try:
             result, comment, path = in_transaction(change)
@@ -138,11 +159,11 @@ class DeleteCommentPage(ForumPage):
             comment = comments.filter(id=comment_id).first()
             if comment is not None and comment.may_be_changed_by(request.user):
                 post.erase_comment(comment)
-            page = 1
-            count = post.comment_count_for(request.user)
-            if comment is not None and count > COMMENTS_PER_PAGE:
-                page = page_of_comment(comments, comment, count)
-            return comment, reverse("forum-post", args=[id], query={"page": page} if page > 1 else None)
+            page, last = 1, ceil(post.comment_count_for(request.user) / COMMENTS_PER_PAGE)
+            if comment is not None and last > 1:
+                # The comment may have been the only one of the last page.
+                page = min(page_of_comment(comments, comment), last)
+            return comment, path_of_comments(id, page)
 
         try:
             comment, path = in_transaction(erase)

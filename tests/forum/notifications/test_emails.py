@@ -9,9 +9,12 @@ from django.core.mail.backends.locmem import EmailBackend
 from django.utils import timezone
 
 from accounts.delivery import Delivery
+from accounts.mail import MAIL_QUEUE
+from core.jobs import queue
 from forum.models import Follow, Notification
 from forum.notifications.emails import send_due_notifications, send_notifications
 from tests.support import letters
+from tests.support.codes import request_code
 from tests.support.factories import make_comment, make_post, make_user
 from tests.support.followers import run_followers
 from tests.support.jobs import run_jobs
@@ -39,7 +42,7 @@ def test_it_works(quiet):
     [link] = [word for word in email.body.split() if "/app/unsubscribe?" in word]
     assert email.body == (
         "Dark mode\n\nBob Nowak commented.\n\n> In spring:\n>\n> • iOS\n> • Android\n\n"
-        f"See the comment:\nhttp://acme.example.test/app/posts/{quiet.post.id}#comment-{comment.id}\n\n"
+        f"See the comment:\nhttp://acme.example.test/app/posts/{quiet.post.id}/comments/{comment.id}\n\n"
         "-- \nYou receive this e-mail because you wrote this suggestion.\n"
         f"Unsubscribe, or choose fewer e-mails: {link}\n"
     )
@@ -57,7 +60,7 @@ def test_it_works(quiet):
     [page] = email.alternatives
     assert ">Bob Nowak commented. In spring: • iOS • Android</div>" in page.content
     assert "In spring:<br><br>• iOS<br>• Android</p>" in page.content
-    assert f'href="http://acme.example.test/app/posts/{quiet.post.id}#comment-{comment.id}"' in page.content
+    assert f'href="http://acme.example.test/app/posts/{quiet.post.id}/comments/{comment.id}"' in page.content
     assert send_all(hours=1) == []
 
 
@@ -83,7 +86,7 @@ def test_events_within_five_minutes_are_combined(quiet):
     [email] = [email for email in sent if email.subject == "Dark mode"]
     assert email.body.index("> One") < email.body.index("> Two")
     # The link leads to the first comment, from which the user reads on.
-    assert f"See the suggestion:\nhttp://acme.example.test/app/posts/{quiet.post.id}#comment-{first.id}\n" in email.body
+    assert f"See the suggestion:\nhttp://acme.example.test/app/posts/{quiet.post.id}/comments/{first.id}\n" in email.body
 
 
 def test_a_digest_has_all_events(quiet):
@@ -200,3 +203,11 @@ def test_a_job_of_a_deleted_user_does_nothing(quiet):
     send_notifications.defer(account_id=1, user_id=quiet.carol.id, ids=[1])
     assert run_jobs() == 2
     assert django_mail.outbox == []
+
+
+def test_a_code_to_sign_in_is_sent_before_notifications_that_wait(quiet):
+    """Of the jobs that are due, the one that has been due for longest runs first, and a code is due since long ago."""
+    send_notifications.defer(account_id=quiet.account.id, user_id=quiet.carol.id, ids=[1])
+    request_code(quiet.page(), "carol@acme.example")
+    claimed = [queue.claim(MAIL_QUEUE, None) for _ in range(2)]
+    assert [job.name.rpartition(".")[2] for job in claimed] == ["send_email", "send_notifications"]
