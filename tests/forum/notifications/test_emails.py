@@ -86,7 +86,9 @@ def test_events_within_five_minutes_are_combined(quiet):
     [email] = [email for email in sent if email.subject == "Dark mode"]
     assert email.body.index("> One") < email.body.index("> Two")
     # The link leads to the first comment, from which the user reads on.
-    assert f"See the suggestion:\nhttp://acme.example.test/app/posts/{quiet.post.id}/comments/{first.id}\n" in email.body
+    assert (
+        f"See the suggestion:\nhttp://acme.example.test/app/posts/{quiet.post.id}/comments/{first.id}\n" in email.body
+    )
 
 
 def test_a_digest_has_all_events(quiet):
