@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
 from email.utils import formataddr, make_msgid, parseaddr
 from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException, SMTPServerDisconnected
 from typing import Any
@@ -27,8 +26,6 @@ MAIL_QUEUE = "mail"
 HOUR = 3600
 # Seconds, after temporary errors: the mail server cannot be reached, or rejects the e-mail with a code below 500.
 RETRY_DELAYS = RetryDelays(5, 60, 600, 3600, 6 * 3600)
-# Jobs run in the order of the times when they are due. People wait for these e-mails, such as codes, so they come before notifications.
-AT_FIRST = datetime(2000, 1, 1, tzinfo=UTC)
 # In seconds. Each step of a conversation with the mail server has the timeout of `EMAIL_URL`.
 TIME_LIMIT = 300
 
@@ -63,8 +60,9 @@ def send(
         {name: single_line(str(value)) for name, value in context.items()},
         deliver=deliver,
     )
-    # The address and the links are readable neither in the database nor in a dump.
-    send_email.defer(account_id=account_id, sealed=seal(asdict(email)), _schedule_at=AT_FIRST)
+    # The address and the links are readable neither in the database nor in a dump. People wait for these e-mails, such as codes, so
+    # they are sent before notifications.
+    send_email.defer(account_id=account_id, sealed=seal(asdict(email)), _urgent=True)
 
 
 def new_message_id() -> str:
