@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from html import escape, unescape
 from importlib import import_module
+from itertools import count
 
 import nh3
 from markdown_it import MarkdownIt
@@ -18,6 +19,7 @@ from markdown_it.common.utils import unescapeAll
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
+from markdown_it.tree import SyntaxTreeNode
 
 logger = logging.getLogger("rostrum.markdown")
 
@@ -173,8 +175,45 @@ def excerpt(text: str, *, max_length: int) -> str:
     """
     for pattern, replacement in MARKUP_REPLACEMENTS:
         text = pattern.sub(replacement, text)
-    text = " ".join(unescape(text).split())
+    return truncate(" ".join(unescape(text).split()), max_length)
+
+
+def truncate(text: str, max_length: int) -> str:
+    """Return the beginning of a text with an ellipsis, or a text that is short enough as it is. Do not cut words of usual length."""
     if len(text) <= max_length:
         return text
-    beginning, _, cut = text[:max_length].rpartition(" ")
-    return (beginning if beginning and len(cut) < 30 else text[: max_length - 1]).rstrip() + "…"
+    beginning = re.sub(r"\s\S{0,29}\Z", "", text[:max_length])
+    return (beginning or text)[: max_length - 1].rstrip() + "…"
+
+
+def as_plain_text(text: str) -> str:
+    """Return a Markdown text without markup, with its paragraphs, lines, lists and quotes. The caller should truncate a long one."""
+    try:
+        return _plain_block(SyntaxTreeNode(_parser.parse(text)))
+    except Exception as error:  # noqa: BLE001, as in `render`
+        logger.error("A text could not be converted: %s", type(error).__name__)
+        return text.strip()
+
+
+def _plain_block(node: SyntaxTreeNode) -> str:
+    if node.type == "inline":
+        return "".join(map(_plain_inline, node.children))
+    if node.type in ("fence", "code_block"):
+        return node.content.rstrip("\n")
+    parts = list(map(_plain_block, node.children))
+    if node.type in ("bullet_list", "ordered_list"):
+        first = int(node.attrs.get("start", 1))
+        markers = (f"{number}." if node.type == "ordered_list" else "•" for number in count(first))
+        return "\n".join(f"{marker} {part}".rstrip() for marker, part in zip(markers, parts, strict=False))
+    if node.type == "list_item":
+        # HTML would collapse other spaces.
+        return "\n".join(filter(None, parts)).replace("\n", "\n\N{NO-BREAK SPACE}\N{NO-BREAK SPACE}")
+    separator = {"tr": " | ", "thead": "\n", "tbody": "\n", "table": "\n"}.get(node.type, "\n\n")
+    text = separator.join(filter(None, parts))
+    return "\n".join(f"> {line}".rstrip() for line in text.splitlines()) if node.type == "blockquote" else text
+
+
+def _plain_inline(node: SyntaxTreeNode) -> str:
+    if node.type in ("softbreak", "hardbreak"):
+        return "\n"
+    return "".join(map(_plain_inline, node.children)) if node.children else node.content

@@ -1,10 +1,12 @@
 """Jobs for single deliveries."""
 
 import asyncio
+from typing import Any
 
+from core.changes.models import Change
 from core.errors import FieldError
-from core.jobs.registration import RetryDelays, job, register_queue
-from webhooks.delivery import Attempt, send
+from core.jobs.registration import Job, RetryDelays, job, register_queue
+from webhooks.delivery import Attempt, defect, send
 from webhooks.messages import Event, Message, make_message, test_event
 from webhooks.models import BUSY, Delivery, Endpoint
 
@@ -32,23 +34,44 @@ def resend(*, account_id: int, delivery_id: int) -> None:
     endpoint = endpoints.filter(enabled=True).first()
     if endpoint is None:
         return
-    message = Message(entry.message, Event(entry.event, entry.at, entry.number), entry.request.encode())
+    event = Event(entry.event, entry.at, entry.number)
+    if entry.request:
+        deliver(endpoint, Message(entry.message, event, entry.request.encode()), Delivery.Cause.RESEND)
+    else:
+        make_again(endpoint, event)
+
+
+def make_again(endpoint: Endpoint, event: Event) -> None:
+    """Make and send a message that could not be made before. Do nothing if the change was erased since."""
+    change = Change.objects.filter(account_id=endpoint.account_id, number=event.number).first()
+    if change is None:
+        return
+    event = Event(event.type, change.at, change.number, change.id)
+    try:
+        message = make_message(endpoint, event)
+    except Exception as error:  # noqa: BLE001, the log of the webhook shows the error
+        defect(endpoint, event, error).entry(cause=Delivery.Cause.RESEND).save(force_insert=True)
+        return
     deliver(endpoint, message, Delivery.Cause.RESEND)
-
-
-def defer_test(endpoint: Endpoint) -> None:
-    """Have a worker send a test message. Do nothing if one is waiting already: a slow endpoint must not fill the queue."""
-    lock = f"test of webhook {endpoint.account_id} {endpoint.id}"
-    send_test.defer(account_id=endpoint.account_id, endpoint_id=endpoint.id, _queueing_lock=lock)
-
-
-def defer_resend(endpoint: Endpoint, entry: Delivery) -> None:
-    """Have a worker send a message of the log again. Raise FieldError if another one for the endpoint is waiting."""
-    lock = f"resend of webhook {endpoint.account_id} {endpoint.id}"
-    if not resend.defer(account_id=entry.account_id, delivery_id=entry.id, _queueing_lock=lock):
-        raise FieldError("webhook", BUSY, "busy")
 
 
 def deliver(endpoint: Endpoint, message: Message, cause: str) -> None:
     result = asyncio.run(send(Attempt(endpoint, message, None)))
     result.entry(cause=cause).save(force_insert=True)
+
+
+def defer_test(endpoint: Endpoint) -> None:
+    """Have a worker send a test message. Raise FieldError if another message of the account is waiting."""
+    _defer(send_test, endpoint.account_id, endpoint_id=endpoint.id)
+
+
+def defer_resend(entry: Delivery) -> None:
+    """Have a worker send a message of the log again. Raise FieldError if another message of the account is waiting."""
+    _defer(resend, entry.account_id, delivery_id=entry.id)
+
+
+def _defer(job: Job, account_id: int, **arguments: Any) -> None:
+    # One for each account, because slow endpoints of one account must not fill the queue of all.
+    lock = f"message to a webhook of account {account_id}"
+    if not job.defer(account_id=account_id, **arguments, _queueing_lock=lock):
+        raise FieldError("webhook", BUSY, "busy")

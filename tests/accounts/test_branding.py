@@ -75,6 +75,12 @@ def test_it_rejects_other_files(content):
         read_logo(content)
 
 
+def test_a_wide_logo_gets_margins():
+    with Image.open(BytesIO(read_logo(picture((1000, 50))))) as stored:
+        assert stored.size == (480, 80)
+        assert [stored.getpixel((240, y))[3] for y in (0, 40, 79)] == [0, 255, 0]
+
+
 def test_the_text_of_a_button_is_readable():
     assert contrast("#000000", "#ffffff") == 21
     for color in ("#5f55e8", "#767676", "#e07000", "#8888ff"):

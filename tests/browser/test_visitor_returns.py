@@ -91,7 +91,7 @@ def test_a_visitor_returns_and_unsubscribes(acme, browse, width, language, javas
     vote_with_code(page, post, language, javascript=javascript)
     email, link = receive_response(acme, post)
     with override(language):
-        assert gettext("Fewer e-mails, or none") in email.body
+        assert gettext("Unsubscribe, or choose fewer e-mails") in email.body
 
     # The e-mail leads to the response.
     page.goto(f"/app/posts/{post.id}")
