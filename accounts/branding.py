@@ -8,6 +8,7 @@ from math import ceil
 
 from django.db import models
 from django.urls import reverse
+from django.utils.formats import number_format
 from django.utils.translation import gettext_lazy as _
 from PIL import Image, ImageOps, UnidentifiedImageError
 
@@ -59,7 +60,8 @@ def check_accent(color: str) -> str:
     ):
         ratio = contrast(color, background)
         if ratio < MIN_CONTRAST:
-            raise FieldError("accent", message, "contrast", {"ratio": f"{ratio:.1f}"})
+            # `number_format` rounds down, so the message never names a contrast of 3.
+            raise FieldError("accent", message, "contrast", {"ratio": number_format(ratio, 1)})
     return color
 
 

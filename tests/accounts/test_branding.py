@@ -40,10 +40,10 @@ def test_it_works(acme):
 @pytest.mark.parametrize(
     ("color", "message"),
     [
-        ("#ffee88", "is too pale: its contrast to white is 1.2, and has to be at least 3 (WCAG 2.2, 1.4.11)"),
+        ("#ffee88", "is too pale: its contrast to white is 1.1, and has to be at least 3 (WCAG 2.2, 1.4.11)"),
         (
             "#101030",
-            "is too dark: its contrast to the dark background is 1.1, and has to be at least 3 (WCAG 2.2, 1.4.11)",
+            "is too dark: its contrast to the dark background is 1.0, and has to be at least 3 (WCAG 2.2, 1.4.11)",
         ),
         ("red", "is not a colour such as #5f55e8"),
         ("#fff;x: y", "is not a colour such as #5f55e8"),

@@ -124,7 +124,7 @@ def test_a_first_vote_with_a_code(acme, browse, javascript):
     expect(page.get_by_label("Code from the e-mail")).to_be_focused()
     page.keyboard.type(wrong(code_in_letter()))
     page.keyboard.press("Enter")
-    expect(page.get_by_role("alert")).to_contain_text("Is wrong")
+    expect(page.get_by_role("alert")).to_contain_text("Is not the code from the newest e-mail")
     page.get_by_label("Code from the e-mail").fill(code_in_letter())
     page.get_by_label("Your name").fill("Dan")
     page.get_by_role("button", name="Vote").click()

@@ -70,3 +70,16 @@ def test_a_delivery_fails_and_is_sent_again(acme, browse, settings, width, langu
         expect(alice.locator("#log li").first).to_contain_text("200")
         assert len({request.id for request in receiver.requests}) == 1
         assert len(receiver.requests) == 3
+
+
+def test_events_are_listed_once_they_can_be_chosen(acme, browse, javascript):
+    alice = browse(acme.alice, javascript=javascript)
+    alice.goto("/app/account/webhooks")
+    event = alice.get_by_label("client.created")
+    expect(event).to_be_hidden()
+    alice.get_by_label("Only those chosen below").check()
+    event.check()
+    alice.get_by_label("Address").fill("https://hooks.example.com/")
+    alice.get_by_role("button", name="Create webhook").click()
+    expect(alice.get_by_text("1 event", exact=True)).to_be_visible()
+    assert acme.account.webhooks.get().events == ["client.created"]

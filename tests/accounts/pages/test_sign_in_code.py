@@ -101,7 +101,7 @@ def test_it_rejects_a_wrong_code_five_times(acme):
     for _ in range(4):
         page = enter_code(page, wrong(code))
         assert page.status_code == 422
-        assert "Is wrong" in page
+        assert "Is not the code from the newest e-mail" in page
     response = enter_code(page, wrong(code))
     assert response.headers["Location"] == f"{PATH}?next=%2F"
     assert "This code no longer works" in response.follow()
