@@ -95,7 +95,7 @@ def test_it_works(receiver, monkeypatch):
     finally:
         stop.set()
         writer.join()
-    expected = {f"You are invited to Forum {number}" for number in range(1, sent + 1)}
+    expected = {f"A invites you to Forum {number}" for number in range(1, sent + 1)}
     assert set(server.received) == expected
     assert server.received.total() - len(expected) <= KILLS
     assert {subject for subject, ids in server.ids.items() if len(ids) > 1} == set()

@@ -29,7 +29,7 @@ def test_it_leads_to_the_page_with_the_comment(acme, post, monkeypatch):
     created = [post.comment(by=acme.bob, text="Text", internal=number == 0) for number in range(5)]
     pages = {}
     for user in (None, acme.bob):
-        for number, comment in list(enumerate(created))[1:]:
+        for comment in created[1:]:
             location = acme.page(user).get(path(comment)).headers["Location"]
             assert acme.page(user).get(location).html.find(id=f"comment-{comment.id}") is not None
             pages.setdefault(user, []).append(location.partition("#")[0].partition("=")[2] or "1")
