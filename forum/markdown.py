@@ -7,7 +7,7 @@ text with too many of them is shown as plain text.
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from html import escape, unescape
 from importlib import import_module
@@ -21,6 +21,8 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
+from forum.mentions import mentions_in
+
 logger = logging.getLogger("rostrum.markdown")
 
 MAX_LENGTH = 65_536
@@ -32,7 +34,8 @@ MARKUP_CHARACTERS = re.compile(r"[\[\]()!|`*_~<>#&\\\n+-]")
 
 ALLOWED_TAGS: dict[str, AbstractSet[str]] = {
     **{f"h{level}": frozenset() for level in range(3, 7)},
-    **dict.fromkeys(("p", "br", "hr", "blockquote", "ul", "em", "strong", "s", "pre"), frozenset()),
+    # Mentions are in <b>, which Markdown does not produce.
+    **dict.fromkeys(("p", "br", "hr", "blockquote", "ul", "em", "strong", "s", "pre", "b"), frozenset()),
     **dict.fromkeys(("table", "thead", "tbody", "tr", "li"), frozenset()),
     "ol": {"start"},
     "a": {"href", "title"},
@@ -82,6 +85,31 @@ def _without_images(tokens: list[Token]) -> Iterator[Token]:
             yield from (Token("link_open", "a", 1, attrs=attributes), text, Token("link_close", "a", -1))
 
 
+def _mark_mentions(state: StateCore) -> None:
+    """Put the mentions that notify a user in <b>, except in links and code. The names are in the environment of the parser."""
+    if names := state.env.get("mentions"):
+        for token in state.tokens:
+            if token.children:
+                token.children = list(_with_mentions(token.children, names))
+
+
+def _with_mentions(tokens: list[Token], names: Mapping[str, bool]) -> Iterator[Token]:
+    link_depth = 0
+    for token in tokens:
+        link_depth += token.nesting if token.type in ("link_open", "link_close") else 0
+        if token.type != "text" or link_depth:
+            yield token
+            continue
+        position = 0
+        for start, end in mentions_in(token.content, names):
+            yield Token("text", "", 0, content=token.content[position:start])
+            yield Token("mention_open", "b", 1)
+            yield Token("text", "", 0, content=token.content[start:end])
+            yield Token("mention_close", "b", -1)
+            position = end
+        yield Token("text", "", 0, content=token.content[position:])
+
+
 # A URL in the text without markup: the scheme, and the part after it. Brackets belong to the URL if they are paired. Punctuation at the
 # end does not belong to it. The port is a number. A user name before the host is not accepted, because it could be taken for the host.
 URL_SCHEME = re.compile(r"(?<![a-z0-9+.-])https?\Z", re.IGNORECASE)
@@ -119,6 +147,7 @@ _parser.inline.ruler.push("link_urls", _link_urls)
 _parser.core.ruler.push("demote_headings", _demote_headings)
 _parser.core.ruler.push("align_cells", _align_cells)
 _parser.core.ruler.push("link_images", _link_images)
+_parser.core.ruler.push("mark_mentions", _mark_mentions)
 
 _cleaner = nh3.Cleaner(
     tags=set(ALLOWED_TAGS),
@@ -128,8 +157,11 @@ _cleaner = nh3.Cleaner(
 )
 
 
-def render(text: str) -> str:
-    """Return the HTML of a text. A text that cannot be rendered is shown as plain text, without an error."""
+def render(text: str, *, mentions: Mapping[str, bool] | None = None) -> str:
+    """Return the HTML of a text. A text that cannot be rendered is shown as plain text, without an error.
+
+    `mentions` is the result of `notified_names` for the text; without it, no mention is marked.
+    """
     if (
         len(text) > MAX_LENGTH
         or len(MARKUP_CHARACTERS.findall(text)) > MAX_MARKUP_CHARACTERS
@@ -137,7 +169,7 @@ def render(text: str) -> str:
     ):
         return as_paragraphs(text)
     try:
-        html = _cleaner.clean(_parser.render(text))
+        html = _cleaner.clean(_parser.render(text, {"mentions": mentions}))
     except Exception as error:  # noqa: BLE001, no text may fail to be saved or shown
         logger.error("A text could not be rendered: %s", type(error).__name__)
         return as_paragraphs(text)

@@ -216,7 +216,7 @@ def test_no_text_takes_long_to_render(text):
 
 def test_a_text_that_cannot_be_parsed_is_shown_unformatted(monkeypatch, caplog):
     class Broken:
-        def render(self, text):
+        def render(self, text, environment):
             raise RecursionError
 
     monkeypatch.setattr(markdown, "_parser", Broken())
