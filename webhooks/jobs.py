@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from core.changes.models import Change
-from core.errors import FieldError
+from core.errors import Conflict
 from core.jobs.registration import Job, RetryDelays, job, register_queue
 from webhooks.delivery import Attempt, result_of_defect, send
 from webhooks.messages import Event, Message, make_message, test_event
@@ -64,12 +64,12 @@ def deliver(endpoint: Endpoint, message: Message, cause: str) -> None:
 
 
 def defer_test(endpoint: Endpoint) -> None:
-    """Have a worker send a test message. Raise FieldError if another message of the account is waiting."""
+    """Have a worker send a test message. Raise Conflict if another message of the account is waiting."""
     _defer(send_test, endpoint.account_id, endpoint_id=endpoint.id)
 
 
 def defer_resend(entry: Delivery) -> None:
-    """Have a worker send a message of the log again. Raise FieldError if another message of the account is waiting."""
+    """Have a worker send a message of the log again. Raise Conflict if another message of the account is waiting."""
     _defer(resend, entry.account_id, delivery_id=entry.id)
 
 
@@ -77,4 +77,4 @@ def _defer(job: Job, account_id: int, **arguments: Any) -> None:
     # One for each account, because slow endpoints of one account must not fill the queue of all.
     lock = f"message to a webhook of account {account_id}"
     if not job.defer(account_id=account_id, **arguments, _queueing_lock=lock):
-        raise FieldError("webhook", BUSY, "busy")
+        raise Conflict(BUSY)

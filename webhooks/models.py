@@ -214,7 +214,7 @@ def _unsealed(sealed: str) -> str:
 
 
 DISABLED = _("needs to be enabled")
-BUSY = _("has to wait for another message of this account: try again in a moment")
+BUSY = _("Another message of this account is still waiting to be sent: try again in a moment")
 
 
 def check_url(text: str) -> None:

@@ -45,6 +45,10 @@ def with_secret(schema: JSONOperationSchema, status: int) -> JSONSchema:
     )
 
 
+def deliveries(schema: JSONOperationSchema, status: int) -> JSONSchema:
+    return {"type": "array", "items": schema.output_component(DeliverySerializer)}
+
+
 WEBHOOK: dict[str, Any] = {
     "id": 31,
     "url": "https://hooks.example.com/rostrum",
@@ -169,5 +173,5 @@ register(
     response_example=[DELIVERY],
     parameters=ITEM,
     query_parameters=lambda: PAGE_PARAMETERS,
-    response={"type": "array"},
+    response=deliveries,
 )

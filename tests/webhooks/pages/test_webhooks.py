@@ -125,7 +125,7 @@ def test_it_rejects_a_second_message_while_one_is_waiting(acme, visitor, receive
     act(visitor, row, "test")
     for do in ("test", "resend"):
         page = act(visitor, row, do, id=entry.id).follow()
-        assert "Webhook has to wait for another message of this account: try again in a moment" in page
+        assert "Another message of this account is still waiting to be sent: try again in a moment" in page
     run_jobs()
     assert receiver.types == ["webhook.test"]
 
