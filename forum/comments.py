@@ -20,7 +20,7 @@ from core.db.tenancy import TenantModel
 from core.errors import FieldError
 from forum.activities import Activity
 from forum.markdown import MAX_HTML_LENGTH, render
-from forum.mentions import notified_names
+from forum.mentions import find_mentions, mentioned_ids
 from forum.merging import Mergeable
 from forum.votes import from_post_index
 
@@ -154,7 +154,7 @@ class Commentable(Mergeable):
         An internal comment leaves `updated_at` of the post unchanged, which lists and feeds show to everyone. The row of the post is
         updated in any case, so that the change feed reports it.
         """
-        html = render(text, mentions=self._mentions_in(text, author_id=by.id, internal=internal))
+        html = render(text, mentions=self._mentions_in(text, author_id=by.id))
         self.lock()
         self.check_not_merged()
         if internal and not by.is_team:
@@ -211,9 +211,7 @@ class Commentable(Mergeable):
             return
         now = timezone.now()
         self.account.comment_versions.create(comment_id=comment.id, text=comment.comment, user_id=by.id, created_at=now)
-        mentions = self._mentions_in(
-            text, author_id=comment.user_id, internal=comment.internal, previous_text=comment.comment
-        )
+        mentions = self._mentions_in(text, author_id=comment.user_id, previous_text=comment.comment)
         comment.comment, comment.comment_html = text, render(text, mentions=mentions)
         comment.updated_at = comment.edited_at = now
         comment.edited_by_other = comment.edited_by_other or by.id != comment.user_id
@@ -221,13 +219,16 @@ class Commentable(Mergeable):
         values = {} if comment.internal else {"updated_at": now}
         self._add_to_count("internal_comments_cache" if comment.internal else "comments_cache", 0, **values)
 
-    def _mentions_in(self, text: str, *, internal: bool, **values: Any) -> dict[str, bool]:
-        """Return the names that a comment mentions, each with whether the mention notifies a user."""
-        # Only the team sees tasks, which have no category.
-        is_internal = internal or self.category_id is None
-        is_closed = is_internal or self.is_private or not self.approved
-        post_author_id = 0 if is_internal else self.user_id
-        return notified_names(self.account, text, is_closed=is_closed, post_author_id=post_author_id, **values)
+    def _mentions_in(self, text: str, *, author_id: int, previous_text: str = "") -> dict[str, int | None]:
+        """Return the ids of the users that the text of a comment mentions, by name. With a previous text, only of users in both.
+
+        A comment that was edited has notified only these.
+        """
+        ids = find_mentions(self.account, text, post=self, author_id=author_id)
+        if not ids or not previous_text:
+            return ids
+        notified = mentioned_ids(self.account, previous_text, post=self, author_id=author_id)
+        return {name: id if id in notified else None for name, id in ids.items()}
 
     def _add_to_count(self, column: str, difference: int, **values: Any) -> None:
         """Add to a count of the locked row, and update other columns with it."""

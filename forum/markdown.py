@@ -86,14 +86,14 @@ def _without_images(tokens: list[Token]) -> Iterator[Token]:
 
 
 def _mark_mentions(state: StateCore) -> None:
-    """Put the mentions that notify a user in <b>, except in links and code. The names are in the environment of the parser."""
-    if names := state.env.get("mentions"):
+    """Put mentions in <b>, except in links and code. The result of `find_mentions` is in the environment of the parser."""
+    if ids := state.env.get("mentions"):
         for token in state.tokens:
             if token.children:
-                token.children = list(_with_mentions(token.children, names))
+                token.children = list(_with_mentions(token.children, ids))
 
 
-def _with_mentions(tokens: list[Token], names: Mapping[str, bool]) -> Iterator[Token]:
+def _with_mentions(tokens: list[Token], ids: Mapping[str, int | None]) -> Iterator[Token]:
     link_depth = 0
     for token in tokens:
         link_depth += token.nesting if token.type in ("link_open", "link_close") else 0
@@ -101,7 +101,7 @@ def _with_mentions(tokens: list[Token], names: Mapping[str, bool]) -> Iterator[T
             yield token
             continue
         position = 0
-        for start, end in mentions_in(token.content, names):
+        for start, end in mentions_in(token.content, ids):
             yield Token("text", "", 0, content=token.content[position:start])
             yield Token("mention_open", "b", 1)
             yield Token("text", "", 0, content=token.content[start:end])
@@ -157,10 +157,10 @@ _cleaner = nh3.Cleaner(
 )
 
 
-def render(text: str, *, mentions: Mapping[str, bool] | None = None) -> str:
+def render(text: str, *, mentions: Mapping[str, int | None] | None = None) -> str:
     """Return the HTML of a text. A text that cannot be rendered is shown as plain text, without an error.
 
-    `mentions` is the result of `notified_names` for the text; without it, no mention is marked.
+    `mentions` is the result of `find_mentions` for the text; without it, no mention is marked.
     """
     if (
         len(text) > MAX_LENGTH

@@ -1,11 +1,16 @@
 """Mentions of users in texts: `@` and a login, or the name of a user of the team.
 
+The team may mention everyone. Others may mention the team and the users who wrote on the page, whom the completion shows: otherwise a
+member could find out the logins of others, and have e-mails sent to each of them.
+
 A name that several users have matches nobody. The names of members are not searched, because an account may have a million.
 """
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Any
+
+from django.db.models import Q
 
 from accounts.models import Account, User
 from core.db.tenancy import fold
@@ -31,72 +36,54 @@ def _candidates(phrase: str) -> set[str]:
     return {name for phrase in phrases for name in (phrase, phrase.rstrip(TRAILING)) if 0 < len(name) <= 255}
 
 
-class Mentioned(NamedTuple):
-    """A user whose login or name a text has after an `@`."""
+def find_mentions(account: Account, text: str, *, post: Any, author_id: int) -> dict[str, int | None]:
+    """Return the ids of the users that a text of an author on the page of a post mentions, by their names and logins in the text.
 
-    id: int
-    role: str
-    notification: str
-
-
-def mentioned_ids(account: Account, text: str) -> list[int]:
-    """Return the ids of the active users that a text mentions. A text without an @ needs no statement."""
-    users = _users_by_name(account, text)
-    names = (longest_name(candidates, users) for candidates in names_in(text))
-    return sorted({user.id for name in names if name is not None and (user := users[name]) is not None})
-
-
-def notified_names(
-    account: Account,
-    text: str,
-    *,
-    author_id: int,
-    post_author_id: int,
-    is_closed: bool,
-    previous_text: str | None = None,
-) -> dict[str, bool]:
-    """Return the names that a comment mentions, each with whether the mention notifies a user (`RECIPIENTS`).
-
-    Only the team and, unless the comment is internal, the author of the post see a post that `is_closed`; the caller passes the id 0 for an
-    author who does not. A comment that was edited has notified only the users whom its `previous_text` mentions as well.
+    None stands for a name that several users have. A text without an `@` needs no statement.
     """
-    users = _users_by_name(account, text)
-    ids = {user.id for user in users.values() if user is not None}
-    if ids and previous_text is not None:
-        ids.intersection_update(mentioned_ids(account, previous_text))
+    mentions = names_in(text)
+    if not mentions:
+        return {}
+    names = set().union(*mentions)
+    users = account.users.filter(is_active=True)
+    of_login = Q(login_key__in={fold(name) for name in names})
+    logins: dict[str, int] = {}
+    members: set[int] = set()
+    is_by_team = False
+    for login, id, role in users.filter(of_login | Q(id=author_id)).values_list("login_key", "id", "role"):
+        is_team = role in User.TEAM
+        if id == author_id:
+            is_by_team = is_team
+            continue
+        logins[login] = id
+        if not is_team:
+            members.add(id)
+    if members and not is_by_team:
+        comments = account.comments.public().filter(post_id=post.id, user_id__in=members).order_by()
+        hidden = members - {post.user_id, *comments.values_list("user_id", flat=True).distinct()}
+        logins = {login: id for login, id in logins.items() if id not in hidden}
+    found: dict[str, int | None] = {}
+    for name, id in users.filter(role__in=User.TEAM, name__in=names).exclude(id=author_id).values_list("name", "id"):
+        found[name] = None if name in found else id
+    return found | {name: logins[fold(name)] for name in names if fold(name) in logins}
 
-    def is_notified(user: Mentioned | None) -> bool:
-        if user is None or user.id not in ids or user.id == author_id or user.notification == User.Notification.NONE:
-            return False
-        return not is_closed or user.role in User.TEAM or user.id == post_author_id
 
-    return {name: is_notified(user) for name, user in users.items()}
+def mentioned_ids(account: Account, text: str, *, post: Any, author_id: int) -> list[int]:
+    """Return the ids of the users that a text of an author on the page of a post mentions."""
+    ids = find_mentions(account, text, post=post, author_id=author_id)
+    return sorted(
+        {id for candidates in names_in(text) if (id := ids.get(longest_name(candidates, ids) or "")) is not None}
+    )
 
 
-def mentions_in(text: str, names: Mapping[str, bool]) -> Iterator[tuple[int, int]]:
-    """Return the start and the end of each mention in a text that notifies a user, by the result of `notified_names`."""
+def mentions_in(text: str, ids: Mapping[str, int | None]) -> Iterator[tuple[int, int]]:
+    """Return the start and the end of each mention in a text, by the result of `find_mentions`."""
     for match in MENTION.finditer(text):
-        name = longest_name(_candidates(match[1]), names)
-        if name is not None and names[name]:
+        name = longest_name(_candidates(match[1]), ids)
+        if name is not None and ids[name] is not None:
             yield match.start(), match.start(1) + len(name)
 
 
 def longest_name(candidates: Iterable[str], names: Container[str]) -> str | None:
     """Return the longest of the candidates that is among the names: "@Ann Smith" is not "@Ann"."""
     return max((name for name in candidates if name in names), key=len, default=None)
-
-
-def _users_by_name(account: Account, text: str) -> dict[str, Mentioned | None]:
-    """Return the users by the logins and names that a text mentions, or None for a name that several users have."""
-    mentions = names_in(text)
-    if not mentions:
-        return {}
-    names = set().union(*mentions)
-    users = account.users.filter(is_active=True)
-    columns = Mentioned._fields
-    logins = users.filter(login_key__in={fold(name) for name in names}).values_list("login_key", *columns)
-    by_login = {login: Mentioned(*values) for login, *values in logins}
-    found: dict[str, Mentioned | None] = {}
-    for name, *values in users.filter(role__in=User.TEAM, name__in=names).values_list("name", *columns):
-        found[name] = None if name in found else Mentioned(*values)
-    return found | {name: by_login[fold(name)] for name in names if fold(name) in by_login}

@@ -95,7 +95,9 @@ def recipients_of(activity: Activity, post: Post | None, account: Account) -> It
         "post": None if post is None else post.id,
         "author": None if post is None else post.user_id,
         "by": 0 if kind == Activity.Kind.REMINDER else activity.user_id,
-        "mentioned": mentioned_ids(account, _text_of(activity, post)),
+        "mentioned": []
+        if post is None
+        else mentioned_ids(account, _text_of(activity, post), post=post, author_id=activity.user_id),
         "team": list(User.TEAM),
         "to_followers": not is_assignment and not is_sign_up and kind != Activity.Kind.NEW_POST,
         "to_all": not is_assignment and not is_sign_up,

@@ -30,6 +30,10 @@ def schema():
     return load(document(), f"http://{HOST}", app=at_host)
 
 
+# No worker runs, so a second test has to wait for the first one (409).
+MIN_SUCCEEDED = {"POST /app/webhooks/{id}/test.json": 1}
+
+
 @pytest.fixture
 def world(acme):
     acme.account.partner_key = PARTNER
@@ -49,7 +53,7 @@ def test_the_service_behaves_as_documented(schema, world, operation):
     examine(schema, operation, findings, systematic=16, random=8)
     assert not findings.failures, str(findings)
     succeeded = sum(number for (_, status), number in findings.answers.items() if status < 300)
-    assert succeeded >= 2
+    assert succeeded >= MIN_SUCCEEDED.get(operation, 2)
 
 
 def test_sequences_of_requests_behave_as_documented(schema, world):

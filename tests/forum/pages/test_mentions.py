@@ -66,6 +66,7 @@ def test_it_takes_few_statements(acme, post):
         ("@", []),
         ("@left", []),
         ("@carol " * 50, ["carol"]),
+        ("@alice", []),
     ],
 )
 def test_mentions_in_a_text(acme, text, logins):
@@ -73,7 +74,24 @@ def test_mentions_in_a_text(acme, text, logins):
     make_user(acme.account, "twin-2", role="agent", name="Twin")
     make_user(acme.account, "left", is_active=False)
     ids = dict(acme.account.users.values_list("id", "login"))
-    assert sorted(ids[id] for id in mentioned_ids(acme.account, text)) == logins
+    found = mentioned_ids(acme.account, text, post=make_post(acme.bob), author_id=acme.alice.id)
+    assert sorted(ids[id] for id in found) == logins
+
+
+def test_members_mention_only_the_team_and_those_who_wrote_on_the_page(acme, post):
+    """A member must not find out the logins of others, nor have e-mails sent to each of them."""
+    dan = make_user(acme.account, "dan")
+    ids = dict(acme.account.users.values_list("id", "login"))
+
+    def mentioned(author) -> list[str]:
+        text = "@stranger @carol @borys @bob"
+        return sorted(ids[id] for id in mentioned_ids(acme.account, text, post=post, author_id=author.id))
+
+    assert mentioned(dan) == ["bob", "borys", "carol"]
+    assert mentioned(acme.alice) == ["bob", "borys", "carol", "stranger"]
+    assert html_of(post.comment(by=dan, text="@stranger")) == html_of(post.comment(by=dan, text="@nobody")).replace(
+        "nobody", "stranger"
+    )
 
 
 def html_of(comment) -> str:
@@ -86,8 +104,9 @@ def html_of(comment) -> str:
     [
         ("Ask @Bob Nowak, please.", "<p>Ask <b>@Bob Nowak</b>, please.</p>\n"),
         ("*@bob* and @BOB.", "<p><em><b>@bob</b></em> and <b>@BOB</b>.</p>\n"),
-        # Nobody is notified.
-        ("@nobody @Twin @Twin-1x @carol @left @silent", "<p>@nobody @Twin @Twin-1x @carol @left @silent</p>\n"),
+        ("@nobody @Twin @Twin-1x @carol @left", "<p>@nobody @Twin @Twin-1x @carol @left</p>\n"),
+        # Whether a user wants notifications is nobody's business.
+        ("@silent", "<p><b>@silent</b></p>\n"),
         ("bob@bob.example", "<p>bob@bob.example</p>\n"),
         # The longest name counts, and two users have it.
         ("@Bob @Bob Twin", "<p><b>@Bob</b> @Bob Twin</p>\n"),
@@ -95,21 +114,12 @@ def html_of(comment) -> str:
         ("@bob <i>b</i>", "<p><b>@bob</b> &lt;i&gt;b&lt;/i&gt;</p>\n"),
     ],
 )
-def test_mentions_that_notify_are_marked_in_a_comment(acme, post, text, html):
+def test_mentions_are_marked_in_a_comment(acme, post, text, html):
     for number, name in enumerate(("Twin", "Twin", "Bob Twin", "Bob Twin")):
         make_user(acme.account, f"twin-{number}", role="agent", name=name)
     make_user(acme.account, "left", is_active=False)
-    make_user(acme.account, "silent", notification="none")
+    make_user(acme.account, "silent", role="agent", notification="none")
     assert html_of(post.comment(by=acme.carol, text=text)) == html
-
-
-def test_mentions_that_may_not_see_the_comment_are_not_marked(acme, post):
-    make_user(acme.account, "dan")
-    text = "@carol @dan @bob"
-    internal = post.comment(by=acme.alice, text=text, internal=True)
-    assert html_of(internal) == "<p>@carol @dan <b>@bob</b></p>\n"
-    private = make_post(acme.carol, private=True)
-    assert html_of(private.comment(by=acme.alice, text=text)) == "<p><b>@carol</b> @dan <b>@bob</b></p>\n"
 
 
 def test_an_edited_comment_marks_only_the_users_that_it_has_notified(acme, post):
@@ -122,5 +132,6 @@ def test_only_a_comment_with_a_mention_takes_statements_for_it(acme, post):
     def statements(text: str) -> int:
         return len(capture_queries(lambda: post.comment(by=acme.carol, text=text))[1])
 
-    # The logins; the names of the team.
+    # The logins; the names of the team. For a member, also whether they wrote on the page.
     assert statements("@bob") == statements("bob@acme.example") + 2
+    assert statements("@borys") == statements("bob@acme.example") + 3
