@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from core.db.prepared import prepared
-from core.db.tenancy import TenantModel
+from core.db.tenancy import TenantModel, foreign_object
 from core.errors import FieldError
 from forum.activities import Activity
 from forum.markdown import MAX_HTML_LENGTH, render
@@ -72,9 +72,7 @@ class Comment(TenantModel):
     # The post where the comment was written, if that post was merged into this one.
     from_post_id = models.BigIntegerField(null=True, editable=False)
     user_id = models.BigIntegerField()
-    user = models.ForeignObject(
-        User, models.DO_NOTHING, from_fields=["account_id", "user_id"], to_fields=["account_id", "id"], related_name="+"
-    )
+    user = foreign_object(User, "user_id")
     agent = models.CharField(max_length=255, blank=True, default="")
     comment = models.CharField(max_length=65536)
     comment_html = html_field()
@@ -122,9 +120,7 @@ class CommentVersion(TenantModel):
     text = models.CharField(max_length=65536)
     # The user who replaced the text, and when.
     user_id = models.BigIntegerField()
-    user = models.ForeignObject(
-        User, models.DO_NOTHING, from_fields=["account_id", "user_id"], to_fields=["account_id", "id"], related_name="+"
-    )
+    user = foreign_object(User, "user_id")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:

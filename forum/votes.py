@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from accounts.models import Account, User
 from core.db.prepared import prepared
-from core.db.tenancy import TenantModel
+from core.db.tenancy import TenantModel, foreign_object
 
 # The number of votes of a post among which the users who show their votes are looked for.
 MAX_SCANNED_VOTES = 1000
@@ -117,17 +117,9 @@ class Vote(models.Model):
     pk = models.CompositePrimaryKey("account_id", "post_id", "user_id")
     account = models.ForeignKey(Account, models.CASCADE, related_name="votes", db_index=False)
     post_id = models.BigIntegerField()
-    post = models.ForeignObject(
-        "forum.Post",
-        models.DO_NOTHING,
-        from_fields=["account_id", "post_id"],
-        to_fields=["account_id", "id"],
-        related_name="votes",
-    )
+    post = foreign_object("forum.Post", "post_id", related_name="votes")
     user_id = models.BigIntegerField()
-    user = models.ForeignObject(
-        User, models.DO_NOTHING, from_fields=["account_id", "user_id"], to_fields=["account_id", "id"], related_name="+"
-    )
+    user = foreign_object(User, "user_id")
     from_post_id = models.BigIntegerField(null=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -158,27 +150,11 @@ class ProxyVote(TenantModel):
 
     post_id = models.BigIntegerField()
     client_id = models.BigIntegerField(null=True)
-    client = models.ForeignObject(
-        "crm.Client",
-        models.DO_NOTHING,
-        from_fields=["account_id", "client_id"],
-        to_fields=["account_id", "id"],
-        related_name="+",
-        null=True,
-    )
+    client = foreign_object("crm.Client", "client_id", null=True)
     contact_id = models.BigIntegerField(null=True)
-    contact = models.ForeignObject(
-        "crm.Contact",
-        models.DO_NOTHING,
-        from_fields=["account_id", "contact_id"],
-        to_fields=["account_id", "id"],
-        related_name="+",
-        null=True,
-    )
+    contact = foreign_object("crm.Contact", "contact_id", null=True)
     user_id = models.BigIntegerField()
-    user = models.ForeignObject(
-        User, models.DO_NOTHING, from_fields=["account_id", "user_id"], to_fields=["account_id", "id"], related_name="+"
-    )
+    user = foreign_object(User, "user_id")
     from_post_id = models.BigIntegerField(null=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
