@@ -1,7 +1,6 @@
 """The loop of the workers that delivers events, with several workers at once and real connections."""
 
 import threading
-import time
 
 import pytest
 from django.db import connection
@@ -9,29 +8,13 @@ from django.db import connection
 from core.changes import dispatcher as changes
 from core.changes.followers import Follower
 from tests.support.factories import make_account, make_client
+from tests.support.followers import TIMEOUT, work_until
 from tests.support.receiver import add_endpoint, run_receiver
 from tests.support.threads import at_once
 from webhooks import dispatcher
 from webhooks.models import Delivery
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-TIMEOUT = 60
-
-
-def work_until(condition, *, workers=2) -> None:
-    """Run the loops of some workers until the condition is met."""
-    stop = threading.Event()
-
-    def wait():
-        deadline = time.monotonic() + TIMEOUT
-        while not condition() and time.monotonic() < deadline:
-            stop.wait(0.02)
-        stop.set()
-        assert condition()
-
-    loops = [lambda: changes.number_changes(stop), lambda: dispatcher.deliver_webhooks(stop)]
-    at_once(wait, *loops * workers)
 
 
 def test_it_works(receiver):
@@ -49,7 +32,7 @@ def test_it_works(receiver):
 
     writer = threading.Thread(target=lambda: at_once(write))
     writer.start()
-    work_until(lambda: written.is_set() and len(receiver.requests) >= 24)
+    work_until(lambda: written.is_set() and len(receiver.requests) >= 24, dispatcher.deliver_webhooks)
     writer.join()
     for account, _alice, _token in casts:
         numbers = [request.json["number"] for request in receiver.requests if request.path.endswith(account.prefix)]
@@ -72,7 +55,9 @@ def test_endpoints_that_hang_do_not_delay_others(acme, receiver, monkeypatch):
         for _ in range(3):
             make_client(acme.alice)
         try:
-            work_until(lambda: len(receiver.requests) == 3 and release.set() is None, workers=1)
+            work_until(
+                lambda: len(receiver.requests) == 3 and release.set() is None, dispatcher.deliver_webhooks, workers=1
+            )
         finally:
             release.set()
         assert receiver.numbers == [13, 14, 15]
@@ -124,7 +109,7 @@ def test_a_worker_that_dies_loses_nothing(acme, receiver):
     changes.assign_numbers()
     [lost] = Follower.objects.lease(["webhook"], limit=1)
     Follower.objects.filter(name="webhook").update(due_at="2026-01-01T00:00Z")
-    work_until(lambda: len(receiver.requests) == 1 and Delivery.objects.count() == 1)
+    work_until(lambda: len(receiver.requests) == 1 and Delivery.objects.count() == 1, dispatcher.deliver_webhooks)
     assert Follower.objects.advance_leased([lost], [0]) == []
     follower = Follower.objects.get(name="webhook")
     assert follower.cursor == follower.newest == 13
@@ -149,6 +134,7 @@ def test_a_defect_of_one_message_delays_no_other_endpoint(acme, other, receiver,
         lambda: (
             len(receiver.requests) == 1
             and Follower.objects.filter(key=endpoint.id, account_id=other.account.id, failures=1).exists()
-        )
+        ),
+        dispatcher.deliver_webhooks,
     )
     assert "a defect" in caplog.text
