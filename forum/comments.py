@@ -79,7 +79,7 @@ class Comment(TenantModel):
     kind = models.CharField(max_length=255, null=True)
     # Only the team sees the comment. This never changes, so that a text for the team is not published by mistake.
     internal = models.BooleanField(default=False, db_default=False)
-    # The last change of the text, and whether somebody else than the author made one.
+    # The time of the last change of the text, and whether anyone except the author changed it.
     edited_at = models.DateTimeField(null=True, editable=False)
     edited_by_other = models.BooleanField(default=False, db_default=False, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -102,6 +102,11 @@ class Comment(TenantModel):
 
     def __str__(self) -> str:
         return self.comment
+
+    @property
+    def count_column(self) -> str:
+        """The column of the post that counts the comment."""
+        return "internal_comments_cache" if self.internal else "comments_cache"
 
     def may_be_changed_by(self, user: User) -> bool:
         """Return whether the user may change or delete the comment: the team any comment, members their own public ones."""
@@ -146,8 +151,8 @@ class Commentable(Mergeable):
     def comment(self, *, by: User, text: str, agent: str = "", internal: bool = False) -> Comment:
         """Add a comment. Raise FieldError if the post is merged into another, or if the user may not write internal comments.
 
-        An internal comment leaves `updated_at` of the post unchanged, which lists and feeds show to everyone. The row of the post is
-        updated in any case, so that the change feed reports it.
+        An internal comment leaves `updated_at` of the post unchanged, because lists and feeds show it to everyone. The row of the post
+        is updated in any case, so that the change feed reports it.
         """
         self.lock()
         self.check_not_merged()
@@ -166,7 +171,7 @@ class Commentable(Mergeable):
             values["handled_at"] = self.handled_at or comment.created_at
             if not internal:
                 values["answered_at"] = self.answered_at or comment.created_at
-        self._add_to_count("internal_comments_cache" if internal else "comments_cache", 1, **values)
+        self._add_to_count(comment.count_column, 1, **values)
         if self.category_id is not None:
             Activity.objects.record(self, Activity.Kind.COMMENT, by=by, comment_id=comment.id, internal=internal)
         return comment
@@ -189,15 +194,15 @@ class Commentable(Mergeable):
             if is_answer:
                 answers = comments.public().by_team().order_by("created_at", "id")
                 values["answered_at"] = answers.values_list("created_at", flat=True).first()
-            self._add_to_count("internal_comments_cache" if comment.internal else "comments_cache", -1, **values)
+            self._add_to_count(comment.count_column, -1, **values)
         return bool(erased)
 
     @transaction.atomic(savepoint=False)
     def edit_comment(self, comment: Comment, text: str, *, by: User) -> None:
-        """Change the text of a comment, and keep the old one as a version. The caller must have locked the post.
+        """Change the text of a comment, and keep the old one as a version.
 
-        The post is updated too, so that the change feed reports it; its `updated_at` changes only for a public comment. Raise FieldError
-        if the post is merged into another.
+        The post is updated too, so that the change feed reports it. Its `updated_at` changes only for a public comment. Raise FieldError
+        if the post is merged into another. The caller must have read the comment after locking the post.
         """
         self.lock()
         self.check_not_merged()
@@ -210,7 +215,7 @@ class Commentable(Mergeable):
         comment.edited_by_other = comment.edited_by_other or by.id != comment.user_id
         comment.save(update_fields=["comment", "comment_html", "updated_at", "edited_at", "edited_by_other"])
         values = {} if comment.internal else {"updated_at": now}
-        self._add_to_count("internal_comments_cache" if comment.internal else "comments_cache", 0, **values)
+        self._add_to_count(comment.count_column, 0, **values)
 
     def _add_to_count(self, column: str, difference: int, **values: Any) -> None:
         """Add to a count of the locked row, and update other columns with it."""

@@ -95,6 +95,9 @@ class Selection(NamedTuple):
     tag: str | None = None
 
 
+NO_SELECTION = Selection()
+
+
 class Facets(NamedTuple):
     """The numbers of posts by value. Each number is of the posts that the list has if its filter is changed to that value."""
 

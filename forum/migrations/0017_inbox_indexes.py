@@ -23,8 +23,7 @@ OPEN_POSTS = "NOT closed AND category_id IS NOT NULL AND comments_cache > 0 AND 
 
 
 class Migration(migrations.Migration):
-    """Beside the work of the service, so not in one transaction. If it is broken off, drop what it made before it runs again."""
-
+    # Other transactions can write while the indexes are built. If this migration is interrupted, drop its indexes before the next run.
     atomic = False
     dependencies = [("forum", "0016_comments_and_inbox")]
 

@@ -6,7 +6,6 @@ from math import ceil
 from typing import cast
 
 from django.contrib import messages
-from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -16,7 +15,7 @@ from core.error_responses import error_response
 from core.pages.base import redirect
 from forum.comments import CommentQuerySet
 from forum.lists import COMMENTS_PER_PAGE
-from forum.models import Comment
+from forum.models import Comment, Post
 from forum.pages.base import ForumPage
 from forum.pages.forms import EditCommentForm
 from forum.pages.writing import PostMerged, PostNotFound, WritingPage, lock_post, post_not_found, visible_posts
@@ -25,10 +24,14 @@ from forum.requests import ForumRequest, ForumUserRequest
 MAX_VERSIONS = 50
 
 
-def page_of_comment(comments: QuerySet[Comment], comment: Comment, count: int) -> int:
-    """Return the page of the list that has the comment. `count` is the number of comments in the list."""
-    earlier = comments.filter(created_at__lt=comment.created_at).count()
-    return ceil(min(earlier + 1, count) / COMMENTS_PER_PAGE)
+def path_of_comments(request: ForumRequest, post: Post, comment: Comment | None, fragment: str | None = None) -> str:
+    """Return the path of the post, with the page of its comments that has the comment or had it before it was deleted."""
+    page, count = 1, post.comment_count_for(request.user)
+    if comment is not None and count > COMMENTS_PER_PAGE:
+        comments = request.account.comments.filter(post_id=post.id).visible_to(request.user)
+        earlier = comments.filter(created_at__lt=comment.created_at).count()
+        page = ceil(min(earlier + 1, count) / COMMENTS_PER_PAGE)
+    return reverse("forum-post", args=[post.id], query={"page": page} if page > 1 else None, fragment=fragment)
 
 
 class EditCommentPage(WritingPage):
@@ -68,8 +71,7 @@ class EditCommentPage(WritingPage):
 
         def change() -> tuple[str, Comment | None, str]:
             post = lock_post(request, id)
-            comments = self.comments(id)
-            comment = comments.filter(id=comment_id).first()
+            comment = self.comments(id).filter(id=comment_id).first()
             if comment is None:
                 return "gone", None, ""
             if not comment.may_be_changed_by(request.user):
@@ -78,10 +80,7 @@ class EditCommentPage(WritingPage):
             if text != comment.comment and EditCommentForm.version_of(comment) != form.cleaned_data["version"]:
                 return "changed", comment, ""
             post.edit_comment(comment, text, by=request.user)
-            count = post.comment_count_for(request.user)
-            page = page_of_comment(comments, comment, count) if count > COMMENTS_PER_PAGE else 1
-            query = {"page": page} if page > 1 else None
-            return "done", comment, reverse("forum-post", args=[id], query=query, fragment=f"comment-{comment_id}")
+            return "done", comment, path_of_comments(request, post, comment, f"comment-{comment_id}")
 
         try:
             result, comment, path = in_transaction(change)
@@ -138,11 +137,7 @@ class DeleteCommentPage(ForumPage):
             comment = comments.filter(id=comment_id).first()
             if comment is not None and comment.may_be_changed_by(request.user):
                 post.erase_comment(comment)
-            page = 1
-            count = post.comment_count_for(request.user)
-            if comment is not None and count > COMMENTS_PER_PAGE:
-                page = page_of_comment(comments, comment, count)
-            return comment, reverse("forum-post", args=[id], query={"page": page} if page > 1 else None)
+            return comment, path_of_comments(request, post, comment)
 
         try:
             comment, path = in_transaction(erase)
