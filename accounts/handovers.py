@@ -12,6 +12,7 @@ account does not sign a user in there: the person who manages that domain could 
 import hashlib
 import hmac
 from datetime import timedelta
+from typing import Self
 
 from django.conf import settings
 from django.db import models, transaction
@@ -73,9 +74,9 @@ class HandoverQuerySet(models.QuerySet["Handover"]):
         sessions = Session.objects.filter(account_id=account_id, id=row.session_id, expires_at__gt=timezone.now())
         return sessions.filter(user__is_active=True).select_related("user", "account").first()
 
-    def clean_up(self) -> None:
-        """Delete the hand-overs that have expired."""
-        self.filter(expires_at__lte=Now()).delete()
+    def outdated(self) -> Self:
+        """Return the hand-overs that have expired."""
+        return self.filter(expires_at__lte=Now())
 
 
 class Handover(TenantModel):

@@ -55,11 +55,9 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
     def pending(self) -> Self:
         return self.filter(expires_at__gt=timezone.now())
 
-    def expired(self) -> Self:
+    def outdated(self) -> Self:
+        """Return the invitations that have expired."""
         return self.filter(expires_at__lte=timezone.now())
-
-    def clean_up(self) -> None:
-        self.expired().delete()
 
     def find_by_secret(self, account_id: int, secret: str) -> "Invitation | None":
         if len(secret) > MAX_SECRET_LENGTH:

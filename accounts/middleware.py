@@ -16,7 +16,9 @@ from django.utils.translation import gettext_lazy
 from accounts.addresses import host_cache
 from accounts.host_names import normalize
 from core.api import readiness
+from core.api.errors import json_response
 from core.error_responses import error_response, unavailable
+from core.outbound import is_own_request
 from core.requests import TenantRequest
 
 logger = logging.getLogger("rostrum.hosts")
@@ -47,6 +49,9 @@ class AccountMiddleware:
             return HttpResponse("ok\n", content_type="text/plain")
         if request.path_info == "/readyz":
             return readiness.respond()
+        if is_own_request(request.META.get("HTTP_USER_AGENT", "")):
+            # Otherwise a change that a webhook causes could call the webhook again. The log of the webhook shows this message.
+            return json_response(403, message="A webhook can't call this service")
         try:
             length = int(request.META.get("CONTENT_LENGTH") or 0)
         except ValueError:

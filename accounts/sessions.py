@@ -79,11 +79,9 @@ class SessionQuerySet(models.QuerySet["Session"]):
         """Return the sessions of the same sign-in, at all hosts of the account."""
         return self.filter(account_id=session.account_id, user_id=session.user_id, family=session.family)
 
-    def expired(self) -> Self:
+    def outdated(self) -> Self:
+        """Return the sessions that have expired."""
         return self.filter(expires_at__lte=timezone.now())
-
-    def clean_up(self) -> None:
-        self.expired().delete()
 
 
 @prepared(account_id=int, digest=bytes, now=datetime)

@@ -8,6 +8,7 @@ import hashlib
 import hmac
 import secrets
 from datetime import timedelta
+from typing import Self
 
 from django.conf import settings
 from django.db import models, transaction
@@ -64,9 +65,9 @@ class SignInCodeQuerySet(models.QuerySet["SignInCode"]):
         """Return the code that the browser with the secret may still try."""
         return self._of_browser(account_id, secret).filter(attempts__lt=SignInCode.MAX_ATTEMPTS, expires_at__gt=Now())
 
-    def clean_up(self) -> None:
-        """Delete the codes that have expired."""
-        self.filter(expires_at__lte=Now()).delete()
+    def outdated(self) -> Self:
+        """Return the codes that have expired."""
+        return self.filter(expires_at__lte=Now())
 
     def _of_browser(self, account_id: int, secret: str) -> "SignInCodeQuerySet":
         if not 0 < len(secret) <= MAX_SECRET_LENGTH:

@@ -1,6 +1,9 @@
 """Periodic jobs that erase old data, in batches.
 
 A job stops a while before its time limit, and the next one goes on. Any number of them may run at the same time.
+
+A manager whose table has rows that end by themselves defines `outdated()`, which returns them. A manager whose table needs other
+maintenance defines `clean_up()`.
 """
 
 import logging
@@ -9,9 +12,9 @@ from typing import Any
 
 from django.apps import apps
 from django.conf import settings
+from django.db.models import QuerySet
 from django.utils import timezone
 
-from core.api.idempotency import IdempotentAnswer
 from core.changes import models as changes
 from core.db.trash import KEPT_FOR, Trashable
 from core.jobs import queue
@@ -30,6 +33,13 @@ def erase_in_batches(erase: Callable[[], int]) -> int:
     while has_time_left() and (count := erase()):
         erased += count
     return erased
+
+
+def erase_rows(rows: "QuerySet[Any]") -> int:
+    """Erase the rows of a queryset in batches. Return how many rows were erased, with those that refer to them."""
+    # The condition of `rows` applies to each row again, because a concurrent transaction may change it meanwhile.
+    batch = rows.filter(pk__in=rows.order_by().values("pk")[:BATCH_SIZE])
+    return erase_in_batches(lambda: batch.delete()[0])
 
 
 @periodic_job(cron="5 * * * *", time_limit=TIME_LIMIT)
@@ -61,19 +71,21 @@ def erase_changes() -> None:
 
 
 @periodic_job(cron="25 * * * *", time_limit=TIME_LIMIT)
+def erase_outdated_rows() -> None:
+    """Erase the rows that their managers call outdated, such as expired sessions."""
+    for model in apps.get_models():
+        outdated = getattr(model._default_manager, "outdated", None)
+        if outdated and (erased := erase_rows(outdated())):
+            logger.info("erased %d old %s", erased, model._meta.verbose_name_plural)
+
+
+@periodic_job(cron="35 * * * *", time_limit=TIME_LIMIT)
 def clean_up_tables() -> None:
     """Call the maintenance that managers define for their tables."""
     for model in apps.get_models():
         clean_up = getattr(model._default_manager, "clean_up", None)
         if clean_up and has_time_left():
             clean_up()
-
-
-@periodic_job(cron="35 * * * *", time_limit=TIME_LIMIT)
-def erase_idempotent_answers() -> None:
-    """Erase the responses stored for an Idempotency-Key more than 24 hours ago."""
-    if erased := erase_in_batches(lambda: IdempotentAnswer.objects.erase(limit=BATCH_SIZE)):
-        logger.info("erased %d answers stored for an Idempotency-Key", erased)
 
 
 @periodic_job(cron="45 * * * *", time_limit=TIME_LIMIT)

@@ -6,7 +6,9 @@ A tenant must not reach the network of the service through it (server-side reque
   the addresses that were checked, so a name server that changes its answer gains nothing. TLS is verified against the name.
 - Only ports 80 and 443. The operator can allow further networks and ports (`WEBHOOK_ALLOW`).
 - No redirects are followed, and no proxy of the environment is used.
-- The whole request has a deadline, which a slow response cannot extend. Only the beginning of the response is read.
+- The whole request has a deadline, which neither a slow name server nor a slow response can extend. Only the beginning of the response
+  is read.
+- The service refuses the requests that reach it itself, by their User-Agent (`is_own_request`). Its public addresses need not be known.
 """
 
 import asyncio
@@ -14,8 +16,10 @@ import ipaddress
 import re
 import socket
 import ssl
+import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
@@ -35,16 +39,18 @@ Resolve = Callable[[str, int], list[str]]
 
 MAX_URL_LENGTH = 2000
 DEFAULT_PORTS = {"http": 80, "https": 443}
-# Seconds for the whole request, and for each attempt to connect to one of the addresses of a host.
+USER_AGENT = "Rostrum-Webhooks/1.0"
+# Seconds for the whole request, of which resolving the name may take a part, and each attempt to connect to one of its addresses another.
 TIMEOUT = 15
+RESOLVE_TIMEOUT = 10
 CONNECT_TIMEOUT = 5
 # The maximum number of addresses that are tried.
 MAX_ADDRESSES = 3
 # The maximum size of the headers of a response, and of the part of its body that is read.
 MAX_HEADER_BYTES = 16 * 1024
 MAX_RESPONSE_BYTES = 1024
-# The maximum number of names that are resolved at a time. A resolution takes a thread, and nothing can interrupt it.
-MAX_RESOLUTIONS = 64
+# The maximum number of names that are resolved at a time for one account.
+MAX_RESOLUTIONS = 4
 
 # Of IPv6, only global unicast addresses (RFC 4291) are public. This excludes NAT64 and mapped IPv4 addresses, which reach other networks.
 PUBLIC_IPV6 = IPv6Network("2000::/3")
@@ -220,9 +226,39 @@ class Response:
     body: bytes
 
 
-@lru_cache(maxsize=1)
-def _resolver_threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(MAX_RESOLUTIONS, thread_name_prefix="resolver")
+class Resolver:
+    """Resolves names in threads. Each account that is resolving names has threads of its own, at most `MAX_RESOLUTIONS`.
+
+    The name servers of a tenant decide how long a resolution takes, and nothing can interrupt its thread, even if the request has ended.
+    So in threads that accounts shared, the names of one tenant could delay the requests of all others.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        # By account: its threads, and the number of names that are being resolved or wait for a thread.
+        self._threads: dict[int, ThreadPoolExecutor] = {}
+        self._names: Counter[int] = Counter()
+
+    def submit(self, account_id: int, resolve: Resolve, host: str, port: int) -> "Future[list[str]]":
+        """Return the future addresses of a host. A name that still waits for a thread can be cancelled."""
+        with self._lock:
+            if account_id not in self._threads:
+                self._threads[account_id] = ThreadPoolExecutor(MAX_RESOLUTIONS, thread_name_prefix="resolver")
+            future = self._threads[account_id].submit(resolve, host, port)
+            self._names[account_id] += 1
+        # Without the lock, because the callback is called at once if the name is resolved already.
+        future.add_done_callback(lambda _: self._remove(account_id))
+        return future
+
+    def _remove(self, account_id: int) -> None:
+        with self._lock:
+            self._names[account_id] -= 1
+            if not self._names[account_id]:
+                del self._names[account_id]
+                self._threads.pop(account_id).shutdown(wait=False)
+
+
+resolver = Resolver()
 
 
 @lru_cache(maxsize=1)
@@ -232,16 +268,22 @@ def _tls_context() -> ssl.SSLContext:
     return context
 
 
-def resolve(host: str, port: int) -> list[str]:
+def resolve_host(host: str, port: int) -> list[str]:
     """Return the addresses of a host."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def is_own_request(user_agent: str) -> bool:
+    """Return whether a request to this service was sent by `fetch`, judged by its User-Agent."""
+    return user_agent == USER_AGENT
 
 
 async def fetch(
     method: str,
     url: str,
     *,
+    account_id: int,
     headers: Sequence[tuple[str, str]] = (),
     body: bytes = b"",
     timeout: float = TIMEOUT,
@@ -250,12 +292,13 @@ async def fetch(
 ) -> Response:
     """Send a request and return the response, without following redirects. Raise OutboundError.
 
-    `timeout` is the limit of the whole request, in seconds. `resolve` and `tls` are for tests.
+    `account_id` is the account that entered the URL. `timeout` is the limit of the whole request, in seconds. `resolve` and `tls` are
+    for tests.
     """
     target = parse_url(url)
     try:
         async with asyncio.timeout(timeout):
-            addresses = await _addresses(target, resolve)
+            addresses = await _addresses(target, account_id, resolve or resolve_host)
             reader, writer = await _connect(target, addresses, tls)
             try:
                 return await _exchange(reader, writer, method, target, headers, body)
@@ -272,14 +315,15 @@ async def fetch(
         raise OutboundError("connect") from None
 
 
-async def _addresses(url: URL, resolve_host: Resolve | None) -> list[Address]:
+async def _addresses(url: URL, account_id: int, resolve: Resolve) -> list[Address]:
     """Return the addresses of the host. Raise OutboundError if any of them is not allowed."""
     if url.literal is not None:
         return [check_address(url.host, url.port)]
-    loop = asyncio.get_running_loop()
     try:
-        found = await loop.run_in_executor(_resolver_threads(), resolve_host or resolve, url.host, url.port)
+        async with asyncio.timeout(RESOLVE_TIMEOUT):
+            found = await asyncio.wrap_future(resolver.submit(account_id, resolve, url.host, url.port))
     except (OSError, UnicodeError):
+        # TimeoutError is an OSError.
         raise OutboundError("dns") from None
     if not found:
         raise OutboundError("dns")
@@ -315,8 +359,13 @@ async def _exchange(
 ) -> Response:
     """Send the request and read the response, up to `MAX_RESPONSE_BYTES` of its body."""
     connection = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEADER_BYTES)
-    lines = [("Host", url.authority), ("Connection", "close"), ("Content-Length", str(len(body))), *headers]
-    request = connection.send(h11.Request(method=method, target=url.target, headers=lines)) or b""
+    lines = [
+        ("Host", url.authority),
+        ("User-Agent", USER_AGENT),
+        ("Connection", "close"),
+        ("Content-Length", str(len(body))),
+    ]
+    request = connection.send(h11.Request(method=method, target=url.target, headers=[*lines, *headers])) or b""
     writer.write(request + (connection.send(h11.Data(data=body)) or b"") + (connection.send(h11.EndOfMessage()) or b""))
     # Do not wait until all is sent (`drain`): some servers respond without reading the body.
     response: h11.Response | None = None

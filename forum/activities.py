@@ -31,8 +31,8 @@ class ActivityQuerySet(models.QuerySet["Activity"]):
         """Return the activities that the follower has not read, oldest first."""
         return self.filter(announced=False).order_by("id")
 
-    def clean_up(self) -> None:
-        self.filter(created_at__lt=timezone.now() - ACTIVITY_RETENTION).delete()
+    def outdated(self) -> Self:
+        return self.filter(created_at__lt=timezone.now() - ACTIVITY_RETENTION)
 
 
 class Activity(TenantModel):

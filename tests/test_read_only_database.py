@@ -13,7 +13,8 @@ from config.environment import database
 from config.local.postgres import Cluster
 from core.api.readiness import readiness
 from tests.support.client import JSONClient
-from tests.support.factories import make_client, make_post
+from tests.support.factories import make_client, make_comment, make_post
+from tests.support.followers import run_followers
 
 pytestmark = pytest.mark.slow
 
@@ -114,6 +115,18 @@ def test_reads_succeed_if_they_cannot_be_counted(read_only_cast, settings):
     assert read_only_cast.json().get("/app/tasks.json").status_code == 200
     # The next connection may reach a server that accepts writes.
     assert end_request()
+
+
+def test_notifications_of_a_suggestion_stay_unread(acme, read_only):
+    """Opening the suggestion marks them as read. Without writes, the page is shown all the same."""
+    post = make_post(acme.carol, "Dark mode")
+    make_comment(post, acme.bob)
+    run_followers()
+    page = acme.page(acme.carol)
+    read_only()
+    assert "Dark mode" in page.get(f"/app/posts/{post.id}").html.h1.get_text()
+    assert end_request()
+    assert [row.read_at for row in acme.account.notifications.filter(user_id=acme.carol.id)] == [None]
 
 
 class Standby(Cluster):

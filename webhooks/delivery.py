@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from time import monotonic
+from traceback import walk_tb
 from typing import Any
 
 from django.db import OperationalError, connection, transaction
@@ -18,8 +20,8 @@ from core.changes.followers import Follower, Lease, LeaseLostError
 from core.db.text import replace_non_xml
 from core.outbound import OutboundError
 from core.sealing import SealError
-from webhooks.messages import Message
-from webhooks.models import Delivery, Endpoint
+from webhooks.messages import Event, Message, message_id
+from webhooks.models import MESSAGE_ERROR, SECRET_ERROR, Delivery, Endpoint
 from webhooks.owners import tell_owners
 from webhooks.signing import signed_headers
 
@@ -34,14 +36,13 @@ RETRY_DELAYS = (
 )
 # The longest delay that an endpoint can ask for with Retry-After.
 MAX_RETRY_AFTER = timedelta(hours=24)
-# An event that was rejected for this time is set aside.
+# An event that was rejected, or whose message could not be made, for this time is set aside.
 REJECTED_FOR = timedelta(hours=24)
 # An endpoint at which all attempts failed for this time is disabled.
 FAILING_FOR = timedelta(days=5)
 GONE = 410
 # These responses do not reject the event: the receiver had no time for it.
 TRY_LATER = (408, 429)
-USER_AGENT = "Rostrum-Webhooks/1.0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,11 @@ class Result:
         """True if the endpoint works, and refuses this event."""
         return self.status is not None and 400 <= self.status < 500 and self.status not in TRY_LATER
 
+    @property
+    def is_defect(self) -> bool:
+        """True if there was no request, because the service could not make the message."""
+        return self.error == MESSAGE_ERROR
+
     def entry(self, *, cause: str = Delivery.Cause.EVENT, set_aside: bool = False) -> Delivery:
         """Return the unsaved entry of the log."""
         message, lease = self.attempt.message, self.attempt.lease
@@ -99,18 +105,41 @@ class Result:
 
 async def send(attempt: Attempt) -> Result:
     """Send the request of an attempt, signed with the time of the attempt."""
-    at = timezone.now()
+    at, start = timezone.now(), monotonic()
     body = attempt.message.body
-    headers = [("Content-Type", "application/json"), ("User-Agent", USER_AGENT)]
+    headers = [("Content-Type", "application/json")]
     response, error = None, None
     try:
         headers += signed_headers(attempt.endpoint.secrets, attempt.message.id, int(at.timestamp()), body)
-        response = await outbound.fetch("POST", attempt.endpoint.url, headers=headers, body=body)
+        endpoint = attempt.endpoint
+        response = await outbound.fetch(
+            "POST", endpoint.url, account_id=endpoint.account_id, headers=headers, body=body
+        )
     except OutboundError as caught:
         error = caught.code
     except SealError:
-        error = "secret"
-    return Result(attempt, at, timezone.now() - at, response, error)
+        error = SECRET_ERROR
+    return Result(attempt, at, timedelta(seconds=monotonic() - start), response, error)
+
+
+def defect(endpoint: Endpoint, event: Event, error: Exception, *, lease: Lease | None = None) -> Result:
+    """Log that the message about an event could not be made. Return this as the result of an attempt without a request."""
+    # Log the type and the place only: the message of the error may contain personal data.
+    logger.error(
+        "the message to webhook %d of account %d about change %s could not be made: %s",
+        endpoint.id,
+        endpoint.account_id,
+        event.number,
+        describe_error(error),
+    )
+    message = Message(message_id(endpoint, event), event, b"")
+    return Result(Attempt(endpoint, message, lease), timezone.now(), timedelta(0), error=MESSAGE_ERROR)
+
+
+def describe_error(error: Exception) -> str:
+    """Return the type of an error and the line that raised it."""
+    *_, (frame, line) = walk_tb(error.__traceback__)
+    return f"{type(error).__name__} in {frame.f_code.co_filename}:{line}"
 
 
 def retry_delay(failures: int, response: outbound.Response | None) -> timedelta:
@@ -180,19 +209,22 @@ def record_failure(result: Result) -> None:
     # Lock the endpoint before its follower, as `Endpoint.write` does.
     if Endpoint.objects.locked().filter(pk=endpoint.pk).first() is None:
         raise LeaseLostError
-    failing_since = endpoint.failing_since or result.at
-    rejected_since = (endpoint.rejected_since or result.at) if result.is_rejection else None
+    # A defect of the service does not count as a failure of the endpoint.
+    failing_since = endpoint.failing_since if result.is_defect else endpoint.failing_since or result.at
+    rejected_since = (endpoint.rejected_since or result.at) if result.is_rejection or result.is_defect else None
     set_aside = rejected_since is not None and now - rejected_since >= REJECTED_FOR
     result.entry(set_aside=set_aside).save(force_insert=True)
     if set_aside:
-        lease.advance(result.attempt.message.event.number or 0)
+        number = result.attempt.message.event.number or 0
+        logger.warning("change %d of account %d is set aside for webhook %d", number, endpoint.account_id, endpoint.id)
+        lease.advance(number)
     else:
         lease.postpone(retry_delay(lease.failures, result.response))
     values: dict[str, Any] = {"failing_since": failing_since, "rejected_since": None if set_aside else rejected_since}
     Endpoint.objects.filter(pk=endpoint.pk).update(**values)
     if result.status == GONE:
         disable(endpoint, Endpoint.DisabledReason.GONE)
-    elif now - failing_since >= FAILING_FOR:
+    elif not result.is_defect and failing_since is not None and now - failing_since >= FAILING_FOR:
         disable(endpoint, Endpoint.DisabledReason.FAILING)
 
 

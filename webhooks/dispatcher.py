@@ -18,7 +18,7 @@ from django.db import DatabaseError, connection
 from django.utils import timezone
 
 from core.changes.followers import Follower, Lease, LeaseLostError
-from webhooks.delivery import Attempt, Result, record, retry_delay, send
+from webhooks.delivery import Attempt, Result, defect, record, send
 from webhooks.messages import Event, make_message
 from webhooks.models import FOLLOWER, Endpoint
 
@@ -184,6 +184,7 @@ def prepare(leases: list[Lease]) -> tuple[list[Attempt], list[Lease]]:
     endpoints = {row.pk: row for row in Endpoint.objects.filter(pk__in=pairs).select_related("account")}
     changes = next_changes(leases, endpoints)
     attempts: list[Attempt] = []
+    defects: list[Result] = []
     skipped: list[tuple[Lease, int]] = []
     for lease in leases:
         key = (lease.account_id, lease.key)
@@ -198,11 +199,12 @@ def prepare(leases: list[Lease]) -> tuple[list[Attempt], list[Lease]]:
             continue
         try:
             attempts.append(Attempt(endpoint, make_message(endpoint, event), lease))
-        except DatabaseError:
-            raise
-        except Exception:
-            logger.exception("an error in the message to webhook %d", endpoint.id)
-            postpone(lease)
+        except Exception as error:
+            # Without a connection, no message can be made. Otherwise the error belongs to this one.
+            if not connection.is_usable():
+                raise
+            defects.append(defect(endpoint, event, error, lease=lease))
+    record(defects)
     continued = (
         Follower.objects.advance_leased([lease for lease, _ in skipped], [number for _, number in skipped])
         if skipped
@@ -234,13 +236,6 @@ def next_changes(leases: list[Lease], endpoints: dict[Any, Endpoint]) -> dict[An
         for account_id, key, number, resource, change, id, at in cursor.fetchall():
             found.setdefault((account_id, key), []).append(Event(f"{resource}.{change}", at, number, id))
     return found
-
-
-def postpone(lease: Lease) -> None:
-    try:
-        lease.postpone(retry_delay(lease.failures, None))
-    except LeaseLostError:
-        logger.info("the lease of webhook %d was lost", lease.key)
 
 
 def release(lease: Lease) -> None:

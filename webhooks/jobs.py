@@ -1,14 +1,15 @@
-"""Jobs for single deliveries, and for the log."""
+"""Jobs for single deliveries."""
 
 import asyncio
+from typing import Any
 
+from core.changes.models import Change
 from core.errors import FieldError
-from core.jobs.registration import RetryDelays, has_time_left, job, periodic_job, register_queue
-from webhooks.delivery import Attempt, send
+from core.jobs.registration import Job, RetryDelays, job, register_queue
+from webhooks.delivery import Attempt, defect, send
 from webhooks.messages import Event, Message, make_message, test_event
 from webhooks.models import BUSY, Delivery, Endpoint
 
-BATCH_SIZE = 1000
 QUEUE = "webhooks"
 
 # A receiver that does not respond keeps a thread busy for 15 seconds.
@@ -33,21 +34,25 @@ def resend(*, account_id: int, delivery_id: int) -> None:
     endpoint = endpoints.filter(enabled=True).first()
     if endpoint is None:
         return
-    message = Message(entry.message, Event(entry.event, entry.at, entry.number), entry.request.encode())
+    event = Event(entry.event, entry.at, entry.number)
+    if entry.request:
+        deliver(endpoint, Message(entry.message, event, entry.request.encode()), Delivery.Cause.RESEND)
+    else:
+        make_again(endpoint, event)
+
+
+def make_again(endpoint: Endpoint, event: Event) -> None:
+    """Make and send a message that could not be made before. Do nothing if the change was erased since."""
+    change = Change.objects.filter(account_id=endpoint.account_id, number=event.number).first()
+    if change is None:
+        return
+    event = Event(event.type, change.at, change.number, change.id)
+    try:
+        message = make_message(endpoint, event)
+    except Exception as error:  # noqa: BLE001, the log of the webhook shows the error
+        defect(endpoint, event, error).entry(cause=Delivery.Cause.RESEND).save(force_insert=True)
+        return
     deliver(endpoint, message, Delivery.Cause.RESEND)
-
-
-def defer_test(endpoint: Endpoint) -> None:
-    """Have a worker send a test message. Do nothing if one is waiting already: a slow endpoint must not fill the queue."""
-    lock = f"test of webhook {endpoint.account_id} {endpoint.id}"
-    send_test.defer(account_id=endpoint.account_id, endpoint_id=endpoint.id, _queueing_lock=lock)
-
-
-def defer_resend(endpoint: Endpoint, entry: Delivery) -> None:
-    """Have a worker send a message of the log again. Raise FieldError if another one for the endpoint is waiting."""
-    lock = f"resend of webhook {endpoint.account_id} {endpoint.id}"
-    if not resend.defer(account_id=entry.account_id, delivery_id=entry.id, _queueing_lock=lock):
-        raise FieldError("webhook", BUSY, "busy")
 
 
 def deliver(endpoint: Endpoint, message: Message, cause: str) -> None:
@@ -55,8 +60,18 @@ def deliver(endpoint: Endpoint, message: Message, cause: str) -> None:
     result.entry(cause=cause).save(force_insert=True)
 
 
-@periodic_job(cron="17 * * * *", time_limit=600)
-def erase_old_deliveries() -> None:
-    """Erase the entries of the log that are older than 30 days."""
-    while has_time_left() and Delivery.objects.erase_old(limit=BATCH_SIZE) == BATCH_SIZE:
-        pass
+def defer_test(endpoint: Endpoint) -> None:
+    """Have a worker send a test message. Raise FieldError if another message of the account is waiting."""
+    _defer(send_test, endpoint.account_id, endpoint_id=endpoint.id)
+
+
+def defer_resend(entry: Delivery) -> None:
+    """Have a worker send a message of the log again. Raise FieldError if another message of the account is waiting."""
+    _defer(resend, entry.account_id, delivery_id=entry.id)
+
+
+def _defer(job: Job, account_id: int, **arguments: Any) -> None:
+    # One for each account, because slow endpoints of one account must not fill the queue of all.
+    lock = f"message to a webhook of account {account_id}"
+    if not job.defer(account_id=account_id, **arguments, _queueing_lock=lock):
+        raise FieldError("webhook", BUSY, "busy")

@@ -21,8 +21,8 @@ from core.changes.models import Change
 from core.db.tenancy import TenantModel, foreign_object
 from core.errors import FieldError
 from core.registry import registry
-from core.sealing import seal, unseal
-from webhooks.signing import new_secret
+from core.sealing import SealError, seal, unseal
+from webhooks import signing
 
 if TYPE_CHECKING:
     from accounts.users import User
@@ -61,7 +61,7 @@ class EndpointQuerySet(models.QuerySet["Endpoint"]):
             raise FieldError(
                 "request", _("would make more than {most} webhooks"), "too_many", {"most": Endpoint.MAX_PER_ACCOUNT}
             )
-        secret = new_secret()
+        secret = signing.new_secret()
         row = self.model(account=account, secret=seal(secret, SEAL_PURPOSE))
         row.assign(values)
         row.save(force_insert=True)
@@ -98,7 +98,7 @@ class Endpoint(TenantModel):
     secret = models.TextField()
     previous_secret = models.TextField(null=True)
     previous_secret_expires_at = models.DateTimeField(null=True)
-    # Since when all attempts have failed, and since when the current event has been rejected with 4xx.
+    # Since when all attempts have failed; and since when the current event has been rejected with 4xx, or its message could not be made.
     failing_since = models.DateTimeField(null=True, editable=False)
     rejected_since = models.DateTimeField(null=True, editable=False)
     delivered_at = models.DateTimeField(null=True, editable=False)
@@ -138,6 +138,14 @@ class Endpoint(TenantModel):
             found.append(_unsealed(self.previous_secret))
         return found
 
+    @property
+    def public_key(self) -> str | None:
+        """The key with which receivers verify requests without the secret, or None if the secret can't be decrypted any more."""
+        try:
+            return signing.public_key(_unsealed(self.secret))
+        except SealError:
+            return None
+
     def assign(self, values: dict[str, Any]) -> None:
         """Set the values of fields that users may set. Raise FieldError for an URL that is not allowed."""
         if "url" in values and values["url"] != self.url:
@@ -172,7 +180,7 @@ class Endpoint(TenantModel):
 
     def rotate_secret(self) -> str:
         """Replace the secret and return the new one. The previous one also signs for `PREVIOUS_SECRET_VALID_FOR`."""
-        secret = new_secret()
+        secret = signing.new_secret()
         self.previous_secret, self.secret = self.secret, seal(secret, SEAL_PURPOSE)
         self.previous_secret_expires_at = timezone.now() + PREVIOUS_SECRET_VALID_FOR
         self.save(update_fields=["secret", "previous_secret", "previous_secret_expires_at", "updated_at"])
@@ -206,7 +214,7 @@ def _unsealed(sealed: str) -> str:
 
 
 DISABLED = _("needs to be enabled")
-BUSY = _("is still sending another message: try again in a moment")
+BUSY = _("has to wait for another message of this account: try again in a moment")
 
 
 def check_url(text: str) -> None:
@@ -249,15 +257,9 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         with connection.cursor() as cursor:
             cursor.execute(INSERT_DELIVERIES, [orjson.dumps(rows).decode()])
 
-    def erase_old(self, *, limit: int) -> int:
-        """Erase at most `limit` entries that are older than `LOG_KEPT_FOR`. Return the number of erased entries."""
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "DELETE FROM webhooks_delivery WHERE ctid = ANY(ARRAY("
-                "SELECT ctid FROM webhooks_delivery WHERE at < %s ORDER BY at LIMIT %s))",
-                [timezone.now() - LOG_KEPT_FOR, limit],
-            )
-            return cursor.rowcount
+    def outdated(self) -> Self:
+        """Return the entries that are older than `LOG_KEPT_FOR`."""
+        return self.filter(at__lt=timezone.now() - LOG_KEPT_FOR)
 
 
 class Delivery(TenantModel):
@@ -310,9 +312,11 @@ class Delivery(TenantModel):
         return str(self.status) if self.status is not None else str(DELIVERY_ERRORS[self.error or "connect"])
 
 
+MESSAGE_ERROR, SECRET_ERROR = "message", "secret"
 DELIVERY_ERRORS = {
     **outbound.ERROR_MESSAGES,
-    "secret": _("The secret can't be decrypted any more: replace it."),
+    MESSAGE_ERROR: _("The message could not be made, because of a fault of this service."),
+    SECRET_ERROR: _("The secret can't be decrypted any more: replace it."),
 }
 # The types of the columns of an entry, except for its id, which a trigger sets.
 DELIVERY_COLUMNS = {

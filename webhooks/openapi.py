@@ -50,6 +50,7 @@ WEBHOOK: dict[str, Any] = {
     "url": "https://hooks.example.com/rostrum",
     "events": ["client.created", "client.updated"],
     "format": "standard",
+    "public_key": "whpk_2pOC8bYxAp2QGhvAd5x0qUqOyOPvX3rNBBUvd4A4UIc=",
     "enabled": True,
     "disabled_reason": None,
     "failing_since": None,

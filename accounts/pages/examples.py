@@ -24,7 +24,7 @@ from accounts.pages.example_code import (
 from accounts.pages.example_requests import ExampleResponse, execute
 from accounts.pages.visit_token import read_visit_token
 from core.db.trash import trash_contents
-from core.openapi.document import document
+from core.openapi.document import document, resolve
 from core.pages.base import Page, base_url
 from core.registry import registry
 from core.requests import UserRequest
@@ -100,16 +100,6 @@ class Example:
     @property
     def is_destructive(self) -> bool:
         return self.method == "DELETE"
-
-
-def resolve(definition: dict[str, Any]) -> dict[str, Any]:
-    """Return the definition that a reference (`$ref`) points to. Return a definition without a reference unchanged."""
-    while "$ref" in definition:
-        node: Any = document()
-        for part in definition["$ref"].removeprefix("#/").split("/"):
-            node = node[part]
-        definition = node
-    return definition
 
 
 def to_query_value(value: Any) -> str:

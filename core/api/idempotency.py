@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from urllib.parse import parse_qsl
 
 from django.conf import settings
-from django.db import connection, models
+from django.db import models
 from django.http import HttpResponse
 from django.utils import timezone
 from rest_framework.exceptions import ParseError
@@ -48,15 +48,9 @@ class IdempotentView(Protocol):
 
 
 class IdempotentAnswerQuerySet(models.QuerySet["IdempotentAnswer"]):
-    def erase(self, *, limit: int) -> int:
-        """Erase at most `limit` expired responses. Return the number of erased responses."""
-        table = self.model._meta.db_table
-        with connection.cursor() as cursor:
-            cursor.execute(
-                f"DELETE FROM {table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM {table} WHERE created_at < %s LIMIT %s))",  # noqa: S608
-                [timezone.now() - KEPT_FOR, limit],
-            )
-            return cursor.rowcount
+    def outdated(self) -> Self:
+        """Return the responses that are not repeated any more."""
+        return self.filter(created_at__lt=timezone.now() - KEPT_FOR)
 
 
 class IdempotentAnswer(models.Model):

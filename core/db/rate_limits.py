@@ -26,13 +26,9 @@ logger = logging.getLogger("rostrum.throttling")
 
 
 class RateCountQuerySet(models.QuerySet["RateCount"]):
-    def ended(self) -> Self:
+    def outdated(self) -> Self:
         """Return the counts whose window is over, by the clock of the database."""
         return self.filter(ends_at__lte=Now())
-
-    def clean_up(self) -> None:
-        """Delete ended counts, for housekeeping."""
-        self.ended().delete()
 
 
 class RateCount(models.Model):

@@ -12,6 +12,8 @@ from drf_spectacular.generators import SchemaGenerator
 
 from core.openapi.components import SECURITY
 
+JSONSchema = dict[str, Any]
+
 
 @cache
 def document() -> dict[str, Any]:
@@ -22,6 +24,16 @@ def document() -> dict[str, Any]:
         schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
     order_for_readers(schema)
     return schema
+
+
+def resolve(definition: JSONSchema) -> JSONSchema:
+    """Return the definition that a reference (`$ref`) points to. Return a definition without a reference unchanged."""
+    while "$ref" in definition:
+        node: Any = document()
+        for part in definition["$ref"].removeprefix("#/").split("/"):
+            node = node[part]
+        definition = node
+    return definition
 
 
 def order_for_readers(schema: dict[str, Any]) -> None:

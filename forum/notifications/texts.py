@@ -1,7 +1,6 @@
 """The texts of notifications, for pages and e-mails, in the active language."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -9,7 +8,6 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from accounts.templatetags.statuses import status_name
 from forum.activities import Activity, Notification, Reason
-from forum.lists import COMMENTS_PER_PAGE
 from forum.markdown import excerpt
 
 Kind = Activity.Kind
@@ -95,20 +93,13 @@ def path_of(activity: Activity) -> str:
     """Return the path of the page that shows the activity."""
     if activity.post is None or is_of_task(activity):
         return reverse("forum-notifications")
-    fragment = None
     if activity.comment_id is not None:
-        fragment = f"comment-{activity.comment_id}"
-    elif activity.kind == Kind.RESPONSE:
-        fragment = "response"
-    query: dict[str, Any] | None = {"page": "last"} if activity.comment_id is not None and is_long(activity) else None
-    return reverse("forum-post", args=[activity.post_id], query=query, fragment=fragment)
+        # The page of comments that has it is looked up only when the link is followed.
+        return reverse("forum-comment", args=[activity.post_id, activity.comment_id])
+    fragment = "response" if activity.kind == Kind.RESPONSE else None
+    return reverse("forum-post", args=[activity.post_id], fragment=fragment)
 
 
 def is_of_task(activity: Activity) -> bool:
     """Return whether the activity is about a task, which has no page."""
     return activity.post is not None and activity.post.category_id is None
-
-
-def is_long(activity: Activity) -> bool:
-    """Return whether the post has several pages of comments, of which the last has the newest."""
-    return activity.post is not None and activity.post.comments_cache > COMMENTS_PER_PAGE

@@ -6,6 +6,7 @@ from math import ceil
 from typing import cast
 
 from django.contrib import messages
+from django.db.models import Q
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -25,13 +26,33 @@ MAX_VERSIONS = 50
 
 
 def path_of_comments(request: ForumRequest, post: Post, comment: Comment | None, fragment: str | None = None) -> str:
-    """Return the path of the post, with the page of its comments that has the comment or had it before it was deleted."""
-    page, count = 1, post.comment_count_for(request.user)
-    if comment is not None and count > COMMENTS_PER_PAGE:
-        comments = request.account.comments.filter(post_id=post.id).visible_to(request.user)
-        earlier = comments.filter(created_at__lt=comment.created_at).count()
-        page = ceil(min(earlier + 1, count) / COMMENTS_PER_PAGE)
+    """Return the path of the post, with the page of its comments that has the comment, or had it before the comment was deleted."""
+    page, last = 1, ceil(post.comment_count_for(request.user) / COMMENTS_PER_PAGE)
+    if comment is not None and last > 1:
+        earlier = Q(created_at__lt=comment.created_at) | Q(created_at=comment.created_at, id__lt=comment.id)
+        comments = request.account.comments.filter(earlier, post_id=post.id).visible_to(request.user)
+        # The deleted comment may have been the only one of the last page.
+        page = min(comments.count() // COMMENTS_PER_PAGE + 1, last)
     return reverse("forum-post", args=[post.id], query={"page": page} if page > 1 else None, fragment=fragment)
+
+
+class CommentLink(ForumPage):
+    """The address of a comment, which redirects to the page of comments that has it: further comments do not change this address."""
+
+    request: ForumRequest
+
+    def get(self, request: ForumRequest, id: int, comment_id: int) -> HttpResponse:
+        post = visible_posts(request).filter(id=id).first()
+        if post is None:
+            raise Http404
+        if post.duplicate_from_id is not None:
+            return redirect("forum-comment", post.duplicate_from_id, comment_id)
+        comments = request.account.comments.filter(post_id=id).visible_to(request.user)
+        comment = comments.filter(id=comment_id).first()
+        if comment is None:
+            messages.error(request, _("That comment is no longer here."))
+            return redirect("forum-post", id)
+        return redirect(path_of_comments(request, post, comment, f"comment-{comment_id}"))
 
 
 class EditCommentPage(WritingPage):

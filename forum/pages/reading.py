@@ -7,7 +7,7 @@ from math import ceil
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from django.db import InternalError
+from django.db import OperationalError
 from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Left
 from django.http import Http404, HttpResponse, HttpResponseRedirect
@@ -235,7 +235,7 @@ class PostPage(ForumPage):
             # The header of this page shows the number, too.
             try:
                 user.unread_notifications = max(0, user.unread_notifications - in_transaction(rows.mark_read))
-            except InternalError:
+            except OperationalError:
                 # The database is read-only at the moment. The notifications stay unread.
                 return
 

@@ -38,6 +38,7 @@ urlpatterns = [
     path("app/posts/<id:id>/vote/first", first_vote.FirstVotePage.as_view(), name="forum-first-vote"),
     path("app/posts/<id:id>/vote/code", first_vote.FirstVoteCodePage.as_view(), name="forum-first-vote-code"),
     path("app/posts/<id:id>/comments", writing.CommentPage.as_view(), name="forum-comments"),
+    path("app/posts/<id:id>/comments/<id:comment_id>", comments.CommentLink.as_view(), name="forum-comment"),
     path(
         "app/posts/<id:id>/comments/<id:comment_id>/delete",
         comments.DeleteCommentPage.as_view(),

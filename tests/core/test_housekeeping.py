@@ -1,11 +1,14 @@
 """The periodic jobs that erase old data."""
 
 import logging
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from core import housekeeping
+from core.api.idempotency import IdempotentAnswer
 from core.db.trash import KEPT_FOR
 from core.jobs import execution
 from core.jobs.registration import deadline, jobs
@@ -18,6 +21,19 @@ def trash(acme, number: int) -> None:
     for _ in range(number):
         make_client(acme.alice).trash(by=acme.alice)
     Client.objects.update(trashed_at=timezone.now() - KEPT_FOR)
+
+
+def keep_answer(account, key: str, created_at: datetime) -> None:
+    IdempotentAnswer.objects.create(
+        account=account,
+        caller="token",
+        key=key,
+        fingerprint=b"",
+        status=200,
+        headers={},
+        body=b"",
+        created_at=created_at,
+    )
 
 
 def test_it_works(acme, caplog):
@@ -42,7 +58,10 @@ def test_each_periodic_job_runs_when_it_is_due(acme, monkeypatch):
     assert schedule.defer_due(datetime(2026, 1, 1, 10, 59, 30, tzinfo=UTC)) == len(periodic)
     assert run_jobs() == len(periodic)
     assert sorted(ran) == sorted(known.name for known in periodic)
-    assert {f"core.housekeeping.{name}" for name in ("erase_trash", "erase_changes", "clean_up_tables")} <= set(ran)
+    assert {
+        f"core.housekeeping.{name}"
+        for name in ("erase_trash", "erase_changes", "erase_outdated_rows", "clean_up_tables")
+    } <= set(ran)
 
 
 def test_it_erases_more_rows_than_one_batch(acme, monkeypatch):
@@ -50,6 +69,20 @@ def test_it_erases_more_rows_than_one_batch(acme, monkeypatch):
     trash(acme, 5)
     housekeeping.erase_trash()
     assert not Client.objects.exists()
+
+
+def test_it_erases_outdated_rows_in_batches(acme, monkeypatch, caplog):
+    monkeypatch.setattr(housekeeping, "BATCH_SIZE", 2)
+    now = timezone.now()
+    for number in range(5):
+        keep_answer(acme.account, str(number), now - timedelta(hours=25))
+    keep_answer(acme.account, "recent", now - timedelta(hours=23))
+    with caplog.at_level(logging.INFO, "rostrum.housekeeping"), CaptureQueriesContext(connection) as queries:
+        housekeeping.erase_outdated_rows()
+    assert [answer.key for answer in IdempotentAnswer.objects.all()] == ["recent"]
+    assert [record.getMessage() for record in caplog.records] == ["erased 5 old idempotent answers"]
+    deletions = [query for query in queries if query["sql"].startswith('DELETE FROM "accounts_idempotentanswer"')]
+    assert len(deletions) == 4
 
 
 def test_it_stops_before_its_time_limit(acme, monkeypatch):

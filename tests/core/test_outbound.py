@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+import threading
 from datetime import timedelta
 from ipaddress import IPv4Network, IPv6Network, ip_address
 
@@ -39,15 +40,19 @@ REFUSED_URLS = """
     http://example.com:x/ http://example.com\\@127.0.0.1/ http://example..com/ http://.example.com/ http://example.com../ http:///path
     http://-example.com/ http://exa%6Dple.com/ http://example.com/#fragment //example.com/ /path example.com ftp://example.com/
     file:///etc/passwd gopher://example.com/ javascript:alert(1) http:example.com http://[::1/ http://[1.2.3.4]/ http://[v1.x]/
-    http://[]/ https://
+    http://[]/ https:// http://127.127.127.127/ http://0.0.0.0/ http://0x7f.1/ http://0300.0250.0.1/ http://08.8.8.8/ http://0x/
+    http://0b1111111.0.0.1/ http://127.0.0.1%00.example.com/ http://[::]/ http://[::127.0.0.1]/ http://[fd00:ec2::254]/
+    http://[0:0:0:0:0:ffff:7f00:1]/ http://[::1%2525lo]/ http://[fe80::1%251]/ http://[2002:7f00:1::]/ http://[::ffff:0:7f00:1]/
+    http://localhost:8000/ http://[::ffff:10.0.0.1]:80/
 """.split()  # noqa: SIM905
 
 
 @pytest.mark.parametrize("text", NOT_PUBLIC)
 def test_it_rejects_addresses_that_are_not_public(text):
     assert not is_public(ip_address(text))
-    with pytest.raises(OutboundError):
-        run(fetch("POST", "http://rebound.example/", resolve=lambda host, port: ["8.8.8.8", text]))
+    with pytest.raises(OutboundError) as caught:
+        send("http://rebound.example/", resolve=lambda host, port: ["8.8.8.8", text])
+    assert caught.value.code == "address"
 
 
 @pytest.mark.parametrize("text", PUBLIC)
@@ -107,6 +112,10 @@ def run(coroutine):
     return asyncio.run(coroutine)
 
 
+def send(url: str, **options):
+    return run(fetch("POST", url, **{"account_id": 1, **options}))
+
+
 @pytest.fixture
 def loopback(settings):
     settings.WEBHOOK_ALLOW = LOOPBACK
@@ -133,7 +142,7 @@ def request(respond, url="http://receiver.example:{port}/hook", *, ssl_context=N
         async with server:
             port = server.sockets[0].getsockname()[1]
             options.setdefault("resolve", lambda host, port: [address])
-            return await fetch("POST", url.format(port=port), body=b"{}", **options)
+            return await fetch("POST", url.format(port=port), account_id=1, body=b"{}", **options)
 
     return run(main()), bytes(received)
 
@@ -154,7 +163,7 @@ def test_it_works(loopback):
     host = received.partition(b"Host: ")[2].partition(b"\r\n")[0]
     assert host.startswith(b"receiver.example:")
     assert received == (
-        b"POST /hook HTTP/1.1\r\nHost: %b\r\nConnection: close\r\nContent-Length: 2\r\n"
+        b"POST /hook HTTP/1.1\r\nHost: %b\r\nUser-Agent: Rostrum-Webhooks/1.0\r\nConnection: close\r\nContent-Length: 2\r\n"
         b"Content-Type: application/json\r\n\r\n{}" % host
     )
 
@@ -218,7 +227,7 @@ def test_the_connection_goes_to_the_address_that_was_checked():
     original, asyncio.open_connection = asyncio.open_connection, open_connection
     try:
         with pytest.raises(OutboundError) as caught:
-            run(fetch("POST", "https://rebinding.example/", resolve=lambda host, port: answers.pop(0)))
+            send("https://rebinding.example/", resolve=lambda host, port: answers.pop(0))
     finally:
         asyncio.open_connection = original
     assert caught.value.code == "connect"
@@ -232,7 +241,7 @@ def test_the_connection_goes_to_the_address_that_was_checked():
 )
 def test_it_rejects_names(addresses, code):
     with pytest.raises(OutboundError) as caught:
-        run(fetch("POST", "http://name.example/", resolve=lambda host, port: addresses))
+        send("http://name.example/", resolve=lambda host, port: addresses)
     assert caught.value.code == code
 
 
@@ -241,14 +250,91 @@ def test_it_rejects_a_name_that_does_not_exist():
         raise OSError("unknown")
 
     with pytest.raises(OutboundError) as caught:
-        run(fetch("POST", "http://name.example/", resolve=resolve))
+        send("http://name.example/", resolve=resolve)
     assert caught.value.code == "dns"
 
 
-def test_localhost_is_resolved_and_refused():
+@pytest.mark.parametrize(
+    "host", ["localhost", "LOCALHOST", "localhost.", "LocalHost.", "ｌｏｃａｌｈｏｓｔ", "ⓛocalhost"]
+)
+def test_localhost_is_resolved_and_refused(host):
     with pytest.raises(OutboundError) as caught:
-        run(fetch("POST", "http://localhost/"))
+        send(f"http://{host}/")
     assert caught.value.code == "address"
+
+
+# Slow name servers
+
+
+class SlowNames:
+    """Names whose servers do not answer until `release`."""
+
+    def __init__(self) -> None:
+        self.release = threading.Event()
+        self.lock = threading.Lock()
+        self.asked: list[str] = []
+
+    def __call__(self, host: str, port: int) -> list[str]:
+        with self.lock:
+            self.asked.append(host)
+        self.release.wait(60)
+        return ["10.0.0.1"]
+
+
+@pytest.fixture
+def slow_names():
+    names = SlowNames()
+    yield names
+    names.release.set()
+
+
+async def fill_threads(slow_names: SlowNames, number: int) -> list[asyncio.Task]:
+    """Start requests of account 1, and wait until they occupy all threads of the account."""
+    requests = [fetch("POST", f"http://{n}.example/", account_id=1, resolve=slow_names) for n in range(number)]
+    tasks = [asyncio.create_task(request) for request in requests]
+    while len(slow_names.asked) < outbound.MAX_RESOLUTIONS:
+        await asyncio.sleep(0.01)
+    return tasks
+
+
+def test_slow_names_of_an_account_delay_no_other_account(slow_names):
+    async def main():
+        slow = await fill_threads(slow_names, 100)
+        with pytest.raises(OutboundError) as caught:
+            await fetch("POST", "http://fast.example/", account_id=2, resolve=lambda host, port: ["10.0.0.1"])
+        assert caught.value.code == "address"
+        # The other names of the account wait for its threads.
+        assert len(slow_names.asked) == outbound.MAX_RESOLUTIONS
+        assert not any(task.done() for task in slow)
+        slow_names.release.set()
+        errors = await asyncio.gather(*slow, return_exceptions=True)
+        assert {error.code for error in errors} == {"address"}
+        assert len(slow_names.asked) == 100
+
+    run(main())
+    # The threads end with the names.
+    assert outbound.resolver._threads == {}
+
+
+def test_a_name_that_waits_is_not_resolved_after_its_request_has_ended(slow_names):
+    async def main():
+        slow = await fill_threads(slow_names, outbound.MAX_RESOLUTIONS)
+        with pytest.raises(OutboundError) as caught:
+            await fetch("POST", "http://late.example/", account_id=1, resolve=slow_names, timeout=0.05)
+        assert caught.value.code == "timeout"
+        slow_names.release.set()
+        await asyncio.gather(*slow, return_exceptions=True)
+
+    run(main())
+    assert "late.example" not in slow_names.asked
+
+
+@pytest.mark.parametrize(("limit", "code"), [("RESOLVE_TIMEOUT", "dns"), ("TIMEOUT", "timeout")])
+def test_the_resolution_of_a_name_has_a_deadline(slow_names, monkeypatch, limit, code):
+    monkeypatch.setattr(outbound, limit, 0.1)
+    with pytest.raises(OutboundError) as caught:
+        send("http://slow.example/", resolve=slow_names, timeout=outbound.TIMEOUT)
+    assert caught.value.code == code
 
 
 def test_the_next_address_is_tried(loopback):

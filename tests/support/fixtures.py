@@ -28,6 +28,7 @@ from tests.support.database import OWN_SERVER
 from tests.support.factories import PASSWORD, make_account, make_token, make_user
 from tests.support.letters import Outbox
 from tests.support.pages import Visitor
+from tests.support.receiver import LOOPBACK, Receiver, run_receiver
 
 # Real hashing takes 15 ms. tests/accounts/test_passwords.py asserts the real parameters.
 REAL_PARAMETERS = {
@@ -260,3 +261,11 @@ def make_other() -> Other:
 @pytest.fixture
 def other(db) -> Other:
     return make_other()
+
+
+@pytest.fixture
+def receiver(settings) -> Iterator[Receiver]:
+    """A receiver of webhooks on the loopback interface, which the settings allow."""
+    settings.WEBHOOK_ALLOW = LOOPBACK
+    with run_receiver() as running:
+        yield running

@@ -1,6 +1,8 @@
 """Deliveries: order, attempts, responses, and when an endpoint is disabled."""
 
 import base64
+import shutil
+import subprocess
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -12,11 +14,13 @@ from standardwebhooks import Webhook
 from standardwebhooks.webhooks import WebhookVerificationError
 
 from core.changes.followers import Follower
+from core.errors import FieldError
+from core.housekeeping import erase_outdated_rows
 from tests.support.assertions import on_the_wire, read
-from tests.support.factories import make_client, make_post
+from tests.support.factories import make_client, make_delivery, make_post
 from tests.support.jobs import run_jobs
 from tests.support.receiver import add_endpoint, deliver
-from webhooks import delivery, jobs
+from webhooks import delivery, dispatcher, jobs, messages
 from webhooks.models import Delivery, Endpoint
 
 
@@ -95,12 +99,51 @@ def test_both_secrets_sign_for_a_day_after_a_rotation(acme, receiver):
     make_client(acme.alice)
     deliver()
     during, after = receiver.requests
-    assert len(during.headers["webhook-signature"].split(" ")) == 2
+    versions = [each.partition(",")[0] for each in during.headers["webhook-signature"].split(" ")]
+    assert versions == ["v1", "v1a", "v1", "v1a"]
     Webhook(old).verify(during.body, during.headers)
     Webhook(new).verify(during.body, during.headers)
     Webhook(new).verify(after.body, after.headers)
     with pytest.raises(WebhookVerificationError):
         Webhook(old).verify(after.body, after.headers)
+
+
+def is_signed_by(public_key: str, request) -> bool:
+    """Verify the asymmetric signatures of a request with libsodium."""
+    code = """
+    [$key, $content, $signatures] = array_map("base64_decode", array_slice($argv, 1, 2)) + [2 => explode(" ", $argv[3])];
+    $valid = array_filter($signatures, fn ($signature) => str_starts_with($signature, "v1a,")
+        && sodium_crypto_sign_verify_detached(base64_decode(substr($signature, 4)), $content, $key));
+    echo count($valid);
+    """
+    content = f"{request.id}.{request.headers['webhook-timestamp']}.".encode() + request.body
+    key = public_key.removeprefix("whpk_")
+    arguments = [key, base64.b64encode(content).decode(), request.headers["webhook-signature"]]
+    result = subprocess.run(
+        ["php", "-r", code, "--", *arguments], capture_output=True, text=True, check=True, timeout=60
+    )
+    return result.stdout == "1"
+
+
+@pytest.mark.skipif(shutil.which("php") is None, reason="php is missing")
+def test_the_public_key_verifies_a_request(acme, receiver):
+    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+    other, _secret = add_endpoint(acme.account, receiver.url)
+    old = endpoint.public_key
+    make_client(acme.alice)
+    deliver()
+    first = next(request for request in receiver.requests if request.id == endpoint.deliveries.get().message)
+    assert [is_signed_by(key, first) for key in (old, other.public_key)] == [True, False]
+    first.body += b" "
+    assert not is_signed_by(old, first)
+    # The key pair is replaced with the secret, and the previous one also signs for a day.
+    endpoint.rotate_secret()
+    assert endpoint.public_key != old
+    make_client(acme.alice)
+    deliver()
+    message = endpoint.deliveries.latest("id").message
+    second = next(request for request in receiver.requests if request.id == message)
+    assert [is_signed_by(key, second) for key in (old, endpoint.public_key)] == [True, True]
 
 
 def test_a_deleted_resource_has_only_its_id(acme, receiver):
@@ -259,6 +302,81 @@ def test_an_event_that_is_rejected_for_a_day_is_set_aside(acme, receiver):
     assert endpoint.state == "healthy"
 
 
+def fail_to_make(monkeypatch, *names: str) -> None:
+    """Let the messages about clients with these names fail."""
+
+    def make_message(endpoint, event, make=messages.make_message):
+        message = make(endpoint, event)
+        if any(f'"name":"{name}"'.encode() in message.body for name in names):
+            raise ValueError
+        return message
+
+    for module in (dispatcher, jobs):
+        monkeypatch.setattr(module, "make_message", make_message)
+
+
+def test_an_event_whose_message_can_never_be_made_is_set_aside_after_a_day(acme, receiver, monkeypatch, caplog):
+    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+    make_client(acme.alice, "Poison")
+    make_client(acme.alice, "Good")
+    fail_to_make(monkeypatch, "Poison")
+    deliver()
+    let_time_pass(endpoint, hours=23)
+    deliver()
+    assert receiver.requests == []
+    let_time_pass(endpoint, hours=2)
+    deliver()
+    assert [request.json["data"]["name"] for request in receiver.requests] == ["Good"]
+    *failed, last = endpoint.deliveries.order_by("id")
+    assert [(entry.error, entry.attempt, entry.set_aside, entry.request) for entry in failed] == [
+        ("message", 1, False, ""),
+        ("message", 2, False, ""),
+        ("message", 3, True, ""),
+    ]
+    assert "a fault of this service" in failed[0].outcome
+    assert last.status == 204
+    number = failed[0].number
+    assert f"change {number} of account {acme.account.id} is set aside for webhook {endpoint.id}" in caplog.text
+
+
+def test_a_defect_of_the_service_does_not_count_against_the_endpoint(acme, receiver, monkeypatch):
+    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+    for _ in range(3):
+        make_client(acme.alice, "Poison")
+    fail_to_make(monkeypatch, "Poison")
+    for _ in range(12):
+        deliver()
+        let_time_pass(endpoint, hours=25)
+    endpoint.refresh_from_db()
+    assert (endpoint.state, endpoint.failing_since) == ("healthy", None)
+    assert endpoint.deliveries.filter(set_aside=True).count() == 3
+    assert follower(endpoint).cursor == follower(endpoint).newest
+    # It does not turn off an endpoint that failed before, either.
+    Endpoint.objects.update(failing_since=timezone.now() - timedelta(days=6))
+    make_client(acme.alice, "Poison")
+    deliver()
+    endpoint.refresh_from_db()
+    assert (endpoint.enabled, endpoint.state) == (True, "failing")
+
+
+def test_a_message_that_could_not_be_made_is_made_when_it_is_sent_again(acme, receiver, monkeypatch):
+    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+    make_client(acme.alice, "Poison")
+    fail_to_make(monkeypatch, "Poison")
+    deliver()
+    entry = endpoint.deliveries.get()
+    jobs.resend(account_id=acme.account.id, delivery_id=entry.id)
+    assert endpoint.deliveries.get(cause="resend").error == "message"
+    assert receiver.requests == []
+    fail_to_make(monkeypatch)
+    jobs.resend(account_id=acme.account.id, delivery_id=entry.id)
+    [request] = receiver.requests
+    assert (request.id, request.json["data"]["name"]) == (entry.message, "Poison")
+    acme.account.changes.all().delete()
+    jobs.resend(account_id=acme.account.id, delivery_id=entry.id)
+    assert len(receiver.requests) == 1
+
+
 @pytest.mark.parametrize("status", [500, 429])
 def test_only_a_rejection_sets_an_event_aside(acme, receiver, status):
     endpoint, _secret = add_endpoint(acme.account, receiver.url)
@@ -359,6 +477,31 @@ def test_a_message_is_sent_again_with_the_same_id(acme, receiver):
     assert endpoint.deliveries.filter(cause="resend").count() == 1
 
 
+def test_nothing_is_sent_again_to_a_webhook_that_was_turned_off_meanwhile(acme, receiver):
+    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+    make_client(acme.alice)
+    deliver()
+    jobs.defer_resend(endpoint.deliveries.get())
+    endpoint.write({"enabled": False})
+    assert run_jobs() == 1
+    assert (len(receiver.requests), endpoint.deliveries.count()) == (1, 1)
+
+
+def test_one_message_of_an_account_waits(acme, other, receiver):
+    """An account with many slow endpoints must not fill the queue, which all accounts share."""
+    first, second = (add_endpoint(acme.account, receiver.url)[0] for _ in range(2))
+    entry = make_delivery(first)
+    jobs.defer_test(first)
+    for defer in (lambda: jobs.defer_test(second), lambda: jobs.defer_resend(entry)):
+        with pytest.raises(FieldError) as caught:
+            defer()
+        assert (caught.value.field, caught.value.code) == ("webhook", "busy")
+    jobs.defer_test(add_endpoint(other.account, receiver.url)[0])
+    assert run_jobs() == 2
+    jobs.defer_resend(entry)
+    assert run_jobs() == 1
+
+
 def test_all_events_since_a_time_are_sent_again_in_order(acme, receiver):
     endpoint, _secret = add_endpoint(acme.account, receiver.url)
     for name in ("Ann", "Bea", "Cid"):
@@ -405,5 +548,5 @@ def test_old_entries_are_erased(acme, receiver):
     deliver()
     old, kept = endpoint.deliveries.order_by("id")
     endpoint.deliveries.filter(id=old.id).update(at=timezone.now() - timedelta(days=30, seconds=1))
-    jobs.erase_old_deliveries()
+    erase_outdated_rows()
     assert list(endpoint.deliveries.all()) == [kept]

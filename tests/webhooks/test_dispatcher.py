@@ -1,18 +1,21 @@
 """The loop of the workers that delivers events, with several workers at once and real connections."""
 
 import threading
+import time
+from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection, transaction
+from django.utils import timezone
 
 from core.changes import dispatcher as changes
-from core.changes.followers import Follower
+from core.changes.followers import Follower, LeaseLostError
 from tests.support.factories import make_account, make_client
 from tests.support.followers import TIMEOUT, work_until
 from tests.support.receiver import add_endpoint, run_receiver
 from tests.support.threads import at_once
-from webhooks import dispatcher
-from webhooks.models import Delivery
+from webhooks import delivery, dispatcher
+from webhooks.models import Delivery, Endpoint
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -118,23 +121,81 @@ def test_a_worker_that_dies_loses_nothing(acme, receiver):
         assert cursor.fetchone() == (1,)
 
 
-def test_a_defect_of_one_message_delays_no_other_endpoint(acme, other, receiver, monkeypatch, caplog):
+def raise_error() -> None:
+    raise ValueError("a name")
+
+
+def divide_by_zero() -> None:
+    """Raise an error of the database, after which the connection works."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1/0, 'a name'")
+
+
+@pytest.mark.parametrize(("fail", "error"), [(raise_error, "ValueError"), (divide_by_zero, "DataError")])
+def test_a_defect_of_one_message_delays_no_other_endpoint(acme, other, receiver, monkeypatch, caplog, fail, error):
     add_endpoint(acme.account, receiver.url)
     endpoint, _secret = add_endpoint(other.account, receiver.url)
 
     def make_message(endpoint, event, make=dispatcher.make_message):
         if endpoint.account_id == other.account.id:
-            raise ValueError("a defect")
+            fail()
         return make(endpoint, event)
 
     monkeypatch.setattr(dispatcher, "make_message", make_message)
     make_client(other.mallory)
     make_client(acme.alice)
-    work_until(
-        lambda: (
-            len(receiver.requests) == 1
-            and Follower.objects.filter(key=endpoint.id, account_id=other.account.id, failures=1).exists()
-        ),
-        dispatcher.deliver_webhooks,
+    failing = Follower.objects.filter(key=endpoint.id, account_id=other.account.id, failures=1)
+    work_until(lambda: len(receiver.requests) == 1 and failing.exists(), dispatcher.deliver_webhooks, workers=1)
+    number = other.account.changes.latest("number").number
+    [record] = [record for record in caplog.records if record.name == "rostrum.webhooks"]
+    text = record.getMessage()
+    assert text.startswith(
+        f"the message to webhook {endpoint.id} of account {other.account.id} about change {number} could not be made:"
+        f" {error} in "
     )
-    assert "a defect" in caplog.text
+    # Neither the message of the error nor a traceback, which ends with it.
+    assert ("a name" in text, record.exc_info) == (False, None)
+    [entry] = other.account.webhook_deliveries.all()
+    assert (entry.error, entry.status, entry.number, entry.set_aside) == ("message", None, number, False)
+
+
+def test_a_failure_is_stored_while_somebody_changes_the_endpoint(acme, receiver):
+    """Both lock the endpoint first, and then its follower, so none of them is the victim of a deadlock."""
+    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+    make_client(acme.alice)
+    changes.assign_numbers()
+    [lease] = Follower.objects.lease(["webhook"], limit=1)
+    [attempt], _continued = dispatcher.prepare([lease])
+    failure = delivery.Result(attempt, timezone.now(), timedelta(0), error="connect")
+    outcomes = []
+
+    def store() -> None:
+        try:
+            delivery.record_failure(failure)
+        except (LeaseLostError, OperationalError) as error:
+            outcomes.append(type(error))
+
+    storing = threading.Thread(target=lambda: at_once(store))
+    with transaction.atomic():
+        row = Endpoint.objects.locked().get(pk=endpoint.pk)
+        storing.start()
+        wait_for_a_blocked_statement()
+        row.write({"enabled": False})
+    storing.join()
+    # The change of the endpoint ended the lease.
+    assert outcomes == [LeaseLostError]
+    endpoint.refresh_from_db()
+    assert not endpoint.enabled
+
+
+def wait_for_a_blocked_statement() -> None:
+    deadline = time.monotonic() + TIMEOUT
+    blocked = False
+    while not blocked:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+            )
+            blocked = cursor.fetchone() != (0,)

@@ -38,9 +38,20 @@ def test_python_with_the_library(request_and_secret):
 def test_python_without_a_library(request_and_secret):
     request, secret = request_and_secret
     names: dict = {}
-    exec(example("python", "import base64"), names)  # noqa: S102
+    exec(example("python", "import base64, hashlib"), names)  # noqa: S102
     assert names["is_valid"](secret, request.headers, request.body)
     assert not names["is_valid"](secret, request.headers, request.body + b" ")
+
+
+def test_python_with_the_public_key(acme, request_and_secret):
+    request, _secret = request_and_secret
+    key = acme.account.webhooks.get().public_key
+    names: dict = {}
+    exec(example("python", "Ed25519PublicKey"), names)  # noqa: S102
+    assert names["is_valid"](key, request.headers, request.body)
+    assert not names["is_valid"](key, request.headers, request.body + b" ")
+    symmetric = request.headers["webhook-signature"].split(" ")[0]
+    assert not names["is_valid"](key, request.headers | {"webhook-signature": symmetric}, request.body)
 
 
 @pytest.mark.skipif(shutil.which("php") is None, reason="php is missing")

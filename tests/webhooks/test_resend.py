@@ -80,6 +80,20 @@ def test_a_test_is_sent(client, row, receiver):
     assert receiver.types == ["webhook.test"]
 
 
+@pytest.mark.parametrize("end", ["test", "resend"])
+def test_it_rejects_a_second_message_while_one_is_waiting(client, row, receiver, end):
+    client.post(path(row, "test"))
+    body = {"resend": {"delivery_id": make_delivery(row).id}} if end == "resend" else None
+    assert_refused(
+        client.post(path(row, end), json=body),
+        422,
+        "validation_failed",
+        {"webhook": ["has to wait for another message of this account: try again in a moment"]},
+    )
+    run_jobs()
+    assert_answered(client.post(path(row, end), json=body), 200, "ok")
+
+
 @pytest.mark.parametrize("values", [{}, {"delivery_id": 1, "since": "2026-01-01"}, {"since": None}])
 def test_it_rejects_both_or_neither(client, row, values):
     assert_refused(
@@ -103,10 +117,12 @@ def test_it_rejects_an_entry_of_another_webhook(acme, client, row, receiver):
 
 def test_it_rejects_a_disabled_webhook(acme, client, row):
     row.write({"enabled": False})
-    assert_refused(
-        client.post(path(row, "resend"), json={"resend": {"since": "2026-01-01"}}),
-        422,
-        "validation_failed",
-        {"webhook": ["needs to be enabled"]},
-    )
+    for values in ({"since": "2026-01-01"}, {"delivery_id": make_delivery(row).id}):
+        assert_refused(
+            client.post(path(row, "resend"), json={"resend": values}),
+            422,
+            "validation_failed",
+            {"webhook": ["needs to be enabled"]},
+        )
+    assert run_jobs() == 0
     assert Follower.objects.get(name="webhook").due_at.year == 9999

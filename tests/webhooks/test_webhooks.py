@@ -24,6 +24,7 @@ def on_wire(row: Endpoint, **changes) -> dict:
         "url": row.url,
         "events": row.events,
         "format": row.format,
+        "public_key": row.public_key,
         "enabled": row.enabled,
         "disabled_reason": row.disabled_reason,
         "failing_since": None,
@@ -50,6 +51,7 @@ def test_it_works(acme, client):
     row = acme.account.webhooks.get()
     [secret] = row.secrets
     assert secret.startswith("whsec_")
+    assert row.public_key.startswith("whpk_")
     assert row.events == ["post.updated", "client.created"]
     body = on_wire(row, secret=secret)
     assert_answered(response, 201, body, location=f"http://acme.example.test{item(row)}")
@@ -151,6 +153,11 @@ def test_it_is_deleted_with_its_log(acme, client, row):
     assert_answered(client.delete(item(row)), 200, "ok")
     assert client.get(item(row)).status_code == 404
     assert not Follower.objects.filter(name="webhook").exists()
+
+
+def test_it_has_no_public_key_if_its_secret_cannot_be_decrypted(client, row, settings):
+    settings.SECRET_KEY = "another" * 10
+    assert read(client.get(item(row)))["public_key"] is None
 
 
 def test_every_kind_of_resource_has_events():

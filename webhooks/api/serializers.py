@@ -42,6 +42,7 @@ class WebhookSerializer(ResourceSerializer):
     url = TextField(required=True, max_length=outbound.MAX_URL_LENGTH)
     events = EventsField()
     format = ChoiceField(Endpoint.Format.values)
+    public_key = TextField(read_only=True)
     enabled = BooleanField()
     disabled_reason = TextField(read_only=True)
     failing_since = DateTimeField(read_only=True)

@@ -118,7 +118,7 @@ class WebhookViewSet(Paged):
             entry = self.deliveries_of(id).filter(id=values["delivery_id"]).first()
             if entry is None:
                 raise FieldError("delivery_id", "can't be found", "missing")
-            jobs.defer_resend(row, entry)
+            jobs.defer_resend(entry)
             return ignored
 
         return self.respond("ok", ignored=in_transaction(act))

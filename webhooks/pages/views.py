@@ -224,7 +224,7 @@ class WebhookPage(BasePage):
             row = self.find(id)
             if not row.enabled:
                 raise FieldError("webhook", DISABLED, "disabled")
-            jobs.defer_resend(row, entry)
+            jobs.defer_resend(entry)
 
         self.perform(act, success_message=_("It is being sent again. The result is in the log in a moment."))
         return self.done(id)

@@ -1,4 +1,4 @@
-"""The chapters of `docs/interface.md` and `docs/integrating.md`, as HTML."""
+"""The chapters of `docs/integrating.md`, `docs/webhooks.md` and `docs/interface.md`, as HTML."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -84,8 +84,8 @@ def anchor_of(text: str, taken: set[str]) -> str:
 
 
 def plain_text(tokens: Sequence[Token]) -> str:
-    """Return the text of inline tokens without markup."""
-    return "".join(token.content for token in tokens if token.type in ("text", "code_inline"))
+    """Return the text of inline tokens without markup. A line break is a space."""
+    return "".join(" " if token.type in ("softbreak", "hardbreak") else token.content for token in tokens)
 
 
 def _adapt_cells(state: StateCore) -> None:
@@ -158,8 +158,7 @@ def read_chapters(document: str, divided: str = "") -> list[Chapter]:
             token.meta = {"anchor": anchor}
             parent = title if level == 2 else parent
             if level == 1 or (divided and (level == 2 or (level == 3 and parent == divided))):
-                slug = document.removesuffix(".md") if level == 1 else f"guide-{slugify(title)}"
-                chapters.append(Chapter(slug, title, document, level, [anchor]))
+                chapters.append(Chapter(f"guide-{slugify(title)}", title, document, level, [anchor]))
                 anchor = ""
             chapters[-1].sections.append(Section(anchor, title, ""))
         chapters[-1].add(token)
@@ -181,7 +180,7 @@ def chapters() -> list[Chapter]:
     """Return the chapters of the guide, in the order of the navigation: the Account API before the Forum API."""
     interface = read_chapters("interface.md", DIVIDED_SECTION)
     interface.sort(key=lambda chapter: {1: 0, 3: 1}.get(chapter.level, 2))
-    return [*read_chapters("integrating.md"), *interface]
+    return [*read_chapters("integrating.md"), *read_chapters("webhooks.md"), *interface]
 
 
 @cache

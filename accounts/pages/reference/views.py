@@ -5,10 +5,12 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.safestring import mark_safe
 
-from accounts.pages.example_code import code_language
+from accounts.pages.example_code import CODE_LANGUAGES, CodeLanguage, code_language
 from accounts.pages.interfaces import INTERFACES
-from accounts.pages.reference.content import ADDRESS, MAX_QUERY_LENGTH, groups, page_html, pages, search
-from core.openapi.document import document
+from accounts.pages.reference.content import first_code, page_html
+from accounts.pages.reference.navigation import groups, pages
+from accounts.pages.reference.operations import ADDRESS
+from accounts.pages.reference.search import MAX_QUERY_LENGTH, search
 from core.pages.base import Page, base_url
 
 
@@ -17,15 +19,18 @@ class ReferenceView(Page):
 
     needs_site = False
 
-    def show(self, template: str, *, slug: str = "", **context: Any) -> HttpResponse:
-        return self.render(
-            template,
-            groups=groups(),
-            slug=slug,
-            code_language=code_language(self.request.GET.get("lang")),
-            has_examples=self.request.user is not None and self.request.user.is_team,
-            **context,
-        )
+    @property
+    def code_language(self) -> CodeLanguage:
+        return code_language(self.request.GET.get("lang"))
+
+    @property
+    def has_examples(self) -> bool:
+        """Whether the user can run the examples in the settings."""
+        return self.request.user is not None and self.request.user.is_team
+
+    def render(self, template: str | None = None, *, http_status: int = 200, **context: Any) -> HttpResponse:
+        context = {"groups": groups(), "has_examples": self.has_examples} | context
+        return super().render(template, http_status=http_status, **context)
 
 
 class Overview(ReferenceView):
@@ -35,30 +40,27 @@ class Overview(ReferenceView):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         query = " ".join(request.GET.get("q", "")[:MAX_QUERY_LENGTH].split())
-        return self.show(
-            self.template_name,
+        address = base_url(request)
+        return self.render(
             query=query,
             results=search(query),
-            info=document()["info"],
-            schemes=document()["components"]["securitySchemes"],
-            address=base_url(request),
+            address=address,
             interfaces=INTERFACES,
+            code=first_code(self.code_language).replace(ADDRESS, address),
+            code_languages=CODE_LANGUAGES.values(),
+            code_language=self.code_language,
         )
 
 
 class Reference(ReferenceView):
-    """A resource, or a chapter of the guide."""
+    """A resource, the errors, or a chapter of the guide."""
 
     template_name = "accounts/reference/page.html"
 
     def get(self, request: HttpRequest, slug: str) -> HttpResponse:
         if slug not in pages():
             raise Http404
-        html = page_html(slug, request.GET.get("lang")).replace(ADDRESS, base_url(request))
-        return self.show(
-            self.template_name,
-            slug=slug,
-            page=pages()[slug],
-            # `base_url` contains a checked host name.
-            content=mark_safe(html),  # noqa: S308
-        )
+        html = page_html(slug, self.code_language, has_examples=self.has_examples)
+        # `base_url` contains a checked host name.
+        content = mark_safe(html.replace(ADDRESS, base_url(request)))  # noqa: S308
+        return self.render(slug=slug, page=pages()[slug], content=content)

@@ -175,7 +175,7 @@ def test_it_rejects_an_expired_code(acme, second, carol):
     Handover.objects.update(expires_at=F("expires_at") - Handover.LIFETIME)
     carol.at(second).get(path)
     assert SESSION_COOKIE not in carol.at(second).cookies
-    Handover.objects.clean_up()
+    Handover.objects.outdated().delete()
     assert not Handover.objects.exists()
 
 

@@ -7,9 +7,11 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 
 from accounts.pages.examples import examples
-from accounts.pages.reference.content import ADDRESS, pages, search
 from accounts.pages.reference.fields import component_table, make_field
-from accounts.pages.reference.guide import DOCUMENTS, chapters
+from accounts.pages.reference.guide import DOCUMENTS, chapters, link_target
+from accounts.pages.reference.navigation import pages
+from accounts.pages.reference.operations import ADDRESS
+from accounts.pages.reference.search import excerpt_around, search
 from core.openapi.document import document
 from tests.support.client import Client
 from tests.support.pages import Visitor
@@ -30,6 +32,7 @@ def test_it_works(visitor):
     headings = [heading.text for heading in page.html.select(".docs nav h2")]
     assert headings == ["Account API (JSON)", "Forum API (XML)", "Both interfaces", "Guide"]
     assert "This host answers at http://acme.example.test." in page.html.find("article").text
+    assert page.html.find(id="first").text.startswith("curl 'http://acme.example.test/app/account.json'")
 
 
 def test_every_operation_and_field_is_on_a_page(visitor):
@@ -37,7 +40,7 @@ def test_every_operation_and_field_is_on_a_page(visitor):
     for slug in pages():
         html = visitor.get(f"{PATH}/{slug}").html
         operations |= {section["id"] for section in html.select("section.operation") if section["id"] in examples()}
-        fields |= {row["id"] for row in html.select("tr[id]")}
+        fields |= {row["id"] for row in html.select("tbody[id]")}
     assert operations == set(examples())
     schemas = document()["components"]["schemas"]
     expected = {
@@ -55,11 +58,13 @@ def component_table_name(name: str) -> str:
 
 def test_a_resource_has_a_table_of_fields(visitor):
     html = visitor.get(f"{PATH}/statuses").html
-    rows = {row["id"]: [cell.get_text(" ", strip=True) for cell in row.find_all("td")] for row in html.select("tr[id]")}
+    rows = {
+        row["id"]: [cell.get_text(" ", strip=True) for cell in row.find_all("td")] for row in html.select("tbody[id]")
+    }
     assert rows["Status.id"] == ["id read-only", "integer", "no", "", ""]
     assert rows["Status.name"] == ["name required", "string", "no", "up to 255 characters", ""]
     assert rows["Status.kind"][3] == "post deal client"
-    assert rows["Status.closed"] == ["closed", "boolean", "no", "", "false"]
+    assert rows["Status.closed"] == ["closed", "boolean", "in requests", "", "false"]
 
 
 def test_an_operation_has_its_parameters_body_errors_and_examples(visitor):
@@ -75,6 +80,11 @@ def test_an_operation_has_its_parameters_body_errors_and_examples(visitor):
     request, response = section.select(".code pre")
     assert request.text.startswith("curl -X POST 'http://acme.example.test/app/clients.json'")
     assert '"name": "Ann Kowalska"' in response.text
+    # A text in JSON has quotation marks.
+    assert html.find(id="delete_client").select(".code pre")[1].text == '"ok"'
+    # The response to a bulk request has alternatives, whose fields are in one table.
+    rows = [row.text for row in html.select("#create_clients > div:first-child table:last-of-type td > code")]
+    assert {"status", "client", "errors"} <= set(rows)
 
 
 def test_every_link_and_anchor_resolves(visitor):
@@ -93,6 +103,20 @@ def test_every_link_and_anchor_resolves(visitor):
                 assert address.path in responses, (path, link)
             else:
                 assert target.startswith(("https://", "http://localhost:8000/")), target
+
+
+def test_the_container_image_has_the_documents():
+    ignored = (DOCUMENTS.parent / ".dockerignore").read_text().splitlines()
+    assert {f"!docs/{chapter.document}" for chapter in chapters()} <= set(ignored)
+
+
+def test_links_between_the_documents_resolve():
+    """A link to a file that is no page of the reference is shown as text, so a wrong anchor would be lost."""
+    documents = {chapter.document for chapter in chapters()}
+    for document_name in documents:
+        for href in re.findall(r"\]\(([^)\s]+)\)", (DOCUMENTS / document_name).read_text()):
+            if (href.partition("#")[0] or document_name) in documents:
+                assert link_target(href, document_name), (document_name, href)
 
 
 def test_pages_are_small_and_take_few_statements(acme):
@@ -119,7 +143,7 @@ def test_the_code_is_in_the_selected_language(visitor):
 def test_the_guide_has_the_whole_text_of_the_documents(visitor):
     shown = "".join(visitor.get(chapter.path).html.find("article").text for chapter in chapters())
     words = re.sub(r"\s+", " ", shown)
-    for name in ("interface.md", "integrating.md"):
+    for name in ("integrating.md", "webhooks.md", "interface.md"):
         for block in re.findall(r"^```\w*\n(.*?)^```", (DOCUMENTS / name).read_text(), re.DOTALL | re.MULTILINE):
             assert re.sub(r"\s+", " ", block).strip() in words
 
@@ -144,6 +168,15 @@ def test_the_search_finds(visitor, query, path):
 def test_the_search_accepts_any_text(visitor, query):
     response = visitor.get(PATH, {"q": query})
     assert "<script>" not in response.html.find("article").decode_contents()
+
+
+def test_an_excerpt_has_whole_words_around_the_first_match():
+    words = [f"word{number}" for number in range(50)]
+    assert excerpt_around(" ".join(words), "word20") == f"… {' '.join(words[12:37])} …"
+    assert excerpt_around("one two", "two") == "one two"
+    # The words of two lines of a document are apart.
+    (result,) = [each for each in search("creates a client with it") if each.entry.title.startswith("External ids")]
+    assert "creates a client with it" in result.excerpt
 
 
 def test_the_best_match_comes_first():
@@ -173,6 +206,10 @@ def test_only_the_team_gets_a_link_to_the_examples(acme):
     for user, is_shown in ((acme.bob, True), (acme.carol, False), (None, False)):
         page = acme.page(user).get(PATH)
         assert bool(page.html.select("article a[href='/app/account/api']")) is is_shown
+        page = acme.page(user).get(f"{PATH}/clients?lang=php")
+        links = [link["href"] for link in page.html.select("article a[href^='/app/account/api/']")]
+        names = [section["id"] for section in page.html.select("section.operation")] if is_shown else []
+        assert links == [f"/app/account/api/clients?lang=php#{name}" for name in names]
 
 
 def test_it_is_in_polish(acme):
@@ -180,28 +217,40 @@ def test_it_is_in_polish(acme):
     html = visitor.get(f"{PATH}/clients", headers={"Accept-Language": "pl"}).html
     assert html.find("h1").text == "Klienci"
     assert html.select_one("th").text == "Nazwa"
+    # The guide is in English, and so are the titles of its chapters.
+    title = visitor.get(f"{PATH}/guide-webhooks", headers={"Accept-Language": "pl"}).html.find("h1")
+    assert (title.text, title["lang"]) == ("Webhooks", "en")
+    titles = [link.text for link in html.select(".docs nav a[lang=en]")]
+    assert titles == [chapter.title for chapter in chapters()]
 
 
 @pytest.mark.parametrize(
     ("request_schema", "response_schema", "expected"),
     [
-        ({"type": ["string", "null"], "maxLength": 3}, None, ("string", True, ("up to 3 characters",))),
-        ({"type": "integer", "minimum": -5, "maximum": 2**63}, None, ("integer", False, ("≥ -5",))),
-        ({"anyOf": [{"type": "string", "format": "date"}, {"type": "null"}]}, None, ("string (date)", True, ())),
+        ({"type": ["string", "null"], "maxLength": 3}, None, ("string", "yes", ("up to 3 characters",))),
+        ({"type": "string", "minLength": 8, "maxLength": 9}, None, ("string", "no", ("8 to 9 characters",))),
+        ({"type": ["string", "null"]}, {"type": "string"}, ("string", "in requests", ())),
+        ({"type": "string"}, {"type": ["string", "null"]}, ("string", "yes", ())),
+        ({"type": "integer", "minimum": -5, "maximum": 2**63}, None, ("integer", "no", ("≥\xa0-5",))),
+        ({"anyOf": [{"type": "string", "format": "date"}, {"type": "null"}]}, None, ("string (date)", "yes", ())),
         (
             {"type": "array", "items": {"type": "string"}, "maxItems": 1000},
             None,
-            ("array of string", False, ("up to 1,000 items",)),
+            ("array of string", "no", ("up to 1,000 items",)),
         ),
-        ({"type": "number", "multipleOf": 0.0001}, None, ("number", False, ("up to 4 decimal places",))),
-        ({"type": ["boolean", "string"], "minimum": 0}, {"type": "boolean"}, ("boolean", False, ())),
-        (None, {"const": True}, ("boolean", False, ())),
-        (None, {}, ("any", False, ())),
+        ({"type": "number", "multipleOf": 0.0001}, None, ("number", "no", ("up to 4 decimal places",))),
+        # The bounds of a number do not hold for the same value as a text or a boolean.
+        ({"type": ["number", "string"], "exclusiveMaximum": 9}, None, ("number", "no", ("<\xa09",))),
+        ({"type": ["string", "integer"], "minimum": 10}, {"type": "string"}, ("string", "no", ())),
+        ({"type": ["boolean", "string"], "minimum": 0}, {"type": "boolean"}, ("boolean", "no", ())),
+        (None, {"const": True}, ("boolean", "no", ())),
+        (None, {"enum": [201, 200]}, ("integer", "no", ())),
+        (None, {}, ("any", "no", ())),
     ],
 )
 def test_a_schema_is_described(request_schema, response_schema, expected):
     field = make_field("x", request_schema, response_schema)
-    assert (field.type, field.accepts_null, field.limits) == expected
+    assert (field.type, field.null, field.limits) == expected
 
 
 def test_many_choices_are_counted():
@@ -209,7 +258,19 @@ def test_many_choices_are_counted():
     assert (len(field.choices), field.more_choices) == (12, 8)
 
 
+def test_the_choices_of_the_items_of_an_array_are_listed():
+    field = make_field("x", {"type": ["array", "null"], "items": {"enum": ["a", "b"]}}, None)
+    assert (field.type, field.choices) == ("array of string", ("a", "b"))
+
+
+def test_a_field_that_only_a_change_can_set_is_not_read_only():
+    """The Forum API takes no responsible user of a new post."""
+    fields = {field.name: field for field in component_table("PostElement").rows}
+    assert fields["responsible-id"].in_requests
+    assert not fields["votes-cache"].in_requests
+
+
 def test_the_fields_of_requests_and_responses_are_merged():
-    fields = {field.name: field for field in component_table("User").fields}
+    fields = {field.name: field for field in component_table("User").rows}
     assert not fields["id"].in_requests
     assert all(field.in_responses for field in fields.values())

@@ -134,7 +134,7 @@ def test_it_rejects_an_expired_code(acme):
     expire_codes()
     assert enter_code(page, code_in_letter()).headers["Location"] == f"{PATH}?next=%2F"
     assert not acme.account.sessions.exists()
-    SignInCode.objects.clean_up()
+    SignInCode.objects.outdated().delete()
     assert not SignInCode.objects.exists()
 
 

@@ -9,9 +9,12 @@ from django.core.mail.backends.locmem import EmailBackend
 from django.utils import timezone
 
 from accounts.delivery import Delivery
+from accounts.mail import MAIL_QUEUE
+from core.jobs import queue
 from forum.models import Follow, Notification
 from forum.notifications.emails import send_due_notifications, send_notifications
 from tests.support import letters
+from tests.support.codes import request_code
 from tests.support.factories import make_comment, make_post, make_user
 from tests.support.followers import run_followers
 from tests.support.jobs import run_jobs
@@ -39,7 +42,7 @@ def test_it_works(quiet):
     [link] = [word for word in email.body.split() if "/app/unsubscribe?" in word]
     assert email.body == (
         "Dark mode\n\nBob Nowak commented.\n\n> In spring.\n\n"
-        f"http://acme.example.test/app/posts/{quiet.post.id}#comment-{comment.id}\n\n"
+        f"http://acme.example.test/app/posts/{quiet.post.id}/comments/{comment.id}\n\n"
         "-- \nYou receive this e-mail because you wrote this suggestion.\n"
         f"Fewer e-mails, or none: {link}\n"
     )
@@ -55,7 +58,7 @@ def test_it_works(quiet):
     assert row.mailed_at is not None
     [page] = email.alternatives
     assert "Bob Nowak commented." in page.content
-    assert f'href="http://acme.example.test/app/posts/{quiet.post.id}#comment-{comment.id}"' in page.content
+    assert f'href="http://acme.example.test/app/posts/{quiet.post.id}/comments/{comment.id}"' in page.content
     assert send_all(hours=1) == []
 
 
@@ -185,3 +188,11 @@ def test_a_job_of_a_deleted_user_does_nothing(quiet):
     send_notifications.defer(account_id=1, user_id=quiet.carol.id, ids=[1])
     assert run_jobs() == 2
     assert django_mail.outbox == []
+
+
+def test_a_code_to_sign_in_is_sent_before_notifications_that_wait(quiet):
+    """Of the jobs that are due, the one that has been due for longest runs first, and a code is due since long ago."""
+    send_notifications.defer(account_id=quiet.account.id, user_id=quiet.carol.id, ids=[1])
+    request_code(quiet.page(), "carol@acme.example")
+    claimed = [queue.claim(MAIL_QUEUE, None) for _ in range(2)]
+    assert [job.name.rpartition(".")[2] for job in claimed] == ["send_email", "send_notifications"]

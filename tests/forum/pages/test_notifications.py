@@ -39,7 +39,7 @@ def test_it_works(notified):
     form = next(form for form in page.forms.values() if "open" in form.fields)
     response = form.submit("open", value=str(row.id))
     assert response.status_code == 303
-    assert response.headers["Location"] == f"/app/posts/{notified.post.id}#comment-{notified.comment.id}"
+    assert response.headers["Location"] == f"/app/posts/{notified.post.id}/comments/{notified.comment.id}"
     page = carol.get(PATH)
     assert items(page)[0].startswith("Dark mode Bob Nowak commented")
     assert number_in_header(page) == ""
@@ -79,7 +79,7 @@ def test_a_suggestion_of_another_forum_opens_at_its_own_host(notified):
     run_followers()
     links = [link["href"] for link in notified.page(notified.carol).get(PATH).html.select(".notification a")]
     assert len(links) == 1
-    assert links[0].startswith(f"http://second.example.org/app/posts/{post.id}#comment-")
+    assert links[0].startswith(f"http://second.example.org/app/posts/{post.id}/comments/")
 
 
 def test_opening_the_suggestion_marks_its_notifications_as_read(notified):

@@ -6,7 +6,7 @@ from accounts import links
 from accounts.delivery import Delivery
 from forum.models import Forum
 from forum.notifications.emails import UNSUBSCRIBE, Sender, unsubscribe_address
-from tests.support.factories import make_post
+from tests.support.factories import make_post, make_user
 from tests.support.pages import Visitor
 
 
@@ -81,3 +81,20 @@ def test_it_rejects_other_links(acme, other, post):
             assert getattr(acme.page(), method)(wrong, expect_errors=True).status_code == 404, wrong
     assert Visitor(other.host).get(path, expect_errors=True).status_code == 404
     assert delivery_of(acme) == Delivery.AT_ONCE
+
+
+def test_the_link_of_a_deactivated_user_works(acme, post):
+    path = link(acme, post)
+    acme.carol.deactivate(by=acme.alice)
+    assert acme.page().post(path).status_code == 200
+    assert delivery_of(acme) == Delivery.NEVER
+
+
+def test_it_rejects_the_link_of_a_deleted_user(acme, post):
+    user = make_user(acme.account, "dora")
+    path = link(acme, post, user)
+    assert acme.page().get(path).status_code == 200
+    user.delete()
+    for method in ("get", "post"):
+        page = getattr(acme.page(), method)(path, status=404)
+        assert "link" in page.html.find("main").get_text()

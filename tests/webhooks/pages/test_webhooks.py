@@ -37,6 +37,9 @@ def test_it_works(acme, visitor, receiver):
     row = acme.account.webhooks.get()
     assert made.html.find(id="new-secret")["value"] == row.secrets[0]
     assert row.secrets[0] not in visitor.get(PATH).text
+    assert made.click("Next: send a test").request.path == page_of(row)
+    assert made.click("What is sent").html.find("h1").text == "Webhooks, for receivers"
+    assert made.click("Next: send a test").click("How to verify").html.find(id="verify-the-signature")
     assert row.events is None
     receiver.answer(500, body=b"Out of order")
     make_client(acme.alice, "Ann")
@@ -114,6 +117,39 @@ def test_a_test_is_sent(acme, visitor, receiver):
     act(visitor, row, "test")
     run_jobs()
     assert receiver.types == ["webhook.test"]
+
+
+def test_it_rejects_a_second_message_while_one_is_waiting(acme, visitor, receiver):
+    row, _secret = add_endpoint(acme.account, receiver.url)
+    entry = make_delivery(row)
+    act(visitor, row, "test")
+    for do in ("test", "resend"):
+        page = act(visitor, row, do, id=entry.id).follow()
+        assert "Webhook has to wait for another message of this account: try again in a moment" in page
+    run_jobs()
+    assert receiver.types == ["webhook.test"]
+
+
+def test_it_rejects_to_send_again_while_it_is_off(acme, visitor, receiver):
+    row, _secret = add_endpoint(acme.account, receiver.url)
+    entry = make_delivery(row)
+    row.write({"enabled": False})
+    assert "Webhook needs to be enabled" in act(visitor, row, "resend", id=entry.id).follow()
+    assert run_jobs() == 0
+
+
+def test_the_log_explains_a_message_that_could_not_be_made(acme, visitor):
+    row, _secret = add_endpoint(acme.account, URL)
+    make_delivery(row, status=None, error="message", request="", set_aside=True)
+    log = visitor.get(page_of(row)).html.find(id="log").get_text()
+    assert "The message could not be made, because of a fault of this service." in log
+    assert "set aside" in log
+    assert "Request" not in log.replace("Requests", "")
+
+
+def test_it_shows_the_public_key(acme, visitor):
+    row, _secret = add_endpoint(acme.account, URL)
+    assert visitor.get(page_of(row)).html.find(id="public-key")["value"] == row.public_key
 
 
 def test_it_is_deleted(acme, visitor):

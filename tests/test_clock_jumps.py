@@ -1,0 +1,186 @@
+"""Clocks that jump by an hour: that of one machine of the service, and that of the database.
+
+The clock of the database decides about codes, leases and attempts, because it is the same for all processes. When it jumps, that is to
+the tests as if all stored times had moved the other way.
+"""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+from standardwebhooks import Webhook
+from standardwebhooks.webhooks import WebhookVerificationError
+
+from accounts.models import SignInCode
+from core.changes.followers import Follower
+from core.jobs import execution, queue
+from core.jobs.registration import jobs
+from tests.support.codes import code_in_letter, enter_code, request_code
+from tests.support.factories import make_client, make_comment, make_post
+from tests.support.jobs import run_jobs
+from tests.support.letters import send_notifications
+from tests.support.receiver import add_endpoint, deliver
+from webhooks.models import Delivery
+
+HOUR = timedelta(hours=1)
+JUMPS = pytest.mark.parametrize("jump", [HOUR, -HOUR], ids=["forward", "back"])
+
+
+@pytest.fixture
+def set_clock(monkeypatch):
+    """Return a function that sets the clock of this machine by a difference to the right time."""
+
+    def set_clock(difference: timedelta) -> None:
+        monkeypatch.setattr(timezone, "now", lambda: datetime.now(UTC) + difference)
+
+    return set_clock
+
+
+def jump_database_clock(jump: timedelta, *columns: str) -> None:
+    """Move stored times, given as `table.column`, as if the clock of the database jumped."""
+    with connection.cursor() as cursor:
+        for column in columns:
+            table, _dot, name = column.partition(".")
+            cursor.execute(f"UPDATE {table} SET {name} = {name} - %s", [jump])  # noqa: S608
+
+
+@JUMPS
+def test_a_code_to_sign_in_does_not_depend_on_the_clock_of_a_machine(acme, set_clock, jump):
+    visitor = acme.page()
+    page = request_code(visitor, "carol@acme.example").follow()
+    set_clock(jump)
+    assert enter_code(page, code_in_letter()).headers["Location"] == "/"
+
+
+def test_after_a_jump_of_the_database_a_code_has_expired_or_lasts_longer(acme):
+    """Forward, the page offers another code. Back, the limit of the attempts still holds."""
+    visitor = acme.page()
+    page = request_code(visitor, "carol@acme.example").follow()
+    code = code_in_letter()
+    jump_database_clock(HOUR, "accounts_signincode.expires_at")
+    response = enter_code(page, code).follow()
+    assert "This code no longer works. We can send you another one." in response
+    page = request_code(visitor, "carol@acme.example").follow()
+    code = code_in_letter()
+    jump_database_clock(-HOUR, "accounts_signincode.expires_at")
+    wrong = "000000" if code != "000000" else "000001"
+    for _ in range(SignInCode.MAX_ATTEMPTS):
+        enter_code(page, wrong)
+    assert enter_code(page, code).headers["Location"].startswith("/app/sign-in/code")
+
+
+@JUMPS
+def test_a_webhook_is_delivered_once(acme, receiver, set_clock, jump):
+    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+    make_client(acme.alice)
+    set_clock(jump)
+    deliver()
+    deliver()
+    assert len(receiver.requests) == 1
+    follower = Follower.objects.get(name="webhook", key=endpoint.id)
+    assert (follower.cursor, follower.due_at) == (follower.newest, None)
+
+
+@JUMPS
+def test_a_receiver_that_refuses_the_wrong_time_gets_the_event_when_the_clock_is_right(acme, receiver, set_clock, jump):
+    """The signature has the time of each attempt, and a refusal with 4xx is repeated."""
+    endpoint, secret = add_endpoint(acme.account, receiver.url)
+    make_client(acme.alice)
+
+    def respond(request):
+        try:
+            Webhook(secret).verify(request.body, request.headers)
+        except WebhookVerificationError:
+            return 400, {}, b""
+        return 200, {}, b""
+
+    receiver.respond = respond
+    set_clock(jump)
+    deliver()
+    set_clock(timedelta())
+    jump_database_clock(timedelta(seconds=5), "core_follower.due_at")
+    deliver()
+    assert [entry.status for entry in endpoint.deliveries.order_by("id")] == [400, 200]
+    first, second = receiver.requests
+    assert first.id == second.id
+
+
+@JUMPS
+def test_the_duration_of_a_request_does_not_depend_on_the_clock(acme, receiver, set_clock, jump):
+    add_endpoint(acme.account, receiver.url)
+    make_client(acme.alice)
+
+    def respond(request):
+        set_clock(jump)
+        return 204, {}, b""
+
+    receiver.respond = respond
+    deliver()
+    assert 0 <= Delivery.objects.get().duration_ms < 30_000
+
+
+@JUMPS
+def test_leases_and_attempts_go_on_after_a_jump_of_the_database(acme, receiver, jump):
+    """Forward, the attempt comes early. Back, it comes when the clock has caught up."""
+    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+    make_client(acme.alice)
+    receiver.answer(503)
+    deliver()
+    jump_database_clock(jump, "core_follower.due_at")
+    receiver.answer(204)
+    deliver()
+    assert len(receiver.requests) == (2 if jump > timedelta() else 1)
+    jump_database_clock(HOUR + timedelta(seconds=5), "core_follower.due_at")
+    deliver()
+    assert len(receiver.requests) == 2
+    assert endpoint.deliveries.latest("id").status == 204
+
+
+@JUMPS
+def test_jobs_go_on_after_a_jump_of_the_database(acme, jump):
+    """Forward, a job of a worker that lives is not taken from it. Back, jobs that wait run when the clock has caught up."""
+    queue.insert("default", "tests.waiting", {})
+    claimed = queue.claim("default", queue.register_worker())
+    queue.insert("default", "tests.later", {})
+    columns = ("procrastinate_jobs.scheduled_at", "procrastinate_workers.last_heartbeat")
+    jump_database_clock(jump, *columns)
+    # A worker sends its heartbeat before it looks for those that are dead.
+    assert queue.heartbeat(claimed.worker_id)
+    assert execution.requeue_stalled(30) == 0
+    assert queue.finish(claimed)
+    jump_database_clock(max(-jump, timedelta()), *columns)
+    assert queue.claim("default", None).name == "tests.later"
+
+
+def test_a_periodic_job_runs_once_after_a_jump(db, monkeypatch):
+    name = "accounts.mail.send_email"
+    monkeypatch.setattr(jobs[name], "cron", "*/10 * * * *")
+    for known in list(jobs):
+        if known != name:
+            monkeypatch.delitem(jobs, known)
+    schedule = execution.PeriodicSchedule()
+
+    def deferred_at(hour: int, minute: int) -> int:
+        number = schedule.defer_due(datetime(2026, 1, 1, hour, minute, tzinfo=UTC))
+        while claimed := queue.claim("mail", None):
+            queue.finish(claimed)
+        return number
+
+    assert [deferred_at(10, 5), deferred_at(10, 9)] == [1, 0]
+    # Forward: one job, and not one for each time that was skipped.
+    assert [deferred_at(11, 10), deferred_at(11, 11)] == [1, 0]
+    # Back: the job goes on, and does not wait for an hour.
+    assert [deferred_at(10, 12), deferred_at(10, 20), deferred_at(10, 30)] == [1, 1, 1]
+
+
+@JUMPS
+def test_an_email_of_a_notification_is_sent_once(acme, set_clock, jump):
+    acme.account.users.update(notification="own", notify_new_posts=False)
+    make_comment(make_post(acme.carol, "Dark mode"), acme.bob)
+    set_clock(jump)
+    sent = send_notifications(later=timedelta(minutes=5))
+    set_clock(timedelta())
+    sent += send_notifications(later=HOUR)
+    assert [email.to for email in sent] == [["carol@acme.example"]]
+    assert run_jobs() == 0

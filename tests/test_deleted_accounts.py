@@ -1,0 +1,35 @@
+"""Jobs whose account was deleted before they run."""
+
+import pytest
+from django.core import mail
+
+from core.jobs.registration import jobs
+from tests.support.jobs import rows_of_jobs, run_jobs
+
+# A value for each parameter of the jobs of an account.
+ARGUMENTS = {"user_id": 1, "ids": [1], "endpoint_id": 1, "delivery_id": 1, "sealed": "x"}
+# The id of no account.
+DELETED_ID = 10**12
+JOBS_OF_ACCOUNTS = {name: job for name, job in jobs.items() if "account_id" in job.signature.parameters}
+
+
+@pytest.mark.parametrize("name", JOBS_OF_ACCOUNTS)
+def test_it_works(db, name):
+    """The job does nothing and ends, without an error and without another attempt."""
+    job = JOBS_OF_ACCOUNTS[name]
+    arguments = {parameter: ARGUMENTS[parameter] for parameter in job.signature.parameters if parameter != "account_id"}
+    job.defer(account_id=DELETED_ID, **arguments)
+    assert run_jobs() == 1
+    assert rows_of_jobs() == []
+    assert mail.outbox == []
+
+
+def test_the_jobs_are_found():
+    assert {name.rpartition(".")[2] for name in JOBS_OF_ACCOUNTS} >= {
+        "announce_rest",
+        "resend",
+        "send_email",
+        "send_notifications",
+        "send_test",
+        "tell_owners",
+    }

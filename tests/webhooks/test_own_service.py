@@ -1,0 +1,57 @@
+"""Webhooks that reach the service itself: by an address that is known when it is entered, or by any other."""
+
+import pytest
+
+from core.errors import FieldError
+from tests.support.assertions import assert_refused
+from tests.support.client import JSONClient
+from tests.support.factories import make_client
+from tests.support.receiver import add_endpoint, deliver
+from webhooks.models import check_url
+
+
+@pytest.fixture
+def user_agent(acme, receiver) -> str:
+    """The User-Agent of the requests to webhooks."""
+    add_endpoint(acme.account, receiver.url)
+    make_client(acme.alice)
+    deliver()
+    return receiver.requests[0].headers["user-agent"]
+
+
+@pytest.mark.parametrize("host", ["acme.example.test", "example.test", "unknown.example", "203.0.113.5"])
+@pytest.mark.parametrize("path", ["/", "/app/clients.json", "/app/posts.xml", "/app/sign-in", "/no/such/page"])
+def test_it_works(acme, user_agent, host, path):
+    """A name that leads to the service, or its own public address: the service refuses the request, whatever its token may do."""
+    client = JSONClient(host, acme.alice_token)
+    response = client.post(path, json={"client": {"name": "Loop"}}, headers={"User-Agent": user_agent})
+    assert_refused(response, 403, "forbidden", message="A webhook can't call this service")
+    assert not acme.account.clients.filter(name="Loop").exists()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://example.test/",
+        "https://EXAMPLE.test./x",
+        "https://acme.example.test/",
+        "https://a.b.c.example.test/",
+        "https://api.example.test/app/clients.json?api_token=x",
+        "https://ideas.of-other.example/",
+        "https://IDEAS.of-other.example./",
+        "https://ideas。of-other.example/",
+        "https://xn--bcher-kva.example/",
+        "https://bücher.example/",
+    ],
+)
+def test_it_rejects_addresses_of_the_service(acme, other, url):
+    for name in ("ideas.of-other.example", "xn--bcher-kva.example"):
+        other.account.hosts.create(name=name)
+    with pytest.raises(FieldError) as caught:
+        check_url(url)
+    assert (caught.value.field, caught.value.code) == ("url", "own")
+
+
+def test_a_name_that_contains_the_name_of_the_service_is_another(db):
+    for url in ("https://notexample.test/", "https://example.test.example.com/"):
+        check_url(url)
