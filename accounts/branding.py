@@ -4,11 +4,13 @@ import hashlib
 import re
 from dataclasses import dataclass
 from io import BytesIO
+from math import ceil
 
 from django.db import models
 from django.urls import reverse
+from django.utils.formats import number_format
 from django.utils.translation import gettext_lazy as _
-from PIL import Image, UnidentifiedImageError
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 from accounts.account import Account
 from accounts.host_names import public_url
@@ -23,8 +25,10 @@ MAX_LOGO_BYTES = 512 * 1024
 # The limit of the pixels of an uploaded logo, so that a small file cannot become a huge image.
 MAX_LOGO_PIXELS = 4_000_000
 LOGO_FORMATS = ("PNG", "JPEG")
-# The size of the stored logo. Mail programs show it at half the size, so it is sharp on dense screens.
+# The maximum size of the stored logo. E-mails show it 40 pixels high and at most 240 pixels wide, so it is sharp on dense screens.
 LOGO_SIZE = (480, 160)
+# The ratio of width to height from which a logo gets a margin above and below: e-mails would distort it.
+MAX_LOGO_RATIO = 6
 
 
 def luminance(color: str) -> float:
@@ -56,7 +60,8 @@ def check_accent(color: str) -> str:
     ):
         ratio = contrast(color, background)
         if ratio < MIN_CONTRAST:
-            raise FieldError("accent", message, "contrast", {"ratio": f"{ratio:.1f}"})
+            # `number_format` rounds down, so the message never names a contrast of 3.
+            raise FieldError("accent", message, "contrast", {"ratio": number_format(ratio, 1)})
     return color
 
 
@@ -77,6 +82,8 @@ def read_logo(content: bytes) -> bytes:
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         raise FieldError("logo", _("is not a PNG or a JPEG")) from None
     picture.thumbnail(LOGO_SIZE)
+    if picture.width > picture.height * MAX_LOGO_RATIO:
+        picture = ImageOps.pad(picture, (picture.width, ceil(picture.width / MAX_LOGO_RATIO)), color=(0, 0, 0, 0))
     output = BytesIO()
     picture.save(output, "PNG", optimize=True)
     return output.getvalue()

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
 from email.utils import formataddr, make_msgid, parseaddr
 from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException, SMTPServerDisconnected
 from typing import Any
@@ -27,8 +26,6 @@ MAIL_QUEUE = "mail"
 HOUR = 3600
 # Seconds, after temporary errors: the mail server cannot be reached, or rejects the e-mail with a code below 500.
 RETRY_DELAYS = RetryDelays(5, 60, 600, 3600, 6 * 3600)
-# Jobs run in the order of the times when they are due. People wait for these e-mails, such as codes, so they come before notifications.
-AT_FIRST = datetime(2000, 1, 1, tzinfo=UTC)
 # In seconds. Each step of a conversation with the mail server has the timeout of `EMAIL_URL`.
 TIME_LIMIT = 300
 
@@ -49,7 +46,7 @@ def send(
 
     The e-mail is a part of the caller's transaction: it is sent if the transaction is committed. Queueing takes one statement.
     `sender` is the displayed name of the sender. The context must not contain text of unauthenticated visitors, such as a name in a
-    sign-up form: the recipient would read it as text of the service.
+    sign-up form: the recipient would read it as text of the service. Templates also have `to` and `sender`.
 
     Without `deliver` the e-mail is queued and rendered, but not sent. So a request does the same work whether or not the
     recipient exists.
@@ -63,8 +60,9 @@ def send(
         {name: single_line(str(value)) for name, value in context.items()},
         deliver=deliver,
     )
-    # The address and the links are readable neither in the database nor in a dump.
-    send_email.defer(account_id=account_id, sealed=seal(asdict(email)), _schedule_at=AT_FIRST)
+    # The address and the links are readable neither in the database nor in a dump. People wait for these e-mails, such as codes, so
+    # they are sent before notifications.
+    send_email.defer(account_id=account_id, sealed=seal(asdict(email)), _urgent=True)
 
 
 def new_message_id() -> str:
@@ -91,23 +89,23 @@ class Email:
     message_id: str = field(default_factory=new_message_id)
 
     def message(self, look: Look | None = None) -> EmailMultiAlternatives:
+        language = supported_language(self.language)
         subject, text, html = self.render(look)
-        return make_message(self.to, subject, text, html, sender=self.sender, message_id=self.message_id)
+        return make_message(
+            self.to, subject, text, html, sender=self.sender, language=language, message_id=self.message_id
+        )
 
     def render(self, look: Look | None = None) -> tuple[str, str, str]:
-        """Return the subject, the text and the HTML, in which a paragraph that is a URL is a button."""
+        """Return the subject, the text and the HTML."""
         with translation.override(supported_language(self.language)):
             template = engines["django"].engine.get_template(f"accounts/mail/{self.template}.txt")  # type: ignore[attr-defined]  # a Django engine
-            context = Context({"sender": self.sender, **self.context}, autoescape=False)
-            subject, _newline, text = template.render(context).strip().partition("\n")
-            blocks = read_blocks(paragraph.strip() for paragraph in text.split("\n\n") if paragraph.strip())
-            reason = gettext(
-                "You receive this e-mail because of something that was done with this address at %(sender)s."
-            )
-            html = as_html(
-                single_line(subject), blocks, look or Look(self.sender), reason=reason % {"sender": self.sender}
-            )
-        return single_line(subject), as_text(blocks), html
+            context = Context({"sender": self.sender, "to": self.to, **self.context}, autoescape=False)
+            first_line, _newline, text = template.render(context).strip().partition("\n")
+            subject = single_line(first_line)
+            blocks = read_blocks(subject, (paragraph.strip() for paragraph in text.split("\n\n") if paragraph.strip()))
+            reason = gettext("%(sender)s sent this e-mail to %(to)s.") % {"sender": self.sender, "to": self.to}
+            html = as_html(subject, blocks, look or Look(self.sender), reason)
+            return subject, as_text(blocks, reason), html
 
 
 def supported_language(language: str) -> str:
@@ -121,12 +119,18 @@ def make_message(
     html: str,
     *,
     sender: str,
+    language: str,
     message_id: str,
     headers: Mapping[str, str] | None = None,
 ) -> EmailMultiAlternatives:
     """Return an e-mail with a text and HTML. `sender` is the displayed name of the sender."""
-    # Auto-Submitted suppresses automatic replies (RFC 3834).
-    all_headers = {"Auto-Submitted": "auto-generated", "Message-ID": message_id, **(headers or {})}
+    all_headers = {
+        # Suppresses automatic replies (RFC 3834).
+        "Auto-Submitted": "auto-generated",
+        "Content-Language": language,
+        "Message-ID": message_id,
+        **(headers or {}),
+    }
     message = EmailMultiAlternatives(subject, text, formataddr((sender, from_address())), [to], headers=all_headers)
     message.attach_alternative(html, "text/html")
     return message

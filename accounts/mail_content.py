@@ -1,19 +1,27 @@
 """The content of e-mails, as blocks that are rendered as text and as HTML."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django.template.loader import render_to_string
+from django.utils.text import Truncator
+from django.utils.translation import gettext as _
 
 from accounts.branding import Look
 
 # In the templates of texts, a line that begins with this is the label of the button to the URL in the next line.
 LABEL = "> "
+# The number of characters that lists of e-mails show after the subject.
+MAX_PREVIEW_LENGTH = 150
+MAX_UNDERLINE_LENGTH = 70
 
 
 @dataclass(frozen=True)
 class Block:
-    """A part of an e-mail: a `text`, a `heading`, a `quote`, a `code`, or a `button` with the address `url`."""
+    """A part of an e-mail.
+
+    The kinds are `title`, `heading`, `text`, `quote`, `code`, and `button` with the address `url`. A heading may have one.
+    """
 
     kind: str
     text: str
@@ -22,34 +30,50 @@ class Block:
     @property
     def as_text(self) -> str:
         if self.kind == "button":
-            return self.url
+            return f"{self.text}:\n{self.url}"
         if self.kind == "quote":
-            return "\n".join(f"> {line}" for line in self.text.splitlines())
-        return f"{self.text}\n{self.url}" if self.url else self.text
+            return "\n".join(f"> {line}".rstrip() for line in self.text.splitlines())
+        if self.kind == "heading":
+            underline = "-" * min(len(self.text), MAX_UNDERLINE_LENGTH)
+            return "\n".join(filter(None, (self.text, underline, self.url)))
+        return self.text
 
 
-def read_blocks(paragraphs: Iterable[str]) -> list[Block]:
-    """Return the blocks of the paragraphs of a text template."""
+def read_blocks(subject: str, paragraphs: Iterable[str]) -> list[Block]:
+    """Return the blocks of a text template: the subject as title, and the paragraphs. A code replaces the title."""
     blocks = []
     for paragraph in paragraphs:
         label, newline, url = paragraph.partition("\n")
         if paragraph.startswith(LABEL) and newline:
             blocks.append(Block("button", label.removeprefix(LABEL), url.strip()))
-        elif paragraph.startswith("http"):
-            blocks.append(Block("button", paragraph, paragraph))
-        elif paragraph.isascii() and paragraph.replace(" ", "").isdigit():
+        elif paragraph.isascii() and paragraph.isdigit():
             blocks.append(Block("code", paragraph))
         else:
             blocks.append(Block("text", paragraph))
-    return blocks
+    has_code = any(block.kind == "code" for block in blocks)
+    return blocks if has_code else [Block("title", subject), *blocks]
 
 
-def as_text(blocks: Iterable[Block], footer: str = "") -> str:
-    parts = [block.as_text for block in blocks]
-    return "\n\n".join([*parts, *([f"-- \n{footer}"] if footer else [])]) + "\n"
+def preview_of(blocks: Iterable[Block]) -> str:
+    """Return the text that lists of e-mails show after the subject, which is the title or contains the code."""
+    texts = (block.text for block in blocks if block.kind not in ("title", "code", "button"))
+    return Truncator(" ".join(" ".join(texts).split())).chars(MAX_PREVIEW_LENGTH)
 
 
-def as_html(subject: str, blocks: Iterable[Block], look: Look, *, reason: str, unsubscribe_url: str = "") -> str:
-    """Return the HTML in the active language. `reason` says why the recipient receives the e-mail."""
-    context = {"subject": subject, "blocks": blocks, "look": look, "reason": reason, "unsubscribe_url": unsubscribe_url}
+def as_text(blocks: Iterable[Block], reason: str, unsubscribe_url: str = "") -> str:
+    """Return the text in the active language. For `reason`, see `as_html`."""
+    footer = reason + (f"\n{_('Unsubscribe, or choose fewer e-mails')}: {unsubscribe_url}" if unsubscribe_url else "")
+    return "\n\n".join([*(block.as_text for block in blocks), f"-- \n{footer}"]) + "\n"
+
+
+def as_html(subject: str, blocks: Sequence[Block], look: Look, reason: str, unsubscribe_url: str = "") -> str:
+    """Return the HTML in the active language. `reason` says why, or at which address, the recipient receives the e-mail."""
+    context = {
+        "subject": subject,
+        "preview": preview_of(blocks),
+        "blocks": blocks,
+        "look": look,
+        "reason": reason,
+        "unsubscribe_url": unsubscribe_url,
+    }
     return render_to_string("accounts/mail/base.html", context)

@@ -20,6 +20,7 @@ from core.db.tenancy import TenantModel, foreign_object
 from core.errors import FieldError
 from forum.activities import Activity
 from forum.markdown import MAX_HTML_LENGTH, render
+from forum.mentions import notified_names
 from forum.merging import Mergeable
 from forum.votes import from_post_index
 
@@ -154,6 +155,7 @@ class Commentable(Mergeable):
         An internal comment leaves `updated_at` of the post unchanged, because lists and feeds show it to everyone. The row of the post
         is updated in any case, so that the change feed reports it.
         """
+        html = render(text, mentions=self._mentions_in(text, author_id=by.id, internal=internal))
         self.lock()
         self.check_not_merged()
         if internal and not by.is_team:
@@ -162,7 +164,7 @@ class Commentable(Mergeable):
             post_id=self.id,
             user_id=by.id,
             comment=text,
-            comment_html=render(text),
+            comment_html=html,
             agent=agent,
             internal=internal,
         )
@@ -210,12 +212,23 @@ class Commentable(Mergeable):
             return
         now = timezone.now()
         self.account.comment_versions.create(comment_id=comment.id, text=comment.comment, user_id=by.id, created_at=now)
-        comment.comment, comment.comment_html = text, render(text)
+        mentions = self._mentions_in(
+            text, author_id=comment.user_id, internal=comment.internal, previous_text=comment.comment
+        )
+        comment.comment, comment.comment_html = text, render(text, mentions=mentions)
         comment.updated_at = comment.edited_at = now
         comment.edited_by_other = comment.edited_by_other or by.id != comment.user_id
         comment.save(update_fields=["comment", "comment_html", "updated_at", "edited_at", "edited_by_other"])
         values = {} if comment.internal else {"updated_at": now}
         self._add_to_count(comment.count_column, 0, **values)
+
+    def _mentions_in(self, text: str, *, internal: bool, **values: Any) -> dict[str, bool]:
+        """Return the names that a comment mentions, each with whether the mention notifies a user."""
+        # Only the team sees tasks, which have no category.
+        is_internal = internal or self.category_id is None
+        is_closed = is_internal or self.is_private or not self.approved
+        post_author_id = 0 if is_internal else self.user_id
+        return notified_names(self.account, text, is_closed=is_closed, post_author_id=post_author_id, **values)
 
     def _add_to_count(self, column: str, difference: int, **values: Any) -> None:
         """Add to a count of the locked row, and update other columns with it."""

@@ -7,10 +7,11 @@ text with too many of them is shown as plain text.
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from html import escape, unescape
 from importlib import import_module
+from itertools import count
 
 import nh3
 from markdown_it import MarkdownIt
@@ -18,6 +19,9 @@ from markdown_it.common.utils import unescapeAll
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
+from markdown_it.tree import SyntaxTreeNode
+
+from forum.mentions import mentions_in
 
 logger = logging.getLogger("rostrum.markdown")
 
@@ -30,7 +34,8 @@ MARKUP_CHARACTERS = re.compile(r"[\[\]()!|`*_~<>#&\\\n+-]")
 
 ALLOWED_TAGS: dict[str, AbstractSet[str]] = {
     **{f"h{level}": frozenset() for level in range(3, 7)},
-    **dict.fromkeys(("p", "br", "hr", "blockquote", "ul", "em", "strong", "s", "pre"), frozenset()),
+    # Mentions are in <b>, which Markdown does not produce.
+    **dict.fromkeys(("p", "br", "hr", "blockquote", "ul", "em", "strong", "s", "pre", "b"), frozenset()),
     **dict.fromkeys(("table", "thead", "tbody", "tr", "li"), frozenset()),
     "ol": {"start"},
     "a": {"href", "title"},
@@ -80,6 +85,31 @@ def _without_images(tokens: list[Token]) -> Iterator[Token]:
             yield from (Token("link_open", "a", 1, attrs=attributes), text, Token("link_close", "a", -1))
 
 
+def _mark_mentions(state: StateCore) -> None:
+    """Put the mentions that notify a user in <b>, except in links and code. The names are in the environment of the parser."""
+    if names := state.env.get("mentions"):
+        for token in state.tokens:
+            if token.children:
+                token.children = list(_with_mentions(token.children, names))
+
+
+def _with_mentions(tokens: list[Token], names: Mapping[str, bool]) -> Iterator[Token]:
+    link_depth = 0
+    for token in tokens:
+        link_depth += token.nesting if token.type in ("link_open", "link_close") else 0
+        if token.type != "text" or link_depth:
+            yield token
+            continue
+        position = 0
+        for start, end in mentions_in(token.content, names):
+            yield Token("text", "", 0, content=token.content[position:start])
+            yield Token("mention_open", "b", 1)
+            yield Token("text", "", 0, content=token.content[start:end])
+            yield Token("mention_close", "b", -1)
+            position = end
+        yield Token("text", "", 0, content=token.content[position:])
+
+
 # A URL in the text without markup: the scheme, and the part after it. Brackets belong to the URL if they are paired. Punctuation at the
 # end does not belong to it. The port is a number. A user name before the host is not accepted, because it could be taken for the host.
 URL_SCHEME = re.compile(r"(?<![a-z0-9+.-])https?\Z", re.IGNORECASE)
@@ -117,6 +147,7 @@ _parser.inline.ruler.push("link_urls", _link_urls)
 _parser.core.ruler.push("demote_headings", _demote_headings)
 _parser.core.ruler.push("align_cells", _align_cells)
 _parser.core.ruler.push("link_images", _link_images)
+_parser.core.ruler.push("mark_mentions", _mark_mentions)
 
 _cleaner = nh3.Cleaner(
     tags=set(ALLOWED_TAGS),
@@ -126,8 +157,11 @@ _cleaner = nh3.Cleaner(
 )
 
 
-def render(text: str) -> str:
-    """Return the HTML of a text. A text that cannot be rendered is shown as plain text, without an error."""
+def render(text: str, *, mentions: Mapping[str, bool] | None = None) -> str:
+    """Return the HTML of a text. A text that cannot be rendered is shown as plain text, without an error.
+
+    `mentions` is the result of `notified_names` for the text; without it, no mention is marked.
+    """
     if (
         len(text) > MAX_LENGTH
         or len(MARKUP_CHARACTERS.findall(text)) > MAX_MARKUP_CHARACTERS
@@ -135,7 +169,7 @@ def render(text: str) -> str:
     ):
         return as_paragraphs(text)
     try:
-        html = _cleaner.clean(_parser.render(text))
+        html = _cleaner.clean(_parser.render(text, {"mentions": mentions}))
     except Exception as error:  # noqa: BLE001, no text may fail to be saved or shown
         logger.error("A text could not be rendered: %s", type(error).__name__)
         return as_paragraphs(text)
@@ -173,8 +207,45 @@ def excerpt(text: str, *, max_length: int) -> str:
     """
     for pattern, replacement in MARKUP_REPLACEMENTS:
         text = pattern.sub(replacement, text)
-    text = " ".join(unescape(text).split())
+    return truncate(" ".join(unescape(text).split()), max_length)
+
+
+def truncate(text: str, max_length: int) -> str:
+    """Return the beginning of a text with an ellipsis, or a text that is short enough as it is. Do not cut words of usual length."""
     if len(text) <= max_length:
         return text
-    beginning, _, cut = text[:max_length].rpartition(" ")
-    return (beginning if beginning and len(cut) < 30 else text[: max_length - 1]).rstrip() + "…"
+    beginning = re.sub(r"\s\S{0,29}\Z", "", text[:max_length])
+    return (beginning or text)[: max_length - 1].rstrip() + "…"
+
+
+def as_plain_text(text: str) -> str:
+    """Return a Markdown text without markup, with its paragraphs, lines, lists and quotes. The caller should truncate a long one."""
+    try:
+        return _plain_block(SyntaxTreeNode(_parser.parse(text)))
+    except Exception as error:  # noqa: BLE001, as in `render`
+        logger.error("A text could not be converted: %s", type(error).__name__)
+        return text.strip()
+
+
+def _plain_block(node: SyntaxTreeNode) -> str:
+    if node.type == "inline":
+        return "".join(map(_plain_inline, node.children))
+    if node.type in ("fence", "code_block"):
+        return node.content.rstrip("\n")
+    parts = list(map(_plain_block, node.children))
+    if node.type in ("bullet_list", "ordered_list"):
+        first = int(node.attrs.get("start", 1))
+        markers = (f"{number}." if node.type == "ordered_list" else "•" for number in count(first))
+        return "\n".join(f"{marker} {part}".rstrip() for marker, part in zip(markers, parts, strict=False))
+    if node.type == "list_item":
+        # HTML would collapse other spaces.
+        return "\n".join(filter(None, parts)).replace("\n", "\n\N{NO-BREAK SPACE}\N{NO-BREAK SPACE}")
+    separator = {"tr": " | ", "thead": "\n", "tbody": "\n", "table": "\n"}.get(node.type, "\n\n")
+    text = separator.join(filter(None, parts))
+    return "\n".join(f"> {line}".rstrip() for line in text.splitlines()) if node.type == "blockquote" else text
+
+
+def _plain_inline(node: SyntaxTreeNode) -> str:
+    if node.type in ("softbreak", "hardbreak"):
+        return "\n"
+    return "".join(map(_plain_inline, node.children)) if node.children else node.content

@@ -58,6 +58,8 @@ class Mergeable(TenantModel, Trashable):
         objects: Any
         forum_id: int | None
         category_id: int | None
+        user_id: int
+        approved: bool
         status_id: int
         closed: bool
         votes_cache: int

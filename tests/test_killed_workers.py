@@ -62,7 +62,7 @@ def test_it_works(mail_server):
     finally:
         stop.set()
         writer.join()
-    expected = {f"You are invited to Forum {number}" for number in range(1, sent + 1)}
+    expected = {f"A invites you to Forum {number}" for number in range(1, sent + 1)}
     assert set(mail_server.subjects) == expected
     assert mail_server.subjects.total() - len(expected) <= KILLS
     assert {subject for subject, ids in mail_server.ids.items() if len(ids) > 1} == set()

@@ -122,7 +122,7 @@ async def send(attempt: Attempt) -> Result:
     return Result(attempt, at, timedelta(seconds=monotonic() - start), response, error)
 
 
-def defect(endpoint: Endpoint, event: Event, error: Exception, *, lease: Lease | None = None) -> Result:
+def result_of_defect(endpoint: Endpoint, event: Event, error: Exception, *, lease: Lease | None = None) -> Result:
     """Log that the message about an event could not be made. Return this as the result of an attempt without a request."""
     # Log the type and the place only: the message of the error may contain personal data.
     logger.error(

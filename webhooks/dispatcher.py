@@ -18,7 +18,7 @@ from django.db import DatabaseError, connection
 from django.utils import timezone
 
 from core.changes.followers import Follower, Lease, LeaseLostError
-from webhooks.delivery import Attempt, Result, defect, record, send
+from webhooks.delivery import Attempt, Result, record, result_of_defect, send
 from webhooks.messages import Event, make_message
 from webhooks.models import FOLLOWER, Endpoint
 
@@ -203,7 +203,7 @@ def prepare(leases: list[Lease]) -> tuple[list[Attempt], list[Lease]]:
             # Without a connection, no message can be made. Otherwise the error belongs to this one.
             if not connection.is_usable():
                 raise
-            defects.append(defect(endpoint, event, error, lease=lease))
+            defects.append(result_of_defect(endpoint, event, error, lease=lease))
     record(defects)
     continued = (
         Follower.objects.advance_leased([lease for lease, _ in skipped], [number for _, number in skipped])

@@ -6,7 +6,7 @@ from typing import Any
 from core.changes.models import Change
 from core.errors import FieldError
 from core.jobs.registration import Job, RetryDelays, job, register_queue
-from webhooks.delivery import Attempt, defect, send
+from webhooks.delivery import Attempt, result_of_defect, send
 from webhooks.messages import Event, Message, make_message, test_event
 from webhooks.models import BUSY, Delivery, Endpoint
 
@@ -42,15 +42,18 @@ def resend(*, account_id: int, delivery_id: int) -> None:
 
 
 def make_again(endpoint: Endpoint, event: Event) -> None:
-    """Make and send a message that could not be made before. Do nothing if the change was erased since."""
-    change = Change.objects.filter(account_id=endpoint.account_id, number=event.number).first()
+    """Make and send a message that could not be made before. Do nothing if the change does not exist any more."""
+    resource, _dot, kind = event.type.rpartition(".")
+    changes = Change.objects.filter(account_id=endpoint.account_id, number=event.number)
+    # After the database was restored from a backup, another change may have the number.
+    change = changes.filter(resource=resource, change=kind).first()
     if change is None:
         return
     event = Event(event.type, change.at, change.number, change.id)
     try:
         message = make_message(endpoint, event)
     except Exception as error:  # noqa: BLE001, the log of the webhook shows the error
-        defect(endpoint, event, error).entry(cause=Delivery.Cause.RESEND).save(force_insert=True)
+        result_of_defect(endpoint, event, error).entry(cause=Delivery.Cause.RESEND).save(force_insert=True)
         return
     deliver(endpoint, message, Delivery.Cause.RESEND)
 

@@ -275,7 +275,8 @@ class Security(Page):
         count_from_address(request, EMAIL)
         if throttling.count_email(user.account_id, email):
             if request.account.users.filter(email_key=fold(email)).exclude(id=user.id).exists():
-                email_user(user, "email_taken", request, to=email)
+                url = request.address.url + reverse("accounts-sign-in")
+                email_user(user, "email_taken", request, to=email, sign_in=url)
             else:
                 token = links.sign({"email": email}, *user.link_subject(EMAIL))
                 path = reverse("accounts-email-confirm", query={"user": user.id, "token": token})

@@ -173,7 +173,7 @@ class CodePage(Page):
         """Return the page after a wrong code. After the last attempt, redirect to the page that sends another code."""
         if not SignInCode.objects.usable(self.request.account.id, self.secret).exists():
             return self.redirect_to_retry()
-        form.add_error("code", _("Is wrong"))
+        form.add_error("code", _("Is not the code from the newest e-mail"))
         return self.show(form)
 
     def redirect_to_retry(self) -> HttpResponse:

@@ -13,17 +13,32 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 MAX_SHOWN = 200
-NAME = re.compile(r"/([\w.-]+\.log)(?:/(html|text))?\Z")
+NAME = re.compile(r"/([\w.-]+\.log)(?:/(light|dark|text))?\Z")
 # Django's backend writes this line after each e-mail of a file.
 SEPARATOR = re.compile(rb"\n-{79}\n")
 PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>E-mails</title><meta name="viewport" content="width=device-width">
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title><meta name="viewport" content="width=device-width">
 <style>
-:root { color-scheme: light dark; }
-body { font: 16px/1.5 sans-serif; max-width: 60rem; margin: 1.5rem auto; padding: 0 1rem; }
-iframe { width: 100%; height: 40rem; border: 1px solid #888; background: Canvas; }
-pre { white-space: pre-wrap; overflow-wrap: anywhere; }
+:root {{ color-scheme: light dark; }}
+body {{ font: 16px/1.5 sans-serif; max-width: 66rem; margin: 1.5rem auto; padding: 0 1rem; overflow-wrap: anywhere; }}
+.frames {{ display: flex; flex-wrap: wrap; gap: 1rem; }}
+figure {{ margin: 0; max-width: 100%; }}
+iframe {{ box-sizing: border-box; max-width: 100%; height: 40rem; border: 1px solid #888; }}
+.light {{ width: 600px; }}
+.dark {{ width: 390px; }}
+pre {{ white-space: pre-wrap; }}
 </style></head><body>"""
+FRAMES = """<div class="frames">
+<figure><figcaption>Light, 600 pixels wide</figcaption>{light}</figure>
+<figure><figcaption>Dark, 390 pixels wide</figcaption>{dark}</figure>
+</div>"""
+# Links open in a tab: the pages of the service refuse to be shown in a frame.
+FRAME = """<iframe class="{scheme}" sandbox="allow-popups allow-popups-to-escape-sandbox" src="/{name}/{scheme}"
+title="The e-mail, {scheme}"></iframe>"""
+NEW_TABS = '<base target="_blank">'
+# The media query of dark mode, and its replacement by the colour scheme to show: a page cannot set the one of its frames.
+DARK_MODE = "(prefers-color-scheme: dark)"
+MEDIA_QUERIES = {"light": "not all", "dark": "all"}
 
 
 def read_email(path: Path) -> EmailMessage:
@@ -34,6 +49,19 @@ def read_email(path: Path) -> EmailMessage:
 def body_of(email: EmailMessage, kind: str) -> str:
     part = email.get_body((kind,))
     return "" if part is None else str(part.get_content())
+
+
+def show(name: str, email: EmailMessage) -> str:
+    """Return the page of an e-mail: how it looks, its text, and its headers. `name` is that of its file."""
+    subject = escape(str(email["Subject"] or "").strip())
+    addresses = f"From {escape(str(email['From']))} to {escape(str(email['To']))}, {escape(str(email['Date']))}"
+    frames = FRAMES.format(**{scheme: FRAME.format(scheme=scheme, name=name) for scheme in ("light", "dark")})
+    text = escape(body_of(email, "plain"))
+    headers = "".join(f"{escape(key)}: {escape(str(value).strip())}\n" for key, value in email.items())
+    return (
+        f'{PAGE.format(title=subject)}<p><a href="/">All e-mails</a></p><h1>{subject}</h1><p>{addresses}</p>{frames}'
+        f"<h2>Text</h2><pre>{text}</pre><h2>Headers</h2><pre>{headers}</pre>"
+    )
 
 
 class MailPage:
@@ -73,13 +101,12 @@ class MailPage:
         if match is None or file is None or not file.is_file():
             return "", "text/plain"
         email = read_email(file)
+        if match[2] == "text":
+            return body_of(email, "plain"), "text/plain"
         if match[2]:
-            kind = "html" if match[2] == "html" else "plain"
-            return body_of(email, kind), "text/html" if kind == "html" else "text/plain"
-        headers = "".join(f"{escape(name)}: {escape(str(value))}\n" for name, value in email.items())
-        frame = f'<iframe sandbox src="/{match[1]}/html" title="HTML"></iframe>'
-        text = escape(body_of(email, "plain"))
-        return f'{PAGE}<p><a href="/">All e-mails</a></p><pre>{headers}</pre>{frame}<pre>{text}</pre>', "text/html"
+            html = body_of(email, "html").replace(DARK_MODE, MEDIA_QUERIES[match[2]])
+            return NEW_TABS + html, "text/html"
+        return show(match[1], email), "text/html"
 
     def index(self) -> str:
         files = sorted(self.directory.glob("*.log"), key=lambda file: file.stat().st_mtime, reverse=True)[:MAX_SHOWN]
@@ -88,6 +115,7 @@ class MailPage:
             email = read_email(file)
             subject, to = escape(str(email["Subject"] or "")), escape(str(email["To"] or ""))
             rows += f'<li><a href="/{escape(file.name)}">{subject}</a><br>{to}, {escape(str(email["Date"] or ""))}</li>'
-        return f"{PAGE}<h1>E-mails</h1>" + (
+        page = PAGE.format(title="E-mails")
+        return f"{page}<h1>E-mails</h1>" + (
             f"<ol reversed>{rows}</ol>" if rows else "<p>None yet. Reload the page.</p>"
         )

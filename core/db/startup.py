@@ -34,8 +34,13 @@ def find_problem() -> str:
         executor = MigrationExecutor(connection)
     except OperationalError as error:
         connection.close()
-        return f"The database does not answer: {str(error).strip().splitlines()[-1]}"
+        # Of several hosts the last one. libpq adds indented hints after each reason.
+        *_, reason = [line for line in str(error).splitlines() if line.strip() and not line.startswith("\t")] or [
+            type(error).__name__
+        ]
+        return f"The database does not answer: {reason.removeprefix('- ')}"
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if not plan:
         return ""
-    return f"{len(plan)} migrations are missing (the first is {plan[0][0]}): run python manage.py migrate"
+    missing = "1 migration is missing" if len(plan) == 1 else f"{len(plan)} migrations are missing"
+    return f"{missing} (the first is {plan[0][0]}): run python manage.py migrate"

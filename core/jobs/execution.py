@@ -83,7 +83,12 @@ def requeue_stalled(seconds: float) -> int:
     """Requeue the jobs of workers that have had no heartbeat for a time, or fail those without attempts left. Return their number."""
     stalled = queue.take_stalled(seconds)
     for claimed in stalled:
-        record_failure(claimed, WORKER_LOST, delay=retry_delays(claimed).after(claimed.attempt))
+        delay = retry_delays(claimed).after(claimed.attempt)
+        # The job has waited already, and it is rarely the reason why its worker was killed. The later attempts are delayed, in case it is.
+        is_retried_at_once = claimed.attempt == 1 and delay is not None
+        record_failure(claimed, WORKER_LOST, delay=0 if is_retried_at_once else delay)
+    # In the same transaction: a worker that was only suspended finds its row gone, and starts again.
+    queue.remove_dead_workers(seconds)
     return len(stalled)
 
 

@@ -7,15 +7,17 @@ transaction, attempts would be counted when a job ends, and the search for a due
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import connection
 
 # At most this many jobs of workers that disappeared are requeued in one transaction.
 STALLED_BATCH = 100
 # How long failed jobs are kept, in days.
 FAILED_JOB_RETENTION = 30
+# An urgent job is due this much before it is added, so that it runs before the jobs that are due since then.
+URGENT_LEAD = timedelta(days=3650)
 
 
 @dataclass(frozen=True)
@@ -48,15 +50,17 @@ def insert(
     *,
     schedule_at: datetime | None = None,
     queueing_lock: str | None = None,
+    urgent: bool = False,
 ) -> bool:
     """Insert a job, unless one with the same queueing lock is waiting. Return whether it was inserted."""
+    lead = URGENT_LEAD if urgent else timedelta()
     rows = _execute(
         """
         INSERT INTO procrastinate_jobs (queue_name, task_name, args, scheduled_at, queueing_lock)
-        VALUES (%s, %s, %s::jsonb, coalesce(%s::timestamptz, now()), %s)
+        VALUES (%s, %s, %s::jsonb, coalesce(%s::timestamptz, now()) - %s::interval, %s)
         ON CONFLICT (queueing_lock) WHERE status = 'todo' DO NOTHING RETURNING id
         """,
-        [queue, name, json.dumps(arguments), schedule_at, queueing_lock],
+        [queue, name, json.dumps(arguments), schedule_at, lead, queueing_lock],
     )
     return bool(rows)
 
@@ -124,18 +128,29 @@ def finish(job: ClaimedJob) -> bool:
 
 
 def fail(job: ClaimedJob, error: str, *, delay: float | None) -> bool:
-    """Record the type of the error. Let the job be due again after `delay` seconds; without a delay it has failed."""
+    """Record the type of the error. Let the job be due again after `delay` seconds; without a delay it has failed.
+
+    If the delay is 0, the job keeps its place in the queue.
+    """
     rows = _execute(
         f"""
         WITH job AS (
             UPDATE procrastinate_jobs SET status = %s::procrastinate_job_status, worker_id = NULL,
-                scheduled_at = now() + make_interval(secs => %s)
+                scheduled_at = CASE WHEN %s THEN scheduled_at ELSE now() + make_interval(secs => %s) END
             WHERE {_IS_MINE} RETURNING id, attempts
         )
         INSERT INTO core_joberror (job_id, attempt, error, at) SELECT id, attempts, %s, now() FROM job
         ON CONFLICT (job_id) DO UPDATE SET attempt = EXCLUDED.attempt, error = EXCLUDED.error, at = EXCLUDED.at RETURNING job_id
         """,  # noqa: S608
-        ["failed" if delay is None else "todo", delay or 0, job.id, job.worker_id, job.attempt, error[:255]],
+        [
+            "failed" if delay is None else "todo",
+            delay == 0,
+            delay or 0,
+            job.id,
+            job.worker_id,
+            job.attempt,
+            error[:255],
+        ],
     )
     return bool(rows)
 
@@ -157,11 +172,16 @@ def unregister_worker(worker_id: int) -> None:
     _execute("SELECT procrastinate_unregister_worker_v1(%s)", [worker_id])
 
 
-def heartbeat(worker_id: int) -> bool:
-    """Record that the worker is alive. Return False if the worker was considered dead meanwhile."""
-    return bool(
-        _execute("UPDATE procrastinate_workers SET last_heartbeat = now() WHERE id = %s RETURNING id", [worker_id])
+def heartbeat(worker_id: int) -> float | None:
+    """Record that the worker is alive. Return the time in seconds, or None if the worker was considered dead meanwhile."""
+    rows = _execute(
+        """
+        UPDATE procrastinate_workers SET last_heartbeat = now() WHERE id = %s
+        RETURNING extract(epoch FROM last_heartbeat)::float8
+        """,
+        [worker_id],
     )
+    return rows[0][0] if rows else None
 
 
 def jobs_of(worker_id: int) -> list[ClaimedJob]:
@@ -172,12 +192,8 @@ def jobs_of(worker_id: int) -> list[ClaimedJob]:
     return [ClaimedJob(id, name, {}, attempt, worker_id) for id, name, attempt in rows]
 
 
-@transaction.atomic
 def take_stalled(seconds: float) -> list[ClaimedJob]:
-    """Return jobs of workers that have had no heartbeat for a time, locked until the transaction ends.
-
-    Delete the rows of such workers that have no jobs any more.
-    """
+    """Return jobs of workers that have had no heartbeat for a time, locked until the caller's transaction ends."""
     rows = _execute(
         """
         SELECT job.id, task_name, attempts, worker_id FROM procrastinate_jobs AS job
@@ -187,21 +203,68 @@ def take_stalled(seconds: float) -> list[ClaimedJob]:
         """,
         [seconds, STALLED_BATCH],
     )
-    if not rows:
-        _execute(
-            """
-            DELETE FROM procrastinate_workers AS worker WHERE last_heartbeat < now() - make_interval(secs => %s)
-            AND NOT EXISTS (SELECT FROM procrastinate_jobs WHERE worker_id = worker.id AND status = 'doing')
-            """,
-            [seconds],
-        )
     return [ClaimedJob(id, name, {}, attempt, worker_id) for id, name, attempt, worker_id in rows]
 
 
-def count() -> dict[tuple[str, str], int]:
-    """Return the number of jobs of each status and name."""
-    rows = _execute("SELECT status::text, task_name, count(*) FROM procrastinate_jobs GROUP BY 1, 2 ORDER BY 1, 2")
-    return {(status, name): number for status, name, number in rows}
+def remove_dead_workers(seconds: float) -> None:
+    """Delete the rows of workers that have had no heartbeat for a time, and have no jobs any more."""
+    _execute(
+        """
+        DELETE FROM procrastinate_workers AS worker WHERE last_heartbeat < now() - make_interval(secs => %s)
+        AND NOT EXISTS (SELECT FROM procrastinate_jobs WHERE worker_id = worker.id AND status = 'doing')
+        """,
+        [seconds],
+    )
+
+
+def heartbeat_ages(max_age: float) -> list[float]:
+    """Return the seconds since the last heartbeat of each worker, the longest first. Leave out workers with more than `max_age`."""
+    rows = _execute(
+        """
+        SELECT extract(epoch FROM now() - last_heartbeat)::float8 FROM procrastinate_workers
+        WHERE last_heartbeat > now() - make_interval(secs => %s) ORDER BY last_heartbeat
+        """,
+        [max_age],
+    )
+    return [age for (age,) in rows]
+
+
+@dataclass(frozen=True)
+class JobCounts:
+    """The jobs of one name. `retried` counts those of `due` and `scheduled` that had an error."""
+
+    name: str
+    due: int
+    scheduled: int
+    retried: int
+    running: int
+    failed: int
+    # How long the oldest due job has waited, in seconds.
+    longest_wait: float | None
+    # The type of the latest error of these jobs.
+    last_error: str | None
+
+
+def count() -> list[JobCounts]:
+    """Return the numbers of jobs of each name."""
+    rows = _execute(
+        """
+        SELECT task_name,
+            count(*) FILTER (WHERE status = 'todo' AND scheduled_at <= now()),
+            count(*) FILTER (WHERE status = 'todo' AND scheduled_at > now()),
+            count(*) FILTER (WHERE status = 'todo' AND job_id IS NOT NULL),
+            count(*) FILTER (WHERE status = 'doing'),
+            count(*) FILTER (WHERE status = 'failed'),
+            -- An urgent job is the only one that is due for years.
+            extract(epoch FROM max(now() - scheduled_at
+                - CASE WHEN scheduled_at < now() - %(lead)s::interval / 2 THEN %(lead)s::interval ELSE interval '0' END
+            ) FILTER (WHERE status = 'todo' AND scheduled_at <= now()))::float8,
+            (array_agg(error ORDER BY at DESC) FILTER (WHERE error IS NOT NULL))[1]
+        FROM procrastinate_jobs AS job LEFT JOIN core_joberror ON job_id = job.id GROUP BY 1 ORDER BY 1
+        """,
+        {"lead": URGENT_LEAD},
+    )
+    return [JobCounts(*row) for row in rows]
 
 
 def failed(*, limit: int, after: int = 0) -> list[tuple]:

@@ -66,15 +66,23 @@ class Job:
         return self.function(**arguments)
 
     def defer(
-        self, *, _schedule_at: datetime | None = None, _queueing_lock: str | None = None, **arguments: Any
+        self,
+        *,
+        _schedule_at: datetime | None = None,
+        _queueing_lock: str | None = None,
+        _urgent: bool = False,
+        **arguments: Any,
     ) -> bool:
         """Add the job to its queue, as a part of the caller's transaction, with one statement.
 
-        The job is due at `_schedule_at`, by default at once. With `_queueing_lock`, do nothing and return False if a job with the same
-        lock is waiting. A concurrent transaction that adds one is waited for.
+        The job is due at `_schedule_at`, by default at once. An `_urgent` job runs before all other due jobs of its queue. With
+        `_queueing_lock`, do nothing and return False if a job with the same lock is waiting. A concurrent transaction that adds one
+        is waited for.
         """
         self.signature.bind(**arguments)
-        return queue.insert(self.queue, self.name, arguments, schedule_at=_schedule_at, queueing_lock=_queueing_lock)
+        return queue.insert(
+            self.queue, self.name, arguments, schedule_at=_schedule_at, queueing_lock=_queueing_lock, urgent=_urgent
+        )
 
     def defer_many(self, many: Iterable[Mapping[str, Any]], *, _schedule_at: datetime | None = None) -> None:
         """Add a job for each mapping of arguments, with one statement."""

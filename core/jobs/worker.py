@@ -25,8 +25,10 @@ POLL_INTERVAL = 0.25
 TICK = 0.1
 # Seconds that other jobs get to end when a job exceeds its time limit.
 RESTART_GRACE = 5
-# A worker that missed this number of heartbeats is considered dead.
-MISSED_HEARTBEATS = 6
+# The default interval of the heartbeats in seconds. All workers must have the same.
+HEARTBEAT = 2
+# A worker that missed this number of heartbeats is considered dead. People wait for e-mails of its jobs, so it must not take long.
+MISSED_HEARTBEATS = 5
 # Seconds after which the process ends if its main thread does not run, for example because a job holds the lock of the interpreter.
 FREEZE_TIMEOUT = 120
 # Seconds between two attempts after an error of the database.
@@ -40,7 +42,7 @@ class Worker:
     status `RESTART`, and its supervisor starts another.
     """
 
-    def __init__(self, *, threads: int = 4, shutdown_timeout: float = 20, heartbeat: float = 5) -> None:
+    def __init__(self, *, threads: int = 4, shutdown_timeout: float = 20, heartbeat: float = HEARTBEAT) -> None:
         self.threads, self.shutdown_timeout, self.heartbeat = threads, shutdown_timeout, heartbeat
         self.stop = threading.Event()
         # The running jobs, and when they have to end.
@@ -52,6 +54,9 @@ class Worker:
         self.schedule = execution.PeriodicSchedule()
         # Jobs that the database has as claimed by this worker, although no thread runs them.
         self.orphans: set[ClaimedJob] = set()
+        # The time of this worker's last heartbeat, and since when its heartbeats have come without a gap, by the database clock.
+        self.last_heartbeat: float | None = None
+        self.regular_since = 0.0
         self.worker_id = 0
 
     def run(self) -> int:
@@ -175,13 +180,31 @@ class Worker:
         return 0
 
     def maintain(self) -> bool:
-        """Send a heartbeat, requeue stalled jobs and defer periodic jobs. Return False if others consider this worker dead."""
-        if not queue.heartbeat(self.worker_id):
+        """Send a heartbeat, requeue stalled jobs and defer periodic jobs. Return False if another worker considered this one dead."""
+        now = queue.heartbeat(self.worker_id)
+        if now is None:
             return False
-        execution.requeue_stalled(MISSED_HEARTBEATS * self.heartbeat)
+        if self.has_regular_heartbeats(now):
+            execution.requeue_stalled(self.max_silence)
         self.requeue_orphans()
         self.schedule.defer_due(timezone.now())
         return True
+
+    @property
+    def max_silence(self) -> float:
+        """The seconds without a heartbeat after which a worker is considered dead."""
+        return MISSED_HEARTBEATS * self.heartbeat
+
+    def has_regular_heartbeats(self, now: float) -> bool:
+        """Return whether this worker has sent heartbeats without a gap for as long as another may be silent.
+
+        Otherwise, after the database was away or the machine was suspended, the first worker that is back would consider all others
+        dead, and take their jobs.
+        """
+        if self.last_heartbeat is None or not 0 <= now - self.last_heartbeat <= self.max_silence / 2:
+            self.regular_since = now
+        self.last_heartbeat = now
+        return now - self.regular_since >= self.max_silence
 
     def requeue_orphans(self) -> None:
         """Requeue jobs that no thread runs. Their claim was committed, but the answer of the database was lost."""

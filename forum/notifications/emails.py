@@ -30,8 +30,8 @@ from accounts.mail import (
 from accounts.mail_content import Block, as_html, as_text
 from accounts.models import Account, User
 from core.jobs.registration import has_time_left, job, periodic_job
-from forum.models import Notification
-from forum.notifications.texts import NotificationText, describe, is_of_task, path_of
+from forum.models import Activity, Notification
+from forum.notifications.texts import display_name, is_of_task, path_of, quote_of, sentence_of
 
 # In seconds, of e-mails beyond a limit.
 MAX_EXTRA_DELAY = 600
@@ -39,6 +39,8 @@ MAX_EXTRA_DELAY = 600
 UNSUBSCRIBE = "unsubscribe"
 # The number of due notifications that are read at a time, and the number that one e-mail shows.
 BATCH_SIZE, MAX_SHOWN = 500, 30
+# The lengths of quoted texts, in characters. Mail programs cut off e-mails of more than about 100 kB.
+MAX_QUOTE_LENGTH, MAX_QUOTE_LENGTH_OF_DIGEST = 1000, 300
 
 # Claim the e-mails that are due, for all accounts: `mail_at` becomes null. An e-mail at once has all waiting notifications of its post,
 # a digest has all waiting notifications of the user. Rows that another worker has locked are left to it.
@@ -140,10 +142,10 @@ def make_email(user: User, rows: list[Notification]) -> EmailMultiAlternatives:
         unsubscribe_url = unsubscribe_address(
             user, sender, None if post is None or post.category_id is None else post.id
         )
-        reason = _("You receive this e-mail because %(reason)s.") % {"reason": reason_of(rows)}
-        footer = f"{reason}\n{_('Fewer e-mails, or none')}: {unsubscribe_url}"
+        reason = _("You receive this e-mail because %(reason)s.") % {"reason": reason_of(rows, user)}
         look = Look.of(account, name=sender.name, host=sender.host)
-        html = as_html(subject, blocks, look, reason=reason, unsubscribe_url=unsubscribe_url)
+        text = as_text(blocks, reason, unsubscribe_url)
+        html = as_html(subject, blocks, look, reason, unsubscribe_url)
     headers = {
         "List-Id": f"<notifications.{full_name(account.prefix)}>",
         "List-Unsubscribe": f"<{unsubscribe_url}>",
@@ -156,7 +158,14 @@ def make_email(user: User, rows: list[Notification]) -> EmailMultiAlternatives:
     # The id is the same for all attempts, so a mail program shows a duplicate once.
     own_id = message_id("notification", account.id, rows[0].id, len(rows))
     return make_message(
-        user.email, subject, as_text(blocks, footer), html, sender=sender.name, message_id=own_id, headers=headers
+        user.email,
+        subject,
+        text,
+        html,
+        sender=sender.name,
+        language=language,
+        message_id=own_id,
+        headers=headers,
     )
 
 
@@ -164,54 +173,89 @@ def message_id(*parts: Any) -> str:
     return f"<{'.'.join(map(str, parts))}@{from_address().rpartition('@')[2]}>"
 
 
-def reason_of(rows: list[Notification]) -> str:
-    """Return the reason of the e-mail: that of the first notification by precedence."""
+def reason_of(rows: list[Notification], user: User) -> str:
+    """Return the reason of the e-mail: that of the first notification by precedence, or the user's choice of digests."""
+    if len({row.activity.post_id for row in rows}) > 1:
+        if user.delivery == Delivery.DAILY:
+            return _("you chose one e-mail a day with all notifications")
+        if user.delivery == Delivery.WEEKLY:
+            return _("you chose one e-mail a week with all notifications")
     return str(Notification.Reason(min(row.reason for row in rows)).label)
 
 
 def _thread(rows: list[Notification], sender: Sender) -> tuple[str, list[Block]]:
-    """Return the subject and the blocks of an e-mail about one suggestion."""
-    base = public_url(sender.host)
-    texts = [describe(row) for row in rows[:MAX_SHOWN]]
-    blocks = [Block("heading", texts[0].title)]
-    for text in texts:
-        blocks += _event(text)
+    """Return the subject and the blocks of an e-mail about one suggestion or task."""
+    activity = rows[0].activity
+    title = single_line(activity.post.title if activity.post is not None else "")
+    blocks = [Block("title", title)]
+    for row in rows[:MAX_SHOWN]:
+        blocks += _event(row, MAX_QUOTE_LENGTH)
     blocks += _rest(rows)
-    activity = rows[-1].activity
-    label = _("See all notifications") if is_of_task(activity) else _("See the suggestion")
-    blocks.append(Block("button", label, base + path_of(activity)))
-    return single_line(texts[0].title), blocks
+    # The first event, from which the user reads on.
+    blocks.append(Block("button", _label(rows), public_url(sender.host) + path_of(activity)))
+    subject = _("Reminder: %(title)s") % {"title": title} if is_of_task(activity) else title
+    return subject, blocks
+
+
+def _label(rows: list[Notification]) -> str:
+    """Return the label of the button of an e-mail about one suggestion or task."""
+    activity = rows[0].activity
+    if is_of_task(activity):
+        return _("See all notifications")
+    if len(rows) == 1 and activity.kind == Activity.Kind.COMMENT:
+        return _("See the comment")
+    if len(rows) == 1 and activity.kind == Activity.Kind.RESPONSE:
+        return _("See the official response")
+    return _("See the suggestion")
 
 
 def _digest(rows: list[Notification], senders: dict[int | None, Sender]) -> tuple[str, list[Block]]:
     """Return the subject and the blocks of an e-mail about several suggestions, in the order of their first events."""
-    sender, number = senders[None], len(rows)
-    subject = ngettext("%(n)d notification from %(forum)s", "%(n)d notifications from %(forum)s", number)
+    sender = senders[None]
+    subject = _digest_subject(rows, sender)
     groups: dict[int | None, list[Notification]] = {}
     for row in rows[:MAX_SHOWN]:
         groups.setdefault(row.activity.post_id, []).append(row)
-    blocks: list[Block] = []
+    blocks = [Block("title", subject)]
     for group in groups.values():
         activity = group[0].activity
         if activity.post is not None:
             host = senders.get(activity.post.forum_id, sender).host
-            blocks.append(Block("heading", activity.post.title, public_url(host) + path_of(activity)))
+            url = "" if is_of_task(activity) else public_url(host) + path_of(activity)
+            blocks.append(Block("heading", single_line(activity.post.title), url))
+        elif len(groups) > 1:
+            blocks.append(Block("heading", _("New users")))
         for row in group:
-            blocks += _event(describe(row))
+            blocks += _event(row, MAX_QUOTE_LENGTH_OF_DIGEST)
     blocks += _rest(rows)
     blocks.append(Block("button", _("See all notifications"), public_url(sender.host) + reverse("forum-notifications")))
-    return single_line(subject % {"n": number, "forum": sender.name}), blocks
+    return subject, blocks
 
 
-def _event(text: NotificationText) -> list[Block]:
-    return [Block("text", f"{text.sentence}."), *([Block("quote", text.excerpt)] if text.excerpt else [])]
+def _digest_subject(rows: list[Notification], sender: Sender) -> str:
+    number = len(rows)
+    if any(row.activity.kind != Activity.Kind.SIGN_UP for row in rows):
+        subject = ngettext("%(n)d notification from %(forum)s", "%(n)d notifications from %(forum)s", number)
+    elif number > 1:
+        subject = ngettext("%(n)d new user at %(forum)s", "%(n)d new users at %(forum)s", number)
+    else:
+        subject = _("New user at %(forum)s: %(name)s")
+    return single_line(subject % {"n": number, "forum": sender.name, "name": display_name(rows[0].activity.user)})
+
+
+def _event(row: Notification, max_length: int) -> list[Block]:
+    quote = quote_of(row.activity, max_length=max_length)
+    blocks = [Block("text", f"{sentence_of(row.activity, row.reason)}.")]
+    return [*blocks, Block("quote", quote)] if quote else blocks
 
 
 def _rest(rows: list[Notification]) -> list[Block]:
     number = len(rows) - MAX_SHOWN
     if number <= 0:
         return []
-    return [Block("text", ngettext("And %(n)d more.", "And %(n)d more.", number) % {"n": number})]
+    return [
+        Block("text", ngettext("And %(n)d more notification.", "And %(n)d more notifications.", number) % {"n": number})
+    ]
 
 
 def unsubscribe_address(user: User, sender: Sender, post_id: int | None) -> str:

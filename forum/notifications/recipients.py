@@ -12,8 +12,8 @@ from django.utils import timezone
 from accounts.delivery import delivery_time
 from accounts.models import Account, User
 from forum.activities import Reason
+from forum.mentions import mentioned_ids
 from forum.models import Activity, Notification, Post
-from forum.notifications.mentions import mentioned_ids
 
 # The number of notifications that one statement inserts.
 BATCH_SIZE = 1000

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from accounts.templatetags.statuses import status_name
 from forum.activities import Activity, Notification, Reason
-from forum.markdown import excerpt
+from forum.markdown import as_plain_text, excerpt, truncate
 
 Kind = Activity.Kind
 MAX_EXCERPT_LENGTH = 300
@@ -46,10 +46,12 @@ def describe(notification: Notification) -> NotificationText:
     """Return the text of a notification with its details (`NotificationQuerySet.with_details`)."""
     activity = notification.activity
     title = activity.post.title if activity.post is not None else ""
-    return NotificationText(_sentence(activity, notification.reason), title, _excerpt(activity))
+    text = excerpt(_source_text(activity), max_length=MAX_EXCERPT_LENGTH)
+    return NotificationText(sentence_of(activity, notification.reason), title, text)
 
 
-def _sentence(activity: Activity, reason: int) -> str:
+def sentence_of(activity: Activity, reason: int) -> str:
+    """Return what happened, without a full stop."""
     names = {"name": display_name(activity.user), "status": status_name_of(activity.after)}
     if reason == Reason.MENTIONED and activity.kind in (Kind.COMMENT, Kind.NEW_POST):
         return _("%(name)s mentioned you") % names
@@ -58,7 +60,7 @@ def _sentence(activity: Activity, reason: int) -> str:
         Kind.COMMENT: _("%(name)s commented"),
         Kind.RESPONSE: _("%(name)s answered officially"),
         Kind.STATUS: _("The status is now “%(status)s”"),
-        Kind.MERGE: _("%(name)s merged it into another suggestion"),
+        Kind.MERGE: _("%(name)s merged it into another suggestion, with its votes and comments"),
         Kind.UNMERGE: _("%(name)s made it a suggestion of its own again"),
         Kind.APPROVAL: _("It is approved, and everyone can see it"),
         Kind.ASSIGNMENT: _("%(name)s made you responsible"),
@@ -78,15 +80,21 @@ def status_name_of(name: str | None) -> str:
     return status_name(name) if name else ""
 
 
-def _excerpt(activity: Activity) -> str:
+def quote_of(activity: Activity, *, max_length: int) -> str:
+    """Return the beginning of the text of the activity with its lines and lists, or an empty text."""
+    return truncate(as_plain_text(_source_text(activity)), max_length)
+
+
+def _source_text(activity: Activity) -> str:
+    """Return the beginning of the comment or the response, or of a post that is new to the recipient."""
     text = ""
     if activity.kind == Kind.COMMENT and activity.comment is not None:
         text = activity.comment.comment
     elif activity.post is not None and activity.kind == Kind.RESPONSE:
         text = activity.post.response or ""
-    elif activity.post is not None and activity.kind == Kind.NEW_POST:
+    elif activity.post is not None and activity.kind in (Kind.NEW_POST, Kind.ASSIGNMENT, Kind.REMINDER):
         text = activity.post.content
-    return excerpt(text[:EXCERPT_SOURCE_LENGTH], max_length=MAX_EXCERPT_LENGTH)
+    return text[:EXCERPT_SOURCE_LENGTH]
 
 
 def path_of(activity: Activity) -> str:

@@ -6,6 +6,7 @@ from typing import Any, cast
 from django import forms
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from accounts.models import Account, User
 from accounts.pages.forms import Form
@@ -155,7 +156,7 @@ class EditCommentForm(CommentTextForm):
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        self.fields["content"].label = _("Comment")
+        self.fields["content"].label = pgettext_lazy("noun", "Comment")
 
     @staticmethod
     def version_of(comment: Comment) -> str:

@@ -174,7 +174,15 @@ class WritingPage(ResubmittablePage):
 
 
 class NewPostPage(WritingPage):
+    """The form for a new suggestion. A visitor signs in first, with a code unless they prefer a password."""
+
     template_name = "forum/new_post.html"
+
+    def check_access(self) -> HttpResponse | None:
+        request = self.request
+        if request.user is None and request.method in ("GET", "HEAD") and request.forum.may_be_read_by(None):
+            return redirect(reverse("accounts-sign-in-code", query={"next": request.get_full_path()}))
+        return super().check_access()
 
     def get(self, request: ForumRequest) -> HttpResponse:
         title, category_id = request.GET.get("title", "")[:255], parse_id(request.GET.get("category"))

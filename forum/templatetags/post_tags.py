@@ -2,11 +2,13 @@
 
 from django import template
 from django.template import Context
+from django.urls import reverse
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
 from accounts.models import User
+from accounts.pages.sign_in_code import CodeRequestForm
 from core.api.idempotency import new_form_key
 from forum.models import Comment, Post
 from forum.pages.filters import KIND_NAMES
@@ -19,6 +21,16 @@ register = template.Library()
 def new_comment_form(context: Context) -> CommentForm:
     """Return an empty form with a new idempotency key."""
     return CommentForm(initial={"key": new_form_key()}, user=context["request"].user)
+
+
+@register.simple_tag
+def comment_code_form(post_id: int) -> CodeRequestForm:
+    """Return the form with which a visitor asks for a code, to come back to the form for a comment."""
+    path = reverse("forum-post", args=[post_id], fragment="comment-form")
+    form = CodeRequestForm(initial={"next": path}, auto_id="comment-%s")
+    # The focus would scroll the page to its end.
+    del form.fields["email"].widget.attrs["autofocus"]
+    return form
 
 
 @register.simple_tag

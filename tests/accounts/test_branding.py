@@ -40,10 +40,10 @@ def test_it_works(acme):
 @pytest.mark.parametrize(
     ("color", "message"),
     [
-        ("#ffee88", "is too pale: its contrast to white is 1.2, and has to be at least 3 (WCAG 2.2, 1.4.11)"),
+        ("#ffee88", "is too pale: its contrast to white is 1.1, and has to be at least 3 (WCAG 2.2, 1.4.11)"),
         (
             "#101030",
-            "is too dark: its contrast to the dark background is 1.1, and has to be at least 3 (WCAG 2.2, 1.4.11)",
+            "is too dark: its contrast to the dark background is 1.0, and has to be at least 3 (WCAG 2.2, 1.4.11)",
         ),
         ("red", "is not a colour such as #5f55e8"),
         ("#fff;x: y", "is not a colour such as #5f55e8"),
@@ -73,6 +73,12 @@ def test_it_rejects_colours_without_contrast(acme, color, message):
 def test_it_rejects_other_files(content):
     with pytest.raises(FieldError):
         read_logo(content)
+
+
+def test_a_wide_logo_gets_margins():
+    with Image.open(BytesIO(read_logo(picture((1000, 50))))) as stored:
+        assert stored.size == (480, 80)
+        assert [stored.getpixel((240, y))[3] for y in (0, 40, 79)] == [0, 255, 0]
 
 
 def test_the_text_of_a_button_is_readable():

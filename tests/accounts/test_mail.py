@@ -6,6 +6,8 @@ import socket
 from datetime import timedelta
 
 import pytest
+from bs4 import BeautifulSoup
+from django.conf import settings
 from django.core import mail as django_mail
 from django.core.mail.backends.locmem import EmailBackend
 from django.db import connection, transaction
@@ -40,17 +42,24 @@ def test_it_works(acme, settings, django_assert_num_queries):
     [sent] = django_mail.outbox
     assert sent.to == ["new@example.com"]
     assert sent.from_email == "Ideas & Co <noreply@example.test>"
-    assert sent.subject == "You are invited to Ideas & Co"
+    assert sent.subject == "Alice <3 invites you to Ideas & Co"
     assert sent.body == (
-        "Alice <3 invites you to Ideas & Co. To accept, open this page and choose a password:\n\n"
-        "https://a/?b&c\n\n"
-        "The link works for 7 days. If you didn't expect this, you can ignore this e-mail.\n"
+        "Alice <3 invites you to Ideas & Co\n\n"
+        "To join, open the invitation and choose a password.\n\n"
+        "Accept the invitation:\nhttps://a/?b&c\n\n"
+        "The link works for 7 days. If you didn't expect this, you can ignore this e-mail.\n\n"
+        "-- \nIdeas & Co sent this e-mail to new@example.com.\n"
     )
     [page] = sent.alternatives
-    assert '<a href="https://a/?b&amp;c"' in page.content
-    assert "Alice &lt;3 invites you to Ideas &amp; Co." in page.content
+    html = BeautifulSoup(page.content, "html.parser")
+    assert [heading.text.strip() for heading in html.find_all("h1")] == [sent.subject]
+    [link] = html.find_all("a")
+    assert (link.text, link["href"]) == ("Accept the invitation", "https://a/?b&c")
+    # Lists of e-mails show this text after the subject.
+    assert html.body.div.text.startswith("To join, open the invitation and choose a password. The link works")
     headers = sent.message()
     assert headers["Auto-Submitted"] == "auto-generated"
+    assert headers["Content-Language"] == "en"
     assert headers["Message-ID"].endswith("@example.test>")
     # The job is deleted once the mail server has the e-mail.
     assert jobs() == []
@@ -60,7 +69,7 @@ def test_line_breaks_in_names_cannot_add_headers(db):
     send(sender="Two\r\nBcc: lines", by="A\nB")
     [sent] = django_mail.outbox
     assert sent.message()["Bcc"] is None
-    assert sent.subject == "You are invited to Two Bcc: lines"
+    assert sent.subject == "A B invites you to Two Bcc: lines"
     assert sent.from_email.startswith('"Two Bcc: lines" <')
 
 
@@ -193,20 +202,55 @@ def test_it_rejects_arguments_of_another_version_of_the_code(db):
     assert (jobs(), JobError.objects.get().error) == ([("failed", 1)], "TypeError")
 
 
-@pytest.mark.parametrize(
-    "template",
-    [
-        "already_registered",
-        "confirm_email",
-        "email_changed",
-        "email_taken",
-        "invitation",
-        "password_changed",
-        "password_reset",
-        "sign_up",
-    ],
-)
-def test_every_email_has_a_subject_and_a_text(template):
-    subject, text, _page = Email("a@b.c", template, "en", "Ideas", {}).render()
-    assert "Ideas" in subject
-    assert text.count("\n\n") >= 1
+def test_a_name_cannot_add_a_button(db):
+    send(by="https://evil.example > x")
+    [sent] = django_mail.outbox
+    [link] = BeautifulSoup(sent.alternatives[0].content, "html.parser").find_all("a")
+    assert link["href"] == "https://a/?b&c"
+
+
+def test_a_code_is_first(db):
+    send(template="sign_in_code", code="012345")
+    [sent] = django_mail.outbox
+    assert sent.subject == "012345 is your code for Ideas & Co"
+    assert sent.body.startswith("012345\n\nTo sign in or vote at Ideas & Co, enter this code")
+    html = BeautifulSoup(sent.alternatives[0].content, "html.parser")
+    assert [heading.text for heading in html.find_all("h1")] == ["012345"]
+
+
+TEMPLATES = {
+    "already_registered": {"login": "carol", "sign_in": "https://a/in", "password": "https://a/new"},
+    "confirm_email": {"url": "https://a/"},
+    "email_changed": {"email": "new@b.c"},
+    "email_taken": {"sign_in": "https://a/in"},
+    "invitation": {"by": "Alice", "url": "https://a/"},
+    "password_changed": {"url": "https://a/"},
+    "password_reset": {"login": "carol", "url": "https://a/"},
+    "sign_in_code": {"code": "012345"},
+    "sign_up": {"url": "https://a/"},
+    "webhook_failing": {"host": "hooks.example", "url": "https://a/"},
+    "webhook_gone": {"host": "hooks.example", "url": "https://a/"},
+}
+
+
+@pytest.mark.parametrize("language", ["en", "pl"])
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_every_email_is_complete(template, language):
+    values = TEMPLATES[template]
+    subject, text, page = Email("a@b.c", template, language, "Ideas", values).render()
+    html = BeautifulSoup(page, "html.parser")
+    shown = html.get_text()
+    assert subject
+    assert "\n\n\n" not in text
+    assert "  " not in text
+    assert len(html.find_all("h1")) == 1
+    for value in ("Ideas", "a@b.c", *values.values()):
+        assert value in text
+        assert value in shown or html.find("a", href=value)
+    for link in html.find_all("a"):
+        assert f"\n\n{link.text}:\n{link['href']}\n" in text
+
+
+def test_the_tests_know_all_templates():
+    templates = {path.stem for path in (settings.BASE_DIR / "accounts/templates/accounts/mail").glob("*.txt")}
+    assert templates == set(TEMPLATES)

@@ -25,7 +25,7 @@ def test_several_suggestions_get_a_status(acme, browse, javascript):
 @pytest.mark.parametrize("language", ["en", "pl"])
 @pytest.mark.parametrize("login", ["", "carol", "bob"])
 def test_the_first_suggestion_starts_in_the_upper_half_of_a_phone(acme, browse, language, login):
-    acme.account.forums.update(description="What we build next: your wishes decide.")
+    acme.account.forums.update(description="What should we build next? Vote for what you miss, and tell us more.")
     make_post(acme.carol, "A dark theme for the evening", tags=["design"])
     page = browse(getattr(acme, login) if login else None, width=390, language=language)
     page.set_viewport_size({"width": 390, "height": 844})

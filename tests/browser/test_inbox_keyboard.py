@@ -22,11 +22,11 @@ def posts(acme) -> list[Post]:
     return [make_post(acme.carol, f"Idea {number}") for number in range(4)]
 
 
-def open_inbox(page: Page, language: str, *, javascript: bool = True) -> Locator:
+def open_inbox(page: Page, language: str) -> Locator:
     """Open the inbox, and return its rows."""
     page.goto("/app/inbox")
     expect(page.locator("html")).to_have_attribute("lang", language)
-    expect_no_faults(page, javascript=javascript)
+    expect_no_faults(page)
     return page.locator("[data-row]")
 
 
@@ -43,9 +43,9 @@ def tab_to(element: Locator) -> None:
     raise AssertionError(f"Tab does not reach {element}")
 
 
-def expect_empty(page: Page, *, javascript: bool = True) -> None:
+def expect_empty(page: Page) -> None:
     expect(page.get_by_text(gettext("There is nothing new."))).to_be_visible()
-    expect_no_faults(page, javascript=javascript)
+    expect_no_faults(page)
     assert [post.approved for post in Post.objects.order_by("id")] == [True, True, False, False]
     assert all(post.handled_at for post in Post.objects.filter(approved=False))
 
@@ -68,11 +68,13 @@ def test_shortcuts_empty_the_inbox(acme, posts, browse, width, language):
         expect(page.get_by_role("link", name="Idea 0")).to_be_focused()
         keyboard.press("Enter")
         expect(page).to_have_url(at(f"/app/posts/{posts[0].id}"))
+        expect_no_faults(page)
         page.go_back()
         # Select and approve two, then mark the others as handled, one by one.
         for key in ("j", "x", "j", "x", "a"):
             keyboard.press(key)
         expect(messages_on(page)).to_have_text(number_approved(2))
+        expect_no_faults(page)
         for number in (2, 1):
             expect(rows).to_have_count(number)
             keyboard.press("j")
@@ -84,11 +86,12 @@ def test_shortcuts_empty_the_inbox(acme, posts, browse, width, language):
 @EVERYWHERE
 def test_tab_and_enter_empty_the_inbox_without_javascript(acme, posts, browse, width, language):
     page = browse(acme.bob, width=width, language=language, javascript=False)
-    rows, keyboard = open_inbox(page, language, javascript=False), page.keyboard
+    rows, keyboard = open_inbox(page, language), page.keyboard
     with override(language):
         tab_to(page.get_by_role("link", name="Idea 0"))
         keyboard.press("Enter")
         expect(page).to_have_url(at(f"/app/posts/{posts[0].id}"))
+        expect_no_faults(page)
         page.go_back()
         for value, message in (("approve", number_approved(2)), ("handled", None)):
             for number in (0, 1):
@@ -99,7 +102,8 @@ def test_tab_and_enter_empty_the_inbox_without_javascript(acme, posts, browse, w
             if message:
                 expect(messages_on(page)).to_have_text(message)
                 expect(rows).to_have_count(2)
-        expect_empty(page, javascript=False)
+                expect_no_faults(page)
+        expect_empty(page)
 
 
 def test_keys_do_nothing_where_the_user_types_or_has_switched_them_off(acme, browse):

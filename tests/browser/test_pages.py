@@ -10,7 +10,7 @@ from tests.support.axe import ALL_RULES, faults_of_axe
 from tests.support.every_page import PAGES, page_routes, routes_listed
 from tests.support.people import wait_until
 
-WIDE, NARROW = 1200, 320
+WIDE, PHONE, NARROW = 1200, 390, 320
 # The maximum transfer size of a first visit in bytes, with styles and scripts.
 MAX_BYTES = 60_000
 
@@ -45,6 +45,29 @@ def test_every_page_is_accessible(world, windows, faults, frames, case):
     if case.prepare:
         case.prepare(page)
     all_faults = [*faults_of_keyboard(page, frames), *faults_of_axe(page, LAYOUTS), *faults_of_overflow(page)]
+    assert all_faults == [], "\n\n".join(all_faults)
+
+
+@pytest.fixture(scope="module")
+def pages_without_javascript(world, open_context) -> Callable[[str], Page]:
+    """Return a function that opens one page without JavaScript for each user, and one for visitors."""
+    return cache(
+        lambda login: open_context(
+            secret=world.sessions.get(login, ""), javascript=False, theme="dark", width=PHONE
+        ).new_page()
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [case for case in PAGES if not case.prepare], ids=str)
+def test_every_page_is_accessible_without_javascript(world, pages_without_javascript, faults, case):
+    page = pages_without_javascript(case.login)
+    response = page.goto(case.address(world))
+    assert response is not None
+    assert response.status == case.status
+    all_faults = list(faults_of_axe(page, [(PHONE, "dark", ALL_RULES)]))
+    page.evaluate(OPEN_ALL, "details")
+    all_faults += page.evaluate(OVERFLOWING)
     assert all_faults == [], "\n\n".join(all_faults)
 
 

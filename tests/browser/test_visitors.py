@@ -124,7 +124,7 @@ def test_a_first_vote_with_a_code(acme, browse, javascript):
     expect(page.get_by_label("Code from the e-mail")).to_be_focused()
     page.keyboard.type(wrong(code_in_letter()))
     page.keyboard.press("Enter")
-    expect(page.get_by_role("alert")).to_contain_text("Is wrong")
+    expect(page.get_by_role("alert")).to_contain_text("Is not the code from the newest e-mail")
     page.get_by_label("Code from the e-mail").fill(code_in_letter())
     page.get_by_label("Your name").fill("Dan")
     page.get_by_role("button", name="Vote").click()
@@ -183,6 +183,7 @@ def test_voting_for_a_similar_suggestion(acme, browse, javascript):
     page = browse(javascript=javascript)
     page.goto("/")
     page.get_by_role("link", name="New suggestion").click()
+    page.get_by_role("link", name="Sign in with a password").click()
     sign_in(page, acme.carol)
     type_in(page.get_by_label("Title"), "Dark theme please", javascript=javascript)
     if not javascript:
@@ -196,6 +197,39 @@ def test_voting_for_a_similar_suggestion(acme, browse, javascript):
     expect(vote_button(page, post)).to_have_attribute("aria-pressed", "true")
     expect(count_of(page, post)).to_have_text("1")
     assert acme.account.posts.get().votes_cache == 1
+
+
+def test_a_first_suggestion_and_comment_with_a_code(acme, browse, javascript):
+    page = browse(javascript=javascript, width=390)
+    page.goto("/")
+    page.get_by_role("link", name="New suggestion").click()
+    expect(page.get_by_label("E-mail")).to_be_focused()
+    page.keyboard.type("dan@example.com")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Code from the e-mail")).to_be_focused()
+    page.keyboard.type(code_in_letter())
+    page.get_by_label("Your name").fill("Dan")
+    page.locator("#code button").click()
+    page.get_by_label("Title").fill("A dark theme")
+    page.get_by_role("button", name="Post", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("A dark theme")
+    post = acme.account.posts.get()
+
+    page = browse(javascript=javascript, width=390)
+    page.goto(f"/app/posts/{post.id}")
+    # The field for the address is at the end of the page, so it must not get the focus on its own.
+    expect(page.get_by_label("E-mail")).not_to_be_focused()
+    page.get_by_label("E-mail").fill("dan@example.com")
+    page.get_by_role("button", name="Send me a code").click()
+    expect(page.get_by_label("Code from the e-mail")).to_be_focused()
+    page.keyboard.type(code_in_letter())
+    page.locator("#code button").click()
+    expect(page).to_have_url(at(f"/app/posts/{post.id}"))
+    expect(page.get_by_label("Your comment")).to_be_in_viewport()
+    page.get_by_label("Your comment").fill("It would help my eyes.")
+    page.get_by_role("button", name="Comment", exact=True).click()
+    expect(page.locator("#comments")).to_contain_text("It would help my eyes.")
+    expect(page.locator("#comments .who-said")).to_have_text("Dan")
 
 
 @pytest.mark.parametrize("first", ["the list", "the vote"])

@@ -216,7 +216,7 @@ def test_no_text_takes_long_to_render(text):
 
 def test_a_text_that_cannot_be_parsed_is_shown_unformatted(monkeypatch, caplog):
     class Broken:
-        def render(self, text):
+        def render(self, text, environment):
             raise RecursionError
 
     monkeypatch.setattr(markdown, "_parser", Broken())
@@ -259,10 +259,34 @@ def test_an_excerpt_is_cut_between_words():
 
 
 @pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("", ""),
+        ("# Why\n\nSo that *one*\n**can** `read`.\n\n---\n\nOr <b>", "Why\n\nSo that one\ncan read.\n\nOr <b>"),
+        ("- one\n- two\n\n  3. three\n\n     more\n  4. four", "• one\n• two\n  3. three\n    more\n  4. four"),
+        ("> one\n>\n> > two", "> one\n>\n> > two"),
+        ("[a link](https://e.example) ![a picture](x.png) https://e.example", "a link a picture https://e.example"),
+        ("```python\n<b>\n```\n\n    code", "<b>\n\ncode"),
+        ("a | b\n--|--\n1 | 2", "a | b\n1 | 2"),
+        ("- \n- b", "•\n• b"),
+    ],
+)
+def test_plain_text_keeps_lines_and_lists(text, plain):
+    assert markdown.as_plain_text(text).replace("\N{NO-BREAK SPACE}", " ") == plain
+
+
+def test_a_text_that_fails_to_be_converted_stays_as_it_is(monkeypatch, caplog):
+    monkeypatch.setattr(markdown, "_plain_block", lambda node: 1 / 0)
+    assert markdown.as_plain_text(" *a* ") == "*a*"
+    assert caplog.messages == ["A text could not be converted: ZeroDivisionError"]
+
+
+@pytest.mark.parametrize(
     "pattern", ["*", "_", "`", "~", "[", "![", "(", "> ", "#", "- ", "|", "\\", "<http:", "&#12;", "[]("]
 )
 def test_no_excerpt_takes_long_to_make(pattern):
     text = (pattern * 600)[:600]
     started_at = thread_time()
     markdown.excerpt(text, max_length=200)
+    markdown.as_plain_text(text)
     assert thread_time() - started_at < 0.1

@@ -1,33 +1,62 @@
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import Error
 
+from core.db.startup import find_problem
 from core.jobs import queue
 
 PAGE_SIZE = 500
+# A worker without a heartbeat for this number of seconds is not counted. Workers themselves wait for less.
+MAX_HEARTBEAT_AGE = 60
+NO_WORKER = "No worker runs, so no e-mails and no webhooks are sent. Start one with: python manage.py worker"
 
 
 class Command(BaseCommand):
-    help = "Count the background jobs, list the failed ones, and retry or delete them. The arguments of jobs are never shown."
+    help = (
+        "Show the workers and count the background jobs, list the failed ones, and retry or delete them. The arguments of jobs are never"
+        " shown."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--failed", action="store_true", help="list the failed jobs")
+        views = parser.add_mutually_exclusive_group()
+        views.add_argument("--failed", action="store_true", help="list the failed jobs")
+        views.add_argument(
+            "--check",
+            action="store_true",
+            help="for monitoring: exit with status 1 if no worker runs, or if a due job has waited for longer than --max-wait",
+        )
+        parser.add_argument(
+            "--max-wait",
+            type=int,
+            default=300,
+            metavar="SECONDS",
+            help="how long a due job may wait before --check fails (300)",
+        )
         actions = parser.add_subparsers(dest="action", title="actions", metavar="retry | delete")
         retry = actions.add_parser("retry", help="let a failed job be due again, with all its attempts")
         retry.add_argument("id", type=int, nargs="?", metavar="ID")
         retry.add_argument("--all", action="store_true", help="retry all failed jobs")
-        delete = actions.add_parser("delete", help="delete a job that does not run")
+        delete = actions.add_parser("delete", help="delete a job that is not running")
         delete.add_argument("id", type=int, metavar="ID")
 
-    def handle(self, *, action: str | None, failed: bool, **options: Any) -> None:
-        if action == "retry":
-            self.retry(options["id"], all=options["all"])
-        elif action == "delete":
-            self.delete(options["id"])
-        elif failed:
-            self.list_failed()
-        else:
-            self.count()
+    def handle(self, *, action: str | None, failed: bool, check: bool, max_wait: int, **options: Any) -> None:
+        try:
+            if action == "retry":
+                self.retry(options["id"], all=options["all"])
+            elif action == "delete":
+                self.delete(options["id"])
+            elif failed:
+                self.list_failed()
+            elif check:
+                self.check_jobs(max_wait)
+            else:
+                self.show()
+        except Error as error:
+            # A traceback would hide the reason.
+            if problem := find_problem():
+                raise CommandError(problem) from error
+            raise
 
     def retry(self, id: int | None, *, all: bool) -> None:
         if (id is None) != all:
@@ -35,7 +64,7 @@ class Command(BaseCommand):
         number = queue.retry_failed(id)
         if id is not None and not number:
             raise CommandError(f"There is no failed job {id}.")
-        self.stdout.write(f"{number} jobs are due again.")
+        self.stdout.write("1 job is due again." if number == 1 else f"{number} jobs are due again.")
 
     def delete(self, id: int) -> None:
         if not queue.delete(id):
@@ -52,10 +81,32 @@ class Command(BaseCommand):
                 self.stdout.write(row.format(id, name, account_id or "", attempts, time, error or ""))
             last = rows[-1][0]
 
-    def count(self) -> None:
-        words = {"todo": "waiting", "doing": "running"}
+    def show(self) -> None:
+        ages = queue.heartbeat_ages(MAX_HEARTBEAT_AGE)
+        if ages:
+            self.stdout.write(f"Running workers: {len(ages)}. Longest time since a heartbeat: {ages[0]:.0f} s.")
+        else:
+            self.stdout.write(NO_WORKER)
         counts = queue.count()
-        for (status, name), number in counts.items():
-            self.stdout.write(f"{number:>10}  {words.get(status, status):<8}  {name}")
         if not counts:
             self.stdout.write("There are no jobs.")
+            return
+        row = "{:>8}  {:>9}  {:>9}  {:>8}  {:>8}  {:>8}  {:<45}  {}"
+        headings = ("due", "waits for", "scheduled", "retried", "running", "failed", "name", "last error")
+        self.stdout.write(row.format(*headings).rstrip())
+        for each in counts:
+            wait = "" if each.longest_wait is None else f"{each.longest_wait:.0f} s"
+            numbers = (each.due, wait, each.scheduled, each.retried, each.running, each.failed)
+            self.stdout.write(row.format(*numbers, each.name, each.last_error or "").rstrip())
+
+    def check_jobs(self, max_wait: int) -> None:
+        ages = queue.heartbeat_ages(MAX_HEARTBEAT_AGE)
+        problems = [] if ages else [NO_WORKER]
+        problems += [
+            f"{each.due} of {each.name} are due, and the oldest has waited for {each.longest_wait:.0f} s."
+            for each in queue.count()
+            if each.longest_wait is not None and each.longest_wait > max_wait
+        ]
+        if problems:
+            raise CommandError("\n".join(problems))
+        self.stdout.write(f"Running workers: {len(ages)}. No job has been due for more than {max_wait} s.")

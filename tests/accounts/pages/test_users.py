@@ -94,6 +94,7 @@ def test_deactivation_ends_sessions_and_tokens(acme):
     response = button_of(alice.get(path_of(acme.bob)), "deactivate").submit().follow()
     assert texts(response, ".notice") == ["Bob Nowak is signed out, and can't sign in any more."]
     assert "Deactivated" in texts(response, ".head .badge")
+    assert "nowhere at the moment" in texts(response, "dd")
     assert "Bob Nowak" not in bob.get("/")
     assert acme.json().get("/app/tasks.json").status_code == 401
     assert acme.xml(acme.bob).get("/app/users/me.xml").status_code == 401

@@ -30,14 +30,19 @@ def test_it_works(mail_page):
     assert "None yet" in get(mail_page, "/")
     backend = get_connection("django.core.mail.backends.filebased.EmailBackend", file_path=str(mail_page.directory))
     message = EmailMultiAlternatives("Zażółć <gęślą>", "Text & more", "a@b.c", ["d@e.f"], connection=backend)
-    message.attach_alternative("<p>Jaźń</p>", "text/html")
+    message.attach_alternative("@media (prefers-color-scheme: dark)<p>Jaźń</p>", "text/html")
     message.send()
     [file] = mail_page.directory.glob("*.log")
     assert "Zażółć &lt;gęślą&gt;" in get(mail_page, "/")
     shown = get(mail_page, f"/{file.name}")
     assert "To: d@e.f" in shown
     assert "Text &amp; more" in shown
-    assert get(mail_page, f"/{file.name}/html").strip() == "<p>Jaźń</p>"
+    assert "<title>Zażółć &lt;gęślą&gt;</title>" in shown
+    # The pages of the service refuse to be shown in a frame.
+    for scheme, query in (("light", "not all"), ("dark", "all")):
+        assert f'src="/{file.name}/{scheme}"' in shown
+        html = get(mail_page, f"/{file.name}/{scheme}").strip()
+        assert html == f'<base target="_blank">@media {query}<p>Jaźń</p>'
     assert get(mail_page, f"/{file.name}/text").strip() == "Text & more"
 
 

@@ -185,10 +185,7 @@ def test_each_claim_counts_as_an_attempt(db):
         cursor.execute("UPDATE procrastinate_workers SET last_heartbeat = now() - interval '31 seconds'")
     assert execution.requeue_stalled(30) == 1
     assert [row[1:] for row in rows()] == [("todo", 1)]
-    # Without its row, a worker is dead too.
-    assert run_jobs() == 0
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE procrastinate_jobs SET scheduled_at = now()")
+    # After the first attempt, the job is due at once. Without its row, a worker is dead too.
     worker_id = queue.register_worker()
     late = queue.claim("default", worker_id)
     queue.unregister_worker(worker_id)
@@ -205,10 +202,32 @@ def test_dead_workers_without_jobs_are_removed(db):
     with connection.cursor() as cursor:
         cursor.execute("UPDATE procrastinate_workers SET last_heartbeat = now() - interval '1 hour'")
     execution.requeue_stalled(30)
-    assert queue.heartbeat(worker_id) is False
+    assert queue.heartbeat(worker_id) is None
     alive = queue.register_worker()
     execution.requeue_stalled(30)
-    assert queue.heartbeat(alive) is True
+    assert queue.heartbeat(alive) is not None
+
+
+def test_only_the_first_lost_worker_is_made_up_for_at_once(db):
+    make_job(retry=RetryDelays(5, 60)).defer()
+    for _ in range(2):
+        assert queue.claim("default", None) is not None
+        assert execution.requeue_stalled(30) == 1
+    assert queue.claim("default", None) is None
+    assert run_jobs(later=timedelta(seconds=61)) == 1
+
+
+def test_an_urgent_job_runs_first_and_keeps_its_place_when_its_worker_is_lost(db):
+    record = make_job()
+    record.defer(account_id=1, _schedule_at=timezone.now() - timedelta(days=300))
+    record.defer(account_id=2, _urgent=True)
+    record.defer(account_id=3, _urgent=True)
+    claimed = queue.claim("default", None)
+    assert claimed is not None
+    assert claimed.arguments["account_id"] == 2
+    execution.requeue_stalled(30)
+    run_jobs()
+    assert [account_id for account_id, _ in calls] == [2, 3, 1]
 
 
 def test_a_released_job_keeps_its_attempts(db):

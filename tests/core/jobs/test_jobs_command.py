@@ -1,13 +1,16 @@
 """`manage.py jobs`: the operator's view of the queue."""
 
 import io
+from datetime import timedelta
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import OperationalError, connection
+from django.utils import timezone
 
 from core.jobs import queue
 from core.jobs.queue import ClaimedJob
+from core.management.commands.jobs import NO_WORKER
 
 
 def output_of(*arguments: str) -> str:
@@ -31,22 +34,82 @@ def statuses() -> list[tuple]:
 
 
 def test_it_works(db):
-    assert output_of() == "There are no jobs.\n"
+    assert output_of() == f"{NO_WORKER}\nThere are no jobs.\n"
     id = fail_one()
     queue.insert("default", "core.housekeeping.erase_trash", {})
-    assert [line.split() for line in output_of().splitlines()] == [
-        ["1", "failed", "accounts.mail.send_email"],
-        ["1", "waiting", "core.housekeeping.erase_trash"],
+    heading, *rows = output_of().splitlines()[1:]
+    assert " ".join(heading.split()) == "due waits for scheduled retried running failed name last error"
+    assert [row.split() for row in rows] == [
+        ["0", "0", "0", "0", "1", "accounts.mail.send_email", "SMTPServerDisconnected"],
+        ["1", "0", "s", "0", "0", "0", "0", "core.housekeeping.erase_trash"],
     ]
     heading, row = output_of("--failed").splitlines()
     assert heading.split()[:4] == ["id", "name", "account", "attempts"]
     assert row.split()[:4] == [str(id), "accounts.mail.send_email", "7", "1"]
     assert row.endswith("SMTPServerDisconnected")
     assert "secret" not in row
-    assert output_of("retry", str(id)) == "1 jobs are due again.\n"
+    assert output_of("retry", str(id)) == "1 job is due again.\n"
     assert statuses() == [("todo", 0), ("todo", 0)]
     assert output_of("delete", str(id)) == f"Job {id} is deleted.\n"
     assert statuses() == [("todo", 0)]
+
+
+def test_it_counts_jobs_that_wait(db, django_assert_num_queries):
+    """An urgent job has waited since it was added, although it is due since long before."""
+    now = timezone.now()
+    queue.insert("mail", "a.b", {}, urgent=True)
+    queue.insert("mail", "a.b", {}, schedule_at=now + timedelta(hours=1))
+    queue.insert("default", "c.d", {}, schedule_at=now - timedelta(seconds=200))
+    queue.insert("default", "c.d", {}, schedule_at=now - timedelta(seconds=100))
+    claimed = queue.claim("default", None)
+    assert claimed is not None
+    queue.fail(claimed, "TimeoutError", delay=60)
+    queue.claim("mail", queue.register_worker())
+    queue.insert("mail", "a.b", {}, schedule_at=now - timedelta(seconds=40), urgent=True)
+    with django_assert_num_queries(2):
+        lines = output_of().splitlines()
+    assert lines[0] == "Running workers: 1. Longest time since a heartbeat: 0 s."
+    assert [line.split() for line in lines[2:]] == [
+        ["1", "40", "s", "1", "0", "1", "0", "a.b"],
+        ["1", "100", "s", "1", "1", "0", "0", "c.d", "TimeoutError"],
+    ]
+
+
+def test_the_check_fails_without_a_worker(db):
+    with pytest.raises(CommandError, match="No worker runs"):
+        output_of("--check")
+    worker_id = queue.register_worker()
+    assert output_of("--check") == "Running workers: 1. No job has been due for more than 300 s.\n"
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE procrastinate_workers SET last_heartbeat = now() - interval '61 seconds'")
+    with pytest.raises(CommandError, match="No worker runs"):
+        output_of("--check")
+    queue.heartbeat(worker_id)
+    output_of("--check")
+
+
+def test_the_check_fails_if_a_job_waits_for_too_long(db):
+    queue.register_worker()
+    ago = timezone.now() - timedelta(seconds=310)
+    queue.insert("mail", "a.b", {}, schedule_at=ago, urgent=True)
+    queue.insert("mail", "a.b", {}, urgent=True)
+    queue.insert("default", "c.d", {}, schedule_at=ago + timedelta(seconds=100))
+    with pytest.raises(CommandError) as caught:
+        output_of("--check")
+    assert str(caught.value) == "2 of a.b are due, and the oldest has waited for 310 s."
+    with pytest.raises(CommandError, match=r"(?s)a\.b.*c\.d"):
+        output_of("--check", "--max-wait", "200")
+    output_of("--check", "--max-wait", "320")
+
+
+def test_it_says_that_the_database_is_away(db, monkeypatch):
+    def fail() -> None:
+        raise OperationalError("connection refused")
+
+    monkeypatch.setattr(queue, "count", fail)
+    monkeypatch.setattr("core.management.commands.jobs.find_problem", lambda: "The database does not answer: x")
+    with pytest.raises(CommandError, match="The database does not answer: x"):
+        output_of("--check")
 
 
 def test_all_failed_jobs_can_be_retried(db, monkeypatch):
@@ -66,6 +129,7 @@ def test_all_failed_jobs_can_be_retried(db, monkeypatch):
         (["retry", "999999"], "no failed job"),
         (["delete", "999999"], "no job"),
         (["retry", "x"], "invalid int"),
+        (["--check", "--failed"], "not allowed with"),
     ],
 )
 def test_it_rejects_invalid_arguments(db, arguments, message):

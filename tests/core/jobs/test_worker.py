@@ -8,6 +8,7 @@ import time
 from datetime import timedelta
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.db import InterfaceError, connection
 from django.utils import timezone
 
@@ -78,26 +79,76 @@ def test_a_job_over_its_time_limit_ends_the_worker():
 def test_a_job_that_kills_its_worker_fails_after_its_attempts():
     defer("crash")
     for _ in range(2):
-        with run_worker("--heartbeat", "0.1") as worker:
+        with run_worker("--heartbeat", "0.2") as worker:
             worker.communicate(timeout=60)
         assert worker.returncode == -signal.SIGKILL
-    with run_worker("--heartbeat", "0.1"):
+    with run_worker("--heartbeat", "0.2"):
         wait_for_workers(lambda: rows_of_jobs() == [("crash", "failed", 2)])
     assert error_of_failed_job() == "WorkerLost"
 
 
 def test_a_worker_that_slept_for_too_long_starts_again():
     defer("hang", seconds=600)
-    with run_worker("--heartbeat", "0.1") as first:
+    with run_worker("--heartbeat", "0.2") as first:
         wait_for_workers(lambda: rows_of_jobs() == [("hang", "doing", 1)])
         os.kill(first.pid, signal.SIGSTOP)
-        with run_worker("--heartbeat", "0.1", "--shutdown-timeout", "0"):
+        with run_worker("--heartbeat", "0.2", "--shutdown-timeout", "0"):
             # The other worker takes over the job, and later runs it.
             wait_for_workers(lambda: rows_of_jobs() == [("hang", "doing", 2)])
             os.kill(first.pid, signal.SIGCONT)
             first.communicate(timeout=60)
             assert first.returncode == RESTART
             assert rows_of_jobs() == [("hang", "doing", 2)]
+
+
+@pytest.mark.parametrize(
+    ("heartbeats", "expected"),
+    [
+        ([0, 2, 4, 6, 8, 10, 12], [False] * 5 + [True, True]),
+        # The database was away for 6 seconds: the other workers have to send a heartbeat first.
+        ([0, 2, 4, 6, 8, 10, 16, 18, 20, 22, 24, 26], [False] * 5 + [True] + [False] * 5 + [True]),
+        # The clock of the database was set back.
+        ([20, 22, 24, 26, 28, 30, 10, 12, 14, 16, 18, 20], [False] * 5 + [True] + [False] * 5 + [True]),
+    ],
+)
+def test_a_worker_takes_jobs_only_after_regular_heartbeats(heartbeats, expected):
+    worker = Worker(heartbeat=2)
+    assert [worker.has_regular_heartbeats(time) for time in heartbeats] == expected
+
+
+def test_no_worker_takes_jobs_after_the_database_was_away(monkeypatch):
+    """All workers were silent for a minute. The first that is back must not take the jobs of the other."""
+    first, second = Worker(), Worker()
+    for worker in (first, second):
+        worker.worker_id = queue.register_worker()
+    defer("succeed")
+    assert queue.claim("default", second.worker_id) is not None
+    # As if it had run for a long time.
+    first.last_heartbeat, first.regular_since = time.time() - 60, 0
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE procrastinate_workers SET last_heartbeat = now() - interval '60 seconds'")
+    monkeypatch.setattr(first.schedule, "defer_due", lambda now: 0)
+    assert first.maintain() is True
+    assert rows_of_jobs() == [("succeed", "doing", 1)]
+    # After regular heartbeats it does.
+    first.regular_since = 0
+    assert first.maintain() is True
+    assert rows_of_jobs() == [("succeed", "todo", 1)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--threads", "0"], "write a whole number from 1 to 64"),
+        (["--threads", "x"], "write a whole number from 1 to 64"),
+        (["--heartbeat", "11"], "write a number from 0.1 to 10"),
+        (["--shutdown-timeout", "nan"], "write a number from 0 to 3600"),
+        (["--database-wait", "-1"], "write a whole number from 0 to 3600"),
+    ],
+)
+def test_it_rejects_invalid_arguments(arguments, message):
+    with pytest.raises(CommandError, match=message):
+        call_command("worker", *arguments)
 
 
 def test_it_goes_on_after_the_database_was_lost():

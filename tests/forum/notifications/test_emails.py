@@ -33,7 +33,7 @@ def send_all(**later: int) -> list:
 
 
 def test_it_works(quiet):
-    comment = make_comment(quiet.post, quiet.bob, "In *spring*.")
+    comment = make_comment(quiet.post, quiet.bob, "In *spring*:\n\n- iOS\n- Android")
     assert send_all() == []
     [email] = send_all(minutes=5)
     assert email.to == ["carol@acme.example"]
@@ -41,13 +41,14 @@ def test_it_works(quiet):
     assert email.subject == "Dark mode"
     [link] = [word for word in email.body.split() if "/app/unsubscribe?" in word]
     assert email.body == (
-        "Dark mode\n\nBob Nowak commented.\n\n> In spring.\n\n"
-        f"http://acme.example.test/app/posts/{quiet.post.id}/comments/{comment.id}\n\n"
+        "Dark mode\n\nBob Nowak commented.\n\n> In spring:\n>\n> • iOS\n> • Android\n\n"
+        f"See the comment:\nhttp://acme.example.test/app/posts/{quiet.post.id}/comments/{comment.id}\n\n"
         "-- \nYou receive this e-mail because you wrote this suggestion.\n"
-        f"Fewer e-mails, or none: {link}\n"
+        f"Unsubscribe, or choose fewer e-mails: {link}\n"
     )
     headers = email.message()
     assert headers["Auto-Submitted"] == "auto-generated"
+    assert headers["Content-Language"] == "en"
     assert headers["List-Id"] == "<notifications.acme.example.test>"
     assert headers["List-Unsubscribe"].replace("\n ", "") == f"<{link}>"
     assert headers["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
@@ -57,7 +58,8 @@ def test_it_works(quiet):
     assert headers["Message-ID"] == f"<notification.{quiet.account.id}.{row.id}.1@example.test>"
     assert row.mailed_at is not None
     [page] = email.alternatives
-    assert "Bob Nowak commented." in page.content
+    assert ">Bob Nowak commented. In spring: • iOS • Android</div>" in page.content
+    assert "In spring:<br><br>• iOS<br>• Android</p>" in page.content
     assert f'href="http://acme.example.test/app/posts/{quiet.post.id}/comments/{comment.id}"' in page.content
     assert send_all(hours=1) == []
 
@@ -68,13 +70,13 @@ def test_it_is_in_the_language_of_the_recipient(quiet):
     quiet.post.write({"response": "Wiosną.", "status": planned}, by=quiet.bob)
     [email] = send_all(minutes=5)
     assert email.body.startswith(
-        "Dark mode\n\nNowa oficjalna odpowiedź, autor: Bob Nowak; nowy status: „Zaplanowana”.\n\n> Wiosną."
+        "Dark mode\n\nBob Nowak oficjalnie odpowiada; nowy status: „Zaplanowana”.\n\n> Wiosną."
     )
     assert "\n-- \nOtrzymujesz ten e-mail, ponieważ to Twoja propozycja.\n" in email.body
 
 
 def test_events_within_five_minutes_are_combined(quiet):
-    make_comment(quiet.post, quiet.bob, "One")
+    first = make_comment(quiet.post, quiet.bob, "One")
     run_followers()
     make_comment(quiet.post, quiet.alice, "Two")
     other = make_post(quiet.carol, "Another")
@@ -83,6 +85,10 @@ def test_events_within_five_minutes_are_combined(quiet):
     assert sorted(email.subject for email in sent) == ["Another", "Dark mode"]
     [email] = [email for email in sent if email.subject == "Dark mode"]
     assert email.body.index("> One") < email.body.index("> Two")
+    # The link leads to the first comment, from which the user reads on.
+    assert (
+        f"See the suggestion:\nhttp://acme.example.test/app/posts/{quiet.post.id}/comments/{first.id}\n" in email.body
+    )
 
 
 def test_a_digest_has_all_events(quiet):
@@ -94,9 +100,16 @@ def test_a_digest_has_all_events(quiet):
     [email] = send_all(days=1)
     assert email.subject == "2 notifications from Acme"
     assert "References" not in email.message()
-    for text in ("Dark mode\nhttp://acme.example.test/app/posts/", "> One", "Another\nhttp://", "> Two"):
+    for text in (
+        "Dark mode\n---------\nhttp://acme.example.test/app/posts/",
+        "> One",
+        "Another\n-------\nhttp://",
+        "> Two",
+    ):
         assert text in email.body
     assert "http://acme.example.test/app/notifications\n" in email.body
+    # The recipient may have a different reason for each suggestion.
+    assert "-- \nYou receive this e-mail because you chose one e-mail a day with all notifications.\n" in email.body
 
 
 @pytest.mark.parametrize(
@@ -179,8 +192,12 @@ def test_the_team_learns_of_sign_ups(quiet):
     quiet.account.users.filter(login="bob").update(notify_sign_ups=True)
     quiet.account.users.sign_up(quiet.account, login="dora", email="d@acme.example", password="x", name="Dora")
     [email] = send_all(minutes=5)
-    assert (email.to, email.subject) == (["bob@acme.example"], "1 notification from Acme")
+    assert (email.to, email.subject) == (["bob@acme.example"], "New user at Acme: Dora")
     assert "Dora signed up." in email.body
+    for login in ("eve", "frank"):
+        quiet.account.users.sign_up(quiet.account, login=login, email=f"{login}@acme.example", password="x", name=login)
+    [email] = send_all(minutes=5)
+    assert email.subject == "2 new users at Acme"
 
 
 def test_a_job_of_a_deleted_user_does_nothing(quiet):

@@ -119,15 +119,16 @@ def test_it_stops_before_its_time_limit(acme):
 
 
 def test_the_email_and_the_page_link_to_the_notifications(acme, settings):
-    task = make_due_task(acme)
+    task = make_due_task(acme, content="About the *renewal*.")
     reminded()
     [email] = send_all()
-    assert (email.to, email.subject) == (["bob@acme.example"], "Call Nova")
+    assert (email.to, email.subject) == (["bob@acme.example"], "Reminder: Call Nova")
     [link] = [word for word in email.body.split() if "/app/unsubscribe?" in word]
     assert email.body == (
-        "Call Nova\n\nA reminder of your task.\n\nhttp://acme.example.test/app/notifications\n\n"
+        "Call Nova\n\nA reminder of your task.\n\n> About the renewal.\n\n"
+        "See all notifications:\nhttp://acme.example.test/app/notifications\n\n"
         "-- \nYou receive this e-mail because you are responsible for this task.\n"
-        f"Fewer e-mails, or none: {link}\n"
+        f"Unsubscribe, or choose fewer e-mails: {link}\n"
     )
     assert f"/app/posts/{task.id}" not in email.alternatives[0].content
 

@@ -114,9 +114,7 @@ def test_a_forum_without_sign_ups_says_so(acme, post):
 
 def test_a_stranger_can_comment_after_a_code(acme, post):
     visitor = acme.page()
-    page = visitor.get(f"/app/posts/{post.id}").click("Comment without a password")
-    page.forms["code-request"]["email"] = "dan@example.com"
-    page = page.forms["code-request"].submit().follow()
+    page = request_code(visitor, "dan@example.com", f"/app/posts/{post.id}").follow()
     response = enter_code(page, code_in_letter(), name="Dan")
     assert response.headers["Location"] == f"/app/posts/{post.id}#comment-form"
     form = response.follow().forms["comment-form"]
@@ -124,7 +122,24 @@ def test_a_stranger_can_comment_after_a_code(acme, post):
     form.submit()
     assert acme.account.comments.get().user_id == acme.account.users.get(name="Dan").id
     acme.account.forums.update(access=Forum.Access.MEMBERS)
-    assert "Comment without a password" not in acme.page().get(f"/app/posts/{post.id}")
+    assert "New members join by invitation." in acme.page().get(f"/app/posts/{post.id}")
+
+
+def test_a_wrong_address_can_be_corrected_before_a_comment(acme, post):
+    page = request_code(acme.page(), "dan", f"/app/posts/{post.id}")
+    assert page.status_code == 422
+    form = page.forms["code-request"]
+    assert form["next"].value == f"/app/posts/{post.id}#comment-form"
+
+
+def test_a_stranger_can_write_a_suggestion_after_a_code(acme):
+    visitor = acme.page()
+    page = visitor.get("/app/posts/new?title=Dark+mode").follow()
+    page.forms["code-request"]["email"] = "dan@example.com"
+    response = enter_code(page.forms["code-request"].submit().follow(), code_in_letter(), name="Dan")
+    assert response.headers["Location"] == "/app/posts/new?title=Dark+mode"
+    response.follow().forms["post-form"].submit()
+    assert acme.account.posts.get().user_id == acme.account.users.get(name="Dan").id
 
 
 def test_it_takes_few_statements(acme, post):

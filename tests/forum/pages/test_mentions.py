@@ -2,7 +2,7 @@
 
 import pytest
 
-from forum.notifications.mentions import mentioned_ids
+from forum.mentions import mentioned_ids
 from tests.support.factories import make_comment, make_post, make_user
 from tests.support.queries import capture_queries
 
@@ -74,3 +74,53 @@ def test_mentions_in_a_text(acme, text, logins):
     make_user(acme.account, "left", is_active=False)
     ids = dict(acme.account.users.values_list("id", "login"))
     assert sorted(ids[id] for id in mentioned_ids(acme.account, text)) == logins
+
+
+def html_of(comment) -> str:
+    comment.refresh_from_db()
+    return comment.comment_html
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("Ask @Bob Nowak, please.", "<p>Ask <b>@Bob Nowak</b>, please.</p>\n"),
+        ("*@bob* and @BOB.", "<p><em><b>@bob</b></em> and <b>@BOB</b>.</p>\n"),
+        # Nobody is notified.
+        ("@nobody @Twin @Twin-1x @carol @left @silent", "<p>@nobody @Twin @Twin-1x @carol @left @silent</p>\n"),
+        ("bob@bob.example", "<p>bob@bob.example</p>\n"),
+        # The longest name counts, and two users have it.
+        ("@Bob @Bob Twin", "<p><b>@Bob</b> @Bob Twin</p>\n"),
+        ("`@bob` @bob", "<p><code>@bob</code> <b>@bob</b></p>\n"),
+        ("@bob <i>b</i>", "<p><b>@bob</b> &lt;i&gt;b&lt;/i&gt;</p>\n"),
+    ],
+)
+def test_mentions_that_notify_are_marked_in_a_comment(acme, post, text, html):
+    for number, name in enumerate(("Twin", "Twin", "Bob Twin", "Bob Twin")):
+        make_user(acme.account, f"twin-{number}", role="agent", name=name)
+    make_user(acme.account, "left", is_active=False)
+    make_user(acme.account, "silent", notification="none")
+    assert html_of(post.comment(by=acme.carol, text=text)) == html
+
+
+def test_mentions_that_may_not_see_the_comment_are_not_marked(acme, post):
+    make_user(acme.account, "dan")
+    text = "@carol @dan @bob"
+    internal = post.comment(by=acme.alice, text=text, internal=True)
+    assert html_of(internal) == "<p>@carol @dan <b>@bob</b></p>\n"
+    private = make_post(acme.carol, private=True)
+    assert html_of(private.comment(by=acme.alice, text=text)) == "<p><b>@carol</b> @dan <b>@bob</b></p>\n"
+
+
+def test_an_edited_comment_marks_only_the_users_that_it_has_notified(acme, post):
+    comment = post.comment(by=acme.carol, text="@bob")
+    post.edit_comment(comment, "@bob, or @alice?", by=acme.bob)
+    assert html_of(comment) == "<p><b>@bob</b>, or @alice?</p>\n"
+
+
+def test_only_a_comment_with_a_mention_takes_statements_for_it(acme, post):
+    def statements(text: str) -> int:
+        return len(capture_queries(lambda: post.comment(by=acme.carol, text=text))[1])
+
+    # The logins; the names of the team.
+    assert statements("@bob") == statements("bob@acme.example") + 2

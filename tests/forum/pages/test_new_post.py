@@ -57,7 +57,7 @@ def test_a_visitor_signs_in_first(acme):
     response = acme.page().get(f"{PATH}?category=1")
     assert (response.status_code, response.headers["Location"]) == (
         303,
-        "/app/sign-in?next=%2Fapp%2Fposts%2Fnew%3Fcategory%3D1",
+        "/app/sign-in/code?next=%2Fapp%2Fposts%2Fnew%3Fcategory%3D1",
     )
 
 

@@ -69,7 +69,7 @@ def test_one_is_marked_as_read(notified):
 def test_it_is_in_polish(notified):
     User.objects.filter(login="carol").update(language="pl")
     [item] = items(notified.page(notified.carol).get(PATH))
-    assert item.startswith("Dark mode (nieprzeczytane) Nowy komentarz, autor: Bob Nowak In spring")
+    assert item.startswith("Dark mode (nieprzeczytane) Bob Nowak komentuje In spring")
 
 
 def test_a_suggestion_of_another_forum_opens_at_its_own_host(notified):

@@ -183,7 +183,7 @@ def test_names_of_customers_are_only_for_the_team(acme):
         page = acme.page(user).get(f"/app/posts/{post.id}")
         assert "on behalf of a customer" in page
         assert "Who votes 2 votes" in " ".join(page.html.text.split())
-        assert "Ent" not in page
+        assert "Cli Ent" not in page
         assert "Ann Client" not in page
     page = acme.page(acme.bob).get(f"/app/posts/{post.id}")
     assert "on behalf of Ann Client" in page
