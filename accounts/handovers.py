@@ -22,7 +22,7 @@ from django.utils import timezone
 
 from accounts.digests import MAX_SECRET_LENGTH, digest_of, new_secret
 from accounts.sessions import Session
-from core.db.tenancy import TenantModel
+from core.db.tenancy import TenantModel, foreign_object
 
 
 def switch_token(session: Session, host: str) -> str:
@@ -85,14 +85,7 @@ class Handover(TenantModel):
     LIFETIME = timedelta(seconds=60)
 
     session_id = models.BigIntegerField()
-    session = models.ForeignObject(
-        Session,
-        # The foreign key in the database deletes the rows with the session.
-        models.DO_NOTHING,
-        from_fields=["account_id", "session_id"],
-        to_fields=["account_id", "id"],
-        related_name="+",
-    )
+    session = foreign_object(Session, "session_id")
     # The stored name of the target host.
     host = models.CharField(max_length=255)
     # The digests of the nonce in the browser's cookie, and of the code.

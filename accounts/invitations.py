@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.digests import MAX_SECRET_LENGTH, digest_of, new_secret
 from accounts.names import check_visible
 from accounts.roles import Role, RoleMixin
-from core.db.tenancy import FoldedField, TenantModel, fold
+from core.db.tenancy import FoldedField, TenantModel, fold, foreign_object
 from core.errors import FieldError
 
 if TYPE_CHECKING:
@@ -78,13 +78,7 @@ class Invitation(TenantModel):
     role = models.CharField(max_length=255)
     digest = models.BinaryField()
     invited_by_id = models.BigIntegerField()
-    invited_by = models.ForeignObject(
-        "accounts.User",
-        models.CASCADE,
-        from_fields=["account_id", "invited_by_id"],
-        to_fields=["account_id", "id"],
-        related_name="+",
-    )
+    invited_by = foreign_object("accounts.User", "invited_by_id", on_delete=models.CASCADE)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     expires_at = models.DateTimeField()
 

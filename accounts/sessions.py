@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.digests import MAX_SECRET_LENGTH, digest_of, new_secret
 from accounts.users import User
 from core.db.prepared import prepared
-from core.db.tenancy import TenantModel
+from core.db.tenancy import TenantModel, foreign_object
 from core.db.text import replace_non_xml
 
 # (name, substring of User-Agent). The first match counts, because most browsers also send the names of other browsers.
@@ -98,13 +98,7 @@ class Session(TenantModel):
     TOUCH_INTERVAL = timedelta(hours=1)
 
     user_id = models.BigIntegerField()
-    user = models.ForeignObject(
-        "accounts.User",
-        models.CASCADE,
-        from_fields=["account_id", "user_id"],
-        to_fields=["account_id", "id"],
-        related_name="sessions",
-    )
+    user = foreign_object("accounts.User", "user_id", on_delete=models.CASCADE, related_name="sessions")
     digest = models.BinaryField()
     # The sessions that hand-overs started from one sign-in, at several hosts. They end together.
     family = models.UUIDField(default=uuid4, db_default=RandomUUID(), editable=False)

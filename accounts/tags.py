@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models
 
-from core.db.tenancy import FoldedField, TenantModel, fold
+from core.db.tenancy import FoldedField, TenantModel, fold, foreign_object
 from core.db.trash import Trashable
 
 if TYPE_CHECKING:
@@ -106,9 +106,7 @@ class TagCount(ShardedCount):
     pk = models.CompositePrimaryKey("account_id", "kind", "tag_id", "shard")
     kind = models.CharField(max_length=255)
     tag_id = models.BigIntegerField()
-    tag = models.ForeignObject(
-        Tag, models.CASCADE, from_fields=["account_id", "tag_id"], to_fields=["account_id", "id"], related_name="counts"
-    )
+    tag = foreign_object(Tag, "tag_id", on_delete=models.CASCADE, related_name="counts")
 
     @classmethod
     def change_counts(cls, account_id: int, kind: str, changes: dict[int, int]) -> None:

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.users import User
 from core.db.prepared import prepared
-from core.db.tenancy import TenantModel
+from core.db.tenancy import TenantModel, foreign_object
 from core.errors import Conflict, FieldError
 
 
@@ -88,13 +88,7 @@ class APIToken(TenantModel):
     MAX_PER_USER = 50
 
     user_id = models.BigIntegerField()
-    user = models.ForeignObject(
-        User,
-        models.CASCADE,
-        from_fields=["account_id", "user_id"],
-        to_fields=["account_id", "id"],
-        related_name="tokens",
-    )
+    user = foreign_object(User, "user_id", on_delete=models.CASCADE, related_name="tokens")
     label = models.CharField(max_length=255, blank=True, default="")
     digest = models.BinaryField()
     hint = models.CharField(max_length=255)

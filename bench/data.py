@@ -206,7 +206,7 @@ class DataSetBuilder:
     def fill(self) -> None:
         """Create the rows, and what triggers would create for them: external ids, counts of tags and stored words."""
         from crm.models import Client
-        from forum.facets import COUNT_ALL
+        from forum.facets import COUNTER
         from forum.models import Post
 
         size, data_set = self.size, self.data_set
@@ -238,7 +238,7 @@ class DataSetBuilder:
         ]
         self.execute_all("Rows of other accounts", others)
         words = [(model.search.learn_statement(model), {}, 1) for model in (Client, Post)]
-        counts = [(rows.EXTERNAL_IDS, values, 1), (rows.TAG_COUNTS, values, 1), (COUNT_ALL, {}, 1)]
+        counts = [(rows.EXTERNAL_IDS, values, 1), (rows.TAG_COUNTS, values, 1), (COUNTER.count_all, {}, 1)]
         self.execute_all("External ids, counts of tags, words", [*words, *counts])
 
     @staticmethod

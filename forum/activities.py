@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from core.db.prepared import insert
-from core.db.tenancy import TenantModel, account_of
+from core.db.tenancy import TenantModel, account_of, foreign_object
 
 # Housekeeping erases older activities, together with their notifications.
 ACTIVITY_RETENTION = timedelta(days=90)
@@ -52,27 +52,11 @@ class Activity(TenantModel):
 
     kind = models.CharField(max_length=255, choices=Kind.choices)
     post_id = models.BigIntegerField(null=True)
-    post = models.ForeignObject(
-        "forum.Post",
-        models.DO_NOTHING,
-        from_fields=["account_id", "post_id"],
-        to_fields=["account_id", "id"],
-        related_name="+",
-        null=True,
-    )
+    post = foreign_object("forum.Post", "post_id", null=True)
     comment_id = models.BigIntegerField(null=True)
-    comment = models.ForeignObject(
-        "forum.Comment",
-        models.DO_NOTHING,
-        from_fields=["account_id", "comment_id"],
-        to_fields=["account_id", "id"],
-        related_name="+",
-        null=True,
-    )
+    comment = foreign_object("forum.Comment", "comment_id", null=True)
     user_id = models.BigIntegerField()
-    user = models.ForeignObject(
-        User, models.DO_NOTHING, from_fields=["account_id", "user_id"], to_fields=["account_id", "id"], related_name="+"
-    )
+    user = foreign_object(User, "user_id")
     # True for a comment that only the team sees.
     internal = models.BooleanField(default=False)
     # The names of the statuses, for a change of status.
@@ -179,13 +163,7 @@ class Notification(TenantModel):
 
     user_id = models.BigIntegerField()
     activity_id = models.BigIntegerField()
-    activity = models.ForeignObject(
-        Activity,
-        models.DO_NOTHING,
-        from_fields=["account_id", "activity_id"],
-        to_fields=["account_id", "id"],
-        related_name="+",
-    )
+    activity = foreign_object(Activity, "activity_id")
     reason = models.SmallIntegerField(choices=Reason.choices)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     read_at = models.DateTimeField(null=True)

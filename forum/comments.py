@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from core.db.prepared import prepared
-from core.db.tenancy import TenantModel
+from core.db.tenancy import TenantModel, foreign_object
 from core.errors import FieldError
 from forum.activities import Activity
 from forum.markdown import MAX_HTML_LENGTH, render
@@ -73,16 +73,14 @@ class Comment(TenantModel):
     # The post where the comment was written, if that post was merged into this one.
     from_post_id = models.BigIntegerField(null=True, editable=False)
     user_id = models.BigIntegerField()
-    user = models.ForeignObject(
-        User, models.DO_NOTHING, from_fields=["account_id", "user_id"], to_fields=["account_id", "id"], related_name="+"
-    )
+    user = foreign_object(User, "user_id")
     agent = models.CharField(max_length=255, blank=True, default="")
     comment = models.CharField(max_length=65536)
     comment_html = html_field()
     kind = models.CharField(max_length=255, null=True)
     # Only the team sees the comment. This never changes, so that a text for the team is not published by mistake.
     internal = models.BooleanField(default=False, db_default=False)
-    # The last change of the text, and whether somebody else than the author made one.
+    # The time of the last change of the text, and whether anyone except the author changed it.
     edited_at = models.DateTimeField(null=True, editable=False)
     edited_by_other = models.BooleanField(default=False, db_default=False, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -106,6 +104,11 @@ class Comment(TenantModel):
     def __str__(self) -> str:
         return self.comment
 
+    @property
+    def count_column(self) -> str:
+        """The column of the post that counts the comment."""
+        return "internal_comments_cache" if self.internal else "comments_cache"
+
     def may_be_changed_by(self, user: User) -> bool:
         """Return whether the user may change or delete the comment: the team any comment, members their own public ones."""
         return user.is_team or (self.user_id == user.id and not self.internal)
@@ -123,9 +126,7 @@ class CommentVersion(TenantModel):
     text = models.CharField(max_length=65536)
     # The user who replaced the text, and when.
     user_id = models.BigIntegerField()
-    user = models.ForeignObject(
-        User, models.DO_NOTHING, from_fields=["account_id", "user_id"], to_fields=["account_id", "id"], related_name="+"
-    )
+    user = foreign_object(User, "user_id")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
@@ -151,8 +152,8 @@ class Commentable(Mergeable):
     def comment(self, *, by: User, text: str, agent: str = "", internal: bool = False) -> Comment:
         """Add a comment. Raise FieldError if the post is merged into another, or if the user may not write internal comments.
 
-        An internal comment leaves `updated_at` of the post unchanged, which lists and feeds show to everyone. The row of the post is
-        updated in any case, so that the change feed reports it.
+        An internal comment leaves `updated_at` of the post unchanged, because lists and feeds show it to everyone. The row of the post
+        is updated in any case, so that the change feed reports it.
         """
         html = render(text, mentions=self._mentions_in(text, author_id=by.id))
         self.lock()
@@ -172,7 +173,7 @@ class Commentable(Mergeable):
             values["handled_at"] = self.handled_at or comment.created_at
             if not internal:
                 values["answered_at"] = self.answered_at or comment.created_at
-        self._add_to_count("internal_comments_cache" if internal else "comments_cache", 1, **values)
+        self._add_to_count(comment.count_column, 1, **values)
         if self.category_id is not None:
             Activity.objects.record(self, Activity.Kind.COMMENT, by=by, comment_id=comment.id, internal=internal)
         return comment
@@ -195,15 +196,15 @@ class Commentable(Mergeable):
             if is_answer:
                 answers = comments.public().by_team().order_by("created_at", "id")
                 values["answered_at"] = answers.values_list("created_at", flat=True).first()
-            self._add_to_count("internal_comments_cache" if comment.internal else "comments_cache", -1, **values)
+            self._add_to_count(comment.count_column, -1, **values)
         return bool(erased)
 
     @transaction.atomic(savepoint=False)
     def edit_comment(self, comment: Comment, text: str, *, by: User) -> None:
-        """Change the text of a comment, and keep the old one as a version. The caller must have locked the post.
+        """Change the text of a comment, and keep the old one as a version.
 
-        The post is updated too, so that the change feed reports it; its `updated_at` changes only for a public comment. Raise FieldError
-        if the post is merged into another.
+        The post is updated too, so that the change feed reports it. Its `updated_at` changes only for a public comment. Raise FieldError
+        if the post is merged into another. The caller must have read the comment after locking the post.
         """
         self.lock()
         self.check_not_merged()
@@ -217,7 +218,7 @@ class Commentable(Mergeable):
         comment.edited_by_other = comment.edited_by_other or by.id != comment.user_id
         comment.save(update_fields=["comment", "comment_html", "updated_at", "edited_at", "edited_by_other"])
         values = {} if comment.internal else {"updated_at": now}
-        self._add_to_count("internal_comments_cache" if comment.internal else "comments_cache", 0, **values)
+        self._add_to_count(comment.count_column, 0, **values)
 
     def _mentions_in(self, text: str, *, author_id: int, previous_text: str = "") -> dict[str, int | None]:
         """Return the ids of the users that the text of a comment mentions, by name. With a previous text, only of users in both.

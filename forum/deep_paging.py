@@ -5,11 +5,8 @@ age, into segments of about SEGMENT_LENGTH posts. The posts of each segment are 
 status. The query of a deep page adds up these counts, starts at the last checkpoint before the page, and skips only the posts
 between the checkpoint and the page.
 
-A write does not change the counts, because then all writes in a category would wait for each other. Instead, a trigger inserts a
-*delta*: a row with one post more, or one less, at the place of that post. A reader adds the deltas to the counts, so that the sum is
-correct in every snapshot. If there are many deltas, or if a segment has become too long, the reader runs `compact`: one statement
-deletes the counts and deltas of its snapshot and inserts new counts. Deltas that are committed meanwhile are not part of that snapshot,
-nor are their posts, so these deltas stay for the next compaction.
+A write inserts a delta at the place of its post (`core.db.counters`), and the reader adds the deltas to the counts. If there are many
+deltas, or if a segment has become too long, the reader runs `compact`, which also divides long segments.
 
 Only the lists of categories use the counts, and the counts may be deleted at any time. Without counts a list skips the posts before the
 page, and the next reader of a deep page counts the posts again. After changing posts with triggers disabled, delete the counts.
@@ -19,12 +16,10 @@ from datetime import datetime
 from functools import cache
 from typing import NamedTuple
 
-from django.db import connection, migrations, models, transaction
-from django.db.models import Count
+from django.db import migrations, models
 from psycopg.types.numeric import Int8
 
-from accounts.models import Account
-from core.db import locks
+from core.db.counters import Counter, CountModel
 from core.db.prepared import fetch
 
 # The number of posts in a new segment. A segment with more than twice as many posts is divided.
@@ -45,27 +40,17 @@ ORDERS = {
 class PostCountQuerySet(models.QuerySet["PostCount"]):
     def clean_up(self) -> None:
         """Compact the categories that have collected many deltas because no reader came to their deep pages."""
-        deltas = self.filter(is_mark=False).values_list("account_id", "category_id").order_by()
-        for account_id, category_id in (
-            deltas.annotate(deltas=Count("number"))
-            .filter(deltas__gt=MAX_DELTAS)
-            .values_list("account_id", "category_id")
-        ):
+        for account_id, category_id in COUNTER.groups_to_compact(MAX_DELTAS):
             compact(account_id, category_id)
 
 
-class PostCount(models.Model):
+class PostCount(CountModel):
     """A number of posts in one visibility partition and status: of the segment that begins here, or a delta at this place."""
 
     pk = models.CompositePrimaryKey("account_id", "category_id", "created_at", "id", "number")
-    # The ids are copies of a post's ids, which its own foreign keys check. Further foreign keys would cost time with each post.
-    # A status may also be deleted before its counts are compacted.
-    account = models.ForeignKey(Account, models.CASCADE, related_name="+", db_index=False, db_constraint=False)
     category_id = models.BigIntegerField()
     created_at = models.DateTimeField()
     id = models.BigIntegerField()
-    # A number that distinguishes rows at the same place.
-    number = models.BigIntegerField()
     # True for the counts of a checkpoint, false for a delta.
     is_mark = models.BooleanField()
     shelf = models.SmallIntegerField()
@@ -99,14 +84,8 @@ def find_checkpoint(order: str, offset: int, **selection: int) -> Checkpoint:
 
 
 def compact(account_id: int, category_id: int) -> None:
-    """Replace the counts and deltas by new counts, and divide long segments. Do nothing while another transaction compacts."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        if locks.try_acquire(("posts of", account_id, category_id)):
-            # The first compaction counts all posts of the category.
-            with connection.without_statement_timeout():  # type: ignore[attr-defined]  # a method of config/database
-                cursor.execute(
-                    COMPACT, {"account_id": account_id, "category_id": category_id, "length": SEGMENT_LENGTH}
-                )
+    """Replace the counts and deltas by new counts, and divide long segments. The first compaction counts all posts of the category."""
+    COUNTER.compact(account_id, category_id, length=SEGMENT_LENGTH)
 
 
 @cache
@@ -145,14 +124,15 @@ def _checkpoint_sql(order: str, parameters: frozenset[str]) -> str:
     """  # noqa: S608
 
 
-COMPACT = """
-WITH deleted AS (
-    DELETE FROM forum_postcount WHERE account_id = %(account_id)s AND category_id = %(category_id)s
-    RETURNING created_at, id, is_mark, shelf, status_id, posts
-), numbered AS (
+# The counts after a compaction, from the rows that it deleted.
+NEW_COUNTS = """
+WITH numbered AS (
     -- The posts before the first checkpoint form a segment too, which begins at year 1.
     SELECT *, count(*) FILTER (WHERE is_mark) OVER (ORDER BY created_at, id) AS segment
-    FROM (SELECT * FROM deleted UNION ALL VALUES ('0001-01-01 UTC'::timestamptz, 0, true, 0, 0, 0)) AS rows
+    FROM (
+        SELECT created_at, id, is_mark, shelf, status_id, posts FROM deleted
+        UNION ALL VALUES ('0001-01-01 UTC'::timestamptz, 0, true, 0, 0, 0)
+    ) AS rows
 ), counted AS (
     -- All counts of a checkpoint are at the same place.
     SELECT segment, shelf, status_id, sum(posts) AS posts,
@@ -167,15 +147,14 @@ WITH deleted AS (
     SELECT segment, post.created_at, post.id, shelf, status_id,
         (row_number() OVER (PARTITION BY segment ORDER BY post.created_at, post.id) - 1) / %(length)s AS piece
     FROM (SELECT DISTINCT segment, created_at, id, next_created_at, next_id FROM bounded WHERE is_long) AS long
-    JOIN forum_post AS post ON account_id = %(account_id)s AND category_id = %(category_id)s AND shelf IN (1, 2)
+    JOIN forum_post AS post ON account_id = %(account_id)s AND category_id = %(group_id)s AND shelf IN (1, 2)
         AND (post.created_at, post.id) >= (long.created_at, long.id)
         AND (post.created_at, post.id) < (coalesce(next_created_at, 'infinity'), coalesce(next_id, 0))
 ), pieces AS (
     SELECT first_value(created_at) OVER piece AS created_at, first_value(id) OVER piece AS id, shelf, status_id
     FROM divided WINDOW piece AS (PARTITION BY segment, piece ORDER BY created_at, id)
 )
-INSERT INTO forum_postcount (account_id, category_id, created_at, id, number, is_mark, shelf, status_id, posts)
-SELECT %(account_id)s, %(category_id)s, created_at, id, nextval('forum_postcount_numbers'), true, shelf, status_id, posts
+SELECT %(account_id)s, %(group_id)s, created_at, id, true, shelf, status_id, posts
 FROM (
     SELECT created_at, id, shelf, status_id, posts FROM counted WHERE posts <> 0 AND NOT is_long
     UNION ALL
@@ -183,51 +162,42 @@ FROM (
 ) AS new_counts
 """
 
+COUNTER = Counter(
+    table="forum_postcount",
+    count="posts",
+    columns=("category_id", "created_at", "id", "is_mark", "shelf", "status_id"),
+    group="category_id",
+    source="forum_post",
+    values=(
+        (
+            "{row}.shelf > 0",
+            "SELECT {row}.category_id, {row}.created_at, {row}.id, false, {row}.shelf, {row}.status_id",
+        ),
+    ),
+    deltas="SELECT account_id, category_id, 1 AS deltas FROM forum_postcount WHERE NOT is_mark",
+    compacted=NEW_COUNTS,
+)
+
 
 # Migrations
 
-INSERT_DELTA = """
-    INSERT INTO forum_postcount (account_id, category_id, created_at, id, number, is_mark, shelf, status_id, posts)
-    VALUES ({0}.account_id, {0}.category_id, {0}.created_at, {0}.id, nextval('forum_postcount_numbers'), false, {0}.shelf,
-        {0}.status_id, {1});
-"""
-
-CREATE_TRIGGERS = f"""
-CREATE SEQUENCE forum_postcount_numbers;
-
-CREATE FUNCTION note_post() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    IF OLD.shelf > 0 THEN {INSERT_DELTA.format("OLD", -1)} END IF;
-    IF NEW.shelf > 0 THEN {INSERT_DELTA.format("NEW", 1)} END IF;
-    RETURN NULL;
-END $$;
-
-CREATE TRIGGER note_post AFTER INSERT OR DELETE ON forum_post FOR EACH ROW EXECUTE FUNCTION note_post();
-CREATE TRIGGER note_moved_post AFTER UPDATE ON forum_post FOR EACH ROW
-    WHEN ((OLD.category_id, OLD.shelf, OLD.status_id, OLD.created_at, OLD.id)
-        IS DISTINCT FROM (NEW.category_id, NEW.shelf, NEW.status_id, NEW.created_at, NEW.id))
-    EXECUTE FUNCTION note_post();
-
+# The posts of a category are deleted before it and leave deltas.
+CREATE_CATEGORY_TRIGGER = """
 CREATE FUNCTION drop_counts() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     DELETE FROM forum_postcount WHERE account_id = OLD.account_id AND category_id = OLD.id;
     RETURN NULL;
 END $$;
 
--- The posts of a category are deleted before it and leave deltas.
 CREATE TRIGGER drop_counts AFTER DELETE ON forum_category FOR EACH ROW EXECUTE FUNCTION drop_counts();
-"""  # noqa: S608
+"""
 
-DROP_TRIGGERS = """
+DROP_CATEGORY_TRIGGER = """
 DROP TRIGGER drop_counts ON forum_category;
-DROP TRIGGER note_moved_post ON forum_post;
-DROP TRIGGER note_post ON forum_post;
 DROP FUNCTION drop_counts();
-DROP FUNCTION note_post();
-DROP SEQUENCE forum_postcount_numbers;
 """
 
 
-def create_delta_triggers() -> migrations.RunSQL:
-    """Return the operation that creates the triggers which insert deltas."""
-    return migrations.RunSQL(CREATE_TRIGGERS, DROP_TRIGGERS)
+def delete_counts_with_category() -> migrations.RunSQL:
+    """Return the operation that creates the trigger which deletes the counts of a deleted category."""
+    return migrations.RunSQL(CREATE_CATEGORY_TRIGGER, DROP_CATEGORY_TRIGGER)

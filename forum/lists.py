@@ -15,8 +15,9 @@ from core.db.text import is_xml_text
 from core.db.trash import TrashableQuerySet
 from core.search.queries import find_similar, search, search_transaction
 from forum import deep_paging
-from forum.facets import Selection
+from forum.facets import NO_SELECTION, Selection
 from forum.forums import Category, Forum
+from forum.inbox import UNAPPROVED
 
 # Columns that pages show and the APIs do not read.
 HTML_COLUMNS = ("content_html", "response_html")
@@ -111,7 +112,7 @@ class PostQuerySet(TrashableQuerySet[Any]):
 
     def unapproved(self) -> Self:
         """Return the posts that the team has not approved yet, oldest first."""
-        return self.live().without_tasks().filter(approved=False).order_by("created_at", "id")
+        return self.filter(UNAPPROVED).order_by("created_at", "id")
 
     def written_by(self, user: User) -> Self:
         """Return the forum posts of a user, newest first."""
@@ -191,15 +192,11 @@ class PostQuerySet(TrashableQuerySet[Any]):
         *,
         account: Account,
         forum_id: int,
-        category_id: int | None = None,
-        status_id: int | None = None,
-        kind: str | None = None,
-        tag: str | None = None,
+        selection: Selection = NO_SELECTION,
         start: int,
         size: int,
     ) -> list[tuple[Any, ...]]:
         """Return the columns of `size` posts that match the text, from the offset `start`, best matches first."""
-        selection = Selection(category_id, status_id, kind, tag)
         rows = account.posts.listed_for(user).of_forum(forum_id).selected(selection)
         if not is_xml_text(text):
             return []

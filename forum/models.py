@@ -9,7 +9,7 @@ from accounts.models import Status, User
 from accounts.tags import Tagged
 from core.db.additional_fields import NOT_SEARCHED, additional_fields, merge
 from core.db.prepared import insert, update
-from core.db.tenancy import TenantModel
+from core.db.tenancy import TenantModel, foreign_object
 from core.db.trash import TrashableQuerySet, assign_links, link_indexes, trash_index
 from core.errors import FieldError
 from core.registry import registry
@@ -69,17 +69,9 @@ class Post(Tagged, Commentable):
     content_html = html_field()
     agent = models.CharField(max_length=255, blank=True, default="")
     user_id = models.BigIntegerField()
-    user = models.ForeignObject(
-        User, models.DO_NOTHING, from_fields=["account_id", "user_id"], to_fields=["account_id", "id"], related_name="+"
-    )
+    user = foreign_object(User, "user_id")
     status_id = models.BigIntegerField()
-    status = models.ForeignObject(
-        Status,
-        models.DO_NOTHING,
-        from_fields=["account_id", "status_id"],
-        to_fields=["account_id", "id"],
-        related_name="+",
-    )
+    status = foreign_object(Status, "status_id")
     responsible_id = models.BigIntegerField(null=True)
     client_id = models.BigIntegerField(null=True)
     # The client while it is in the trash. Restoring the client moves the id back to `client_id`.
@@ -516,9 +508,7 @@ class StatusChange(TenantModel):
     response = models.CharField(max_length=65536, null=True)
     response_html = html_field()
     user_id = models.BigIntegerField()
-    user = models.ForeignObject(
-        User, models.DO_NOTHING, from_fields=["account_id", "user_id"], to_fields=["account_id", "id"], related_name="+"
-    )
+    user = foreign_object(User, "user_id")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     objects = StatusChangeQuerySet.as_manager()

@@ -32,11 +32,6 @@ def newest_forum_post_id(request: HttpRequest) -> QuerySet[Any]:
     return newest_id(live_posts(request).of_forum(cast(ForumRequest, request).forum.id))
 
 
-def newest_notification_id(request: HttpRequest) -> QuerySet[Any]:
-    request = cast(ForumUserRequest, request)
-    return newest_id(request.account.notifications.filter(user_id=request.user.id))
-
-
 def first_category_name(request: HttpRequest) -> QuerySet[Any]:
     forum = cast(ForumRequest, request).forum
     return Category.objects.filter(account_id=forum.account_id).of_forum(forum.id).values("name")[:1]
@@ -56,7 +51,6 @@ RESOURCES = (
             "task": newest_task_id,
             "forum_post": newest_forum_post_id,
             "category_name": first_category_name,
-            "notification": newest_notification_id,
         },
         # The Forum API (XML) reads the posts of one forum, the Account API (JSON) all posts and tasks of the account.
         path_samples={"json": ("post", "task"), "xml": ("forum_post",)},

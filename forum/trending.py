@@ -21,6 +21,8 @@ from datetime import timedelta
 from django.db import migrations, models
 from django.db.models import F, Func
 
+from core.db.backfill import fill_column
+
 HALF_LIFE = timedelta(days=7)
 
 
@@ -121,27 +123,15 @@ DROP FUNCTION forum_count_withdrawn();
 DROP FUNCTION forum_count_cast();
 """
 
-# Posts are weighed without their triggers: the change feed must not report them as changed.
-WEIGH_POSTS = """
-ALTER TABLE forum_post DISABLE TRIGGER USER;
-UPDATE forum_post SET vote_weight = votes.weight FROM (
-    SELECT account_id, post_id, forum_log2_sum(forum_half_lives(created_at)) AS weight FROM (
-        SELECT account_id, post_id, created_at FROM forum_vote
-        UNION ALL SELECT account_id, post_id, created_at FROM forum_proxyvote
-    ) AS votes GROUP BY account_id, post_id
-) AS votes WHERE forum_post.account_id = votes.account_id AND forum_post.id = votes.post_id;
-ALTER TABLE forum_post ENABLE TRIGGER USER;
-"""
-
 
 def create_functions() -> migrations.RunSQL:
     """Return the operation that creates the functions which weigh votes."""
     return migrations.RunSQL(CREATE_FUNCTIONS, DROP_FUNCTIONS)
 
 
-def weigh_posts() -> migrations.RunSQL:
-    """Return the operation that sets the weights of the posts that have votes already."""
-    return migrations.RunSQL(WEIGH_POSTS, migrations.RunSQL.noop)
+def weigh_posts() -> migrations.RunPython:
+    """Return the operation that sets the weights of the posts that have votes already. The triggers must exist."""
+    return fill_column("forum_post", "vote_weight", WEIGHT_OF_ALL_VOTES, condition="votes_cache > 0")
 
 
 def count_votes(*tables: str) -> list[migrations.RunSQL]:

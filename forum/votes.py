@@ -9,13 +9,13 @@ a copy is the id of the merged post.
 from collections.abc import Collection
 from typing import Any, ClassVar, Self
 
-from django.db import connection, migrations, models
+from django.db import connection, models
 from django.db.models import Exists, F, OuterRef, Q, Subquery
 from django.utils import timezone
 
 from accounts.models import Account, User
 from core.db.prepared import prepared
-from core.db.tenancy import TenantModel
+from core.db.tenancy import TenantModel, foreign_object
 
 # The number of votes of a post among which the users who show their votes are looked for.
 MAX_SCANNED_VOTES = 1000
@@ -117,17 +117,9 @@ class Vote(models.Model):
     pk = models.CompositePrimaryKey("account_id", "post_id", "user_id")
     account = models.ForeignKey(Account, models.CASCADE, related_name="votes", db_index=False)
     post_id = models.BigIntegerField()
-    post = models.ForeignObject(
-        "forum.Post",
-        models.DO_NOTHING,
-        from_fields=["account_id", "post_id"],
-        to_fields=["account_id", "id"],
-        related_name="votes",
-    )
+    post = foreign_object("forum.Post", "post_id", related_name="votes")
     user_id = models.BigIntegerField()
-    user = models.ForeignObject(
-        User, models.DO_NOTHING, from_fields=["account_id", "user_id"], to_fields=["account_id", "id"], related_name="+"
-    )
+    user = foreign_object(User, "user_id")
     from_post_id = models.BigIntegerField(null=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -158,27 +150,11 @@ class ProxyVote(TenantModel):
 
     post_id = models.BigIntegerField()
     client_id = models.BigIntegerField(null=True)
-    client = models.ForeignObject(
-        "crm.Client",
-        models.DO_NOTHING,
-        from_fields=["account_id", "client_id"],
-        to_fields=["account_id", "id"],
-        related_name="+",
-        null=True,
-    )
+    client = foreign_object("crm.Client", "client_id", null=True)
     contact_id = models.BigIntegerField(null=True)
-    contact = models.ForeignObject(
-        "crm.Contact",
-        models.DO_NOTHING,
-        from_fields=["account_id", "contact_id"],
-        to_fields=["account_id", "id"],
-        related_name="+",
-        null=True,
-    )
+    contact = foreign_object("crm.Contact", "contact_id", null=True)
     user_id = models.BigIntegerField()
-    user = models.ForeignObject(
-        User, models.DO_NOTHING, from_fields=["account_id", "user_id"], to_fields=["account_id", "id"], related_name="+"
-    )
+    user = foreign_object(User, "user_id")
     from_post_id = models.BigIntegerField(null=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -211,36 +187,3 @@ class ProxyVote(TenantModel):
 
     def __str__(self) -> str:
         return f"{self.client_id or self.contact_id} for {self.post_id}"
-
-
-# Migrations
-
-# These triggers exist only between two migrations: those of `forum.trending` have replaced them. They update `votes_cache` of the posts whose
-# proxy votes ON DELETE CASCADE deletes when housekeeping erases a client. They lock several posts in the order of their ids, as all code
-# does, so that no deadlock can occur.
-CREATE_VOTE_COUNTING = """
-CREATE FUNCTION count_proxy_votes() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM FROM forum_post WHERE (account_id, id) IN (SELECT account_id, post_id FROM changed)
-    ORDER BY account_id, id FOR NO KEY UPDATE;
-    UPDATE forum_post SET votes_cache = votes_cache + TG_ARGV[0]::integer * counted.number
-    FROM (SELECT account_id, post_id, count(*) AS number FROM changed GROUP BY account_id, post_id) AS counted
-    WHERE forum_post.account_id = counted.account_id AND forum_post.id = counted.post_id;
-    RETURN NULL;
-END $$;
-CREATE TRIGGER count_cast AFTER INSERT ON forum_proxyvote REFERENCING NEW TABLE AS changed
-    FOR EACH STATEMENT EXECUTE FUNCTION count_proxy_votes('1');
-CREATE TRIGGER count_withdrawn AFTER DELETE ON forum_proxyvote REFERENCING OLD TABLE AS changed
-    FOR EACH STATEMENT EXECUTE FUNCTION count_proxy_votes('-1');
-"""
-
-DROP_VOTE_COUNTING = """
-DROP TRIGGER count_withdrawn ON forum_proxyvote;
-DROP TRIGGER count_cast ON forum_proxyvote;
-DROP FUNCTION count_proxy_votes();
-"""
-
-
-def triggers_that_count_proxy_votes() -> migrations.RunSQL:
-    """Return the operation that creates the triggers. They count proxy votes in `votes_cache`."""
-    return migrations.RunSQL(CREATE_VOTE_COUNTING, DROP_VOTE_COUNTING)

@@ -16,7 +16,7 @@ from django.db import models
 from django.db.models.expressions import RawSQL
 
 from accounts.models import Account, User
-from forum.facets import Selection, count_facets
+from forum.facets import NO_SELECTION, Selection, count_facets
 from forum.lists import Columns, PostQuerySet, closed_author_id, merge_partitions
 from forum.models import Post
 
@@ -35,8 +35,11 @@ def page_of_forum(
     start: int,
     size: int,
 ) -> list[tuple[Any, ...]]:
-    """Return the columns of `size` posts of a forum's list, from the offset `start`. `matches` is the number of posts in the selection, if it is known."""
-    if selection == Selection():
+    """Return the columns of `size` posts of a forum's list, from the offset `start`.
+
+    `matches` is the number of posts in the selection, if the caller knows it.
+    """
+    if selection == NO_SELECTION:
         return Post.objects.page(
             user,
             columns,

@@ -59,7 +59,7 @@ def pytest_unconfigure() -> None:
     _exit_stack.close()
 
 
-pytest_plugins = ["tests.support.calls", "tests.support.fixtures", "tests.support.service"]
+pytest_plugins = ["tests.support.calls", "tests.support.fixtures", "tests.support.service", "tests.support.mail_server"]
 
 # Fixtures that start services or a browser, or create many rows.
 SLOW = {"start_service", "start_new_service", "shared_service", "chromium", "pgbouncer", "long_lists"}

@@ -3,23 +3,19 @@
 import contextlib
 import http.client
 import json
-import logging
 import os
 import random
 import re
 import threading
 import uuid
-from collections import Counter
-from collections.abc import Iterator
 from itertools import pairwise
 from urllib.parse import urlencode
 
 import psutil
 import pytest
-from aiosmtpd.controller import Controller
 
 from tests.support.receiver import run_receiver
-from tests.support.service import free_port, wait_until
+from tests.support.service import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -29,30 +25,6 @@ KILLS = int(os.environ.get("KILLS") or 2)
 EVENTS_BETWEEN_KILLS = 20
 # In seconds.
 RETRY_DELAY, WRITE_INTERVAL = 0.05, 0.1
-
-
-class MailServer:
-    """A mail server that counts the e-mails to each address."""
-
-    def __init__(self) -> None:
-        self.received: Counter[str] = Counter()
-
-    async def handle_DATA(self, server: object, session: object, envelope) -> str:  # noqa: N802
-        self.received.update(envelope.rcpt_tos)
-        return "250 OK"
-
-
-@pytest.fixture
-def mail_server() -> Iterator[tuple[MailServer, int]]:
-    # It logs each command.
-    logging.getLogger("mail.log").setLevel(logging.WARNING)
-    server = MailServer()
-    controller = Controller(server, hostname="127.0.0.1", port=free_port())
-    controller.start()
-    try:
-        yield server, controller.port
-    finally:
-        controller.stop()
 
 
 class Writer:
@@ -131,11 +103,10 @@ def processes_of(service, kind: str) -> list[psutil.Process]:
 
 
 def test_it_works(start_service, mail_server):
-    mails, mail_port = mail_server
     with run_receiver() as receiver:
         service = start_service(
             WORKERS="2",
-            EMAIL_URL=f"smtp://127.0.0.1:{mail_port}/",
+            EMAIL_URL=mail_server.url,
             WEBHOOK_ALLOW=f"127.0.0.0/8:{receiver.server.server_port}",
             FAILED_LOGIN_LIMIT="0",
             RATE_LIMIT="0",
@@ -156,7 +127,7 @@ def test_it_works(start_service, mail_server):
             first_of_webhook = receiver.requests[0].json["data"]["id"]
         expected = writer.clients[writer.clients.index(first_of_webhook) :]
         wait_until(lambda: set(expected) <= {request.json["data"]["id"] for request in receiver.requests}, seconds=400)
-        wait_until(lambda: set(writer.addresses) <= set(mails.received), seconds=400)
+        wait_until(lambda: set(writer.addresses) <= set(mail_server.addresses), seconds=400)
 
     ids = [request.json["data"]["id"] for request in receiver.requests]
     numbers = [request.json["number"] for request in receiver.requests]
@@ -166,4 +137,4 @@ def test_it_works(start_service, mail_server):
     assert len(ids) - len(set(ids)) <= kinds.count("worker")
     repeated = {request.id for request in receiver.requests if numbers.count(request.json["number"]) > 1}
     assert len(repeated) == len(ids) - len(set(ids))
-    assert mails.received.total() - len(mails.received) <= kinds.count("worker")
+    assert mail_server.addresses.total() - len(mail_server.addresses) <= kinds.count("worker")

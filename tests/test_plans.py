@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from accounts.models import Status
 from forum import inbox
-from forum.facets import COUNT_ALL, FacetCount, Selection
+from forum.facets import COUNTER, FacetCount, Selection
 from forum.models import Post, Vote
 from forum.votes import MAX_SCANNED_VOTES
 from forum.whole_forum import page_of_forum
@@ -103,7 +103,7 @@ def make_long_lists(acme, other):
         cursor.execute(EXTERNAL_IDS)
         cursor.execute(VOTES, values)
         FacetCount.objects.all().delete()
-        cursor.execute(COUNT_ALL)
+        cursor.execute(COUNTER.count_all)
         for table in ("crm_client", "crm_contact", "forum_post"):
             cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
         for table in (*TABLES, "accounts_status", "accounts_user"):

@@ -18,7 +18,7 @@ from accounts.models import Account, Host
 from core import outbound
 from core.changes.followers import Follower
 from core.changes.models import Change
-from core.db.tenancy import TenantModel
+from core.db.tenancy import TenantModel, foreign_object
 from core.errors import FieldError
 from core.registry import registry
 from core.sealing import SealError, seal, unseal
@@ -271,13 +271,7 @@ class Delivery(TenantModel):
         TEST = "test", _("test")
 
     endpoint_id = models.BigIntegerField()
-    endpoint = models.ForeignObject(
-        Endpoint,
-        models.CASCADE,
-        from_fields=["account_id", "endpoint_id"],
-        to_fields=["account_id", "id"],
-        related_name="deliveries",
-    )
+    endpoint = foreign_object(Endpoint, "endpoint_id", on_delete=models.CASCADE, related_name="deliveries")
     cause = models.CharField(max_length=255, choices=Cause.choices)
     message = models.CharField(max_length=255)
     event = models.CharField(max_length=255)

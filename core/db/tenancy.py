@@ -90,6 +90,29 @@ class TenantModel(models.Model):
         abstract = True
 
 
+def foreign_object(
+    to: type[models.Model] | str,
+    column: str,
+    *,
+    on_delete: Any = models.DO_NOTHING,
+    related_name: str = "+",
+    null: bool = False,
+) -> "models.ForeignObject[Any, Any]":
+    """Return the field for the row of the same account whose id is in `column`.
+
+    The foreign key in the database, which `composite_foreign_key` creates, decides what happens when that row is deleted. With
+    `on_delete`, Django does that first.
+    """
+    return models.ForeignObject(
+        to,
+        on_delete,
+        from_fields=["account_id", column],
+        to_fields=["account_id", "id"],
+        related_name=related_name,
+        null=null,
+    )
+
+
 def next_ids(account_id: int, number: int) -> list[int]:
     """Take ids from the sequence of the account, for rows that refer to each other before they are inserted."""
     with connection.cursor() as cursor:

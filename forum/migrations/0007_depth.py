@@ -1,7 +1,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-from forum.deep_paging import create_delta_triggers
+from forum.deep_paging import COUNTER, delete_counts_with_category
 
 
 class Migration(migrations.Migration):
@@ -45,5 +45,6 @@ class Migration(migrations.Migration):
                 ("posts", models.IntegerField()),
             ],
         ),
-        create_delta_triggers(),
+        COUNTER.create(),
+        delete_counts_with_category(),
     ]

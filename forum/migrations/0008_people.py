@@ -5,7 +5,6 @@ from django.db.models import Q
 
 import core.db.tenancy
 from core.db.tenancy import composite_foreign_key, id_triggers
-from forum.votes import triggers_that_count_proxy_votes
 
 
 def account() -> models.ForeignKey:
@@ -156,5 +155,4 @@ class Migration(migrations.Migration):
         composite_foreign_key("forum_proxyvote", "client_id", "crm_client", on_delete="CASCADE"),
         composite_foreign_key("forum_proxyvote", "contact_id", "crm_contact", on_delete="CASCADE"),
         composite_foreign_key("forum_proxyvote", "from_post_id", "forum_post", on_delete="SET NULL"),
-        triggers_that_count_proxy_votes(),
     ]

@@ -2,19 +2,30 @@ import django.db.models.deletion
 from django.db import migrations, models
 
 from core.db.tenancy import plan_for_large_accounts
-from forum.facets import count_all, create_facet_triggers
-from forum.trending import Trending, count_votes, create_functions, weigh_posts
-from forum.votes import CREATE_VOTE_COUNTING, DROP_VOTE_COUNTING
+from forum.facets import COUNTER
+from forum.trending import Trending, count_votes, create_functions
+
+# Earlier versions counted proxy votes with these triggers.
+DROP_FORMER_TRIGGERS = """
+DROP TRIGGER IF EXISTS count_withdrawn ON forum_proxyvote;
+DROP TRIGGER IF EXISTS count_cast ON forum_proxyvote;
+DROP FUNCTION IF EXISTS count_proxy_votes();
+"""
 
 
 class Migration(migrations.Migration):
+    """The order by trend, and the numbers beside the filters.
+
+    The generated column rewrites the table of posts, which blocks its readers. The weights of the existing votes follow in 0015, in
+    batches that block no reader.
+    """
+
     dependencies = [("forum", "0019_notifications"), ("accounts", "0017_declare_search")]
 
     operations = [
         create_functions(),
-        migrations.RunSQL(DROP_VOTE_COUNTING, CREATE_VOTE_COUNTING),
+        migrations.RunSQL(DROP_FORMER_TRIGGERS, migrations.RunSQL.noop),
         migrations.AddField("post", "vote_weight", models.FloatField(editable=False, null=True)),
-        weigh_posts(),
         migrations.AddField(
             "post",
             "trending",
@@ -67,7 +78,7 @@ class Migration(migrations.Migration):
                 ("posts", models.IntegerField()),
             ],
         ),
-        create_facet_triggers(),
-        count_all(),
+        COUNTER.create(),
+        migrations.RunSQL(COUNTER.count_all, migrations.RunSQL.noop),
         *plan_for_large_accounts("forum_facetcount"),
     ]

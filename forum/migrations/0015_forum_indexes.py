@@ -2,6 +2,8 @@ from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
 from django.db.models import Q
 
+from forum.trending import weigh_posts
+
 
 class Migration(migrations.Migration):
     # Other transactions can write while the indexes are built. If this migration is interrupted, drop its indexes before the next run.
@@ -9,6 +11,8 @@ class Migration(migrations.Migration):
     dependencies = [("forum", "0014_trending_and_facets")]
 
     operations = [
+        # Before there is an index of the order by trend, which each change of a weight would update.
+        weigh_posts(),
         *(
             AddIndexConcurrently(
                 "post",

@@ -4,8 +4,7 @@ from django.db.models import Q
 
 
 class Migration(migrations.Migration):
-    """Beside the work of the service, so not in one transaction. If it is broken off, drop what it made before it runs again."""
-
+    # Other transactions can write while the indexes are built. If this migration is interrupted, drop its indexes before the next run.
     atomic = False
     dependencies = [("forum", "0015_forum_indexes")]
 

@@ -3,14 +3,15 @@
 from http import HTTPStatus
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts.authentication import has_valid_csrf_token, is_cross_origin
 from accounts.pages.sign_in import SignInForm, sign_in
-from core.api import throttling
+from core.api import paging, throttling
 from core.error_responses import error_response
+from core.errors import FieldErrors
 from core.pages.base import Page, csrf_failure, redirect_to_sign_in
 from forum.requests import ForumRequest
 
@@ -25,6 +26,19 @@ class ForumPage(Page):
         if not self.request.forum.may_be_read_by(self.request.user):
             return redirect_to_sign_in(self.request) if self.request.user is None else error_response(self.request, 403)
         return super().check_access()
+
+    def read_page(self, *, size: int = paging.DEFAULT_PAGE_SIZE, last: int | None = None) -> paging.Page:
+        """Return the requested page of a list. With the number of the last page, `page=last` requests that one."""
+        number = self.request.GET.get("page")
+        try:
+            page = paging.Page.read(
+                {"page": last if last is not None and number == "last" else number, "per_page": size}
+            )
+        except FieldErrors:
+            raise Http404 from None
+        if last is not None and page.number > last:
+            raise Http404
+        return page
 
 
 class ResubmittablePage(ForumPage):

@@ -6,7 +6,7 @@ from math import ceil
 from typing import cast
 
 from django.contrib import messages
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -16,7 +16,7 @@ from core.error_responses import error_response
 from core.pages.base import redirect
 from forum.comments import CommentQuerySet
 from forum.lists import COMMENTS_PER_PAGE
-from forum.models import Comment
+from forum.models import Comment, Post
 from forum.pages.base import ForumPage
 from forum.pages.forms import EditCommentForm
 from forum.pages.writing import PostMerged, PostNotFound, WritingPage, lock_post, post_not_found, visible_posts
@@ -25,14 +25,15 @@ from forum.requests import ForumRequest, ForumUserRequest
 MAX_VERSIONS = 50
 
 
-def page_of_comment(comments: QuerySet[Comment], comment: Comment) -> int:
-    """Return the page of the list that has the comment."""
-    earlier = Q(created_at__lt=comment.created_at) | Q(created_at=comment.created_at, id__lt=comment.id)
-    return comments.filter(earlier).count() // COMMENTS_PER_PAGE + 1
-
-
-def path_of_comments(post_id: int, page: int, *, fragment: str | None = None) -> str:
-    return reverse("forum-post", args=[post_id], query={"page": page} if page > 1 else None, fragment=fragment)
+def path_of_comments(request: ForumRequest, post: Post, comment: Comment | None, fragment: str | None = None) -> str:
+    """Return the path of the post, with the page of its comments that has the comment, or had it before the comment was deleted."""
+    page, last = 1, ceil(post.comment_count_for(request.user) / COMMENTS_PER_PAGE)
+    if comment is not None and last > 1:
+        earlier = Q(created_at__lt=comment.created_at) | Q(created_at=comment.created_at, id__lt=comment.id)
+        comments = request.account.comments.filter(earlier, post_id=post.id).visible_to(request.user)
+        # The deleted comment may have been the only one of the last page.
+        page = min(comments.count() // COMMENTS_PER_PAGE + 1, last)
+    return reverse("forum-post", args=[post.id], query={"page": page} if page > 1 else None, fragment=fragment)
 
 
 class CommentLink(ForumPage):
@@ -51,7 +52,7 @@ class CommentLink(ForumPage):
         if comment is None:
             messages.error(request, _("That comment is no longer here."))
             return redirect("forum-post", id)
-        return redirect(path_of_comments(id, page_of_comment(comments, comment), fragment=f"comment-{comment_id}"))
+        return redirect(path_of_comments(request, post, comment, f"comment-{comment_id}"))
 
 
 class EditCommentPage(WritingPage):
@@ -91,8 +92,7 @@ class EditCommentPage(WritingPage):
 
         def change() -> tuple[str, Comment | None, str]:
             post = lock_post(request, id)
-            comments = self.comments(id)
-            comment = comments.filter(id=comment_id).first()
+            comment = self.comments(id).filter(id=comment_id).first()
             if comment is None:
                 return "gone", None, ""
             if not comment.may_be_changed_by(request.user):
@@ -101,8 +101,7 @@ class EditCommentPage(WritingPage):
             if text != comment.comment and EditCommentForm.version_of(comment) != form.cleaned_data["version"]:
                 return "changed", comment, ""
             post.edit_comment(comment, text, by=request.user)
-            page = page_of_comment(comments, comment) if post.comment_count_for(request.user) > COMMENTS_PER_PAGE else 1
-            return "done", comment, path_of_comments(id, page, fragment=f"comment-{comment_id}")
+            return "done", comment, path_of_comments(request, post, comment, f"comment-{comment_id}")
 
         try:
             result, comment, path = in_transaction(change)
@@ -159,11 +158,7 @@ class DeleteCommentPage(ForumPage):
             comment = comments.filter(id=comment_id).first()
             if comment is not None and comment.may_be_changed_by(request.user):
                 post.erase_comment(comment)
-            page, last = 1, ceil(post.comment_count_for(request.user) / COMMENTS_PER_PAGE)
-            if comment is not None and last > 1:
-                # The comment may have been the only one of the last page.
-                page = min(page_of_comment(comments, comment), last)
-            return comment, path_of_comments(id, page)
+            return comment, path_of_comments(request, post, comment)
 
         try:
             comment, path = in_transaction(erase)

@@ -14,12 +14,10 @@ from django.utils.html import format_html
 from django.utils.translation import get_language
 
 from accounts.models import Status
-from core.api import throttling
 from core.db.text import replace_non_xml
 from core.error_responses import error_response, unavailable
 from core.pages.base import base_url
 from core.pages.routes import path_with_id
-from core.search.queries import MAX_QUERY_LENGTH
 from forum.markdown import excerpt
 from forum.models import Post
 from forum.pages.filters import Filters
@@ -61,9 +59,8 @@ class FeedPage(PostsPage):
             parameters, account.categories.of_forum(forum.id), account.statuses_of_kind(Status.Kind.POST)
         )
         order = read_order(parameters.get("order"), "new")
-        q = replace_non_xml(parameters.get("q", ""))[:MAX_QUERY_LENGTH].strip()
+        q = self.read_query()
         if q:
-            throttling.count_search(request)
             rows = Post.objects.search(
                 q,
                 None,
@@ -72,7 +69,7 @@ class FeedPage(PostsPage):
                 forum_id=forum.id,
                 start=0,
                 size=MAX_ENTRIES,
-                **filters.selection._asdict(),
+                selection=filters.selection,
             )
         else:
             rows = page_of_forum(

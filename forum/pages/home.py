@@ -8,15 +8,13 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from accounts.models import Status
-from core.api import throttling
+from core.api import paging
 from core.db.tenancy import fold
-from core.db.text import replace_non_xml
 from core.pages.base import base_url, redirect
-from core.search.queries import MAX_QUERY_LENGTH
 from forum.facets import count_facets
 from forum.forums import Forum
 from forum.models import Category, Post
-from forum.pages.filters import Filters, filter_groups
+from forum.pages.filters import Filters, Group, Option, filter_groups
 from forum.pages.reading import (
     COLUMNS,
     PostsPage,
@@ -66,28 +64,13 @@ class PostListPage(PostsPage):
             filters = replace(filters, category=category)
         default_order = DEFAULT_ORDER if category is None else DEFAULT_CATEGORY_ORDER
         order, page = read_order(request.GET.get("order"), default_order), self.read_page()
-        q = replace_non_xml(request.GET.get("q", ""))[:MAX_QUERY_LENGTH].strip()
-        is_team = request.user is not None and request.user.is_team
-        groups = []
-        similar: list[tuple[Any, ...]] = []
+        q = self.read_query()
+        groups: list[Group] = []
+        shows_similar = False
         if q:
-            throttling.count_search(request)
-            rows = Post.objects.search(
-                q,
-                request.user,
-                COLUMNS,
-                account=account,
-                forum_id=forum.id,
-                start=page.start,
-                size=page.size + 1,
-                **filters.selection._asdict(),
-            )
-            if not rows and not filters and page.number == 1:
-                # If a search of the whole forum finds nothing, similar suggestions are shown.
-                similar = rows = Post.objects.similar_to(
-                    q, COLUMNS, account=account, forum_id=forum.id, already_searched=True
-                )
+            rows, shows_similar = self.search(q, filters, page)
         else:
+            is_team = request.user is not None and request.user.is_team
             facets = count_facets(account.id, forum.id, filters.selection, include_closed=is_team)
             groups = filter_groups(filters, facets, categories, statuses)
             rows = page_of_forum(
@@ -103,54 +86,95 @@ class PostListPage(PostsPage):
             )
         if not rows and page.number > 1:
             raise Http404
-        home = reverse("forum-suggestions")
-        # The path of this list. Names of categories are quoted, because they may contain a question mark.
-        path = home if category is None else category_list_path(category.name)
-        # In the path of a category, the filters and the order are those of the list that differ from its own.
-        own_filters = filters if category is None else filters.without("category")
-        listed = {"order": "" if q or order == default_order else order, **own_filters.parameters, "q": q}
-        links = {"order": "" if q or order == DEFAULT_ORDER else order, "q": q}
+        links = Links(category, filters, q, order, is_default_order=order == default_order)
         return self.render(
             section="suggestions",
             category=category,
             categories=categories,
             filters=filters,
-            groups=[
-                (
-                    group,
-                    home + query_string(**group.any_filters.parameters, **links),
-                    [(option, home + query_string(**option.filters.parameters, **links)) for option in group.options],
-                )
-                for group in groups
-            ],
-            chips=[
-                (name, home + query_string(**filters.without(filter).parameters, **links))
-                for filter, name in filters.names.items()
-                if filter != "category" or category is None
-            ],
-            hidden_fields=[(name, value) for name, value in own_filters.parameters.items() if value],
-            cleared=path + query_string(q=q),
-            everywhere=home + query_string(**filters.without("category").parameters, q=q),
-            without_search=path + query_string(**own_filters.parameters),
-            orders=[
-                (name, path + query_string(**{**listed, "order": "" if name == default_order else name}))
-                for name in ORDERS
-            ],
+            groups=links.of_groups(groups),
+            chips=links.without_each_filter(),
+            hidden_fields=[(name, value) for name, value in links.own_filters.parameters.items() if value],
+            cleared=links.path + query_string(q=q),
+            everywhere=links.home + query_string(**filters.without("category").parameters, q=q),
+            without_search=links.path + query_string(**links.own_filters.parameters),
+            orders=[(name, links.to_list(order="" if name == default_order else name)) for name in ORDERS],
             order=order,
             q=q,
-            shows_similar=bool(similar),
+            shows_similar=shows_similar,
             page=page,
             more=len(rows) > page.size,
-            list_path=path,
-            canonical=base_url(request) + path + query_string(**listed, page=page.number if page.number > 1 else None),
+            list_path=links.path,
+            canonical=base_url(request) + links.to_list(page=page.number if page.number > 1 else None),
             # A list with several filters has nothing that search engines would not find in another list.
-            is_duplicate=len(own_filters.names) > 1,
-            feed=reverse("forum-feed")
-            + query_string(order="" if q or order in FEED_ORDERS else order, **filters.parameters, q=q),
+            is_duplicate=len(links.own_filters.names) > 1,
+            feed=links.to_feed(),
             description=describe(forum, category),
-            title=title_of(q, category, own_filters),
+            title=title_of(q, category, links.own_filters),
             **self.list_context([as_list_item(row) for row in rows[: page.size]]),
         )
+
+    def search(self, q: str, filters: Filters, page: paging.Page) -> tuple[list[tuple[Any, ...]], bool]:
+        """Return the rows of a search, and whether these are similar suggestions because the whole forum has no match."""
+        account, forum = self.request.account, self.request.forum
+        rows = Post.objects.search(
+            q,
+            self.request.user,
+            COLUMNS,
+            account=account,
+            forum_id=forum.id,
+            selection=filters.selection,
+            start=page.start,
+            size=page.size + 1,
+        )
+        if rows or filters or page.number > 1:
+            return rows, False
+        similar = Post.objects.similar_to(q, COLUMNS, account=account, forum_id=forum.id, already_searched=True)
+        return similar, bool(similar)
+
+
+class Links:
+    """The links from a list to itself with other parameters, and to other lists."""
+
+    def __init__(
+        self, category: Category | None, filters: Filters, q: str, order: str, *, is_default_order: bool
+    ) -> None:
+        self.filters, self.q, self.order = filters, q, order
+        self.home = reverse("forum-suggestions")
+        # Names of categories are quoted, because they may contain a question mark.
+        self.path = self.home if category is None else category_list_path(category.name)
+        # The filters that are not part of the path.
+        self.own_filters = filters if category is None else filters.without("category")
+        own_order = "" if q or is_default_order else order
+        self.parameters = {"order": own_order, **self.own_filters.parameters, "q": q}
+
+    def to_list(self, **parameters: Any) -> str:
+        """Return the path of this list with other parameters."""
+        return self.path + query_string(**{**self.parameters, **parameters})
+
+    def to_filtered(self, filters: Filters) -> str:
+        """Return the path of the whole forum's list with these filters, in the same order."""
+        order = "" if self.q or self.order == DEFAULT_ORDER else self.order
+        return self.home + query_string(**filters.parameters, order=order, q=self.q)
+
+    def to_feed(self) -> str:
+        order = "" if self.q or self.order in FEED_ORDERS else self.order
+        return reverse("forum-feed") + query_string(order=order, **self.filters.parameters, q=self.q)
+
+    def of_groups(self, groups: list[Group]) -> list[tuple[Group, str, list[tuple[Option, str]]]]:
+        """Return each filter with the path of the list without it, and with its values and the path of the list for each."""
+        return [
+            (
+                group,
+                self.to_filtered(group.any_filters),
+                [(option, self.to_filtered(option.filters)) for option in group.options],
+            )
+            for group in groups
+        ]
+
+    def without_each_filter(self) -> list[tuple[str, str]]:
+        """Return the names of the selected values, each with the path of the list without it."""
+        return [(name, self.to_filtered(self.filters.without(key))) for key, name in self.own_filters.names.items()]
 
 
 def find_category(categories: list[Category], name: str) -> Category | None:

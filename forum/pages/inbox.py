@@ -118,12 +118,6 @@ class InboxPage(TeamPage):
             raise Http404
         return tab
 
-    def read_page(self) -> paging.Page:
-        try:
-            return paging.Page.read({"page": self.request.GET.get("page")})
-        except FieldErrors:
-            raise Http404 from None
-
     def rows(self, page: paging.Page) -> list[dict[str, Any]]:
         """Return the posts of the page, and one more if another page follows."""
         request, account = self.request, self.request.account

@@ -5,13 +5,12 @@ from typing import Any
 
 from django.contrib import messages
 from django.db.models import F, OuterRef, Subquery
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.pages.settings import parse_id
-from core.api import paging
-from core.errors import FieldError, FieldErrors
+from core.errors import FieldError
 from core.pages.base import redirect
 from forum.markdown import render
 from forum.models import Post
@@ -27,10 +26,7 @@ class ModerationPage(TeamPage):
     actions = {"approve": "approve", "reject": "reject"}
 
     def get(self, request: ForumUserRequest) -> HttpResponse:
-        try:
-            page = paging.Page.read(request.GET)
-        except FieldErrors:
-            raise Http404 from None
+        page = self.read_page()
         categories = request.account.categories.filter(id=OuterRef("category_id"))
         annotations: dict[str, Any] = {"nick": F("user__name"), "category_name": Subquery(categories.values("name"))}
         posts = request.account.posts.of_forum(request.forum.id).unapproved().annotate(**annotations)

@@ -4,16 +4,14 @@ from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from accounts.host_names import public_url
 from accounts.pages.settings import parse_id
-from core.api.paging import Page as ListPage
 from core.db.transactions import in_transaction
 from core.error_responses import error_response
-from core.errors import FieldErrors
 from core.pages.base import redirect
 from forum.models import Follow, Notification, Post
 from forum.notifications.texts import ICONS, describe, path_of
@@ -31,10 +29,7 @@ class NotificationsPage(ForumPage):
     template_name = "forum/notifications.html"
 
     def get(self, request: ForumUserRequest) -> HttpResponse:
-        try:
-            page = ListPage.read(request.GET.dict())
-        except FieldErrors:
-            raise Http404 from None
+        page = self.read_page()
         only_unread = request.GET.get("show") == "unread"
         shown = request.account.notifications.shown_to(request.user).with_details()
         rows = list((shown.unread() if only_unread else shown)[page.start : page.stop])

@@ -14,12 +14,12 @@ from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
 from accounts.models import Status, User
-from core.api import paging
+from core.api import paging, throttling
 from core.db.text import replace_non_xml
 from core.db.transactions import in_transaction
-from core.errors import FieldErrors
 from core.pages.base import base_url
 from core.registry import registry
+from core.search.queries import MAX_QUERY_LENGTH
 from forum.follows import follow_annotations, is_followed
 from forum.lists import COMMENTS_PER_PAGE
 from forum.markdown import excerpt, render
@@ -93,26 +93,21 @@ def route_of_former_path(path: str | None) -> str | None:
 class PostsPage(ForumPage):
     """The base of pages that list suggestions."""
 
-    def read_page(self) -> paging.Page:
-        try:
-            return paging.Page.read({"page": self.request.GET.get("page")})
-        except FieldErrors:
-            raise Http404 from None
-
-    def read_status(self, statuses: list[Status]) -> Status | None:
-        """Return the status with the code in the query, or None without a code. Raise Http404 if there is no such status.
-
-        The status is first looked up in `statuses`, which are loaded already, and then in the database.
-        """
+    def read_status(self) -> Status | None:
+        """Return the status with the code in the query, or None without a code. Raise Http404 if there is no such status."""
         if not (code := self.request.GET.get("status")):
             return None
-        for status in statuses:
-            if status.code == code:
-                return status
-        found = self.request.account.statuses.filter(kind=Status.Kind.POST, code=replace_non_xml(code)).first()
-        if found is None:
+        status = self.request.account.statuses.filter(kind=Status.Kind.POST, code=replace_non_xml(code)).first()
+        if status is None:
             raise Http404
-        return found
+        return status
+
+    def read_query(self) -> str:
+        """Return the text to search for. A search counts against the limit."""
+        q = replace_non_xml(self.request.GET.get("q", ""))[:MAX_QUERY_LENGTH].strip()
+        if q:
+            throttling.count_search(self.request)
+        return q
 
     def list_context(self, posts: list[dict[str, Any]]) -> dict[str, Any]:
         """Return the posts and the ids of those that the user has voted for. For the team, add the customers' names to the posts."""
@@ -139,7 +134,7 @@ class RoadmapPage(PostsPage):
 
     def get(self, request: ForumRequest) -> HttpResponse:
         account, forum = request.account, request.forum
-        if status := self.read_status([]):
+        if status := self.read_status():
             return self.render_status(status)
         board = Post.objects.roadmap(COLUMNS, account=account, forum_id=forum.id, limit=MAX_COLUMN_POSTS)
         columns = [(status, [as_list_item(row) for row in rows], more) for status, rows, more in board]
@@ -188,7 +183,8 @@ class PostPage(ForumPage):
         if post.duplicate_from_id is not None and not (is_team and request.GET.get("original") == "0"):
             # The original names the duplicate by the query. A message would set a cookie for every reader.
             return HttpResponseRedirect(reverse("forum-post", args=[post.duplicate_from_id], query={"from": id}))
-        page, last = self.read_page(post)
+        last = max(1, ceil(self.count_comments(post) / COMMENTS_PER_PAGE))
+        page = self.read_page(size=COMMENTS_PER_PAGE, last=last)
         if user is not None:
             self.mark_notifications_read(user, id)
         if post.content_html is None:
@@ -267,18 +263,6 @@ class PostPage(ForumPage):
                 annotations["original_title"] = Subquery(originals.values("title"))
         posts = account.posts.visible_to(user).of_forum(forum.id).without_tasks()
         return posts.select_related("status").annotate(**annotations)
-
-    def read_page(self, post: Post) -> tuple[paging.Page, int]:
-        """Return the requested page of comments and the number of the last page. `page=last` requests the last one."""
-        last = max(1, ceil(self.count_comments(post) / COMMENTS_PER_PAGE))
-        number = self.request.GET.get("page")
-        try:
-            page = paging.Page.read({"page": last if number == "last" else number, "per_page": COMMENTS_PER_PAGE})
-        except FieldErrors:
-            raise Http404 from None
-        if page.number > last:
-            raise Http404
-        return page, last
 
     def count_comments(self, post: Post) -> int:
         """Return the number of comments that the user may see."""

@@ -1,9 +1,11 @@
 """The numbers of posts beside the filters, and the deltas that keep them."""
 
 import pytest
+from django.db import connection
+from django.db.models import Sum
 
 from forum import facets
-from forum.facets import FacetCount, Facets, Selection, compact, count_facets
+from forum.facets import COUNTER, FacetCount, Facets, Selection, count_facets
 from forum.models import Post
 from tests.support.factories import make_category, make_forum, make_post
 
@@ -120,8 +122,19 @@ def test_compaction(acme, posts, monkeypatch):
     FacetCount.objects.clean_up()
     assert set(rows.values_list("number", flat=True)) == after
     Post.objects.filter(account=acme.account, forum_id=acme.forum.id).delete()
-    compact(acme.account.id, acme.forum.id)
+    COUNTER.compact(acme.account.id, acme.forum.id)
     assert not rows.exists()
+
+
+def test_all_posts_are_counted_anew(acme, posts):
+    """The rows that a migration counts are the sums of the deltas."""
+    columns = COUNTER.columns
+    sums = list(FacetCount.objects.values_list(*columns).annotate(Sum("posts")).order_by(*columns))
+    assert len(sums) > len(posts)
+    FacetCount.objects.all().delete()
+    with connection.cursor() as cursor:
+        cursor.execute(COUNTER.count_all)
+    assert list(FacetCount.objects.values_list(*columns, "posts").order_by(*columns)) == sums
 
 
 def test_an_update_of_other_columns_writes_no_delta(acme, posts):

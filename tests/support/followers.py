@@ -1,11 +1,17 @@
 """Followers of the change feed in tests."""
 
-from collections.abc import Sequence
+import threading
+import time
+from collections.abc import Callable, Sequence
 
 from django.db import connection
 
 from core.changes import dispatcher, followers, models
 from core.changes.models import Change
+from tests.support.threads import at_once
+
+# In seconds.
+TIMEOUT = 60
 
 
 def run_followers() -> None:
@@ -14,6 +20,20 @@ def run_followers() -> None:
     connection.check_constraints()
     while dispatcher.assign_numbers() or dispatcher.handle_due():
         pass
+
+
+def work_until(condition: Callable[[], bool], loop: Callable[[threading.Event], None], *, workers: int = 2) -> None:
+    """Run the loop that numbers changes, and another one, in several workers at once until the condition is met."""
+    stop = threading.Event()
+
+    def wait() -> None:
+        deadline = time.monotonic() + TIMEOUT
+        while not condition() and time.monotonic() < deadline:
+            stop.wait(0.02)
+        stop.set()
+        assert condition()
+
+    at_once(wait, *[lambda: dispatcher.number_changes(stop), lambda: loop(stop)] * workers)
 
 
 class Recorder(followers.ChangeFollower):

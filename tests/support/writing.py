@@ -12,6 +12,13 @@ def comments(post) -> list[str]:
     return [text for text, _internal in rows]
 
 
+def votes(post) -> int:
+    """Return the count of votes, after asserting that it equals the number of rows."""
+    post.refresh_from_db(fields=["votes_cache"])
+    assert post.votes_cache == post.account.votes.filter(post_id=post.id).count()
+    return post.votes_cache
+
+
 def sender(visitor: Visitor):
     """Return a function that sends a form with the page's CSRF token."""
     visitor.get("/app/sign-in")

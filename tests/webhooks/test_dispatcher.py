@@ -11,29 +11,13 @@ from django.utils import timezone
 from core.changes import dispatcher as changes
 from core.changes.followers import Follower, LeaseLostError
 from tests.support.factories import make_account, make_client
+from tests.support.followers import TIMEOUT, work_until
 from tests.support.receiver import add_endpoint, run_receiver
 from tests.support.threads import at_once
 from webhooks import delivery, dispatcher
 from webhooks.models import Delivery, Endpoint
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-TIMEOUT = 60
-
-
-def work_until(condition, *, workers=2) -> None:
-    """Run the loops of some workers until the condition is met."""
-    stop = threading.Event()
-
-    def wait():
-        deadline = time.monotonic() + TIMEOUT
-        while not condition() and time.monotonic() < deadline:
-            stop.wait(0.02)
-        stop.set()
-        assert condition()
-
-    loops = [lambda: changes.number_changes(stop), lambda: dispatcher.deliver_webhooks(stop)]
-    at_once(wait, *loops * workers)
 
 
 def test_it_works(receiver):
@@ -51,7 +35,7 @@ def test_it_works(receiver):
 
     writer = threading.Thread(target=lambda: at_once(write))
     writer.start()
-    work_until(lambda: written.is_set() and len(receiver.requests) >= 24)
+    work_until(lambda: written.is_set() and len(receiver.requests) >= 24, dispatcher.deliver_webhooks)
     writer.join()
     for account, _alice, _token in casts:
         numbers = [request.json["number"] for request in receiver.requests if request.path.endswith(account.prefix)]
@@ -84,7 +68,7 @@ def test_endpoints_that_hang_do_not_delay_others(acme, receiver, monkeypatch):
             return release.is_set()
 
         try:
-            work_until(is_done, workers=1)
+            work_until(is_done, dispatcher.deliver_webhooks, workers=1)
         finally:
             release.set()
         assert receiver.numbers == [13, 14, 15]
@@ -135,7 +119,7 @@ def test_a_worker_that_dies_loses_nothing(acme, receiver):
     changes.assign_numbers()
     [lost] = Follower.objects.lease(["webhook"], limit=1)
     Follower.objects.filter(name="webhook").update(due_at="2026-01-01T00:00Z")
-    work_until(lambda: len(receiver.requests) == 1 and Delivery.objects.count() == 1)
+    work_until(lambda: len(receiver.requests) == 1 and Delivery.objects.count() == 1, dispatcher.deliver_webhooks)
     assert Follower.objects.advance_leased([lost], [0]) == []
     follower = Follower.objects.get(name="webhook")
     assert follower.cursor == follower.newest == 13
@@ -168,7 +152,7 @@ def test_a_defect_of_one_message_delays_no_other_endpoint(acme, other, receiver,
     make_client(other.mallory)
     make_client(acme.alice)
     failing = Follower.objects.filter(key=endpoint.id, account_id=other.account.id, failures=1)
-    work_until(lambda: len(receiver.requests) == 1 and failing.exists(), workers=1)
+    work_until(lambda: len(receiver.requests) == 1 and failing.exists(), dispatcher.deliver_webhooks, workers=1)
     number = other.account.changes.latest("number").number
     [record] = [record for record in caplog.records if record.name == "rostrum.webhooks"]
     text = record.getMessage()

@@ -1,7 +1,6 @@
 """The loops of the workers, with several workers at once and real connections."""
 
 import threading
-import time
 
 import pytest
 from django.db import DatabaseError, connection, transaction
@@ -10,12 +9,10 @@ from core.changes import dispatcher
 from core.changes.followers import Follower
 from core.changes.models import Change
 from tests.support.factories import make_account, make_client
-from tests.support.followers import Recorder, register_only
+from tests.support.followers import Recorder, register_only, work_until
 from tests.support.threads import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-TIMEOUT = 60
 
 
 class Stored(Recorder):
@@ -37,21 +34,6 @@ def stored(monkeypatch) -> Stored:
     return follower
 
 
-def work_until(condition, *, workers=2) -> None:
-    """Run the loops of some workers until the condition is met."""
-    stop = threading.Event()
-
-    def wait():
-        deadline = time.monotonic() + TIMEOUT
-        while not condition() and time.monotonic() < deadline:
-            stop.wait(0.02)
-        stop.set()
-        assert condition()
-
-    loops = [lambda: dispatcher.number_changes(stop), lambda: dispatcher.run_followers(stop)]
-    at_once(wait, *loops * workers)
-
-
 def is_done() -> bool:
     return not Change.objects.filter(number=None).exists() and not Follower.objects.exclude(due_at=None).exists()
 
@@ -69,7 +51,7 @@ def test_it_works(stored):
 
     writer = threading.Thread(target=lambda: at_once(write))
     writer.start()
-    work_until(lambda: written.is_set() and is_done())
+    work_until(lambda: written.is_set() and is_done(), dispatcher.run_followers)
     writer.join()
     for account, _alice, _token in casts:
         account.refresh_from_db()
@@ -113,7 +95,7 @@ def test_a_worker_that_dies_loses_nothing(acme, stored, monkeypatch):
     with pytest.raises(DatabaseError):
         at_once(die)
     Follower.objects.update(due_at="2026-01-01T00:00Z")
-    work_until(is_done, workers=1)
+    work_until(is_done, dispatcher.run_followers, workers=1)
     acme.account.refresh_from_db()
     assert acme.account.name.endswith("1,2,3,4,5,6,7,8,9,10,11,12,13,")
     assert acme.account.name.count(",13,") == 1

@@ -7,6 +7,7 @@ from forum.models import Forum
 from tests.support.codes import code_in_letter, enter_code, request_code, sign_in_with_code, wrong
 from tests.support.factories import make_post
 from tests.support.queries import capture_queries
+from tests.support.writing import votes
 
 
 @pytest.fixture
@@ -16,13 +17,6 @@ def post(acme):
 
 def path_of(post) -> str:
     return f"/app/posts/{post.id}/vote/first"
-
-
-def votes(post) -> int:
-    """Return the count of votes, after asserting that it equals the number of rows."""
-    post.refresh_from_db(fields=["votes_cache"])
-    assert post.votes_cache == post.account.votes.filter(post_id=post.id).count()
-    return post.votes_cache
 
 
 def test_it_works(acme, post):

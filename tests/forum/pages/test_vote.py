@@ -6,6 +6,7 @@ from accounts.models import Session
 from tests.support.factories import PASSWORD, make_post
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
+from tests.support.writing import votes
 
 
 @pytest.fixture
@@ -30,13 +31,6 @@ def send(visitor: Visitor, post, vote: str = "1", **kwargs):
             visitor.get(path)
     headers = {"HX-Request": "true", "X-CSRFToken": visitor.cookies["csrf"]}
     return visitor.post(f"/app/posts/{post.id}/vote", {"vote": vote}, headers=headers, **kwargs)
-
-
-def votes(post) -> int:
-    """Return the count of votes, after asserting that it equals the number of rows."""
-    post.refresh_from_db(fields=["votes_cache"])
-    assert post.votes_cache == post.account.votes.filter(post_id=post.id).count()
-    return post.votes_cache
 
 
 def test_it_works(acme, post):

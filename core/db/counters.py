@@ -1,0 +1,146 @@
+"""Numbers of rows by their values, in tables of their own.
+
+Counting the rows themselves would take time in proportion to their number. But if each write changed the numbers, all writes of rows with
+the same values would wait for each other. Instead, a trigger inserts a *delta*: a row of the table of counts with one more, or one less.
+A reader adds all rows with the same values, so that the sum is correct in every snapshot.
+
+*Compaction* replaces the rows of one group, for example of one forum, by their sums. One statement deletes the rows of its snapshot and
+inserts the sums. Deltas that are committed meanwhile are not part of that snapshot, so they stay for the next compaction.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any, cast
+
+from django.conf import settings
+from django.db import connection, migrations, models, transaction
+
+from core.db import locks
+from core.db.prepared import fetch
+
+
+class CountModel(models.Model):
+    """A row of a table of counts.
+
+    The ids are copies of those of the counted row, which its own foreign keys check. Further foreign keys would cost time with each
+    write. A row that an id names may also be deleted before the counts are compacted.
+    """
+
+    account = models.ForeignKey(
+        settings.ACCOUNT_MODEL, models.CASCADE, related_name="+", db_index=False, db_constraint=False
+    )
+    # A number that distinguishes rows with the same values.
+    number = models.BigIntegerField()
+
+    class Meta:
+        abstract = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counter:
+    """A table of counts, with the triggers that insert its deltas."""
+
+    # The table of counts, its column of the counts, and its other columns except `account_id` and `number`.
+    table: str
+    count: str
+    columns: tuple[str, ...]
+    # The column by which the rows of an account are divided into groups.
+    group: str
+    # The table of the counted rows.
+    source: str
+    # Pairs of a condition and of the query of the `columns` under which a row with this condition is counted. `{row}` is the row.
+    values: tuple[tuple[str, str], ...]
+    # The query of `account_id`, the group and a number of its deltas. By default, all rows with the same values but one are deltas.
+    deltas: str = ""
+    # The query for the new rows of a group (`account_id`, `columns` and the count) from the CTE `deleted`. By default, it adds them up.
+    compacted: str = ""
+
+    def compact(self, account_id: int, group_id: int, **parameters: Any) -> None:
+        """Compact the rows of a group. Do nothing while another transaction does. `parameters` are those of `compacted`."""
+        with transaction.atomic(), connection.cursor() as cursor:
+            if locks.try_acquire((self.table, account_id, group_id)):
+                # A method of the backend `config.database`.
+                with connection.without_statement_timeout():  # type: ignore[attr-defined]
+                    cursor.execute(self._compaction, {"account_id": account_id, "group_id": group_id, **parameters})
+
+    def groups_to_compact(self, max_deltas: int) -> list[tuple[int, int]]:
+        """Return the ids of the account and the group, for each group with more deltas."""
+        by_values = f"SELECT account_id, {self.group}, count(*) - 1 AS deltas FROM {self.table} GROUP BY {self._key}"  # noqa: S608
+        sql = f"""
+            SELECT account_id, {self.group} FROM ({self.deltas or by_values}) AS counted
+            GROUP BY account_id, {self.group} HAVING sum(deltas) > %s
+        """  # noqa: S608
+        return cast("list[tuple[int, int]]", fetch(sql, [max_deltas]))
+
+    @property
+    def _key(self) -> str:
+        return ", ".join(("account_id", *self.columns))
+
+    @property
+    def _compaction(self) -> str:
+        sums = f"SELECT {self._key}, sum({self.count}) FROM deleted GROUP BY {self._key} HAVING sum({self.count}) <> 0"  # noqa: S608
+        return f"""
+            WITH deleted AS (
+                DELETE FROM {self.table} WHERE account_id = %(account_id)s AND {self.group} = %(group_id)s RETURNING *
+            )
+            {self._insert(self.compacted or sums)}
+        """  # noqa: S608
+
+    def _values_of(self, row: str) -> list[tuple[str, str]]:
+        return [(condition.format(row=row), query.format(row=row)) for condition, query in self.values]
+
+    def _insert(self, rows: str) -> str:
+        """Return the statement that inserts the rows of a query of `account_id`, `columns` and the count."""
+        return f"""
+            INSERT INTO {self.table} ({self._key}, {self.count}, number)
+            SELECT *, nextval('{self.table}_numbers') FROM ({rows}) AS rows
+        """  # noqa: S608
+
+    # Migrations
+
+    @property
+    def count_all(self) -> str:
+        """The statement that counts all rows into an empty table, which is also needed after rows were written without triggers."""
+        values = " UNION ALL ".join(
+            f"SELECT source.account_id, value.* FROM {self.source} AS source CROSS JOIN LATERAL ({query}) AS value"  # noqa: S608
+            f" WHERE {condition}"
+            for condition, query in self._values_of("source")
+        )
+        return self._insert(
+            f"SELECT {self._key}, count(*) FROM ({values}) AS counted ({self._key}) GROUP BY {self._key}"  # noqa: S608
+        )
+
+    @property
+    def create_triggers(self) -> str:
+        """The statements that create the triggers, or replace those of another declaration."""
+        deltas = []
+        for row, count in (("OLD", -1), ("NEW", 1)):
+            for condition, query in self._values_of(row):
+                values = f"SELECT {row}.account_id, value.*, {count} FROM ({query}) AS value"  # noqa: S608
+                deltas.append(f"IF {condition} THEN {self._insert(values)}; END IF;")
+        # An update of other columns than these inserts no delta.
+        columns = sorted(set(re.findall(r"\bNEW\.(\w+)", str(self._values_of("NEW")))))
+        old, new = (", ".join(f"{row}.{column}" for column in columns) for row in ("OLD", "NEW"))
+        return f"""
+            CREATE OR REPLACE FUNCTION {self.table}_insert_deltas() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                {" ".join(deltas)}
+                RETURN NULL;
+            END $$;
+            CREATE OR REPLACE TRIGGER {self.table}_count AFTER INSERT OR DELETE ON {self.source}
+                FOR EACH ROW EXECUTE FUNCTION {self.table}_insert_deltas();
+            CREATE OR REPLACE TRIGGER {self.table}_count_changed AFTER UPDATE ON {self.source}
+                FOR EACH ROW WHEN (({old}) IS DISTINCT FROM ({new})) EXECUTE FUNCTION {self.table}_insert_deltas();
+        """
+
+    def create(self) -> migrations.RunSQL:
+        """Return the operation that creates the triggers, and the sequence of the column `number`."""
+        return migrations.RunSQL(
+            f"CREATE SEQUENCE {self.table}_numbers; {self.create_triggers}",
+            f"""
+            DROP TRIGGER {self.table}_count_changed ON {self.source};
+            DROP TRIGGER {self.table}_count ON {self.source};
+            DROP FUNCTION {self.table}_insert_deltas();
+            DROP SEQUENCE {self.table}_numbers;
+            """,
+        )
