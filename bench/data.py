@@ -104,6 +104,8 @@ def read(url: str, size: Size) -> dict | None:
 
 def remove_added_rows(url: str, size: Size, data_set: dict) -> None:
     """Remove the rows that earlier runs have written."""
+    from forum.facets import COUNTER
+
     with psycopg.connect(address(url, size.database, "postgres"), autocommit=True) as connection:
         # Disable triggers, which would record the deletions in the change feed.
         connection.execute("SET session_replication_role = replica")
@@ -112,9 +114,11 @@ def remove_added_rows(url: str, size: Size, data_set: dict) -> None:
         for table, column in (("crm_clientexternalid", "holder_id"), ("crm_client", "id"), ("forum_post", "id")):
             statement = f"DELETE FROM {table} WHERE account_id = %(account)s AND {column} > %(last)s"  # noqa: S608
             deleted += connection.execute(statement, values).rowcount
-        # Without triggers, the counts of posts are outdated. The first deep page creates them again.
+        # Without triggers, the counts of posts are outdated. The first deep page creates those of categories again.
         connection.execute("TRUNCATE accounts_change, accounts_idempotentanswer, forum_postcount")
         if deleted:
+            connection.execute("TRUNCATE forum_facetcount")
+            connection.execute(COUNTER.count_all)
             with Bar(f"Removing {deleted:,} rows of earlier runs", len(rows.TABLES)) as bar:
                 for table in rows.TABLES:
                     connection.execute(f"VACUUM ANALYZE {table}")
