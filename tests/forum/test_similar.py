@@ -3,6 +3,7 @@
 import pytest
 
 from accounts.models import Status
+from forum.facets import Selection
 from forum.models import Post, Vote
 from tests.support.factories import make_category, make_forum, make_post, make_task, make_user, make_voters
 
@@ -88,7 +89,14 @@ def test_posts_found_by_a_search(acme):
 
     def search(text, user=None, start=0, size=10, **filters):
         rows = Post.objects.search(
-            text, user, ("id",), account=acme.account, forum_id=acme.forum.id, start=start, size=size, **filters
+            text,
+            user,
+            ("id",),
+            account=acme.account,
+            forum_id=acme.forum.id,
+            selection=Selection(**filters),
+            start=start,
+            size=size,
         )
         return [id for (id,) in rows]
 
