@@ -3,7 +3,7 @@
 from functools import partial
 from http import HTTPStatus
 from math import ceil
-from typing import cast
+from typing import Any, cast
 
 from django.contrib import messages
 from django.db.models import Q
@@ -78,12 +78,17 @@ class EditCommentPage(WritingPage):
         return self.show(form, id=id, comment_id=comment_id, internal=comment.internal)
 
     def show_submitted(self, status: int, id: int, comment_id: int) -> HttpResponse:
-        form = EditCommentForm(initial=self.submitted_values())
-        return self.show(form, id=id, comment_id=comment_id, status=status)
+        return self.show_again(EditCommentForm(initial=self.submitted_values()), id, comment_id, status=status)
+
+    def show_again(self, form: EditCommentForm, id: int, comment_id: int, **context: Any) -> HttpResponse:
+        """Return the page with a submitted form."""
+        comment = self.find(id, comment_id)
+        internal = comment is not None and comment.internal
+        return self.show(form, id=id, comment_id=comment_id, internal=internal, **context)
 
     def process_form(self, id: int, comment_id: int) -> HttpResponse:
         request = cast(ForumUserRequest, self.request)
-        show = partial(self.show, id=id, comment_id=comment_id)
+        show = partial(self.show_again, id=id, comment_id=comment_id)
         if self.wants_preview:
             return show(EditCommentForm(initial=self.submitted_values()))
         form = EditCommentForm(request.POST)

@@ -48,6 +48,18 @@ def test_it_works(acme, post, comment):
         assert "edited just now No, thanks" in shown(acme.page(user).get(f"/app/posts/{post.id}"), comment)
 
 
+def test_it_can_be_cancelled(acme, post, comment):
+    page = acme.page(acme.carol).get(path(comment)).click("Cancel").follow()
+    assert page.request.path == f"/app/posts/{post.id}"
+    assert comments(post) == ["Yes please"]
+
+
+def test_a_page_with_errors_says_whether_the_comment_is_internal(acme, post):
+    internal = post.comment(by=acme.bob, text="For us", internal=True)
+    page = fill_in(acme.page(acme.bob), internal, "").submit(status=422)
+    page.mustcontain("Internal: only the team can see it", no="Everyone sees that it was edited.")
+
+
 def test_the_team_edits_any_comment_and_sees_all_versions(acme, post, comment):
     fill_in(acme.page(acme.carol), comment, "Second").submit()
     bob = acme.page(acme.bob)
