@@ -1,7 +1,7 @@
 """Clocks that jump by an hour: that of one machine of the service, and that of the database.
 
-The clock of the database decides about codes, leases and attempts, because it is the same for all processes. When it jumps, that is to
-the tests as if all stored times had moved the other way.
+The clock of the database decides about codes, leases and attempts, because it is the same for all processes. The tests cannot change it.
+Instead, they move the stored times in the opposite direction.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -29,7 +29,7 @@ JUMPS = pytest.mark.parametrize("jump", [HOUR, -HOUR], ids=["forward", "back"])
 
 @pytest.fixture
 def set_clock(monkeypatch):
-    """Return a function that sets the clock of this machine by a difference to the right time."""
+    """Return a function that sets the difference of this machine's clock from the right time."""
 
     def set_clock(difference: timedelta) -> None:
         monkeypatch.setattr(timezone, "now", lambda: datetime.now(UTC) + difference)
@@ -54,7 +54,7 @@ def test_a_code_to_sign_in_does_not_depend_on_the_clock_of_a_machine(acme, set_c
 
 
 def test_after_a_jump_of_the_database_a_code_has_expired_or_lasts_longer(acme):
-    """Forward, the page offers another code. Back, the limit of the attempts still holds."""
+    """After a jump forward, the page offers another code. After a jump back, the attempts are still limited."""
     visitor = acme.page()
     page = request_code(visitor, "carol@acme.example").follow()
     code = code_in_letter()
@@ -122,7 +122,7 @@ def test_the_duration_of_a_request_does_not_depend_on_the_clock(acme, receiver, 
 
 @JUMPS
 def test_leases_and_attempts_go_on_after_a_jump_of_the_database(acme, receiver, jump):
-    """Forward, the attempt comes early. Back, it comes when the clock has caught up."""
+    """After a jump forward, the attempt is early. After a jump back, it waits until the clock has caught up."""
     endpoint, _secret = add_endpoint(acme.account, receiver.url)
     make_client(acme.alice)
     receiver.answer(503)
@@ -139,13 +139,13 @@ def test_leases_and_attempts_go_on_after_a_jump_of_the_database(acme, receiver, 
 
 @JUMPS
 def test_jobs_go_on_after_a_jump_of_the_database(acme, jump):
-    """Forward, a job of a worker that lives is not taken from it. Back, jobs that wait run when the clock has caught up."""
+    """After a jump forward, a running worker loses no job. After a jump back, jobs wait until the clock has caught up."""
     queue.insert("default", "tests.waiting", {})
     claimed = queue.claim("default", queue.register_worker())
     queue.insert("default", "tests.later", {})
     columns = ("procrastinate_jobs.scheduled_at", "procrastinate_workers.last_heartbeat")
     jump_database_clock(jump, *columns)
-    # A worker sends its heartbeat before it looks for those that are dead.
+    # A worker sends its heartbeat before it looks for dead workers.
     assert queue.heartbeat(claimed.worker_id)
     assert execution.requeue_stalled(30) == 0
     assert queue.finish(claimed)
@@ -153,7 +153,7 @@ def test_jobs_go_on_after_a_jump_of_the_database(acme, jump):
     assert queue.claim("default", None).name == "tests.later"
 
 
-def test_a_periodic_job_runs_once_after_a_jump(db, monkeypatch):
+def test_a_periodic_job_is_deferred_once_for_each_time_after_a_jump(db, monkeypatch):
     name = "accounts.mail.send_email"
     monkeypatch.setattr(jobs[name], "cron", "*/10 * * * *")
     for known in list(jobs):
@@ -168,9 +168,9 @@ def test_a_periodic_job_runs_once_after_a_jump(db, monkeypatch):
         return number
 
     assert [deferred_at(10, 5), deferred_at(10, 9)] == [1, 0]
-    # Forward: one job, and not one for each time that was skipped.
+    # After a jump forward, one job is deferred, not one for each skipped time.
     assert [deferred_at(11, 10), deferred_at(11, 11)] == [1, 0]
-    # Back: the job goes on, and does not wait for an hour.
+    # After a jump back, the job is deferred at the next time, without waiting for an hour.
     assert [deferred_at(10, 12), deferred_at(10, 20), deferred_at(10, 30)] == [1, 1, 1]
 
 

@@ -28,7 +28,7 @@ RETRY_DELAY, WRITE_INTERVAL = 0.05, 0.1
 
 
 class Writer:
-    """Two threads: one creates clients, the other asks for sign-in codes. Each request is repeated until it is answered."""
+    """Two threads: one creates clients and repeats each request until it succeeds, the other requests sign-in codes."""
 
     def __init__(self, port: int, token: str) -> None:
         self.port, self.token = port, token
@@ -69,11 +69,11 @@ class Writer:
                         self.clients.append(json.loads(response.content)["id"])  # type: ignore[attr-defined]
                         break
                 self.stopped.wait(RETRY_DELAY)
-            # Slower than an endpoint receives its events, one after another.
+            # Events must arrive faster than clients are created, and an endpoint receives them one after another.
             self.stopped.wait(WRITE_INTERVAL)
 
     def ask_for_codes(self) -> None:
-        """Record the addresses whose request was answered. Of the others, nothing is known."""
+        """Record the addresses of successful requests. The other requests may have sent a code or not."""
         number = 0
         while not self.stopped.is_set():
             number += 1
@@ -113,7 +113,7 @@ def test_it_works(start_service, mail_server):
         )
         service.wait_for_output("Ready")
         token = re.search(r"^  api_token +(\S+)", service.output(), re.MULTILINE)[1]
-        # Both kinds, in any order.
+        # At least one process of each kind is killed.
         kinds = ["web", "worker", *random.choices(["web", "worker"], weights=[2, 1], k=max(KILLS - 2, 0))]
         random.shuffle(kinds)
         with Writer(service.port, token) as writer:
@@ -131,7 +131,7 @@ def test_it_works(start_service, mail_server):
 
     ids = [request.json["data"]["id"] for request in receiver.requests]
     numbers = [request.json["number"] for request in receiver.requests]
-    # In order: an event is only repeated at once, before the next one.
+    # Events arrive in order. A repeated event arrives before the next one.
     assert all(before <= after for before, after in pairwise(numbers))
     assert list(dict.fromkeys(ids)) == expected
     assert len(ids) - len(set(ids)) <= kinds.count("worker")

@@ -49,7 +49,7 @@ def test_it_works(mail_server):
     writer.start()
     try:
         for _ in range(KILLS):
-            # The only worker, so each new e-mail is its work.
+            # No other worker runs, so this one sends each new e-mail.
             with run_worker(*arguments, environment=environment) as victim:
                 enough = mail_server.subjects.total() + random.randint(1, EMAILS_PER_KILL // 2)
                 wait_for_workers(lambda enough=enough: mail_server.subjects.total() >= enough)

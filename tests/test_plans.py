@@ -246,7 +246,7 @@ def test_plans_of_the_queries_of_pages(long_lists):
             for order in ("top", "new", "active", "commented")
         },
         "page 100 of the whole forum": (lambda: whole_forum(order="trending", start=2500), 2552),
-        # A rare value is collected from an index, a frequent one is found by a scan in the order of the list.
+        # Rows with a rare value are collected from an index. A scan in the order of the list finds a frequent value sooner.
         "the forum's posts of a rare status": (lambda: whole_forum(status_id=planned.id), 10),
         "the forum's posts of a rare kind": (lambda: whole_forum(kind="praise"), 10),
         "the forum's posts with a rare tag": (lambda: whole_forum(tag="rare"), 10),

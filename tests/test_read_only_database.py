@@ -118,7 +118,7 @@ def test_reads_succeed_if_they_cannot_be_counted(read_only_cast, settings):
 
 
 def test_notifications_of_a_suggestion_stay_unread(acme, read_only):
-    """Opening the suggestion marks them as read. Without writes, the page is shown all the same."""
+    """Opening the suggestion normally marks them as read. Without writes, only the page is shown."""
     post = make_post(acme.carol, "Dark mode")
     make_comment(post, acme.bob)
     run_followers()

@@ -105,7 +105,7 @@ def test_copies_of_text_fields_keep_the_limit(serializer):
             assert field.max_length == serializer._declared_fields[name].max_length
 
 
-# Ids that are never shown, from a sequence of the table.
+# No interface shows the ids of these tables. They come from a sequence of the table.
 HIDDEN_IDS = {"forum_activity"}
 
 

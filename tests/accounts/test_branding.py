@@ -93,7 +93,7 @@ def test_it_rejects_the_logo_of_another_account(acme, other):
     acme.page().get(f"/app/logo/{key}.png", status=404)
 
 
-def test_an_address_that_came_back_can_be_tried_again(acme):
+def test_a_rejected_address_can_be_tried_again(acme):
     for _ in range(3):
         acme.carol.record_bounce()
     page = acme.page(acme.carol).get("/app/profile")

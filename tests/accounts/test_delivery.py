@@ -30,7 +30,7 @@ def at(text: str) -> datetime:
         # The clocks change: 08:00 in Warsaw is 07:00 in winter and 06:00 in summer.
         ("2026-03-28 12:00", Delivery.DAILY, 8, 0, "2026-03-29 06:00"),
         ("2026-10-24 12:00", Delivery.DAILY, 8, 0, "2026-10-25 07:00"),
-        # On this night 02:00 does not exist, and in autumn it exists twice.
+        # 02:00 does not exist on this night in spring, and exists twice on a night in autumn.
         ("2026-03-28 12:00", Delivery.DAILY, 2, 0, "2026-03-29 01:00"),
         ("2026-10-24 12:00", Delivery.DAILY, 2, 0, "2026-10-25 00:00"),
     ],

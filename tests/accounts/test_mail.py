@@ -61,7 +61,7 @@ def test_it_works(acme, settings, django_assert_num_queries):
     assert headers["Auto-Submitted"] == "auto-generated"
     assert headers["Content-Language"] == "en"
     assert headers["Message-ID"].endswith("@example.test>")
-    # The job is deleted once the mail server has the e-mail.
+    # The job is deleted when the mail server has accepted the e-mail.
     assert jobs() == []
 
 
@@ -188,7 +188,7 @@ def test_it_rejects_an_email_that_another_key_has_sealed(db, settings, outbox):
     old, settings.SECRET_KEY = settings.SECRET_KEY, "another-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLM"
     run_jobs(raise_errors=False)
     assert (jobs(), JobError.objects.get().error) == ([("failed", 1)], "SealError")
-    # A former key still opens the e-mails.
+    # A former key decrypts the e-mail.
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "x" * 60, [old]
     with connection.cursor() as cursor:
         cursor.execute("UPDATE procrastinate_jobs SET status = 'todo'")
@@ -209,7 +209,7 @@ def test_a_name_cannot_add_a_button(db):
     assert link["href"] == "https://a/?b&c"
 
 
-def test_a_code_is_first(db):
+def test_an_email_begins_with_its_code(db):
     send(template="sign_in_code", code="012345")
     [sent] = django_mail.outbox
     assert sent.subject == "012345 is your code for Ideas & Co"

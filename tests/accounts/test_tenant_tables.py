@@ -144,9 +144,8 @@ def test_the_database_rejects_links_between_accounts(acme, other):
     assert len(rejected) == len(links()) > 30
 
 
-# A host or a token identifies the account of a request, so they are looked up before the account is known. The id of a host
-# is never returned. Workers look for the followers of all accounts that are due, and for
-# old entries of the logs of all webhooks.
+# A host or a token identifies the account of a request, so they are looked up before the account is known. The id of a host is never
+# returned. Workers look up rows of all accounts: due followers, notifications and reminders, and old entries of the logs of webhooks.
 WITHOUT_ACCOUNT = {
     "host_name_unique",
     "apitoken_digest_unique",

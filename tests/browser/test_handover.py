@@ -25,7 +25,7 @@ def test_it_works(acme, chromium, javascript, width):
     page.get_by_role("link", name="Second").press("Enter")
     expect(page).to_have_url("http://second.example.test/")
     expect(page.get_by_label("Your menu")).to_be_visible()
-    # Signing out here signs out there as well.
+    # Signing out of this forum also signs out of the other one.
     page.get_by_label("Your menu").click()
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_label("Login or e-mail")).to_be_visible()

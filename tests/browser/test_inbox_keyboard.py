@@ -11,7 +11,7 @@ from tests.support.people import at, messages_on
 
 pytestmark = pytest.mark.slow
 
-# Steps of Tab in which each element of a page is reached.
+# Every element of a page can be reached with this number of Tab keys.
 MAX_TABS = 120
 EVERYWHERE = pytest.mark.parametrize(("width", "language"), [(390, "pl"), (1280, "en"), (390, "en"), (1280, "pl")])
 
@@ -62,7 +62,7 @@ def test_shortcuts_empty_the_inbox(acme, posts, browse, width, language):
         expect_no_faults(page)
         keyboard.press("?")
         expect(next_and_previous).to_be_hidden()
-        # The second one, back to the first one, and open it.
+        # Go to the second suggestion, back to the first one, and open it.
         for key in "jjk":
             keyboard.press(key)
         expect(page.get_by_role("link", name="Idea 0")).to_be_focused()

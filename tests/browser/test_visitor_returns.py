@@ -41,7 +41,7 @@ def vote_with_code(page: Page, post: Post, language: str) -> None:
     expect(messages_on(page)).to_have_text(voted)
     expect(count_of(page, post)).to_have_text("1")
     expect_no_faults(page)
-    # The vote itself notifies nobody.
+    # Nobody is notified of the vote itself.
     mail.outbox.clear()
     assert sent_to_stranger() == []
 
@@ -67,7 +67,7 @@ def receive_response(acme, post: Post):
 
 
 def choices_of(user: User) -> tuple:
-    """Return what a link to unsubscribe can change."""
+    """Return the settings that a link to unsubscribe can change."""
     return User.objects.get(pk=user.pk).delivery, list(Follow.objects.filter(user_id=user.id).order_by("id").values())
 
 
@@ -98,7 +98,7 @@ def test_a_visitor_returns_and_unsubscribes(acme, browse, width, language, javas
     expect(page.locator("#response")).to_contain_text("We begin in May.")
     expect_no_faults(page)
 
-    # Another browser, in which nobody is signed in.
+    # Nobody is signed in in the second browser.
     stranger = acme.account.users.get(email=STRANGER)
     before = choices_of(stranger)
     page = browse(width=width, language=language, javascript=javascript)

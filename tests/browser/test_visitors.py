@@ -217,7 +217,7 @@ def test_a_first_suggestion_and_comment_with_a_code(acme, browse, javascript):
 
     page = browse(javascript=javascript, width=390)
     page.goto(f"/app/posts/{post.id}")
-    # The field for the address is at the end of the page, so it must not get the focus on its own.
+    # The field for the address is at the end of the page, so it must not have the focus when the page opens.
     expect(page.get_by_label("E-mail")).not_to_be_focused()
     page.get_by_label("E-mail").fill("dan@example.com")
     page.get_by_role("button", name="Send me a code").click()

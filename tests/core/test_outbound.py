@@ -202,7 +202,7 @@ def test_it_rejects_other_responses(loopback, answer, code):
     assert caught.value.code == code
 
 
-def test_a_response_that_drips_has_a_deadline(loopback):
+def test_a_slow_response_has_a_deadline(loopback):
     async def drip(writer):
         writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
         while True:
@@ -216,7 +216,7 @@ def test_a_response_that_drips_has_a_deadline(loopback):
 
 
 def test_the_connection_goes_to_the_address_that_was_checked():
-    """The name has another address when it is resolved again. It is resolved once."""
+    """A second resolution would return another address, so the name must be resolved only once."""
     answers = [["8.8.8.8"], ["127.0.0.1"]]
     connected = []
 
@@ -303,7 +303,7 @@ def test_slow_names_of_an_account_delay_no_other_account(slow_names):
         with pytest.raises(OutboundError) as caught:
             await fetch("POST", "http://fast.example/", account_id=2, resolve=lambda host, port: ["10.0.0.1"])
         assert caught.value.code == "address"
-        # The other names of the account wait for its threads.
+        # The other names wait until one of the account's threads is free.
         assert len(slow_names.asked) == outbound.MAX_RESOLUTIONS
         assert not any(task.done() for task in slow)
         slow_names.release.set()
@@ -312,7 +312,7 @@ def test_slow_names_of_an_account_delay_no_other_account(slow_names):
         assert len(slow_names.asked) == 100
 
     run(main())
-    # The threads end with the names.
+    # The threads end after the last name.
     assert outbound.resolver._threads == {}
 
 
@@ -349,7 +349,7 @@ def test_the_next_address_is_tried(loopback):
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory):
-    """The path of a key with a certificate for `receiver.example`, which signs itself."""
+    """Return the path of a file with a key and a self-signed certificate for `receiver.example`."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "receiver.example")])
     now = timezone.now()

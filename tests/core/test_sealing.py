@@ -1,15 +1,17 @@
 """Encryption with keys derived from SECRET_KEY."""
 
+import base64
+
 import pytest
 
 from core.sealing import SealError, seal, unseal
 
 
 def test_it_works():
-    sealed = seal(["Łódź", 1], "test")
-    assert "Łódź" not in sealed
-    assert unseal(sealed, "test") == ["Łódź", 1]
-    assert seal(["Łódź", 1], "test") != sealed
+    sealed = seal(["Łódź", 1, "a plain text"], "test")
+    assert b"a plain text" not in base64.urlsafe_b64decode(sealed)
+    assert unseal(sealed, "test") == ["Łódź", 1, "a plain text"]
+    assert seal(["Łódź", 1, "a plain text"], "test") != sealed
 
 
 @pytest.mark.parametrize("sealed", ["", "x", "ż", "gAAAAA", "\x00", "\ud800"])

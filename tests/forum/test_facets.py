@@ -1,4 +1,4 @@
-"""The numbers of posts beside the filters, and the deltas that keep them."""
+"""The numbers of posts beside the filters, and the deltas from which they are computed."""
 
 import pytest
 from django.db import connection
@@ -15,7 +15,7 @@ def counts(acme, *, include_closed: bool = False, **values) -> Facets:
 
 
 def recounted(acme, *, include_closed: bool = False, **values) -> Facets:
-    """Count the rows, without tags that no post has."""
+    """Count the rows of posts. Values without posts are left out."""
 
     def number(**changes) -> int:
         selection = Selection(**{**values, **changes})
@@ -36,6 +36,7 @@ def recounted(acme, *, include_closed: bool = False, **values) -> Facets:
 
 
 def check(acme) -> None:
+    """Assert that the stored numbers equal the recounted ones, for several selections."""
     categories, statuses = (
         list(rows.order_by("id").values_list("id", flat=True))
         for rows in (acme.account.categories, acme.account.statuses)
@@ -52,7 +53,7 @@ def check(acme) -> None:
             {"category_id": categories[-1], "status_id": statuses[0], "kind": "suggestion", "tag": "ui"},
         ):
             counted = counts(acme, include_closed=include_closed, **values)
-            # A tag that was counted as 0 is shown if it is selected.
+            # A selected tag is shown even if no post has it.
             counted = counted._replace(tags={tag: number for tag, number in counted.tags.items() if number})
             assert counted == recounted(acme, include_closed=include_closed, **values), values
 
@@ -107,7 +108,7 @@ def test_the_most_frequent_tags(acme, monkeypatch):
     facets._facets_sql.cache_clear()
 
 
-def test_compaction(acme, posts, monkeypatch):
+def test_compaction_keeps_the_numbers(acme, posts, monkeypatch):
     monkeypatch.setattr(facets, "MAX_DELTAS", 3)
     for post in posts[:3]:
         post.trash(by=acme.alice)
@@ -126,8 +127,8 @@ def test_compaction(acme, posts, monkeypatch):
     assert not rows.exists()
 
 
-def test_all_posts_are_counted_anew(acme, posts):
-    """The rows that a migration counts are the sums of the deltas."""
+def test_the_migration_counts_all_posts(acme, posts):
+    """The migration stores the sums of the deltas."""
     columns = COUNTER.columns
     sums = list(FacetCount.objects.values_list(*columns).annotate(Sum("posts")).order_by(*columns))
     assert len(sums) > len(posts)

@@ -25,7 +25,7 @@ def row(post: Post) -> Post:
     return Post.objects.get(pk=post.pk)
 
 
-# What a caller reads: a name, and a function that returns the text of the response.
+# The responses that contain comments or depend on them, by name: functions that send the request.
 READERS = {
     "XML list": lambda acme, user, post: acme.xml(user).get("/app/posts.xml"),
     "XML list of discussed posts": lambda acme, user, post: acme.xml(user).get("/app/posts.xml?order=commented"),
@@ -63,12 +63,12 @@ def test_the_forum_api_has_none_for_the_team_either(acme, post, name):
 
 @readers
 def test_responses_do_not_depend_on_them(acme, post, name, login):
-    """Writing, editing and deleting one changes no byte of what others read."""
+    """Writing, editing and deleting an internal comment changes no word that others read."""
     user = getattr(acme, login) if login else None
 
     def text() -> str:
         page = READERS[name](acme, user, post)
-        # The CSRF token and the keys of forms differ in each page.
+        # Compare the text of pages only: CSRF tokens and the keys of forms differ in each response.
         is_page = "<html" in page.text
         return " ".join(page.html.get_text().split()) if is_page else page.text
 
@@ -94,7 +94,7 @@ def test_counts_and_order_stay_the_same(acme, post):
     assert (row(post).comments_cache, row(post).internal_comments_cache) == (1, 1)
 
 
-def test_they_do_not_keep_the_author_from_changing_the_post(acme, post):
+def test_the_author_can_change_a_post_with_internal_comments(acme, post):
     assert row(post).may_be_changed_by(acme.carol)
     page = acme.page(acme.carol).get(f"/app/posts/{post.id}")
     assert page.html.find("a", href=f"/app/posts/{post.id}/edit") is not None
@@ -122,7 +122,7 @@ def test_the_team_writes_them_on_the_page(acme, post):
 
 
 def test_a_submitted_choice_is_kept_when_the_session_has_ended(acme, post):
-    """The text must not become public because the form was shown to a visitor meanwhile."""
+    """The text must not become public when a visitor, who has no such choice, submits the form again."""
     bob = acme.page(acme.bob)
     form = bob.get(f"/app/posts/{post.id}").forms["comment-form"]
     form["content"], form["internal"] = "Not yet", True
@@ -150,7 +150,7 @@ def test_it_rejects_internal_comments_by_members(acme, post):
         post.comment(by=acme.carol, text="Mine", internal=True)
 
 
-def test_their_author_loses_them_with_the_role(acme, post):
+def test_an_author_without_the_role_cannot_read_them(acme, post):
     comment = acme.account.comments.get(internal=True)
     acme.bob.role = "member"
     acme.bob.save()

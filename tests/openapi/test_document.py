@@ -179,7 +179,7 @@ def test_documented_defaults_are_those_of_a_new_row(acme, name, path, key, value
 
 
 def test_only_these_schemas_have_defaults():
-    """For each, the test above creates a row. A new account needs a partner, see test_create_account.py."""
+    """The test above checks the defaults of each. test_create_account.py checks those of accounts, which need a partner."""
     schemas = document()["components"]["schemas"].items()
     with_defaults = {
         name for name, schema in schemas if any("default" in each for each in schema["properties"].values())

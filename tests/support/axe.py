@@ -15,12 +15,12 @@ ALL_RULES = {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa
 Layout = tuple[int, str, dict[str, object]]
 
 
-# Replace each <noscript> by its content, which Chromium would hide as soon as scripts are enabled, and which axe does not check.
+# Replace each <noscript> by its content. Otherwise Chromium hides it when scripts are enabled, and axe does not check it.
 UNWRAP_NOSCRIPT = "document.querySelectorAll('noscript').forEach((each) => { each.replaceWith(...each.childNodes); })"
 
 
 def faults_of_axe(page: Page, layouts: Iterable[Layout]) -> Iterator[str]:
-    """Return the violations that axe finds, without those of menus, which would hide other elements."""
+    """Yield the violations that axe finds. Menus are closed first, because they hide other elements."""
     page.evaluate("document.querySelectorAll('details.menu').forEach((element) => { element.open = false; })")
     with scripts_enabled(page):
         page.evaluate(AXE)
@@ -37,14 +37,14 @@ def faults_of_axe(page: Page, layouts: Iterable[Layout]) -> Iterator[str]:
 def scripts_enabled(page: Page) -> Iterator[None]:
     """Enable scripts on a page without JavaScript, because axe uses timers.
 
-    The scripts of the page itself do not run: the browser has already skipped them. Styles for `scripting: none` do not apply meanwhile.
+    The scripts of the page do not run, because the browser has already skipped them. Styles for `scripting: none` do not apply inside.
     """
     if page.evaluate("matchMedia('(scripting: enabled)').matches"):
         yield
         return
     page.evaluate(UNWRAP_NOSCRIPT)
     session = page.context.new_cdp_session(page)
-    # Each session has its own switch, off at first. Only turning it on and off again overrides the one of Playwright.
+    # Each session has its own setting, and Playwright's disables scripts. Only a change from true to false overrides it.
     for disabled in (True, False):
         session.send("Emulation.setScriptExecutionDisabled", {"value": disabled})
     try:
@@ -55,7 +55,7 @@ def scripts_enabled(page: Page) -> Iterator[None]:
 
 
 def expect_no_faults(page: Page) -> None:
-    """Assert that axe finds no violation on the page as it is shown now."""
+    """Assert that axe finds no violation on the page at its present width."""
     size = page.viewport_size
     assert size is not None
     found = list(faults_of_axe(page, [(size["width"], "light", ALL_RULES)]))

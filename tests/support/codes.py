@@ -8,7 +8,7 @@ from tests.support.pages import Visitor
 
 
 def request_code(visitor: Visitor, email: str, path: str = "/app/sign-in/code"):
-    """Ask for a code. Return the response, a redirect to the page for the code."""
+    """Request a code. Return the response, which redirects to the page for the code."""
     form = visitor.get(path).forms["code-request"]
     form["email"] = email
     return form.submit(expect_errors=True)

@@ -107,7 +107,7 @@ class World:
         return f"{path}?{urlencode({'user': self.carol.id, 'token': token})}"
 
     def unsubscribe_path(self) -> str:
-        """Return the path of the link to unsubscribe in an e-mail to carol."""
+        """Return the path of the link to unsubscribe for an e-mail to carol."""
         token = links.sign({"post": self.post.id}, UNSUBSCRIBE, self.account.id, self.carol.id)
         return f"/app/unsubscribe?{urlencode({'user': self.carol.id, 'token': token})}"
 
@@ -145,7 +145,7 @@ def of_post(end: str = "", *, name: str = "post") -> Callable[[World], str]:
 
 
 def of_comment(action: str) -> Callable[[World], str]:
-    """Return a function for the path of a page of the comment that was edited."""
+    """Return a function that returns the path of a page of the edited comment."""
     return lambda world: f"/app/posts/{world.post.id}/comments/{world.comment.id}/{action}"
 
 

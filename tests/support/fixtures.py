@@ -210,7 +210,7 @@ def rolls_back(item: pytest.Item) -> bool:
 
 
 def rolls_back_or_flushes(item: pytest.Item) -> bool:
-    """Return whether pytest-django restores the database after the test. It does not for a test of rows that its module committed."""
+    """Return whether pytest-django restores the database after the test. It does not restore rows that a module has committed."""
     names = {"db", "transactional_db"}
     return item.get_closest_marker("django_db") is not None or not names.isdisjoint(item.fixturenames)
 
@@ -265,7 +265,7 @@ def other(db) -> Other:
 
 @pytest.fixture
 def receiver(settings) -> Iterator[Receiver]:
-    """A receiver of webhooks on the loopback interface, which the settings allow."""
+    """Run a receiver of webhooks on the loopback interface, and allow its network in the settings."""
     settings.WEBHOOK_ALLOW = LOOPBACK
     with run_receiver() as running:
         yield running

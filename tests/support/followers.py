@@ -15,7 +15,7 @@ TIMEOUT = 60
 
 
 def run_followers() -> None:
-    """Let all registered followers handle all changes, also those of a transaction that the test will roll back."""
+    """Let all registered followers handle all changes, including those of a transaction that the test rolls back."""
     # The deferred triggers record the changes.
     connection.check_constraints()
     while dispatcher.assign_numbers() or dispatcher.handle_due():
@@ -23,7 +23,7 @@ def run_followers() -> None:
 
 
 def work_until(condition: Callable[[], bool], loop: Callable[[threading.Event], None], *, workers: int = 2) -> None:
-    """Run the loop that numbers changes, and another one, in several workers at once until the condition is met."""
+    """Run the loop that numbers changes and another loop, in several workers at once, until the condition is true."""
     stop = threading.Event()
 
     def wait() -> None:

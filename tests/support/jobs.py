@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def run_jobs(*, later: timedelta = timedelta(), raise_errors: bool = True) -> int:
     """Run all jobs that are due, including those that these jobs defer. Return their number.
 
-    `later` lets that much time pass first. An error fails the test, unless `raise_errors` is false: then it is recorded like in a worker.
+    Due times are moved back by `later` first. An error is raised, or recorded as by a worker if `raise_errors` is false.
     """
     if later:
         with connection.cursor() as cursor:
@@ -38,7 +38,7 @@ def run_jobs(*, later: timedelta = timedelta(), raise_errors: bool = True) -> in
 
 
 def run_housekeeping() -> None:
-    """Run each periodic job once, as if its time had come."""
+    """Run each periodic job once, whether it is due or not."""
     for job in list(jobs.values()):
         if job.cron:
             job()
@@ -57,7 +57,7 @@ def rows_of_jobs() -> list[tuple]:
 
 
 def wait_for_workers(condition: Callable[[], object], seconds: float = 120) -> None:
-    """Wait until worker processes have made the condition true."""
+    """Wait until the condition is true. Worker processes change the rows meanwhile."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, rows_of_jobs()

@@ -15,7 +15,7 @@ from tests.support.jobs import run_jobs
 
 
 class Outbox(list):
-    """The e-mails sent. Reading it first runs the jobs that are due, if a job that sends an e-mail was deferred."""
+    """The e-mails sent. Reading the list runs the due jobs first, if an e-mail was deferred since the last reading."""
 
     is_behind = False
 
@@ -63,7 +63,7 @@ def link_in(email, host: str) -> str:
 
 
 def send_notifications(*, later: timedelta = timedelta()) -> list:
-    """Create the notifications, let time pass, and return the e-mails sent since the last call. Empty the outbox."""
+    """Create the notifications, move their times back by `later`, and send them. Return the e-mails, and empty the outbox."""
     run_followers()
     Notification.objects.exclude(mail_at=None).update(mail_at=F("mail_at") - later)
     send_due_notifications()

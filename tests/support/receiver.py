@@ -18,7 +18,7 @@ LOOPBACK = ((IPv4Network("127.0.0.0/8"), tuple(range(1, 65536))),)
 
 
 class Received:
-    """A request that the receiver got."""
+    """A request to the receiver."""
 
     def __init__(self, path: str, headers: dict[str, str], body: bytes) -> None:
         self.path, self.headers, self.body = path, headers, body
@@ -66,7 +66,7 @@ class Receiver:
         self.url = f"http://127.0.0.1:{self.server.server_port}/hook"
 
     def answer(self, status: int, headers: dict[str, str] | None = None, body: bytes = b"") -> None:
-        """Answer all further requests like this."""
+        """Answer all later requests with this response."""
         self.respond = lambda request: (status, headers or {}, body)
 
     @property

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_it_works(receiver):
-    """Two workers deliver the events of three accounts, each endpoint's in order and once."""
+    """Two workers deliver the events of three accounts. Each endpoint receives its events once and in order."""
     casts = [make_account(f"acme-{number}", login="alice") for number in range(3)]
     for account, _alice, _token in casts:
         add_endpoint(account, f"{receiver.url}/{account.prefix}")
@@ -63,7 +63,7 @@ def test_endpoints_that_hang_do_not_delay_others(acme, receiver, monkeypatch):
             if not release.is_set():
                 called.update(request.path for request in hanging.requests)
                 if len(receiver.requests) == 3 and len(called) >= 4 + 2:
-                    # Now the requests end, and other endpoints are called.
+                    # The requests end here. Later calls of other endpoints do not count.
                     release.set()
             return release.is_set()
 
@@ -77,7 +77,7 @@ def test_endpoints_that_hang_do_not_delay_others(acme, receiver, monkeypatch):
 
 
 def test_endpoints_with_many_events_queue_again_while_many_requests_are_in_progress(acme, receiver):
-    """Otherwise slow endpoints with many events would keep all requests to themselves."""
+    """Without this limit, slow endpoints with many events would occupy all requests."""
     for _ in range(2):
         add_endpoint(acme.account, receiver.url)
     make_client(acme.alice)
@@ -113,7 +113,7 @@ def test_a_request_in_progress_is_stored_when_the_worker_stops(acme, receiver):
 
 
 def test_a_worker_that_dies_loses_nothing(acme, receiver):
-    """Another worker sends the event of a lost lease again, with the same id; the former holder can't record its result."""
+    """Another worker sends the event of an expired lease. The former holder cannot advance the cursor."""
     add_endpoint(acme.account, receiver.url)
     make_client(acme.alice)
     changes.assign_numbers()
@@ -123,9 +123,7 @@ def test_a_worker_that_dies_loses_nothing(acme, receiver):
     assert Follower.objects.advance_leased([lost], [0]) == []
     follower = Follower.objects.get(name="webhook")
     assert follower.cursor == follower.newest == 13
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM webhooks_delivery")
-        assert cursor.fetchone() == (1,)
+    assert Delivery.objects.count() == 1
 
 
 def raise_error() -> None:
@@ -133,7 +131,7 @@ def raise_error() -> None:
 
 
 def divide_by_zero() -> None:
-    """Raise an error of the database, after which the connection works."""
+    """Raise an error of the database that does not close the connection."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1/0, 'a name'")
 
@@ -160,14 +158,14 @@ def test_a_defect_of_one_message_delays_no_other_endpoint(acme, other, receiver,
         f"the message to webhook {endpoint.id} of account {other.account.id} about change {number} could not be made:"
         f" {error} in "
     )
-    # Neither the message of the error nor a traceback, which ends with it.
+    # The log has neither the message of the error nor a traceback, which would end with it.
     assert ("a name" in text, record.exc_info) == (False, None)
     [entry] = other.account.webhook_deliveries.all()
     assert (entry.error, entry.status, entry.number, entry.set_aside) == ("message", None, number, False)
 
 
 def test_a_failure_is_stored_while_somebody_changes_the_endpoint(acme, receiver):
-    """Both lock the endpoint first, and then its follower, so none of them is the victim of a deadlock."""
+    """Both transactions lock the endpoint first and its follower second, so they cannot deadlock."""
     endpoint, _secret = add_endpoint(acme.account, receiver.url)
     make_client(acme.alice)
     changes.assign_numbers()
@@ -189,13 +187,14 @@ def test_a_failure_is_stored_while_somebody_changes_the_endpoint(acme, receiver)
         wait_for_a_blocked_statement()
         row.write({"enabled": False})
     storing.join()
-    # The change of the endpoint ended the lease.
+    # Disabling the endpoint ended the lease.
     assert outcomes == [LeaseLostError]
     endpoint.refresh_from_db()
     assert not endpoint.enabled
 
 
 def wait_for_a_blocked_statement() -> None:
+    """Wait until a statement of another connection waits for a lock."""
     deadline = time.monotonic() + TIMEOUT
     blocked = False
     while not blocked:

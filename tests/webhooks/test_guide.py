@@ -10,11 +10,14 @@ import pytest
 from tests.support.examples import ROOT
 from tests.support.factories import make_client
 from tests.support.receiver import add_endpoint, deliver
+from webhooks.messages import TEST_EVENT
+from webhooks.models import event_types
 
 GUIDE = (ROOT / "docs" / "webhooks.md").read_text()
 
 
 def example(language: str, word: str) -> str:
+    """Return the only example of the guide in this language that contains the word."""
     blocks = re.findall(rf"```{language}\n(.*?)```", GUIDE, re.DOTALL)
     [block] = [block for block in blocks if word in block]
     return block
@@ -68,9 +71,6 @@ def test_php(request_and_secret):
 
 
 def test_every_event_of_the_guide_exists():
-    from webhooks.messages import TEST_EVENT
-    from webhooks.models import event_types
-
     named = set(re.findall(r"`([a-z_]+\.(?:created|updated|deleted|restored|test))`", GUIDE))
     assert named <= {*event_types(), TEST_EVENT}
     assert len(named) > 4

@@ -1,4 +1,4 @@
-"""Webhooks that reach the service itself: by an address that is known when it is entered, or by any other."""
+"""Webhooks to the service itself: known addresses are rejected when they are entered, and all requests are refused."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from webhooks.models import check_url
 
 @pytest.fixture
 def user_agent(acme, receiver) -> str:
-    """The User-Agent of the requests to webhooks."""
+    """Return the User-Agent of requests to webhooks."""
     add_endpoint(acme.account, receiver.url)
     make_client(acme.alice)
     deliver()
@@ -22,7 +22,7 @@ def user_agent(acme, receiver) -> str:
 @pytest.mark.parametrize("host", ["acme.example.test", "example.test", "unknown.example", "203.0.113.5"])
 @pytest.mark.parametrize("path", ["/", "/app/clients.json", "/app/posts.xml", "/app/sign-in", "/no/such/page"])
 def test_it_works(acme, user_agent, host, path):
-    """A name that leads to the service, or its own public address: the service refuses the request, whatever its token may do."""
+    """The service refuses requests of webhooks to its names and public addresses, whatever the token permits."""
     client = JSONClient(host, acme.alice_token)
     response = client.post(path, json={"client": {"name": "Loop"}}, headers={"User-Agent": user_agent})
     assert_refused(response, 403, "forbidden", message="A webhook can't call this service")

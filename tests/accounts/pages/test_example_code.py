@@ -76,7 +76,7 @@ def server() -> Iterator[ThreadingHTTPServer]:
 
 
 def join(key: str, programs: list[str]) -> str:
-    """Return one program that runs all programs, because starting an interpreter takes longer than a request."""
+    """Return one program that runs all programs, because an interpreter takes longer to start than to send a request."""
     if key == "javascript":
         return "\n".join(f"{{\n{program}\n}}" for program in programs)
     if key == "php":
@@ -107,7 +107,7 @@ def send_all(key: str, requests: list[ExampleRequest], server, tmp_path) -> None
     output = run(key, join(key, programs), tmp_path)
     received = server.RequestHandlerClass.received
     assert received == [expected(request, address) for request in requests]
-    # Each program prints the response, also that of an error.
+    # Each program prints the response, even if it is an error.
     assert output.split() == [word for number in range(1, len(requests) + 1) for word in ("answer", str(number))]
 
 
@@ -132,7 +132,7 @@ def test_it_works(key, server, tmp_path):
 @each_language
 @pytest.mark.parametrize("end", ["", "\n", '"', '""', "'", "\\", '\n\\""""', "`", "?>"])
 def test_it_rejects_no_text(key, end, server, tmp_path):
-    """A text stays the same, whatever it means in the language."""
+    """Texts with special characters of the language are sent unchanged."""
     address = f"http://127.0.0.1:{server.server_address[1]}"
     url = f"{address}/it's%20%22$HOME%60"
     request = ExampleRequest(

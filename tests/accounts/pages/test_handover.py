@@ -81,7 +81,7 @@ def test_it_works(acme, second, carol):
     here, there = acme.account.sessions.order_by("id")
     assert here.family == there.family
     assert here.digest != there.digest
-    # The way back needs no hand-over.
+    # Returning to the first forum needs no hand-over.
     link = carol.at(second).get("/").html.select_one(".sites a")["href"]
     assert link.startswith(f"http://{acme.host}{BEGIN}")
     assert user_of(carol.get(link)) == "Carol Member"
@@ -180,15 +180,15 @@ def test_it_rejects_an_expired_code(acme, second, carol):
 
 
 def test_it_rejects_a_code_in_another_browser(acme, second, carol):
-    """A stolen code is worthless, and an attacker cannot sign a victim in as the attacker."""
+    """A thief cannot use a stolen code, and an attacker cannot sign in a victim as the attacker."""
     path = finish_path(carol, acme, second)
     victim = Browser()
-    # The victim waits for a hand-over of their own.
+    # The victim has started another hand-over.
     victim.get(f"http://{second}{BEGIN}?from=acme", steps=0)
     assert HANDOVER_COOKIE in victim.at(second).cookies
     victim.at(second).get(path)
     assert SESSION_COOKIE not in victim.at(second).cookies
-    # The code is used up.
+    # The failed attempt has used the code.
     carol.at(second).get(path)
     assert SESSION_COOKIE not in carol.at(second).cookies
 
@@ -262,7 +262,7 @@ def test_it_redirects_only_to_paths(acme, second, carol):
 
 @pytest.mark.parametrize(("target", "quoted"), [("/\r\nX:y", "/%0D%0AX:y"), ("/\0", "/%00"), ("/ż", "/%C5%BC")])
 def test_it_quotes_the_path(acme, second, target, quoted):
-    """The redirect to another host has a path from the request."""
+    """The redirect to another host contains a path from the request."""
     query = urlencode({"to": second, "nonce": "0" * 64, "next": target})
     location = Visitor(acme.host).get(f"{APPROVE}?{query}").headers["Location"]
     assert location in ("/", f"http://{second}{quoted}")
@@ -296,7 +296,7 @@ def test_hand_overs_are_limited(acme, second, carol, settings):
 
 
 def test_it_rejects_links_that_no_page_of_the_session_shows(acme, second, carol):
-    """The manager of a domain of the account cannot sign visitors of that domain in there, and take over their sessions."""
+    """Without a token of the session, the manager of one of the domains cannot sign in its visitors to steal their sessions."""
     [session] = acme.account.sessions.all()
     other_session, _secret = Session.objects.start(acme.carol)
     for token in ("", "0" * 64, "é", switch_token(session, "acme"), switch_token(other_session, second)):
@@ -348,7 +348,7 @@ def test_it_takes_few_statements(acme, second, carol):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_requests_with_one_code_one_succeeds(acme):
+def test_only_one_of_two_requests_with_one_code_succeeds(acme):
     forum = make_forum(acme.account, "second")
     second = acme.account.hosts.get(id=forum.host_id).name
     session, _secret = Session.objects.start(acme.carol)

@@ -111,7 +111,7 @@ def test_the_container_image_has_the_documents():
 
 
 def test_links_between_the_documents_resolve():
-    """A link to a file that is no page of the reference is shown as text, so a wrong anchor would be lost."""
+    """The reference shows a link that it cannot resolve as text, so a wrong anchor is not visible on a page."""
     documents = {chapter.document for chapter in chapters()}
     for document_name in documents:
         for href in re.findall(r"\]\(([^)\s]+)\)", (DOCUMENTS / document_name).read_text()):
@@ -174,7 +174,7 @@ def test_an_excerpt_has_whole_words_around_the_first_match():
     words = [f"word{number}" for number in range(50)]
     assert excerpt_around(" ".join(words), "word20") == f"… {' '.join(words[12:37])} …"
     assert excerpt_around("one two", "two") == "one two"
-    # The words of two lines of a document are apart.
+    # The text spans two lines of the document.
     (result,) = [each for each in search("creates a client with it") if each.entry.title.startswith("External ids")]
     assert "creates a client with it" in result.excerpt
 
@@ -191,7 +191,7 @@ def test_it_rejects_unknown_pages(visitor, slug):
 
 
 def test_it_is_served_at_the_hosts_of_the_service(acme):
-    """These hosts have no forum, so the page has no links to it."""
+    """These hosts have no forum, so their pages have no links to forum pages."""
     for host in ("example.test", "api.example.test"):
         client = Client(host)
         for path in (PATH, f"{PATH}/clients"):
@@ -239,7 +239,7 @@ def test_it_is_in_polish(acme):
             ("array of string", "no", ("up to 1,000 items",)),
         ),
         ({"type": "number", "multipleOf": 0.0001}, None, ("number", "no", ("up to 4 decimal places",))),
-        # The bounds of a number do not hold for the same value as a text or a boolean.
+        # Limits of a number are not shown for texts and booleans.
         ({"type": ["number", "string"], "exclusiveMaximum": 9}, None, ("number", "no", ("<\xa09",))),
         ({"type": ["string", "integer"], "minimum": 10}, {"type": "string"}, ("string", "no", ())),
         ({"type": ["boolean", "string"], "minimum": 0}, {"type": "boolean"}, ("boolean", "no", ())),
@@ -264,7 +264,7 @@ def test_the_choices_of_the_items_of_an_array_are_listed():
 
 
 def test_a_field_that_only_a_change_can_set_is_not_read_only():
-    """The Forum API takes no responsible user of a new post."""
+    """The Forum API accepts the responsible user of an existing post only."""
     fields = {field.name: field for field in component_table("PostElement").rows}
     assert fields["responsible-id"].in_requests
     assert not fields["votes-cache"].in_requests

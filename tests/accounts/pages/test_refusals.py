@@ -95,7 +95,7 @@ def test_error_pages_are_in_the_language_of_the_user(acme):
     acme.carol.save()
     page = acme.page(acme.carol).get("/app/nothing", status=404)
     assert_refused(page, 404, "pl")
-    # The user can sign out.
+    # The page has the form to sign out.
     assert [form.action for form in page.forms.values()] == ["/app/sign-out", "/app/language"]
 
 

@@ -28,7 +28,7 @@ def user_of(page) -> str:
 
 
 def expire_codes() -> None:
-    """Move the codes of all browsers to the time after their end."""
+    """Let the codes of all browsers expire."""
     SignInCode.objects.update(expires_at=F("expires_at") - SignInCode.LIFETIME)
 
 
@@ -60,7 +60,7 @@ def test_a_stranger_without_a_name_is_not_named_after_the_email(acme):
     sign_in_with_code(acme.page(), "dan.smith@example.com")
     user = acme.account.users.get(email="dan.smith@example.com")
     assert user.name.startswith("Guest ")
-    # Members find it when they mention somebody.
+    # Other members see the name when they mention somebody.
     assert user.login.startswith("user-")
     assert is_xml_text(user.name)
 
@@ -105,7 +105,7 @@ def test_it_rejects_a_wrong_code_five_times(acme):
     response = enter_code(page, wrong(code))
     assert response.headers["Location"] == f"{PATH}?next=%2F"
     assert "This code no longer works" in response.follow()
-    # The right code is too late.
+    # After five attempts, the right code is rejected too.
     page.forms["code"]["code"] = code
     assert page.forms["code"].submit().headers["Location"] == f"{PATH}?next=%2F"
     assert not acme.account.sessions.exists()
@@ -178,7 +178,7 @@ def test_a_new_code_replaces_the_old_one(acme):
     assert response.status_code == (422 if old != code_in_letter() else 303)
 
 
-def test_nothing_in_the_table_reveals_the_code(acme):
+def test_the_table_has_neither_the_code_nor_the_cookie(acme):
     visitor = acme.page()
     request_code(visitor, "carol@acme.example")
     [values] = SignInCode.objects.values_list("browser", "digest", "email", "attempts")
@@ -213,7 +213,7 @@ def test_the_response_is_the_same_for_every_address(acme):
         counts.add(len(queries))
     assert len(counts) == 1
     assert len({location for location, _page in pages}) == 1
-    # The forum takes no sign-ups, so only carol gets a code.
+    # Nobody can sign up at the forum, so only carol receives a code.
     letter("carol@acme.example")
 
 
@@ -368,7 +368,7 @@ def test_two_codes_of_one_address_create_one_user(acme):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_guesses_at_the_same_time_are_five_attempts(acme):
+def test_simultaneous_guesses_are_limited_to_five(acme):
     page = request_code(acme.page(), "carol@acme.example").follow()
     form = page.forms["code"]
     form["code"] = wrong(code_in_letter())

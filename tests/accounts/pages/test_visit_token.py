@@ -1,4 +1,4 @@
-"""The token that was created during a visit is filled in in the examples, for the rest of the visit."""
+"""The examples contain the token that the user created during the visit, until the visit ends."""
 
 import pytest
 
@@ -57,7 +57,7 @@ def test_it_ends_when_the_user_signs_out(acme, bob, token):
     csrf = bob.get(PATH).forms["new"]["csrfmiddlewaretoken"].value
     bob.post("/app/sign-out", {"csrfmiddlewaretoken": csrf}, status=303)
     assert VISIT_TOKEN_COOKIE not in bob.cookies
-    # Another session of the same user does not read the old cookie.
+    # The cookie is invalid in another session of the same user.
     again = acme.page(acme.bob)
     again.set_cookie(VISIT_TOKEN_COOKIE, cookie)
     assert token not in again.get(f"{PATH}/clients")
@@ -83,7 +83,7 @@ def test_it_rejects_the_cookie_of_another_user(acme, bob, other, token):
         assert token not in visitor.get(f"{PATH}/clients", expect_errors=True).text
 
 
-def test_it_takes_one_statement(bob, token):
+def test_the_token_takes_one_statement(bob, token):
     bob.get(f"{PATH}/statuses")
     _response, queries = capture_queries(lambda: bob.get(f"{PATH}/statuses"))
     bob.set_cookie(VISIT_TOKEN_COOKIE, "")

@@ -170,7 +170,7 @@ def test_it_waits_until_the_shared_memory_of_a_killed_server_is_free(tmp_path):
         libc.shmat.restype = ctypes.c_void_p
         libc.shmat.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_int)
         libc.shmdt.argtypes = (ctypes.c_void_p,)
-        # This process keeps the memory, as a process of the server that takes long to exit.
+        # This process attaches the memory, like a process of the server that has not yet exited.
         address = libc.shmat(int(segment), None, 0)
         assert address != ctypes.c_void_p(-1).value, os.strerror(ctypes.get_errno())
         os.kill(cluster.process.pid, signal.SIGKILL)
@@ -180,7 +180,7 @@ def test_it_waits_until_the_shared_memory_of_a_killed_server_is_free(tmp_path):
             wait_until(lambda: SHARED_MEMORY_IN_USE in cluster._log_end())
             libc.shmdt(address)
 
-        # The server ends with the thread that has started it.
+        # `start` runs in this thread, because the server ends with the thread that has started it.
         thread = threading.Thread(target=release)
         thread.start()
         cluster.start()

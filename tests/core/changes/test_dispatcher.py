@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 class Stored(Recorder):
-    """A follower whose effects are rows: it counts each change in the name of its account."""
+    """A follower that appends the number of each change to the name of its account."""
 
     def handle(self, account_id, changes):
         super().handle(account_id, changes)
@@ -39,7 +39,7 @@ def is_done() -> bool:
 
 
 def test_it_works(stored):
-    """Two workers handle the changes of twenty accounts that are written meanwhile: each once, and in order."""
+    """Two workers handle the changes of twenty accounts, each once and in order, while a thread writes them."""
     casts = [make_account(f"acme-{number}", login="alice") for number in range(20)]
     written = threading.Event()
 
@@ -73,8 +73,8 @@ def test_many_accounts_are_numbered_by_a_few_statements(stored, monkeypatch, dja
     monkeypatch.setattr(dispatcher, "NUMBERED_ACCOUNTS", 3)
     for number in range(7):
         make_account(f"acme-{number}", login="alice")
-    # For each three accounts: the accounts, BEGIN and COMMIT are not counted, locks, numbers. Then no more accounts.
-    with django_assert_num_queries(3 * 3 + 1 + 3 * 2):
+    # For each of three batches: the accounts, BEGIN, locks, numbers, COMMIT. After the last batch, the accounts again.
+    with django_assert_num_queries(3 * 5 + 1):
         assert dispatcher.assign_numbers()
     assert not dispatcher.assign_numbers()
     assert Follower.objects.exclude(due_at=None).count() == 7
@@ -89,7 +89,7 @@ def test_a_worker_that_dies_loses_nothing(acme, stored, monkeypatch):
     def die():
         with transaction.atomic():
             stored.handle(lease.account_id, lease.next_changes())
-            # The server rolls back what a lost connection has begun.
+            # PostgreSQL rolls back the transaction of a lost connection.
             connection.connection.close()
 
     with pytest.raises(DatabaseError):

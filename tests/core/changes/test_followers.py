@@ -16,7 +16,7 @@ from tests.support.followers import Recorder, register_only, run_followers
 
 @pytest.fixture
 def recorder(acme, monkeypatch) -> Recorder:
-    """A follower of acme that has handled all earlier changes."""
+    """Register a follower that has handled all earlier changes of acme."""
     follower = Recorder()
     register_only(monkeypatch, follower)
     run_followers()
@@ -27,7 +27,7 @@ def recorder(acme, monkeypatch) -> Recorder:
 
 @pytest.fixture
 def leased(acme, recorder):
-    """A lease of acme's follower with one new change."""
+    """Lease acme's follower, which has one new change."""
     make_client(acme.alice)
     connection.check_constraints()
     dispatcher.assign_numbers()
@@ -91,7 +91,7 @@ def test_many_changes_are_handled_in_batches(acme, recorder, monkeypatch):
     rows = [make_client(acme.alice) for _ in range(5)]
     run_followers()
     assert recorder.of(acme.account.id) == [("client", row.id, "created") for row in rows]
-    assert sum(recorder.batches) == 5
+    assert recorder.batches == [2, 2, 1]
 
 
 def test_a_change_during_a_lease_makes_the_follower_due_again(acme, recorder, leased):
@@ -109,7 +109,7 @@ def test_a_leased_follower_is_not_leased_again(leased):
 
 
 def test_an_expired_lease_is_taken_over_and_its_holder_refused(acme, recorder, leased):
-    """The token refuses the former holder: its effects are rolled back, and the cursor stays."""
+    """The token of the former holder is outdated: its effects are rolled back, and the cursor does not move."""
     let_delays_pass(seconds=followers.LEASE_DURATION.total_seconds() + 1)
     [second] = Follower.objects.lease(["recorder"], limit=10)
     assert second.token == leased.token + 1
@@ -157,7 +157,7 @@ def test_an_error_postpones_one_follower_and_rolls_back(acme, other, recorder, m
     assert "alice@" not in caplog.text
 
 
-def test_a_change_that_always_fails_is_skipped_at_last(acme, recorder, monkeypatch):
+def test_a_change_that_always_fails_is_skipped(acme, recorder, monkeypatch):
     rows = [make_client(acme.alice) for _ in range(3)]
 
     def handle(account_id, changes, handle=recorder.handle):
@@ -201,7 +201,7 @@ def test_changes_that_were_erased_are_skipped(acme, recorder):
     assert len(recorder.handled) == 1
 
 
-def test_a_deleted_account_has_no_followers(recorder, other):
+def test_the_lease_of_a_deleted_follower_is_lost(recorder, other):
     make_client(other.mallory)
     connection.check_constraints()
     dispatcher.assign_numbers()
@@ -212,7 +212,7 @@ def test_a_deleted_account_has_no_followers(recorder, other):
         followers.handle_leased(leases[other.account.id])
 
 
-def test_a_follower_of_its_own_begins_with_the_next_change(acme, recorder):
+def test_one_of_several_followers_begins_with_the_next_change(acme, recorder):
     make_client(acme.alice)
     # The change has no number yet.
     connection.check_constraints()
@@ -235,12 +235,12 @@ def test_failing_followers_are_leased_apart(acme, recorder, leased):
     assert state(acme).failures == 0
 
 
-def test_accounts_without_changes_cost_no_statement(acme, recorder):
+def test_accounts_without_changes_take_no_statement(acme, recorder):
     for number in range(5):
         Account.objects.create(prefix=f"quiet-{number}")
     with CaptureQueriesContext(connection) as quiet:
         run_followers()
-    # Those of `run_followers` itself: deferred constraints, accounts with changes, due followers.
+    # Deferred constraints (twice), accounts with changes, due followers.
     assert len(quiet) == 4, [query["sql"] for query in quiet]
     make_client(acme.alice)
     connection.check_constraints()

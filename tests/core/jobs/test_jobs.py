@@ -17,8 +17,8 @@ calls: list = []
 
 
 @pytest.fixture(autouse=True)
-def registered(monkeypatch) -> Iterator[None]:
-    """Forget the jobs that the test registers."""
+def registered() -> Iterator[None]:
+    """Unregister the jobs of the test at its end."""
     before = dict(jobs)
     calls.clear()
     yield
@@ -46,7 +46,7 @@ def test_it_works(db, django_assert_num_queries):
     assert calls == []
     assert run_jobs() == 1
     assert calls == [(3, {"to": ["a"], "text": "zażółć"})]
-    # A job that has ended leaves nothing.
+    # The row of a job is deleted when the job has succeeded.
     assert (run_jobs(), rows()) == (0, [])
 
 
@@ -101,7 +101,7 @@ def test_many_jobs_take_one_statement(db, django_assert_num_queries):
     assert calls == [(1, {}), (2, {"text": "b"})]
 
 
-def test_one_job_waits_for_each_queueing_lock(db):
+def test_each_queueing_lock_allows_one_waiting_job(db):
     record = make_job()
     with transaction.atomic():
         assert [record.defer(account_id=id, _queueing_lock="a") for id in (1, 2)] == [True, False]
@@ -111,7 +111,7 @@ def test_one_job_waits_for_each_queueing_lock(db):
     assert record.defer(account_id=4, _queueing_lock="a") is True
 
 
-def test_a_running_job_does_not_keep_its_queueing_lock(db):
+def test_a_running_job_does_not_hold_its_queueing_lock(db):
     record = make_job()
     record.defer(_queueing_lock="a")
     claimed = queue.claim("default", None)
@@ -147,7 +147,7 @@ def test_a_failing_job_is_retried_after_the_delays_and_then_failed(db, caplog):
         f"{name} is retried in 60 s: ValueError",
         f"{name} failed after 3 attempts: ValueError",
     ]
-    # With the job, its error is deleted.
+    # Deleting the job deletes its error.
     assert queue.delete(error.job_id) is True
     assert not JobError.objects.exists()
 
@@ -175,7 +175,7 @@ def test_an_unknown_job_waits_for_another_version_of_the_code(db, caplog):
 
 
 def test_each_claim_counts_as_an_attempt(db):
-    """A job that kills its worker ends as failed."""
+    """A job that kills its workers fails after its last attempt."""
     make_job(retry=RetryDelays(5)).defer()
     assert queue.claim("default", queue.register_worker()) is not None
     assert queue.claim("default", None) is None
@@ -185,7 +185,7 @@ def test_each_claim_counts_as_an_attempt(db):
         cursor.execute("UPDATE procrastinate_workers SET last_heartbeat = now() - interval '31 seconds'")
     assert execution.requeue_stalled(30) == 1
     assert [row[1:] for row in rows()] == [("todo", 1)]
-    # After the first attempt, the job is due at once. Without its row, a worker is dead too.
+    # The job is due again at once. A worker without a row counts as dead.
     worker_id = queue.register_worker()
     late = queue.claim("default", worker_id)
     queue.unregister_worker(worker_id)
@@ -208,7 +208,7 @@ def test_dead_workers_without_jobs_are_removed(db):
     assert queue.heartbeat(alive) is not None
 
 
-def test_only_the_first_lost_worker_is_made_up_for_at_once(db):
+def test_only_the_first_loss_of_a_worker_is_retried_at_once(db):
     make_job(retry=RetryDelays(5, 60)).defer()
     for _ in range(2):
         assert queue.claim("default", None) is not None
@@ -230,7 +230,7 @@ def test_an_urgent_job_runs_first_and_keeps_its_place_when_its_worker_is_lost(db
     assert [account_id for account_id, _ in calls] == [2, 3, 1]
 
 
-def test_a_released_job_keeps_its_attempts(db):
+def test_a_released_job_does_not_lose_an_attempt(db):
     make_job().defer()
     claimed = queue.claim("default", None)
     assert claimed is not None
@@ -278,14 +278,14 @@ def test_periodic_jobs_are_deferred_once_for_each_time(db):
         del jobs[name]
     periodic_job(cron="*/10 * * * *")(tick)
     first, second = execution.PeriodicSchedule(), execution.PeriodicSchedule()
-    # A worker that starts defers the jobs of the last time, if no other did.
+    # A worker that starts defers the job of the last time, unless another worker has deferred it.
     assert [first.defer_due(at("2026-01-01 10:15")), second.defer_due(at("2026-01-01 10:16"))] == [1, 0]
-    # One such job waits at most.
+    # At most one job of a schedule waits.
     assert first.defer_due(at("2026-01-01 10:20")) == 0
     assert run_jobs() == 1
     assert [first.defer_due(at("2026-01-01 10:29:59")), first.defer_due(at("2026-01-01 10:30"))] == [0, 1]
     assert (run_jobs(), calls) == (1, ["tick", "tick"])
-    # After the clock was set back, each time is new again.
+    # After the clock was set back, the job is deferred again.
     assert [first.defer_due(at("2026-01-01 09:05")), second.defer_due(at("2026-01-01 09:05"))] == [1, 0]
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM procrastinate_periodic_defers")

@@ -55,7 +55,7 @@ def test_it_works(db):
 
 
 def test_it_counts_jobs_that_wait(db, django_assert_num_queries):
-    """An urgent job has waited since it was added, although it is due since long before."""
+    """The wait of an urgent job counts from its creation, although its due time is long ago."""
     now = timezone.now()
     queue.insert("mail", "a.b", {}, urgent=True)
     queue.insert("mail", "a.b", {}, schedule_at=now + timedelta(hours=1))
@@ -88,7 +88,7 @@ def test_the_check_fails_without_a_worker(db):
     output_of("--check")
 
 
-def test_the_check_fails_if_a_job_waits_for_too_long(db):
+def test_the_check_fails_if_a_job_has_waited_for_too_long(db):
     queue.register_worker()
     ago = timezone.now() - timedelta(seconds=310)
     queue.insert("mail", "a.b", {}, schedule_at=ago, urgent=True)
@@ -102,7 +102,7 @@ def test_the_check_fails_if_a_job_waits_for_too_long(db):
     output_of("--check", "--max-wait", "320")
 
 
-def test_it_says_that_the_database_is_away(db, monkeypatch):
+def test_the_check_fails_without_the_database(db, monkeypatch):
     def fail() -> None:
         raise OperationalError("connection refused")
 

@@ -24,7 +24,7 @@ def defer(name: str, **arguments) -> None:
 
 
 def error_of_failed_job() -> str:
-    # Periodic jobs of the killed workers have errors too.
+    """Return the error of the only failed job, without the periodic jobs that failed with their killed worker."""
     [(*_, error, _at)] = [row for row in queue.failed(limit=100) if row[1].startswith("tests.")]
     return error
 
@@ -87,13 +87,13 @@ def test_a_job_that_kills_its_worker_fails_after_its_attempts():
     assert error_of_failed_job() == "WorkerLost"
 
 
-def test_a_worker_that_slept_for_too_long_starts_again():
+def test_a_worker_that_was_suspended_for_too_long_starts_again():
     defer("hang", seconds=600)
     with run_worker("--heartbeat", "0.2") as first:
         wait_for_workers(lambda: rows_of_jobs() == [("hang", "doing", 1)])
         os.kill(first.pid, signal.SIGSTOP)
         with run_worker("--heartbeat", "0.2", "--shutdown-timeout", "0"):
-            # The other worker takes over the job, and later runs it.
+            # The second worker takes over the job and runs it.
             wait_for_workers(lambda: rows_of_jobs() == [("hang", "doing", 2)])
             os.kill(first.pid, signal.SIGCONT)
             first.communicate(timeout=60)
@@ -105,32 +105,32 @@ def test_a_worker_that_slept_for_too_long_starts_again():
     ("heartbeats", "expected"),
     [
         ([0, 2, 4, 6, 8, 10, 12], [False] * 5 + [True, True]),
-        # The database was away for 6 seconds: the other workers have to send a heartbeat first.
+        # The database was unavailable for 6 seconds. The other workers must be able to send a heartbeat first.
         ([0, 2, 4, 6, 8, 10, 16, 18, 20, 22, 24, 26], [False] * 5 + [True] + [False] * 5 + [True]),
         # The clock of the database was set back.
         ([20, 22, 24, 26, 28, 30, 10, 12, 14, 16, 18, 20], [False] * 5 + [True] + [False] * 5 + [True]),
     ],
 )
-def test_a_worker_takes_jobs_only_after_regular_heartbeats(heartbeats, expected):
+def test_a_worker_takes_over_jobs_only_after_regular_heartbeats(heartbeats, expected):
     worker = Worker(heartbeat=2)
     assert [worker.has_regular_heartbeats(time) for time in heartbeats] == expected
 
 
-def test_no_worker_takes_jobs_after_the_database_was_away(monkeypatch):
-    """All workers were silent for a minute. The first that is back must not take the jobs of the other."""
+def test_no_worker_takes_over_jobs_after_the_database_was_unavailable(monkeypatch):
+    """No worker has sent a heartbeat for a minute. The first that sends one must not take over the jobs of the other."""
     first, second = Worker(), Worker()
     for worker in (first, second):
         worker.worker_id = queue.register_worker()
     defer("succeed")
     assert queue.claim("default", second.worker_id) is not None
-    # As if it had run for a long time.
+    # The first worker has run for a long time.
     first.last_heartbeat, first.regular_since = time.time() - 60, 0
     with connection.cursor() as cursor:
         cursor.execute("UPDATE procrastinate_workers SET last_heartbeat = now() - interval '60 seconds'")
     monkeypatch.setattr(first.schedule, "defer_due", lambda now: 0)
     assert first.maintain() is True
     assert rows_of_jobs() == [("succeed", "doing", 1)]
-    # After regular heartbeats it does.
+    # After regular heartbeats, it takes them over.
     first.regular_since = 0
     assert first.maintain() is True
     assert rows_of_jobs() == [("succeed", "todo", 1)]
@@ -153,9 +153,9 @@ def test_it_rejects_invalid_arguments(arguments, message):
 
 def test_it_goes_on_after_the_database_was_lost():
     with run_worker("--heartbeat", "0.5") as worker:
-        wait_for_workers(lambda: sessions_of_workers("SELECT FROM procrastinate_workers") == [()])
+        wait_for_workers(lambda: fetch_all("SELECT FROM procrastinate_workers") == [()])
         for _ in range(2):
-            sessions_of_workers(
+            fetch_all(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                 " WHERE pid <> pg_backend_pid() AND datname = current_database() AND query LIKE '%procrastinate%'"
             )
@@ -164,16 +164,16 @@ def test_it_goes_on_after_the_database_was_lost():
         assert worker.poll() is None
 
 
-def sessions_of_workers(sql: str) -> list[tuple]:
+def fetch_all(sql: str) -> list[tuple]:
     with connection.cursor() as cursor:
         cursor.execute(sql)
         return cursor.fetchall()
 
 
 def test_an_orphaned_claim_is_released():
-    """The answer to a claim was lost, so no thread runs the job."""
+    """The connection was lost before the response to the claim, so no thread runs the job."""
     with run_worker("--heartbeat", "0.2"):
-        wait_for_workers(lambda: sessions_of_workers("SELECT FROM procrastinate_workers"))
+        wait_for_workers(lambda: fetch_all("SELECT FROM procrastinate_workers"))
         with connection.cursor() as cursor:
             cursor.execute(
                 "INSERT INTO procrastinate_jobs (queue_name, task_name, status, attempts, worker_id, scheduled_at)"
@@ -183,13 +183,16 @@ def test_an_orphaned_claim_is_released():
 
 
 def test_scheduled_jobs_wait():
-    queue.insert("default", "tests.support.worker_jobs.succeed", {}, schedule_at=timezone.now() + timedelta(seconds=1))
+    queue.insert("default", "tests.support.worker_jobs.succeed", {}, schedule_at=timezone.now() + timedelta(hours=1))
+    defer("fail")
     with run_worker():
-        assert rows_of_jobs() == [("succeed", "todo", 0)]
-        wait_for_workers(lambda: rows_of_jobs() == [])
+        wait_for_workers(lambda: rows_of_jobs() == [("succeed", "todo", 0), ("fail", "failed", 1)])
+        with connection.cursor() as cursor:
+            cursor.execute("UPDATE procrastinate_jobs SET scheduled_at = now() WHERE status = 'todo'")
+        wait_for_workers(lambda: rows_of_jobs() == [("fail", "failed", 1)])
 
 
-def test_it_waits_for_the_database():
+def test_it_ends_with_an_error_without_a_database():
     with run_worker("--database-wait", "0", environment={"DATABASE_URL": "postgresql://a@127.0.0.1:1/b"}) as worker:
         output, _ = worker.communicate(timeout=60)
     assert worker.returncode == 1
@@ -197,7 +200,7 @@ def test_it_waits_for_the_database():
 
 
 def test_the_outcome_of_a_job_is_recorded_when_the_database_is_back(monkeypatch):
-    """The database is lost when a job ends, and the worker stops. The job must not run again."""
+    """The connection is lost when a job ends, and the worker stops. The job must not run again."""
     defer("succeed")
     worker = Worker()
     worker.worker_id = queue.register_worker()

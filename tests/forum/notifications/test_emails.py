@@ -108,7 +108,7 @@ def test_a_digest_has_all_events(quiet):
     ):
         assert text in email.body
     assert "http://acme.example.test/app/notifications\n" in email.body
-    # The recipient may have a different reason for each suggestion.
+    # The reason is general, because each suggestion may have a different one.
     assert "-- \nYou receive this e-mail because you chose one e-mail a day with all notifications.\n" in email.body
 
 
@@ -208,7 +208,7 @@ def test_a_job_of_a_deleted_user_does_nothing(quiet):
 
 
 def test_a_code_to_sign_in_is_sent_before_notifications_that_wait(quiet):
-    """Of the jobs that are due, the one that has been due for longest runs first, and a code is due since long ago."""
+    """The job that has been due for the longest time runs first. The due time of a code is long ago."""
     send_notifications.defer(account_id=quiet.account.id, user_id=quiet.carol.id, ids=[1])
     request_code(quiet.page(), "carol@acme.example")
     claimed = [queue.claim(MAIL_QUEUE, None) for _ in range(2)]

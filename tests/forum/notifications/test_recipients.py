@@ -16,7 +16,7 @@ from tests.support.jobs import run_jobs
 
 @pytest.fixture
 def quiet(acme):
-    """Let alice, who is notified of everything, receive only what is hers, and clear the notifications of the cast."""
+    """Notify the cast only of suggestions in which they take part: alice, as the owner, is notified of everything by default."""
     acme.account.users.update(notification="own", notify_new_posts=False)
     return acme
 
@@ -117,7 +117,7 @@ def test_the_team_learns_of_new_suggestions_if_it_wants_to(quiet):
     assert received(quiet.account) == [("bob", "new_post", "TEAM")]
 
 
-def test_all_and_none_keep_their_meaning(quiet):
+def test_all_notifies_of_everything_and_none_of_nothing(quiet):
     make_user(quiet.account, "dora", notification="all")
     quiet.account.users.filter(login="carol").update(notification="none")
     post = make_post(quiet.carol)
@@ -231,7 +231,7 @@ def test_many_activities_are_announced_in_several_transactions(quiet, monkeypatc
     assert received(quiet.account) == [("carol", "comment", "AUTHOR")] * 5
 
 
-def test_an_unknown_time_zone_keeps_nobody_from_being_notified(quiet):
+def test_users_with_an_unknown_time_zone_are_notified(quiet):
     quiet.account.users.filter(id=quiet.carol.id).update(time_zone="Europe/Nowhere", delivery="daily")
     post = make_post(quiet.carol)
     received(quiet.account)

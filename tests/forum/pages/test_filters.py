@@ -23,7 +23,7 @@ def posts(acme):
 
 
 def options(page, key: str) -> dict[str, str]:
-    """Return the names and numbers of a filter."""
+    """Return the numbers of a filter by the names of its options."""
     links = page.html.select(f"nav[aria-labelledby=filter-{key}] a")
     return {link.select_one(".grow").text: link.select_one(".number").text for link in links if link.select(".number")}
 
@@ -51,7 +51,7 @@ def test_it_works(acme, posts):
     # A search stays within the filters.
     hidden = {field["name"]: field["value"] for field in page.html.select("#results input[form=search]")}
     assert hidden == {"category": str(posts.id), "tag": "a & b"}
-    # Several filters are a page that search engines need not know.
+    # Search engines do not index combinations of filters.
     assert page.html.find("meta", {"name": "robots"})["content"] == "noindex"
     # A chip removes its filter, and one link removes all.
     assert titles(page.click("Ideas &amp; more <svg", index=0)) == ["Idea"]
@@ -59,7 +59,7 @@ def test_it_works(acme, posts):
 
 
 def test_filters_combine(acme, posts, monkeypatch):
-    """Each combination has the same posts by both ways of reading, in each order."""
+    """Each combination finds the same posts in each order, from an index or by a scan of the list."""
     values = {
         "category": [None, str(posts.id)],
         "status": [None, "planned", "rejected"],
@@ -81,7 +81,8 @@ def test_filters_combine(acme, posts, monkeypatch):
                     **({"tags__contains": [query["tag"]]} if "tag" in query else {}),
                 )
                 assert found == set(rows.values_list("title", flat=True)), query
-                assert expected.setdefault((combination, "trending"), titles(page)) or not found
+                if order == "trending":
+                    assert expected.setdefault(combination, titles(page)) == titles(page), query
 
 
 def test_an_empty_result_offers_to_clear_the_filters(acme, posts):
@@ -92,7 +93,7 @@ def test_an_empty_result_offers_to_clear_the_filters(acme, posts):
     assert list(options(page, "kind").values()) == ["3", "1", "0"]
 
 
-def test_closed_posts_are_counted_for_the_team_only(acme, posts):
+def test_private_posts_are_counted_for_the_team_only(acme, posts):
     make_private(acme.carol, "Secret")
     assert options(acme.page().get("/"), "category")["General"] == "2"
     assert options(acme.page(acme.carol).get("/"), "category")["General"] == "2"

@@ -64,7 +64,7 @@ def test_it_rejects_an_invalid_address(acme, post):
     assert not mail.outbox
 
 
-def test_a_suggestion_that_is_gone_meanwhile(acme, post):
+def test_it_rejects_a_suggestion_that_was_deleted_meanwhile(acme, post):
     page = request_code(acme.page(), "dan@example.com", path_of(post)).follow()
     post.trash(by=acme.bob)
     response = enter_code(page, code_in_letter())
@@ -73,11 +73,10 @@ def test_a_suggestion_that_is_gone_meanwhile(acme, post):
     assert not acme.account.users.filter(email="dan@example.com").exists()
 
 
-def test_a_suggestion_that_was_merged_meanwhile(acme, post):
+def test_the_code_is_valid_for_the_original_of_a_merged_suggestion(acme, post):
     original = make_post(acme.bob, "Themes")
     page = request_code(acme.page(), "dan@example.com", path_of(post)).follow()
     post.merge_into(original, by=acme.bob)
-    # The code stays valid for the original.
     response = enter_code(page, code_in_letter())
     assert response.headers["Location"] == f"/app/posts/{original.id}/vote/code"
     assert enter_code(response.follow(), code_in_letter()).headers["Location"] == f"/app/posts/{original.id}"
@@ -85,7 +84,7 @@ def test_a_suggestion_that_was_merged_meanwhile(acme, post):
 
 
 @pytest.mark.parametrize("page", ["first", "code"])
-def test_a_user_comes_to_the_vote_button(acme, post, page):
+def test_a_signed_in_user_is_redirected_to_the_vote_button(acme, post, page):
     response = acme.page(acme.carol).get(f"/app/posts/{post.id}/vote/{page}")
     assert response.headers["Location"] == f"/app/posts/{post.id}/vote"
 

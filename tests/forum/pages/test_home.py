@@ -20,7 +20,7 @@ ROBOTS = [
 
 
 def test_it_works(acme):
-    """The list has the posts of all categories of the forum, and of no other forum."""
+    """The list has the posts of all categories of the forum, and none of other forums."""
     ideas = make_category(acme.account, "Ideas")
     make_post(acme.alice, "In general")
     wanted = make_post(acme.alice, "In ideas", category_id=ideas.id)

@@ -33,7 +33,7 @@ def test_it_works(acme, post):
 
 def test_it_shows_nobody_else(acme, post):
     assert found(acme, acme.carol, post, "stranger") == []
-    # The user does not mention themselves.
+    # Users are not offered their own name.
     assert found(acme, acme.carol, post, "carol") == []
 
 
@@ -105,10 +105,10 @@ def html_of(comment) -> str:
         ("Ask @Bob Nowak, please.", "<p>Ask <b>@Bob Nowak</b>, please.</p>\n"),
         ("*@bob* and @BOB.", "<p><em><b>@bob</b></em> and <b>@BOB</b>.</p>\n"),
         ("@nobody @Twin @Twin-1x @carol @left", "<p>@nobody @Twin @Twin-1x @carol @left</p>\n"),
-        # Whether a user wants notifications is nobody's business.
+        # The mark must not reveal whether the user wants notifications.
         ("@silent", "<p><b>@silent</b></p>\n"),
         ("bob@bob.example", "<p>bob@bob.example</p>\n"),
-        # The longest name counts, and two users have it.
+        # The longest name counts. Two users have it, so nobody is mentioned.
         ("@Bob @Bob Twin", "<p><b>@Bob</b> @Bob Twin</p>\n"),
         ("`@bob` @bob", "<p><code>@bob</code> <b>@bob</b></p>\n"),
         ("@bob <i>b</i>", "<p><b>@bob</b> &lt;i&gt;b&lt;/i&gt;</p>\n"),

@@ -70,7 +70,7 @@ def test_the_limits_of_the_roadmap(acme, monkeypatch):
     assert columns(page) == {"Planned 2+": ["Number 2", "Number 1"], "Started 0": []}
 
 
-def test_an_account_without_roadmap_statuses(acme):
+def test_an_account_without_roadmap_statuses_has_no_roadmap(acme):
     acme.account.statuses.update(on_roadmap=False)
     assert "There is no roadmap here" in acme.page().get("/app/roadmap")
 

@@ -39,7 +39,7 @@ def test_opening_the_link_changes_nothing(acme, post):
     assert not acme.account.follows.exists()
 
 
-def test_the_buttons_of_the_page(acme, post):
+def test_the_page_stops_emails_about_the_suggestion_or_all_of_them(acme, post):
     page = acme.page().get(link(acme, post))
     form = next(form for form in page.forms.values() if "stop" in form.fields)
     shown = form.submit("stop", index=0)

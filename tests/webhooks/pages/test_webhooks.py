@@ -130,7 +130,7 @@ def test_it_rejects_a_second_message_while_one_is_waiting(acme, visitor, receive
     assert receiver.types == ["webhook.test"]
 
 
-def test_it_rejects_to_send_again_while_it_is_off(acme, visitor, receiver):
+def test_it_rejects_sending_again_while_it_is_off(acme, visitor, receiver):
     row, _secret = add_endpoint(acme.account, receiver.url)
     entry = make_delivery(row)
     row.write({"enabled": False})
@@ -168,4 +168,4 @@ def test_long_requests_are_cut(acme, visitor):
 def test_it_rejects_agents(acme):
     row, _secret = add_endpoint(acme.account, URL)
     for path in (PATH, page_of(row)):
-        assert acme.page(acme.bob).get(path, status=403).status_code == 403
+        acme.page(acme.bob).get(path, status=403)
