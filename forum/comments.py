@@ -212,7 +212,7 @@ class Commentable(Mergeable):
             return
         now = timezone.now()
         self.account.comment_versions.create(comment_id=comment.id, text=comment.comment, user_id=by.id, created_at=now)
-        mentions = self._mentions_in(text, author_id=comment.user_id, previous_text=comment.comment)
+        mentions = self._mentions_in(text, author_id=comment.user_id, edited_comment=comment)
         comment.comment, comment.comment_html = text, render(text, mentions=mentions)
         comment.updated_at = comment.edited_at = now
         comment.edited_by_other = comment.edited_by_other or by.id != comment.user_id
@@ -220,15 +220,18 @@ class Commentable(Mergeable):
         values = {} if comment.internal else {"updated_at": now}
         self._add_to_count(comment.count_column, 0, **values)
 
-    def _mentions_in(self, text: str, *, author_id: int, previous_text: str = "") -> dict[str, int | None]:
+    def _mentions_in(
+        self, text: str, *, author_id: int, edited_comment: Comment | None = None
+    ) -> dict[str, int | None]:
         """Return the result of `find_mentions` for the text of a comment, whose mentions are marked in the HTML.
 
-        For an edited comment, the id of a user whom the previous text did not mention is replaced by None: an edit notifies nobody.
+        For an edited comment, the id of a user whom its first text did not mention is replaced by None: an edit notifies nobody.
         """
         ids = find_mentions(self.account, text, post=self, author_id=author_id)
-        if not ids or not previous_text:
+        if not ids or edited_comment is None:
             return ids
-        notified = mentioned_ids(self.account, previous_text, post=self, author_id=author_id)
+        first_text = edited_comment.versions().reverse().values_list("text", flat=True)[0]
+        notified = mentioned_ids(self.account, first_text, post=self, author_id=author_id)
         return {name: id if id in notified else None for name, id in ids.items()}
 
     def _add_to_count(self, column: str, difference: int, **values: Any) -> None:
