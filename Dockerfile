@@ -3,7 +3,7 @@ FROM docker.io/library/python:3.13-slim
 ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 WORKDIR /app
 
-# The font of the pictures for previews of links.
+# Pictures for previews of links are drawn with this font.
 RUN apt-get update && apt-get install --yes --no-install-recommends fonts-dejavu-core && rm -rf /var/lib/apt/lists/*
 COPY requirements/production.txt requirements/
 RUN pip install --no-cache-dir --disable-pip-version-check --root-user-action=ignore --require-hashes \

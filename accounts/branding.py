@@ -22,12 +22,12 @@ ACCENT_PATTERN = re.compile(r"#[0-9a-f]{6}\Z")
 LIGHT, DARK = "#ffffff", "#1a1a22"
 MIN_CONTRAST = 3.0
 MAX_LOGO_BYTES = 512 * 1024
-# The limit of the pixels of an uploaded logo, so that a small file cannot become a huge image.
+# The maximum number of pixels of an uploaded logo, because a small file may contain a huge image.
 MAX_LOGO_PIXELS = 4_000_000
 LOGO_FORMATS = ("PNG", "JPEG")
 # The maximum size of the stored logo. E-mails show it 40 pixels high and at most 240 pixels wide, so it is sharp on dense screens.
 LOGO_SIZE = (480, 160)
-# The ratio of width to height from which a logo gets a margin above and below: e-mails would distort it.
+# A logo with a higher ratio of width to height gets margins above and below, because e-mails would distort it.
 MAX_LOGO_RATIO = 6
 
 
@@ -45,7 +45,7 @@ def contrast(one: str, other: str) -> float:
 
 
 def check_accent(color: str) -> str:
-    """Return the colour in lower case. Raise FieldError if it is none, or too pale or too dark for a button."""
+    """Return the colour in lower case. Raise FieldError if it is not a colour, or is too pale or too dark for a button."""
     color = color.strip().lower()
     if not ACCENT_PATTERN.match(color):
         raise FieldError("accent", _("is not a colour such as #5f55e8"))
@@ -71,7 +71,7 @@ def text_on(color: str) -> str:
 
 
 def read_logo(content: bytes) -> bytes:
-    """Return an uploaded PNG or JPEG as a small PNG, without metadata. Raise FieldError if it is neither."""
+    """Return an uploaded PNG or JPEG as a small PNG, without metadata. Raise FieldError for other files, and for large ones."""
     if len(content) > MAX_LOGO_BYTES:
         raise FieldError("logo", _("is too large (maximum is 512 KiB)"))
     try:
@@ -100,7 +100,7 @@ class Branding(models.Model):
 
     account = models.OneToOneField(Account, models.CASCADE, primary_key=True, related_name="branding")
     accent = models.CharField(max_length=255, default=DEFAULT_ACCENT)
-    # A PNG, and the beginning of its digest, which is in its address.
+    # A PNG, and the beginning of its digest, which is part of its URL.
     logo = models.BinaryField(null=True)
     logo_key = models.CharField(max_length=255, null=True)
 

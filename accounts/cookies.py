@@ -11,7 +11,7 @@ from accounts.models import Handover, Session, SignInCode
 from core.pages.language import LANGUAGE_COOKIE
 
 SESSION_COOKIE = f"{settings.COOKIE_PREFIX}session"
-# The nonce of a browser that waits for a hand-over.
+# The nonce of a browser that has begun a hand-over.
 HANDOVER_COOKIE = f"{settings.COOKIE_PREFIX}handover"
 # The secret of a browser that asked for a sign-in code.
 CODE_COOKIE = f"{settings.COOKIE_PREFIX}code"

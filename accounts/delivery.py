@@ -21,10 +21,10 @@ class Delivery(models.TextChoices):
 
 
 def delivery_time(now: datetime, delivery: str, *, hour: int, weekday: int, zone: ZoneInfo) -> datetime | None:
-    """Return when an event of this moment is sent to a user, or None if it is not sent by e-mail.
+    """Return when an event that happens at `now` is sent to a user, or None if it is not sent by e-mail.
 
-    `hour` is an hour of the user's clock, and `weekday` is 0 for Monday. In the night when clocks change, an hour that does not exist
-    is the next one, and an hour that exists twice is the first of both.
+    `hour` is an hour of the user's clock, and `weekday` is 0 for Monday. When clocks change, an hour that does not exist is
+    replaced by the next one, and the first of two equal hours is used.
     """
     if delivery == Delivery.NEVER:
         return None

@@ -5,8 +5,8 @@
 3. The target checks the code, its own name and the nonce of the browser, and starts a session of the same family.
 
 The nonce makes the code worthless in any browser but the one that asked for it, so nobody can sign another person in as themselves.
-The links of the switcher carry a token of the session and the target, without which the source makes no code. So a visit to a domain of the
-account does not sign a user in there: the person who manages that domain could be on their way to the rights of an owner.
+The links of the switcher have a token for the session and the target. Without this token, the source creates no code. Otherwise a
+mere visit to a domain of the account would sign the user in there, and the person who manages that domain could get the rights of an owner.
 """
 
 import hashlib
@@ -67,7 +67,7 @@ class HandoverQuerySet(models.QuerySet["Handover"]):
         row = rows.select_for_update().first()
         if row is None:
             return None
-        # A code that arrives at a wrong place is used up, too.
+        # Delete the code also if the host or the browser is wrong.
         self.filter(pk=row.pk).delete()
         if row.host != host or bytes(row.nonce) != digest_of(nonce):
             return None

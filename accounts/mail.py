@@ -1,4 +1,4 @@
-"""E-mails to users, in their language. Jobs render and send them, so no e-mail is lost with a process."""
+"""E-mails to users, in their language. Jobs render and send them, so no e-mail is lost when a process ends."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -20,11 +20,11 @@ from core.db.tenancy import fold
 from core.jobs.registration import PermanentError, RetryDelays, job, register_queue
 from core.sealing import SealError, seal, unseal
 
-# E-mails have one thread in each worker. A slow mail server does not delay other jobs, and a worker that is killed can have sent at
-# most one e-mail without a record of it.
+# Each worker has one thread for e-mails, so a slow mail server does not delay other jobs. If a worker is killed, at most one e-mail was
+# sent without a record, and is sent again.
 MAIL_QUEUE = "mail"
 HOUR = 3600
-# Seconds, after temporary errors: the mail server cannot be reached, or rejects the e-mail with a code below 500.
+# In seconds. An error is temporary if the mail server cannot be reached, or rejects the e-mail with a code below 500.
 RETRY_DELAYS = RetryDelays(5, 60, 600, 3600, 6 * 3600)
 # In seconds. Each step of a conversation with the mail server has the timeout of `EMAIL_URL`.
 TIME_LIMIT = 300
@@ -60,8 +60,8 @@ def send(
         {name: single_line(str(value)) for name, value in context.items()},
         deliver=deliver,
     )
-    # The address and the links are readable neither in the database nor in a dump. People wait for these e-mails, such as codes, so
-    # they are sent before notifications.
+    # Encrypt the address and the links, which must not be readable in the database or in a dump. These e-mails, such as codes, are sent
+    # before notifications, because users wait for them.
     send_email.defer(account_id=account_id, sealed=seal(asdict(email)), _urgent=True)
 
 
@@ -161,7 +161,7 @@ def send_email(*, account_id: int | None, sealed: str) -> None:
 
 
 def deliver(message: EmailMultiAlternatives) -> None:
-    """Give an e-mail to the mail server. Raise PermanentError if another attempt would not help."""
+    """Send an e-mail to the mail server. Raise PermanentError if another attempt would not help."""
     try:
         message.send()
     except Exception as error:
@@ -173,7 +173,7 @@ def deliver(message: EmailMultiAlternatives) -> None:
 def seconds_over_limit(user: User) -> int:
     """Count an e-mail of a notification. Return 0, or the seconds until the limits per address and per account allow it.
 
-    E-mails that people ask for, such as codes and links to new passwords, do not count and are never delayed.
+    E-mails that users request, such as codes and links to set a password, are not counted or delayed.
     """
     limits = (
         (hashed_key("mail-to", user.account_id, user.email_key), settings.EMAIL_LIMIT_PER_ADDRESS),
@@ -186,7 +186,7 @@ def seconds_over_limit(user: User) -> int:
 
 
 def deliver_to_user(message: EmailMultiAlternatives, user: User) -> None:
-    """Give an e-mail of a notification to the mail server, and count a permanent rejection of the user's address."""
+    """Send an e-mail of a notification to the mail server, and count a permanent rejection of the user's address."""
     try:
         deliver(message)
     except PermanentError as error:

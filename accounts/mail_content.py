@@ -20,7 +20,7 @@ MAX_UNDERLINE_LENGTH = 70
 class Block:
     """A part of an e-mail.
 
-    The kinds are `title`, `heading`, `text`, `quote`, `code`, and `button` with the address `url`. A heading may have one.
+    The kinds are `title`, `heading`, `text`, `quote`, `code`, and `button` with a `url`. A heading may also have a `url`.
     """
 
     kind: str
@@ -40,7 +40,7 @@ class Block:
 
 
 def read_blocks(subject: str, paragraphs: Iterable[str]) -> list[Block]:
-    """Return the blocks of a text template: the subject as title, and the paragraphs. A code replaces the title."""
+    """Return the blocks of a text template: the subject as title, and the paragraphs. With a code, there is no title."""
     blocks = []
     for paragraph in paragraphs:
         label, newline, url = paragraph.partition("\n")
@@ -55,7 +55,7 @@ def read_blocks(subject: str, paragraphs: Iterable[str]) -> list[Block]:
 
 
 def preview_of(blocks: Iterable[Block]) -> str:
-    """Return the text that lists of e-mails show after the subject, which is the title or contains the code."""
+    """Return the text that lists of e-mails show after the subject. It omits the title and the code, which the subject contains."""
     texts = (block.text for block in blocks if block.kind not in ("title", "code", "button"))
     return Truncator(" ".join(" ".join(texts).split())).chars(MAX_PREVIEW_LENGTH)
 

@@ -100,7 +100,7 @@ class Session(TenantModel):
     user_id = models.BigIntegerField()
     user = foreign_object("accounts.User", "user_id", on_delete=models.CASCADE, related_name="sessions")
     digest = models.BinaryField()
-    # The sessions that hand-overs started from one sign-in, at several hosts. They end together.
+    # The same for all sessions that hand-overs started from one sign-in, at several hosts. They end together.
     family = models.UUIDField(default=uuid4, db_default=RandomUUID(), editable=False)
     agent = models.CharField(max_length=255, blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now, editable=False)

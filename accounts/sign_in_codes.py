@@ -1,7 +1,8 @@
 """Codes of six digits in e-mails, with which people sign in without a password, or join.
 
 A code is valid for ten minutes, for five attempts, once, and only in the browser that asked for it. That browser has a secret in a
-cookie. The table has HMACs of the secret and of the code with a key of the service, so a copy of the table does not reveal a code.
+cookie. The table contains HMACs of the secret and of the code, with a key of the service. Therefore a copy of the table does not reveal
+a code.
 """
 
 import hashlib
@@ -22,7 +23,7 @@ from core.db.tenancy import TenantModel
 
 
 class CodeExpired(Exception):
-    """The browser has no code that it may still try: the code has expired or is used, or all attempts were wrong."""
+    """The browser has no usable code: the code has expired or was used, or all attempts were wrong."""
 
 
 class SignInCodeQuerySet(models.QuerySet["SignInCode"]):
@@ -40,7 +41,7 @@ class SignInCodeQuerySet(models.QuerySet["SignInCode"]):
             email=email,
             browser=_hmac("browser", account.id, secret),
             digest=_hmac("code", account.id, secret, code),
-            # The clock of the database decides, which is the same for all processes.
+            # Use the clock of the database, which is the same for all processes.
             expires_at=Now() + Value(SignInCode.LIFETIME),
         )
         return code, secret
@@ -49,7 +50,7 @@ class SignInCodeQuerySet(models.QuerySet["SignInCode"]):
     def use(self, account_id: int, secret: str, code: str) -> str:
         """Count an attempt of the browser with the secret. Return the e-mail address of the code, or "" if the code is wrong.
 
-        A code that was right is deleted. Raise CodeExpired if the browser has no code that it may still try.
+        A code that was right is deleted. Raise CodeExpired if the browser has no usable code.
         """
         # Concurrent attempts wait here for the lock of the row.
         row = self.usable(account_id, secret).select_for_update().first()

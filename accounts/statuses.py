@@ -50,7 +50,7 @@ class Status(Ordered, TenantModel):
         (Kind.DEAL, "lost", gettext_noop("Lost"), "#dc2626", True),
     )
 
-    # New statuses for posts with these codes are on the roadmap, unless their creator says otherwise.
+    # New statuses of posts with these codes are on the roadmap, unless the request sets `on_roadmap`.
     ROADMAP = ("planned", "started", "completed")
 
     IN_USE: "dict[str, StrPromise]" = {

@@ -56,7 +56,7 @@ def count_code_request(request: PageRequest, email: str) -> bool:
 
 
 def count_code(request: PageRequest) -> None:
-    """Count a sign-in code that the client address enters. Raise Throttled beyond FAILED_LOGIN_LIMIT."""
+    """Count an attempt to enter a sign-in code, for the client address. Raise Throttled beyond FAILED_LOGIN_LIMIT."""
     if settings.FAILED_LOGIN_LIMIT:
         enforce_limit(request, hit(_code_key(request), settings.FAILED_LOGIN_LIMIT, HOUR))
 

@@ -129,7 +129,7 @@ class UserQuerySet(RoleQuerySet):
         Return None for a deactivated user, and for an unknown e-mail without an invitation unless `takes_sign_ups`. A new user
         has no password. Raise FieldErrors for an e-mail that looks like a name of another user.
         """
-        # The lock makes two requests with the same e-mail create one user.
+        # With the lock, two concurrent requests with the same e-mail create only one user.
         locks.acquire(("user", account.id, skeleton(fold(email))))
         user: User | None = self.filter(account_id=account.id, email_key=fold(email)).first()
         if user is not None:
@@ -138,7 +138,7 @@ class UserQuerySet(RoleQuerySet):
         if invitation is None and not takes_sign_ups:
             return None
         guest = gettext("Guest %(number)d") % {"number": secrets.randbelow(9000) + 1000}
-        # Neither is derived from the e-mail: everyone sees the name, and finds the login in order to mention the user.
+        # Do not derive them from the e-mail: everyone sees the name, and can search for the login to mention the user.
         login = f"user-{secrets.randbelow(10**9)}"
         values: dict[str, Any] = {"login": login, "password": None, "name": name or guest}
         if invitation is not None and (user := self.accept(invitation, **values, **fields)) is not None:
@@ -171,7 +171,7 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
         NONE = "none"
 
     TEAM, ADMINS = TEAM, ADMINS
-    # Permanent rejections of an e-mail address by the mail server, after which nothing more is sent to it.
+    # The number of permanent rejections by the mail server after which an e-mail address gets no more notifications.
     MAX_BOUNCES = 3
 
     # In HTTP Basic the first colon ends the login.
@@ -204,7 +204,7 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
     notify_sign_ups = models.BooleanField(default=False, db_default=False)
     # A trigger on the table of notifications maintains this number.
     unread_notifications = models.IntegerField(default=0, db_default=0, editable=False)
-    # The permanent rejections of the e-mail address. Beyond the limit, `bounced_at` is set and nothing more is sent to the address.
+    # The permanent rejections of the e-mail address. At `MAX_BOUNCES`, `bounced_at` is set, and the address gets no more notifications.
     bounces = models.SmallIntegerField(default=0, db_default=0, editable=False)
     bounced_at = models.DateTimeField(null=True, editable=False)
     # Whether single keys act on the pages that have keyboard shortcuts.
@@ -281,14 +281,14 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
         self.reset_bounces()
 
     def record_bounce(self) -> None:
-        """Count a permanent rejection of the e-mail address. After the third, nothing more is sent to it until it is tried again."""
+        """Count a permanent rejection of the e-mail address. At `MAX_BOUNCES`, stop sending notifications until `reset_bounces`."""
         self.bounces += 1
         if self.bounces >= self.MAX_BOUNCES:
             self.bounced_at = timezone.now()
         self.save(update_fields=["bounces", "bounced_at"])
 
     def reset_bounces(self) -> None:
-        """Send to the e-mail address again."""
+        """Forget the rejections, so notifications are sent to the e-mail address again."""
         self.bounces, self.bounced_at = 0, None
         self.save(update_fields=["bounces", "bounced_at"])
 

@@ -114,7 +114,7 @@ def remove_added_rows(url: str, size: Size, data_set: dict) -> None:
         for table, column in (("crm_clientexternalid", "holder_id"), ("crm_client", "id"), ("forum_post", "id")):
             statement = f"DELETE FROM {table} WHERE account_id = %(account)s AND {column} > %(last)s"  # noqa: S608
             deleted += connection.execute(statement, values).rowcount
-        # Without triggers, the counts of posts are outdated. The first deep page creates those of categories again.
+        # Without triggers, the counts are outdated. The first deep page counts the posts of its category again.
         connection.execute("TRUNCATE accounts_change, accounts_idempotentanswer, forum_postcount")
         if deleted:
             connection.execute("TRUNCATE forum_facetcount")

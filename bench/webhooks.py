@@ -1,6 +1,6 @@
 """Measure webhooks: deliveries per second to a receiver on this machine, and the lag beside endpoints that never answer.
 
-Workers run as in production, on a database of their own. Changes are made with SQL, so that the service is not measured as well.
+Workers run as in production, on a database of their own. The changes are written with SQL, because requests to the service would take CPU time.
 """
 
 import asyncio
@@ -23,20 +23,20 @@ from bench.serving import ROOT, environment
 
 DATABASE = "bench_webhooks"
 ACCOUNTS, HANGING = 1000, 100
-# The events of the first measurement, for each of its endpoints.
+# The first measurement has this number of endpoints, and of events for each.
 ENDPOINTS, EVENTS = 100, 40
-# In the second measurement, the accounts change one after another in this time, several times.
+# In the second measurement, each account changes once in each period, which has this number of seconds.
 PERIOD, PERIODS = 5.0, 4
 TIMEOUT = 180
 ANSWER = b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"
 
 
 class Receiver:
-    """Two servers in one thread: one answers at once, the other never answers. It records the bodies and when they arrived."""
+    """Two servers in one thread: the first answers at once, the second never. The first records each body and its time of arrival."""
 
     def __init__(self) -> None:
         self.received: list[tuple[float, dict]] = []
-        self.hanging = 0
+        self.hanging_requests = 0
         self.loop = asyncio.new_event_loop()
         self.ports: list[int] = []
 
@@ -76,7 +76,7 @@ class Receiver:
     async def hang(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
             await self.read(reader)
-            self.hanging += 1
+            self.hanging_requests += 1
             await reader.read()
         writer.close()
 
@@ -90,7 +90,7 @@ class Receiver:
 
 
 def measure(url: str, *, workers: int, logs: Path) -> dict[str, float]:
-    """Return the results: deliveries per second, and the median and 99th percentile of the lag in seconds."""
+    """Return the deliveries per second, and the result of `measure_lag`."""
     own_url = data.address(url, DATABASE)
     with psycopg.connect(data.address(url, "postgres", "postgres"), autocommit=True) as connection:
         connection.execute(f'DROP DATABASE IF EXISTS "{DATABASE}" WITH (FORCE)')
@@ -138,31 +138,31 @@ def measure_rate(connection: psycopg.Connection, receiver: Receiver) -> float:
         change(connection, accounts[:ENDPOINTS], f"rate {event}")
     receiver.wait(number)
     times = sorted(at for at, _body in receiver.received)
-    # The first tenth is left out: the workers are starting.
+    # Leave out the first tenth, during which the workers start.
     first = number // 10
     return (number - first) / (times[-1] - times[first])
 
 
 def measure_lag(connection: psycopg.Connection, receiver: Receiver) -> dict[str, float]:
-    """Return the lag of the endpoints that answer, while `HANGING` others never answer."""
+    """Return the median, 99th percentile and maximum of the lag in seconds, for the endpoints that answer, and the number of other requests."""
     accounts = [row[0] for row in connection.execute("SELECT id FROM accounts_account ORDER BY prefix DESC")]
     receiver.received.clear()
     step = 20
     changed = 0
     for _ in range(PERIODS):
         for start in range(0, len(accounts), step):
-            began = time.monotonic()
+            started_at = time.monotonic()
             change(connection, accounts[start : start + step], str(time.time()))
             changed += step
-            time.sleep(max(0.0, PERIOD * step / len(accounts) - (time.monotonic() - began)))
+            time.sleep(max(0.0, PERIOD * step / len(accounts) - (time.monotonic() - started_at)))
     receiver.wait(PERIODS * (ACCOUNTS - HANGING))
-    # The body shows the name at the time of the delivery: after a lag of a whole period, that of a later change.
+    # The name is the time of the change. A body has the name at the time of the delivery, so lags of more than a period appear too short.
     lags = sorted(at - float(body["data"]["name"]) for at, body in receiver.received)
     return {
         "lag_median": round(statistics.median(lags), 2),
         "lag_99": round(lags[len(lags) * 99 // 100], 2),
         "lag_max": round(lags[-1], 2),
-        "hanging_requests": receiver.hanging,
+        "hanging_requests": receiver.hanging_requests,
     }
 
 

@@ -74,7 +74,7 @@ Networks = tuple[tuple[IPv4Network | IPv6Network, tuple[int, ...]], ...]
 
 
 def networks(text: str) -> Networks:
-    """Return networks with their ports, of a text such as `10.0.0.0/8:8080,[fd00::/8]:443`. Without a port, 80 and 443 are meant."""
+    """Return networks with their ports, from a text such as `10.0.0.0/8:8080,[fd00::/8]:443`. The default ports are 80 and 443."""
     found = []
     for entry in text.split(","):
         match = re.fullmatch(r"(?:\[(?P<six>.+)\]|(?P<four>[\d./]+))(?::(?P<port>\d{1,5}))?", entry.strip())

@@ -64,7 +64,7 @@ DEFAULT_FROM_EMAIL = _read("EMAIL_FROM", "Rostrum <noreply@localhost>", "The sen
 EMAIL_BACKEND, EMAIL_HOST, EMAIL_PORT = _mail["EMAIL_BACKEND"], _mail["EMAIL_HOST"], _mail["EMAIL_PORT"]
 EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail["EMAIL_HOST_USER"] or "", _mail["EMAIL_HOST_PASSWORD"] or ""
 EMAIL_USE_TLS, EMAIL_USE_SSL = _mail["EMAIL_USE_TLS"], _mail["EMAIL_USE_SSL"]
-# The directory of e-mails for file:, which `make run` uses.
+# The directory to which e-mails are written if EMAIL_URL is a `file:` URL, as in `make run`.
 EMAIL_FILE_PATH = _mail.get("EMAIL_FILE_PATH") or None
 # In seconds, for a mail server that does not answer.
 EMAIL_TIMEOUT = _mail["EMAIL_TIMEOUT"] or 10
@@ -385,9 +385,9 @@ LOGGING = {
         # Django's own handlers would bypass the redaction, or send e-mails.
         "django": {"handlers": [], "level": LOG_LEVEL, "propagate": True},
         "django.server": {"handlers": [], "level": LOG_LEVEL, "propagate": True},
-        # It logs the arguments of jobs. Jobs are logged by `rostrum.jobs`.
+        # This logger would log the arguments of jobs. `rostrum.jobs` logs jobs without them.
         "procrastinate": {"level": "ERROR"},
-        # At DEBUG it logs the whole context of a template, with personal data, wherever a variable is missing.
+        # At DEBUG, this logger would log the whole context of a template, with personal data, for each missing variable.
         "django.template": {"level": "INFO"},
         # The access log has every refused request already.
         "django.request": {"level": "ERROR"},

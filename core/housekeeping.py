@@ -1,8 +1,8 @@
 """Periodic jobs that erase old data, in batches.
 
-A job stops a while before its time limit, and the next one goes on. Any number of them may run at the same time.
+A job stops ten seconds before its time limit, and the next one continues. Any number of jobs may run at the same time.
 
-A manager whose table has rows that end by themselves defines `outdated()`, which returns them. A manager whose table needs other
+A manager whose table has rows that expire defines `outdated()`, which returns them. A manager whose table needs other
 maintenance defines `clean_up()`.
 """
 
@@ -37,7 +37,7 @@ def erase_in_batches(erase: Callable[[], int]) -> int:
 
 def erase_rows(rows: "QuerySet[Any]") -> int:
     """Erase the rows of a queryset in batches. Return how many rows were erased, with those that refer to them."""
-    # The condition of `rows` applies to each row again, because a concurrent transaction may change it meanwhile.
+    # The deletion repeats the condition of `rows`, because a concurrent transaction may change a row after the selection.
     batch = rows.filter(pk__in=rows.order_by().values("pk")[:BATCH_SIZE])
     return erase_in_batches(lambda: batch.delete()[0])
 

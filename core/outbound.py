@@ -3,12 +3,13 @@
 A tenant must not reach the network of the service through it (server-side request forgery, SSRF):
 
 - The name of the host is resolved once. If any of its addresses is not public, the request is refused. The connection goes to one of
-  the addresses that were checked, so a name server that changes its answer gains nothing. TLS is verified against the name.
-- Only ports 80 and 443. The operator can allow further networks and ports (`WEBHOOK_ALLOW`).
+  the addresses that were checked, so a later change of the name's addresses has no effect. TLS is verified against the name.
+- Only ports 80 and 443 are allowed. The operator can allow further networks and ports (`WEBHOOK_ALLOW`).
 - No redirects are followed, and no proxy of the environment is used.
 - The whole request has a deadline, which neither a slow name server nor a slow response can extend. Only the beginning of the response
   is read.
-- The service refuses the requests that reach it itself, by their User-Agent (`is_own_request`). Its public addresses need not be known.
+- The service refuses its own requests, which it recognizes by their User-Agent (`is_own_request`). A list of its public addresses is not
+  needed.
 """
 
 import asyncio
@@ -40,7 +41,7 @@ Resolve = Callable[[str, int], list[str]]
 MAX_URL_LENGTH = 2000
 DEFAULT_PORTS = {"http": 80, "https": 443}
 USER_AGENT = "Rostrum-Webhooks/1.0"
-# Seconds for the whole request, of which resolving the name may take a part, and each attempt to connect to one of its addresses another.
+# The time limits in seconds: of the whole request, of the name resolution in it, and of the connection to each address but the last.
 TIMEOUT = 15
 RESOLVE_TIMEOUT = 10
 CONNECT_TIMEOUT = 5
@@ -52,7 +53,8 @@ MAX_RESPONSE_BYTES = 1024
 # The maximum number of names that are resolved at a time for one account.
 MAX_RESOLUTIONS = 4
 
-# Of IPv6, only global unicast addresses (RFC 4291) are public. This excludes NAT64 and mapped IPv4 addresses, which reach other networks.
+# The only public IPv6 addresses are global unicast addresses (RFC 4291). This excludes NAT64 and mapped IPv4 addresses, which
+# reach other networks.
 PUBLIC_IPV6 = IPv6Network("2000::/3")
 # Special networks (RFC 6890 and the registries of IANA) and those that translate to other addresses.
 SPECIAL_NETWORKS: tuple[Network, ...] = tuple(
@@ -170,7 +172,7 @@ def parse_url(text: str) -> URL:
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         target.encode("ascii")
     except ValueError:
-        # UnicodeError is a ValueError, too.
+        # UnicodeError is a subclass of ValueError.
         raise OutboundError("url") from None
     if port is None:
         port = DEFAULT_PORTS[parts.scheme]
@@ -229,8 +231,8 @@ class Response:
 class Resolver:
     """Resolves names in threads. Each account that is resolving names has threads of its own, at most `MAX_RESOLUTIONS`.
 
-    The name servers of a tenant decide how long a resolution takes, and nothing can interrupt its thread, even if the request has ended.
-    So in threads that accounts shared, the names of one tenant could delay the requests of all others.
+    A resolution takes as long as the name servers of the tenant need, and its thread cannot be interrupted, even if the request has ended.
+    In shared threads, the names of one tenant could delay the requests of all others.
     """
 
     def __init__(self) -> None:
@@ -323,7 +325,7 @@ async def _addresses(url: URL, account_id: int, resolve: Resolve) -> list[Addres
         async with asyncio.timeout(RESOLVE_TIMEOUT):
             found = await asyncio.wrap_future(resolver.submit(account_id, resolve, url.host, url.port))
     except (OSError, UnicodeError):
-        # TimeoutError is an OSError.
+        # TimeoutError is a subclass of OSError.
         raise OutboundError("dns") from None
     if not found:
         raise OutboundError("dns")

@@ -68,7 +68,7 @@ class Registry:
 
     def __init__(self) -> None:
         self._resources: dict[str, Resource] = {}
-        # The key and the sample of rows that are no resource, by collection.
+        # The key and the sample of rows that are not resources, by collection.
         self._further_samples: dict[str, tuple[str, Sample]] = {}
 
     def __iter__(self) -> Iterator[Resource]:
@@ -107,7 +107,7 @@ class Registry:
         return samples | dict(self._further_samples.values())
 
     def register_sample(self, collection: str, key: str, sample: Sample) -> None:
-        """Register a sample for the ids in the paths of a collection that is no resource, such as `/app/webhooks/{id}.json`."""
+        """Register a sample for the ids in the paths of a collection of rows that are not resources, such as `/app/webhooks/{id}.json`."""
         self._further_samples[collection] = (key, sample)
 
     def key_in_collection(self, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Encryption of values that rows and cookies keep for a short time, such as links in queued e-mails.
+"""Encryption of values in rows and cookies, such as links in queued e-mails and the secrets of webhooks.
 
 Each purpose has a key of its own, so a value that was sealed for one purpose cannot be used for another.
 """
@@ -15,7 +15,7 @@ from django.conf import settings
 
 
 class SealError(Exception):
-    """A value that was sealed with an unknown key or for another purpose, or changed since."""
+    """A value that was sealed with an unknown key or for another purpose, or that was changed."""
 
 
 @lru_cache(maxsize=32)
@@ -35,7 +35,7 @@ def seal(value: Any, purpose: str = "job") -> str:
 
 
 def unseal(sealed: str, purpose: str = "job") -> Any:
-    """Return the value of `seal`. Raise SealError if no key of the settings opens it."""
+    """Return the value of `seal`. Raise SealError if no key of the settings decrypts it."""
     cipher = _cipher(purpose, settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
     try:
         text = cipher.decrypt(sealed.encode())

@@ -1,7 +1,8 @@
 """The activities on posts, and the notifications of them.
 
-An activity is what a user did, recorded by the methods that do it. The follower of the change feed (`forum.notifications`) creates the
-notifications: one row for each activity and user.
+An activity records what a user did to a post. The methods of posts and comments record most activities, and the follower of the change
+feed (`forum.notifications.follower`) creates their notifications: one row for each activity and recipient. A sign-up and the job for
+reminders create their activities and notifications themselves.
 """
 
 from datetime import timedelta
@@ -22,13 +23,16 @@ ACTIVITY_RETENTION = timedelta(days=90)
 
 class ActivityQuerySet(models.QuerySet["Activity"]):
     def record(self, post: TenantModel, kind: str, *, by: User, **values: Any) -> "Activity":
-        """Record what a user did, in the transaction that does it. The change of the post makes the follower read it."""
+        """Record what a user did.
+
+        The same transaction must update the post: the follower reads new activities only after a change of a post.
+        """
         activity = Activity(account_id=post.account_id, post_id=post.id, kind=kind, user_id=by.id, **values)
         insert(activity)
         return activity
 
     def pending(self) -> Self:
-        """Return the activities that the follower has not read, oldest first."""
+        """Return the activities that the follower has not announced, oldest first."""
         return self.filter(announced=False).order_by("id")
 
     def outdated(self) -> Self:
@@ -36,7 +40,7 @@ class ActivityQuerySet(models.QuerySet["Activity"]):
 
 
 class Activity(TenantModel):
-    """Something that a user did to a post, a sign-up, which has no post, or a reminder of a task (`user_id` is responsible)."""
+    """An act of a user on a post, a sign-up (without a post), or a reminder of a task (`user_id` is the responsible user)."""
 
     class Kind(models.TextChoices):
         NEW_POST = "new_post", _("New suggestion")
@@ -64,7 +68,7 @@ class Activity(TenantModel):
     after = models.CharField(max_length=255, null=True)
     # The time of the task that a reminder is about.
     scheduled_at = models.DateTimeField(null=True)
-    # Whether the follower of the change feed has read the activity.
+    # False until the notifications of the activity have been created.
     announced = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -74,11 +78,11 @@ class Activity(TenantModel):
         default_related_name = "activities"
         verbose_name_plural = "activities"
         constraints = [
-            # Reading the changes of a post again creates no second activity.
+            # The follower may read a change of a post twice, but records one activity.
             models.UniqueConstraint(
                 fields=["account", "post_id"], name="activity_new_post_unique", condition=models.Q(kind="new_post")
             ),
-            # A task that is rescheduled has another reminder.
+            # A rescheduled task gets another reminder.
             models.UniqueConstraint(
                 fields=["account", "post_id", "scheduled_at"],
                 name="activity_reminder_unique",
@@ -128,7 +132,7 @@ class NotificationQuerySet(models.QuerySet["Notification"]):
         return self.filter(read_at=None)
 
     def shown_to(self, user: User) -> Self:
-        """Return those of the user's notifications whose subject the user may see at this moment."""
+        """Return the notifications of a user, except those of posts and events that the user may not see now."""
         account = account_of(user.account_id)
         posts = account.posts.visible_to(user).filter(id=OuterRef("activity__post_id"))
         rows = self.of_user(user).filter(
@@ -139,7 +143,7 @@ class NotificationQuerySet(models.QuerySet["Notification"]):
         return rows.filter(activity__internal=False).exclude(activity__kind=Activity.Kind.SIGN_UP)
 
     def without_outdated_reminders(self) -> Self:
-        """Leave out the reminders of tasks that are closed, rescheduled, or another user's by now."""
+        """Leave out the reminders of tasks that have been closed, rescheduled, or assigned to another user since."""
         is_due = Q(
             activity__post__closed=False,
             activity__post__responsible_id=F("user_id"),
@@ -152,12 +156,12 @@ class NotificationQuerySet(models.QuerySet["Notification"]):
         return self.select_related("activity__user", "activity__post", "activity__comment")
 
     def mark_read(self) -> int:
-        """Mark the unread rows of this queryset as read, and return their number. They are not sent by e-mail any more."""
+        """Mark the unread rows of this queryset as read, cancel their e-mails, and return the number of rows."""
         return self.unread().order_by().update(read_at=timezone.now(), mail_at=None)
 
 
 class Notification(TenantModel):
-    """A notification of one user of one activity."""
+    """A notification for one user about one activity."""
 
     Reason = Reason
 
@@ -167,7 +171,7 @@ class Notification(TenantModel):
     reason = models.SmallIntegerField(choices=Reason.choices)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     read_at = models.DateTimeField(null=True)
-    # When an e-mail is due. Null if none is, or if a job for it exists already.
+    # When the e-mail is due. Null if no e-mail will be sent, or if a job for it exists already.
     mail_at = models.DateTimeField(null=True)
     mailed_at = models.DateTimeField(null=True)
 
@@ -181,11 +185,11 @@ class Notification(TenantModel):
         indexes = [
             models.Index(fields=["account", "user_id", "-id"], name="notification_of_user"),
             models.Index(fields=["account", "user_id", "-id"], name="notification_unread", condition=Q(read_at=None)),
-            # The e-mails of a user that are due later.
+            # The notifications of a user that wait for an e-mail.
             models.Index(
                 fields=["account", "user_id"], name="notification_waiting", condition=Q(mail_at__isnull=False)
             ),
-            # Begins with the time: workers find what is due in all accounts.
+            # The index begins with the time, because the job that sends e-mails reads all accounts.
             models.Index(fields=["mail_at"], name="notification_due", condition=Q(mail_at__isnull=False)),
         ]
 
@@ -195,7 +199,8 @@ class Notification(TenantModel):
 
 # Migrations
 
-# Activities have ids of their own, which are never shown. With ids of the account's sequence, every comment would skip one.
+# Activities take their ids from a sequence of their own. If they took them from the sequence of the account, each comment would leave a gap
+# in the ids that users see.
 CREATE_ACTIVITY_IDS = """
 CREATE SEQUENCE forum_activity_ids;
 CREATE FUNCTION take_activity_id() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -219,8 +224,8 @@ def activity_ids() -> migrations.RunSQL:
     return migrations.RunSQL(CREATE_ACTIVITY_IDS, DROP_ACTIVITY_IDS)
 
 
-# Statement triggers, so that a notification of many users takes one UPDATE. Users are locked in the order of their ids, as in all code
-# that locks several users.
+# Statement triggers count the notifications of many users with one UPDATE. For an INSERT or DELETE, they lock the users in the order of
+# their ids, as all code that locks several users does.
 CREATE_UNREAD_COUNTING = """
 CREATE FUNCTION count_unread_notifications() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE

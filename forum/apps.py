@@ -51,7 +51,7 @@ def create_default_forum(sender: type, account: "Account", host: "Host", **kwarg
 
 
 def announce_sign_up(sender: type, user: "User", **kwargs: Any) -> None:
-    """Notify the team of a new user (`user_joined`). Users are not in the change feed, so this is part of the sign-up itself."""
+    """Notify the team of a new user (`user_joined`). The change feed has no users, so its follower cannot do this."""
     from forum.models import Activity
     from forum.notifications.recipients import notify
 

@@ -3,7 +3,7 @@
 A comment is public or *internal*. Only the team reads internal comments, and nothing that other users see depends on them: neither the
 counts nor the order of lists, nor whether an author may still change a post. The Forum API (XML) has no internal comments for anyone.
 
-Every reader of comments starts from `CommentQuerySet.public` or `CommentQuerySet.visible_to`.
+Code that shows comments to others than the team starts from `CommentQuerySet.public` or `CommentQuerySet.visible_to`.
 """
 
 from typing import Any, Self
@@ -28,7 +28,7 @@ from forum.votes import from_post_index
 def html_field() -> "models.CharField[Any, Any]":
     """Return a field for the HTML of another field, which is rendered whenever that field is saved.
 
-    It is null if the other field is null, or was saved before this field existed.
+    The HTML is null if the other field is null, or was saved before the field of the HTML existed.
     """
     return models.CharField(max_length=MAX_HTML_LENGTH, null=True, editable=False)
 
@@ -38,7 +38,7 @@ class CommentQuerySet(models.QuerySet["Comment"]):
         return self.filter(internal=False)
 
     def visible_to(self, user: User | None) -> Self:
-        """Return the comments that the user may see, if they may see the post: all for the team, public ones for others."""
+        """Return the comments that the user may see on a visible post: all for the team, public ones for others."""
         return self if user is not None and user.is_team else self.public()
 
     def by_team(self) -> Self:
@@ -78,7 +78,7 @@ class Comment(TenantModel):
     comment = models.CharField(max_length=65536)
     comment_html = html_field()
     kind = models.CharField(max_length=255, null=True)
-    # Only the team sees the comment. This never changes, so that a text for the team is not published by mistake.
+    # True for a comment that only the team sees. The value never changes: otherwise a text for the team could be published.
     internal = models.BooleanField(default=False, db_default=False)
     # The time of the last change of the text, and whether anyone except the author changed it.
     edited_at = models.DateTimeField(null=True, editable=False)
@@ -110,7 +110,7 @@ class Comment(TenantModel):
         return "internal_comments_cache" if self.internal else "comments_cache"
 
     def may_be_changed_by(self, user: User) -> bool:
-        """Return whether the user may change or delete the comment: the team any comment, members their own public ones."""
+        """Return whether the user may change or delete the comment. Members may change their own public comments, the team all."""
         return user.is_team or (self.user_id == user.id and not self.internal)
 
     def versions(self) -> "models.QuerySet[CommentVersion]":
@@ -120,7 +120,7 @@ class Comment(TenantModel):
 
 
 class CommentVersion(TenantModel):
-    """A text that a comment had before it was edited. Only the team sees it."""
+    """An earlier text of an edited comment, which only the team sees."""
 
     comment_id = models.BigIntegerField()
     text = models.CharField(max_length=65536)
@@ -152,8 +152,8 @@ class Commentable(Mergeable):
     def comment(self, *, by: User, text: str, agent: str = "", internal: bool = False) -> Comment:
         """Add a comment. Raise FieldError if the post is merged into another, or if the user may not write internal comments.
 
-        An internal comment leaves `updated_at` of the post unchanged, because lists and feeds show it to everyone. The row of the post
-        is updated in any case, so that the change feed reports it.
+        An internal comment does not change `updated_at` of the post, because lists and feeds show that time to everyone. The row of
+        the post is updated in any case, because the change feed must report the post.
         """
         html = render(text, mentions=self._mentions_in(text, author_id=by.id))
         self.lock()
@@ -182,13 +182,13 @@ class Commentable(Mergeable):
     def erase_comment(self, comment: Comment) -> bool:
         """Erase a comment with its versions, and return whether it existed. The post's `updated_at` stays the same.
 
-        The post is unanswered again if this was the only comment of the team, unless the team marked the post as handled. Raise
-        FieldError if the post is merged into another.
+        The post is unanswered again if this was the only public comment of the team, unless the team marked the post as handled.
+        Raise FieldError if the post is merged into another.
         """
         self.lock()
         self.check_not_merged()
         comments = self.account.comments.filter(post_id=self.id)
-        # The time of another comment, or of `mark_handled`, stays.
+        # Do not change `answered_at` if it is the time of another comment, or of `mark_handled`.
         is_answer = not comment.internal and comment.created_at == self.answered_at
         erased, _by_model = comments.filter(id=comment.id).delete()
         if erased:
@@ -201,10 +201,10 @@ class Commentable(Mergeable):
 
     @transaction.atomic(savepoint=False)
     def edit_comment(self, comment: Comment, text: str, *, by: User) -> None:
-        """Change the text of a comment, and keep the old one as a version.
+        """Change the text of a comment, and save the old text as a version.
 
-        The post is updated too, so that the change feed reports it. Its `updated_at` changes only for a public comment. Raise FieldError
-        if the post is merged into another. The caller must have read the comment after locking the post.
+        The row of the post is updated as well, because the change feed must report the post. The post's `updated_at` changes only for a
+        public comment. Raise FieldError if the post is merged into another. The caller must have read the comment after locking the post.
         """
         self.lock()
         self.check_not_merged()
@@ -212,7 +212,7 @@ class Commentable(Mergeable):
             return
         now = timezone.now()
         self.account.comment_versions.create(comment_id=comment.id, text=comment.comment, user_id=by.id, created_at=now)
-        mentions = self._mentions_in(text, author_id=comment.user_id, previous_text=comment.comment)
+        mentions = self._mentions_in(text, author_id=comment.user_id, edited_comment=comment)
         comment.comment, comment.comment_html = text, render(text, mentions=mentions)
         comment.updated_at = comment.edited_at = now
         comment.edited_by_other = comment.edited_by_other or by.id != comment.user_id
@@ -220,15 +220,18 @@ class Commentable(Mergeable):
         values = {} if comment.internal else {"updated_at": now}
         self._add_to_count(comment.count_column, 0, **values)
 
-    def _mentions_in(self, text: str, *, author_id: int, previous_text: str = "") -> dict[str, int | None]:
-        """Return the ids of the users that the text of a comment mentions, by name. With a previous text, only of users in both.
+    def _mentions_in(
+        self, text: str, *, author_id: int, edited_comment: Comment | None = None
+    ) -> dict[str, int | None]:
+        """Return the result of `find_mentions` for the text of a comment, whose mentions are marked in the HTML.
 
-        A comment that was edited has notified only these.
+        For an edited comment, the id of a user whom its first text did not mention is replaced by None: an edit notifies nobody.
         """
         ids = find_mentions(self.account, text, post=self, author_id=author_id)
-        if not ids or not previous_text:
+        if not ids or edited_comment is None:
             return ids
-        notified = mentioned_ids(self.account, previous_text, post=self, author_id=author_id)
+        first_text = edited_comment.versions().reverse().values_list("text", flat=True)[0]
+        notified = mentioned_ids(self.account, first_text, post=self, author_id=author_id)
         return {name: id if id in notified else None for name, id in ids.items()}
 
     def _add_to_count(self, column: str, difference: int, **values: Any) -> None:

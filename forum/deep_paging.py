@@ -39,7 +39,7 @@ ORDERS = {
 
 class PostCountQuerySet(models.QuerySet["PostCount"]):
     def clean_up(self) -> None:
-        """Compact the categories that have collected many deltas because no reader came to their deep pages."""
+        """Compact the categories that have collected many deltas because nobody has opened their deep pages."""
         for account_id, category_id in COUNTER.groups_to_compact(MAX_DELTAS):
             compact(account_id, category_id)
 
@@ -181,7 +181,7 @@ COUNTER = Counter(
 
 # Migrations
 
-# The posts of a category are deleted before it and leave deltas.
+# A category is deleted after its posts. Deleting the posts inserts deltas, which this trigger deletes.
 CREATE_CATEGORY_TRIGGER = """
 CREATE FUNCTION drop_counts() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

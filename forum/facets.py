@@ -3,8 +3,8 @@
 The table `FacetCount` has the numbers for each combination of values (`core.db.counters`), so its size depends on the number of
 combinations, not on the number of posts.
 
-A post without its tags is one row of the level `POST`, from which any combination of category, status and kind is counted. Each of its
-tags adds two rows: one of the level `TAG` with the tag alone, and one of the level `TAG_OF_POST` with everything.
+Each post counts in one row of the level `POST`, with its category, status and kind. Each tag of the post counts in two more rows: one of
+the level `TAG` with the tag alone, and one of the level `TAG_OF_POST` with the tag, category, status and kind.
 """
 
 from functools import cache
@@ -16,14 +16,14 @@ from psycopg.types.numeric import Int8
 from core.db.counters import Counter, CountModel
 from core.db.prepared import fetch
 
-# The number of tags that the filters show: those that most posts have.
+# The filters show at most this number of tags, the most common ones.
 MAX_TAGS = 20
 # A forum is compacted if it has more deltas than this.
 MAX_DELTAS = 500
 
 
 class Level(models.IntegerChoices):
-    """The kind of a row of `FacetCount`, which tells the columns that it has."""
+    """The kind of a row of `FacetCount`. It determines which columns of the row have values."""
 
     POST = 0
     TAG = 1
@@ -99,18 +99,18 @@ NO_SELECTION = Selection()
 
 
 class Facets(NamedTuple):
-    """The numbers of posts by value. Each number is of the posts that the list has if its filter is changed to that value."""
+    """The numbers of posts by value. Each is the length that the list would have with its filter changed to that value."""
 
     total: int
     categories: dict[int, int]
     statuses: dict[int, int]
     kinds: dict[str, int]
-    # At most `MAX_TAGS`, and the selected one; those that most posts of the forum have come first.
+    # The `MAX_TAGS` most common tags and the selected tag. The tags that most posts of the whole forum have come first.
     tags: dict[str, int]
 
 
 def count_facets(account_id: int, forum_id: int, selection: Selection, *, include_closed: bool) -> Facets:
-    """Return the numbers of posts of a forum by value. The team sees closed posts, so it counts them too."""
+    """Return the numbers of posts of a forum by value. `include_closed` is for the team, which sees all closed posts."""
     values = {name: value for name, value in selection._asdict().items() if value is not None}
     parameters = {name: Int8(value) if isinstance(value, int) else value for name, value in values.items()}
     parameters |= {"account_id": Int8(account_id), "forum_id": Int8(forum_id), "max_shelf": 2 if include_closed else 1}

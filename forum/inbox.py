@@ -27,7 +27,7 @@ UNANSWERED = Q(answered_at=None, response_user_id=None, closed=False, approved=T
 MINE = Q(closed=False, responsible_id__isnull=False) & LISTED
 UNAPPROVED = Q(approved=False, trashed_at=None, category_id__isnull=False)
 
-# The name of each index of `Post`, the columns before the time, and the condition.
+# The indexes of `Post` for the tabs: the name of the tab, the columns before the time, and the condition.
 INDEXES = (
     ("new", ("forum_id",), NEW),
     ("unanswered", ("forum_id",), UNANSWERED),
@@ -66,7 +66,7 @@ def as_text(count: int) -> str:
 
 @prepared(account_id=int, forum_id=int, user_id=int)
 def _tabs_of_posts(account_id: int, forum_id: int, user_id: int) -> models.QuerySet[Any]:
-    """Build the query for the name of the tab of each counted post."""
+    """Build the query that returns one row with the name of the tab for each counted post."""
     posts = Account(id=account_id).posts.filter(forum_id=forum_id)
     tabs = [
         posts.filter(condition(user_id)).annotate(tab=Value(tab)).values_list("tab")[: MAX_COUNT + 1]

@@ -160,7 +160,7 @@ _cleaner = nh3.Cleaner(
 def render(text: str, *, mentions: Mapping[str, int | None] | None = None) -> str:
     """Return the HTML of a text. A text that cannot be rendered is shown as plain text, without an error.
 
-    `mentions` is the result of `find_mentions` for the text; without it, no mention is marked.
+    `mentions` is the result of `find_mentions` for the text. Without this argument, no mention is marked.
     """
     if (
         len(text) > MAX_LENGTH
@@ -211,7 +211,7 @@ def excerpt(text: str, *, max_length: int) -> str:
 
 
 def truncate(text: str, max_length: int) -> str:
-    """Return the beginning of a text with an ellipsis, or a text that is short enough as it is. Do not cut words of usual length."""
+    """Return the beginning of a text with an ellipsis, or the whole text if it is short enough. Cut only words of 30 characters or more."""
     if len(text) <= max_length:
         return text
     beginning = re.sub(r"\s\S{0,29}\Z", "", text[:max_length])

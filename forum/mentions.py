@@ -1,9 +1,9 @@
 """Mentions of users in texts: `@` and a login, or the name of a user of the team.
 
-The team may mention everyone. Others may mention the team and the users who wrote on the page, whom the completion shows: otherwise a
-member could find out the logins of others, and have e-mails sent to each of them.
+The team may mention everyone. Others may mention only the team and the users who wrote on the page of the post. Otherwise a member could
+discover the logins of other members, and cause e-mails to each of them.
 
-A name that several users have matches nobody. The names of members are not searched, because an account may have a million.
+A name that several users have matches nobody. The names of members are not searched, because an account may have a million members.
 """
 
 import re
@@ -15,13 +15,13 @@ from django.db.models import Q
 from accounts.models import Account, User
 from core.db.tenancy import fold
 
-# The limit of the names that are looked up for one text.
+# The number of mentions that are looked up for one text. Later ones are ignored.
 MAX_MENTIONS = 20
 MAX_NAME_WORDS = 3
 _WORD = r"[^\s@<>()\[\]{}\"“”„,;:!?*`~|\\/]+"
 # An @ within a word belongs to an e-mail address.
 MENTION = re.compile(rf"(?<![\w@.+-])@({_WORD}(?: {_WORD}){{0,{MAX_NAME_WORDS - 1}}})")
-# Punctuation after a name, with the closing quotation mark.
+# Punctuation that may follow a name. The right single quotation mark is also the apostrophe.
 TRAILING = ".'_-\N{RIGHT SINGLE QUOTATION MARK}"
 
 
@@ -37,9 +37,10 @@ def _candidates(phrase: str) -> set[str]:
 
 
 def find_mentions(account: Account, text: str, *, post: Any, author_id: int) -> dict[str, int | None]:
-    """Return the ids of the users that a text of an author on the page of a post mentions, by their names and logins in the text.
+    """Return the ids of the users that a text mentions, by the names and logins in the text.
 
-    None stands for a name that several users have. A text without an `@` needs no statement.
+    `post` is the post on whose page the author wrote the text. The id is None for a name that several users have. For a text without an
+    `@`, no SQL statement is executed.
     """
     mentions = names_in(text)
     if not mentions:
@@ -69,7 +70,7 @@ def find_mentions(account: Account, text: str, *, post: Any, author_id: int) -> 
 
 
 def mentioned_ids(account: Account, text: str, *, post: Any, author_id: int) -> list[int]:
-    """Return the ids of the users that a text of an author on the page of a post mentions."""
+    """Return the sorted ids of the users that a text mentions. The arguments are those of `find_mentions`."""
     ids = find_mentions(account, text, post=post, author_id=author_id)
     return sorted(
         {id for candidates in names_in(text) if (id := ids.get(longest_name(candidates, ids) or "")) is not None}
@@ -85,5 +86,5 @@ def mentions_in(text: str, ids: Mapping[str, int | None]) -> Iterator[tuple[int,
 
 
 def longest_name(candidates: Iterable[str], names: Container[str]) -> str | None:
-    """Return the longest of the candidates that is among the names: "@Ann Smith" is not "@Ann"."""
+    """Return the longest of the candidates that is among the names: "@Ann Smith" mentions Ann Smith, not Ann."""
     return max((name for name in candidates if name in names), key=len, default=None)

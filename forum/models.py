@@ -55,7 +55,7 @@ class Post(Tagged, Commentable):
         IDEA = "idea"
 
     DISPLAY_NAME_FIELD = "title"
-    # A change of one of these fields by the team removes the post from the new ones of the team's inbox.
+    # A change of one of these fields by the team removes the post from the tab of new posts in the team's inbox.
     TRIAGE_FIELDS = frozenset(
         {"status_id", "category_id", "responsible_id", "response", "approved", "duplicate_from_id"}
     )
@@ -89,12 +89,12 @@ class Post(Tagged, Commentable):
     response_user_id = models.BigIntegerField(null=True)
     votes_cache = models.IntegerField(default=0)
     comments_cache = models.IntegerField(default=0)
-    # The logarithm of the weights of all votes, and the key of the order by trend (`forum.trending`). The database sets both.
+    # The logarithm of the sum of the weights of all votes, and the key of the order by trend (`forum.trending`). The database sets both.
     vote_weight = models.FloatField(null=True, editable=False)
     trending = trending_field()
-    # `comments_cache` counts the public comments, this column the comments that only the team sees.
+    # The number of internal comments. `comments_cache` is the number of public ones.
     internal_comments_cache = models.IntegerField(default=0, db_default=0, editable=False)
-    # When the team first dealt with the post (`TRIAGE_FIELDS`), and when it first commented publicly, or decided not to answer.
+    # When the team first dealt with the post (`forum.inbox`), and when the team first commented publicly or marked the post as handled.
     handled_at = models.DateTimeField(null=True, editable=False)
     answered_at = models.DateTimeField(null=True, editable=False)
     additional_fields = additional_fields()
@@ -194,7 +194,7 @@ class Post(Tagged, Commentable):
                 name="task_by_time",
                 condition=Q(trashed_at=None, category_id=None, scheduled_at__isnull=False),
             ),
-            # Begins with the time: workers find the tasks to remind of in all accounts.
+            # The index begins with the time, because the job that creates reminders reads all accounts.
             models.Index(
                 fields=["scheduled_at"],
                 name="task_reminder",
@@ -266,8 +266,8 @@ class Post(Tagged, Commentable):
         """Return whether anyone except the author took part.
 
         Another user takes part by a public comment (even if the comment moved to the original), by a vote, or by writing a duplicate of
-        this post. The team takes part by a vote on behalf of a client or contact. Internal comments do not count, because the answer
-        would tell the author of them.
+        this post. The team takes part by a vote on behalf of a client or contact. Internal comments do not count, because the result
+        would reveal them to the author.
         """
         account = self.account
         comments, votes, duplicates = (
@@ -356,7 +356,7 @@ class Post(Tagged, Commentable):
         *,
         by: User,
     ) -> None:
-        """Record the activities of an update, for notifications. A change of a task is none."""
+        """Record the activities of an update, for notifications. Tasks have no such activities."""
         if self.category_id is None:
             return
         kinds: list[str] = []
@@ -397,7 +397,7 @@ class Post(Tagged, Commentable):
     def mark_handled(self) -> None:
         """Record that the team dealt with the post, and that it needs no answer. The caller must have locked the row."""
         now = timezone.now()
-        # Not the time of a comment, so that the post stays handled if the comment is deleted.
+        # Replace the time of a comment, because deleting that comment would make the post unanswered again.
         self.handled_at, self.answered_at = self.handled_at or now, now
         Post.objects.filter(pk=self.pk).update(handled_at=self.handled_at, answered_at=self.answered_at)
 

@@ -1,7 +1,7 @@
 """The pictures that messengers and social networks show for a link to a suggestion (`og:image`).
 
 A picture shows only what every visitor may read: the title, the number of votes, the status and the name of the forum. Drawing takes
-about 30 ms, so a process caches the pictures that it has drawn, by what they show.
+about 30 ms, so each process caches the pictures that it has drawn, by their content.
 """
 
 import hashlib
@@ -17,10 +17,10 @@ from PIL import Image, ImageDraw, ImageFont
 WIDTH, HEIGHT = 1200, 630
 MARGIN = 80
 MAX_TITLE_LINES = 4
-# The number of characters of a title that are measured. More do not fit into the lines.
+# A title is cut to this number of characters before it is measured. More do not fit into the lines.
 MAX_TITLE_LENGTH = 160
 MAX_NAME_LENGTH = 60
-# About 20 kB each.
+# The number of pictures in the cache, of about 20 kB each.
 MAX_CACHED = 100
 # Change this if pictures are drawn differently, so that their addresses change.
 DESIGN = 1
@@ -28,7 +28,7 @@ DESIGN = 1
 FONT_FILES = ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf")
 BACKGROUND, TEXT, SOFT, LINE = "#ffffff", "#1c1c22", "#5b5b66", "#e3e3ea"
 ACCENT = "#4f46e5"
-# Of a picture: few colours make a small file.
+# The number of colours of a picture. With few colours, the file is small.
 COLORS = 64
 
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
@@ -71,14 +71,14 @@ def drawable(text: str, max_length: int) -> str:
     """Return the text in one line, shortened, and without characters that the font lacks."""
     shortened = re.sub(r"\s+", " ", text[: max_length + 1]).strip()
     kept = "".join(character for character in shortened if character == " " or has_glyph(character)).strip()
-    # Without most of its characters the text says nothing.
+    # A text without most of its characters is unreadable.
     if len(kept) < len(shortened) / 2:
         return ""
     return kept if len(text) <= max_length else kept[:max_length].rstrip() + "…"
 
 
 def wrap(text: str, font: Font, width: int, max_lines: int) -> list[str]:
-    """Return the lines of a text of this width in pixels. The last line ends with an ellipsis if the text is longer."""
+    """Break a text into lines of at most this width in pixels. The last line ends with an ellipsis if the text is too long."""
     lines: list[str] = []
     rest = text
     while rest and len(lines) < max_lines:

@@ -6,8 +6,8 @@ creation of the post as one more vote:
     sum(2 ** ((vote.created_at - now) / HALF_LIFE))
 
 `now` divides all sums by the same number, so it does not change the order of the posts, and neither does a logarithm. The column
-`trending` therefore stores the logarithm of the sum for the fixed time 1970, and only changes with the votes. It never has to be
-computed again because time passes, and one index serves the order:
+`trending` therefore stores the logarithm of the sum for the fixed time 1970. Its value changes with the votes, but not with time, so one
+index serves the order:
 
     trending = log2(sum(2 ** (vote.created_at / HALF_LIFE)))
 
@@ -42,7 +42,8 @@ def trending_field() -> models.GeneratedField:
 
 # Migrations
 
-# `power` fails for results that are too small for a double, so differences are limited to 60 half-lives, which change no digit.
+# `power` fails for results that are too small for a double. Differences are therefore limited to 60 half-lives: at that difference, the
+# smaller weight no longer changes a digit of the sum.
 CREATE_FUNCTIONS = f"""
 CREATE FUNCTION forum_half_lives(moment timestamptz) RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT date_part('epoch', moment - to_timestamp(0)) / {HALF_LIFE.total_seconds()}

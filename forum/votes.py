@@ -1,6 +1,6 @@
 """Votes of users, and proxy votes, which the team casts for clients and contacts. A post's `votes_cache` counts both.
 
-Triggers keep the count, however a vote is written, together with the weight of the votes (`forum.trending`).
+Triggers update the count, and the weight of the votes (`forum.trending`), for each write of votes.
 
 When a post is merged, its votes are copied to the original. A voter who has a vote for the original gets no copy. The `from_post_id` of
 a copy is the id of the merged post.
@@ -17,7 +17,7 @@ from accounts.models import Account, User
 from core.db.prepared import prepared
 from core.db.tenancy import TenantModel, foreign_object
 
-# The number of votes of a post among which the users who show their votes are looked for.
+# For readers outside the team, names of voters are searched in at most this number of votes of a post.
 MAX_SCANNED_VOTES = 1000
 
 
@@ -80,11 +80,10 @@ class VoteQuerySet(VoteBaseQuerySet):
         return set(_voted_post_ids(account_id=user.account_id, user_id=user.id, post_ids=post_ids))
 
     def voter_names(self, account_id: int, post_id: int, *, limit: int, reader: User | None) -> list[str]:
-        """Return the names of voters of a post that the reader may see: for the team those of all voters, for others only those
-        of users who show their votes.
+        """Return the names of voters of a post that the reader may see, ordered by user id.
 
-        The voters are ordered by user id: the users who joined the account first. Names for others than the team are looked for
-        among the first `MAX_SCANNED_VOTES` votes.
+        The team sees the names of all voters. Others see only the names of users who show their votes, and only among the first
+        `MAX_SCANNED_VOTES` votes.
         """
         read = _voter_names if reader is not None and reader.is_team else _shown_voter_names
         return list(read(account_id=account_id, post_id=post_id, limit=limit))

@@ -1,11 +1,11 @@
 """The list of a whole forum, with filters.
 
 Without a filter, each order has an index, as in the lists of categories (`forum.lists`). A filter can be combined with any other filter and
-with any order, so no index serves it alone. The number of posts that match (`forum.facets`) selects one of two ways:
+with any order, so no single index serves the query. The number of posts that match (`forum.facets`) selects one of two ways:
 
-- Many posts match: a scan in the order of the list finds a page of them soon.
-- At most `MAX_COLLECTED` posts match: such a scan would read the whole forum to find them all. Instead the query collects them from the
-  indexes of the filters, and sorts them.
+- More than `MAX_COLLECTED` posts match: a scan in the order of the list soon finds a page of them.
+- At most `MAX_COLLECTED` posts match: such a scan could read the whole forum. Instead the query collects the posts from the indexes of
+  the filters, and sorts them.
 
 The number only affects the speed: both ways return the same posts.
 """
@@ -76,7 +76,10 @@ def page_of_forum(
 
 
 def can_use_category_index(selection: Selection, order: str) -> bool:
-    """Return whether the indexes of categories serve the list: those of a category, and by age those of a status in a category."""
+    """Return whether an index of categories serves the list.
+
+    Such an index exists for each order of a category's list. For a status in a category, an index exists only for the order `new`.
+    """
     if selection.category_id is None or selection.kind is not None or selection.tag is not None:
         return False
     return order == "new" if selection.status_id is not None else order in PostQuerySet.ORDERS

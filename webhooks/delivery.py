@@ -1,6 +1,6 @@
-"""What an attempt to deliver an event leads to: the next event, another attempt, or a disabled endpoint.
+"""Attempts to deliver an event, and their outcome: the next event, another attempt, or a disabled endpoint.
 
-The delivery of an endpoint is in order: the next event is sent when the previous one was delivered or set aside.
+An endpoint receives events in order. The next event is sent after the previous one was delivered or set aside.
 """
 
 import logging
@@ -36,12 +36,12 @@ RETRY_DELAYS = (
 )
 # The longest delay that an endpoint can ask for with Retry-After.
 MAX_RETRY_AFTER = timedelta(hours=24)
-# An event that was rejected, or whose message could not be made, for this time is set aside.
+# An event is set aside if it was rejected, or if its message could not be created, for this time.
 REJECTED_FOR = timedelta(hours=24)
 # An endpoint at which all attempts failed for this time is disabled.
 FAILING_FOR = timedelta(days=5)
 GONE = 410
-# These responses do not reject the event: the receiver had no time for it.
+# These responses do not reject the event, but ask for a later attempt.
 TRY_LATER = (408, 429)
 
 
@@ -74,12 +74,12 @@ class Result:
 
     @property
     def is_rejection(self) -> bool:
-        """True if the endpoint works, and refuses this event."""
+        """True if the endpoint works, but rejects this event."""
         return self.status is not None and 400 <= self.status < 500 and self.status not in TRY_LATER
 
     @property
     def is_defect(self) -> bool:
-        """True if there was no request, because the service could not make the message."""
+        """True if there was no request, because the service could not create the message."""
         return self.error == MESSAGE_ERROR
 
     def entry(self, *, cause: str = Delivery.Cause.EVENT, set_aside: bool = False) -> Delivery:
@@ -123,7 +123,7 @@ async def send(attempt: Attempt) -> Result:
 
 
 def result_of_defect(endpoint: Endpoint, event: Event, error: Exception, *, lease: Lease | None = None) -> Result:
-    """Log that the message about an event could not be made. Return this as the result of an attempt without a request."""
+    """Log that the message about an event could not be created. Return the result of an attempt without a request."""
     # Log the type and the place only: the message of the error may contain personal data.
     logger.error(
         "the message to webhook %d of account %d about change %s could not be made: %s",
@@ -175,7 +175,7 @@ def record(results: Sequence[Result]) -> list[Lease]:
             except LeaseLostError:
                 logger.info("the lease of webhook %d was lost", result.attempt.endpoint.id)
             except OperationalError as error:
-                # For example a deadlock. The lease ends, and the event is sent again.
+                # For example, a deadlock. The event is sent again after the lease has ended.
                 if not connection.is_usable():
                     raise
                 logger.error("a result of webhook %d is lost: %s", result.attempt.endpoint.id, type(error).__name__)
@@ -185,7 +185,7 @@ def record(results: Sequence[Result]) -> list[Lease]:
 @transaction.atomic
 def record_successes(results: Sequence[Result]) -> list[Lease]:
     Delivery.objects.all().insert(result.entry() for result in results)
-    # Only the first success after failures changes the endpoint, and then one in each minute.
+    # Update an endpoint on its first success after failures, and otherwise at most once per minute.
     now = timezone.now()
     changed = [result.attempt.endpoint.pk for result in results if needs_update(result.attempt.endpoint, now)]
     if changed:

@@ -1,7 +1,7 @@
 """The loop of a worker that delivers events to endpoints.
 
-One thread reads and writes the database, for many endpoints with one statement where possible. Another thread runs an asyncio loop with
-the requests, of which hundreds can wait for their responses at the same time. So a slow endpoint delays no other one. Endpoints whose
+One thread reads and writes the database, where possible with one statement for many endpoints. Another thread runs an asyncio loop with
+the requests. Hundreds of them can wait for responses at the same time, so a slow endpoint does not delay the others. Endpoints whose
 last attempt failed share a small part of the requests.
 """
 
@@ -27,11 +27,11 @@ logger = logging.getLogger("rostrum.webhooks")
 # The maximum number of requests of one worker at a time, and of those to endpoints whose last attempt failed.
 MAX_REQUESTS = 400
 MAX_FAILING_REQUESTS = 100
-# With more requests than this in progress, an endpoint with further events queues again.
+# With more requests than this in progress, an endpoint with further events goes to the end of the queue.
 MAX_CONTINUED = MAX_REQUESTS // 2
-# The maximum number of endpoints that are leased at once: they must all be sent to within a fraction of the lease.
+# The maximum number of endpoints that are leased at once: their requests must all begin within a fraction of the lease.
 MAX_LEASED = 100
-# The number of changes that are looked through at once for an endpoint that receives only certain events.
+# The number of changes that one statement scans for an endpoint that receives only certain events.
 SCANNED_CHANGES = 50
 # Seconds between two polls for endpoints that are due.
 POLL_INTERVAL = 0.2
@@ -75,7 +75,7 @@ class Dispatcher:
         try:
             while not stop.is_set():
                 try:
-                    self.turn(stop)
+                    self.step(stop)
                 except DatabaseError as error:
                     # Unstored results are lost: the leases end, and the events are sent again.
                     logger.error("the database is not available: %s", type(error).__name__)
@@ -92,21 +92,21 @@ class Dispatcher:
             self.loop.close()
             connection.close()
 
-    def turn(self, stop: threading.Event) -> None:
+    def step(self, stop: threading.Event) -> None:
         """Store the results that have arrived, and send the next requests."""
         leases = self.continued(self.store(self.wait_for_results()))
         if monotonic() >= self.next_poll:
             polled = self.lease_due()
             leases += polled
-            # While endpoints are due, go on leasing.
+            # Poll again at once while endpoints are due.
             self.next_poll = monotonic() + (0 if polled else POLL_INTERVAL)
         if leases and not stop.is_set():
             self.start(leases)
 
     def continued(self, leases: list[Lease]) -> list[Lease]:
-        """Return the leases whose endpoints may go on at once. Release the others, which queue behind the endpoints that are due.
+        """Return the leases whose endpoints may continue at once. Release the others, which queue behind the endpoints that are due.
 
-        Otherwise endpoints with many events, which respond slowly, would keep all requests to themselves.
+        Otherwise slow endpoints with many events would occupy all requests.
         """
         room = max(MAX_CONTINUED - len(self.in_flight), 0)
         for lease in leases[room:]:
@@ -178,7 +178,7 @@ class Dispatcher:
 def prepare(leases: list[Lease]) -> tuple[list[Attempt], list[Lease]]:
     """Return the attempts to send the next event of each endpoint.
 
-    Also return the leases of endpoints that have changes, none of which they receive among those that were looked through.
+    Also return the leases of endpoints that receive none of the scanned changes, and that have newer ones.
     """
     pairs = [(lease.account_id, lease.key) for lease in leases]
     endpoints = {row.pk: row for row in Endpoint.objects.filter(pk__in=pairs).select_related("account")}
@@ -200,7 +200,7 @@ def prepare(leases: list[Lease]) -> tuple[list[Attempt], list[Lease]]:
         try:
             attempts.append(Attempt(endpoint, make_message(endpoint, event), lease))
         except Exception as error:
-            # Without a connection, no message can be made. Otherwise the error belongs to this one.
+            # Without a connection, no message can be created. Any other error concerns only this message.
             if not connection.is_usable():
                 raise
             defects.append(result_of_defect(endpoint, event, error, lease=lease))

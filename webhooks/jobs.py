@@ -18,7 +18,7 @@ register_queue(QUEUE, threads=2)
 
 @job(time_limit=60, retry=RetryDelays(), queue=QUEUE)
 def send_test(*, account_id: int, endpoint_id: int) -> None:
-    """Send a test message to an endpoint, and log the attempt. It is not repeated."""
+    """Send a test message to an endpoint, and log the attempt. A failed attempt is not repeated."""
     endpoint = Endpoint.objects.select_related("account").filter(account_id=account_id, id=endpoint_id).first()
     if endpoint is not None:
         deliver(endpoint, make_message(endpoint, test_event()), Delivery.Cause.TEST)
@@ -26,7 +26,7 @@ def send_test(*, account_id: int, endpoint_id: int) -> None:
 
 @job(time_limit=60, retry=RetryDelays(), queue=QUEUE)
 def resend(*, account_id: int, delivery_id: int) -> None:
-    """Send a message of the log again, with its id and body, and log the attempt. It is not repeated."""
+    """Send a message of the log again, with its id and body, and log the attempt. A failed attempt is not repeated."""
     entry = Delivery.objects.filter(account_id=account_id, id=delivery_id).first()
     if entry is None:
         return
@@ -38,11 +38,11 @@ def resend(*, account_id: int, delivery_id: int) -> None:
     if entry.request:
         deliver(endpoint, Message(entry.message, event, entry.request.encode()), Delivery.Cause.RESEND)
     else:
-        make_again(endpoint, event)
+        retry_defect(endpoint, event)
 
 
-def make_again(endpoint: Endpoint, event: Event) -> None:
-    """Make and send a message that could not be made before. Do nothing if the change does not exist any more."""
+def retry_defect(endpoint: Endpoint, event: Event) -> None:
+    """Create and send a message that could not be created before. Do nothing if the change does not exist any more."""
     resource, _dot, kind = event.type.rpartition(".")
     changes = Change.objects.filter(account_id=endpoint.account_id, number=event.number)
     # After the database was restored from a backup, another change may have the number.
@@ -74,7 +74,7 @@ def defer_resend(entry: Delivery) -> None:
 
 
 def _defer(job: Job, account_id: int, **arguments: Any) -> None:
-    # One for each account, because slow endpoints of one account must not fill the queue of all.
+    # Each account may have one waiting job, because its slow endpoints must not fill the queue of all accounts.
     lock = f"message to a webhook of account {account_id}"
     if not job.defer(account_id=account_id, **arguments, _queueing_lock=lock):
         raise Conflict(BUSY)

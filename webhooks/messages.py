@@ -50,7 +50,7 @@ class Message:
 def message_id(endpoint: Endpoint, event: Event) -> str:
     """Return the id of a message, which is equal for all attempts to deliver the event to the endpoint.
 
-    It contains the time of the change, because another change has the number after the database was restored from a backup.
+    The id depends on the time of the change, because another change may have the same number after a restore from a backup.
     """
     identity = f"{endpoint.account_id} {endpoint.id} {event.number} {event.at.astimezone(UTC).isoformat()} {event.type}"
     return "msg_" + urlsafe_b64encode(hashlib.sha256(identity.encode()).digest()[:18]).decode()
@@ -94,7 +94,7 @@ def chat_message(endpoint: Endpoint, event: Event, data: dict[str, Any]) -> dict
         text = sentence(event, data)
     if endpoint.host.endswith(DISCORD_HOSTS):
         return {"content": text[:MAX_TEXT_LENGTH], "allowed_mentions": {"parse": []}}
-    # Slack reads these characters as markup. A zero-width space keeps a name from mentioning everyone.
+    # Slack reads these characters as markup. A zero-width space prevents a name from mentioning everyone.
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "@\u200b")
     return {"text": text}
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # The name of the followers of the change feed. Each endpoint has one, whose key is the id of the endpoint.
 FOLLOWER = "webhook"
 SEAL_PURPOSE = "webhook"
-# After a rotation, the previous secret signs for this time, too.
+# After a rotation, requests are also signed with the previous secret for this time.
 PREVIOUS_SECRET_VALID_FOR = timedelta(hours=24)
 LOG_KEPT_FOR = timedelta(days=30)
 
@@ -53,7 +53,7 @@ class EndpointQuerySet(models.QuerySet["Endpoint"]):
     def add(self, account: Account, **values: Any) -> "tuple[Endpoint, str]":
         """Create an endpoint that receives the changes from now on. Return it and its secret, which is not shown again.
 
-        Raise FieldError if an URL is not allowed, or if the account has `MAX_PER_ACCOUNT` endpoints already.
+        Raise FieldError if the URL is not allowed, or if the account has `MAX_PER_ACCOUNT` endpoints already.
         """
         # Lock the account, so that concurrent requests count its endpoints one after another.
         Account.objects.select_for_update(no_key=True).get(id=account.id)
@@ -74,7 +74,7 @@ class EndpointQuerySet(models.QuerySet["Endpoint"]):
 class Endpoint(TenantModel):
     """An address to which workers send the changes of an account.
 
-    The follower of the endpoint has its place in the change feed, and the number of failed attempts.
+    The follower of the endpoint stores its position in the change feed, and the number of failed attempts.
     """
 
     MAX_PER_ACCOUNT = 50
@@ -98,8 +98,9 @@ class Endpoint(TenantModel):
     secret = models.TextField()
     previous_secret = models.TextField(null=True)
     previous_secret_expires_at = models.DateTimeField(null=True)
-    # Since when all attempts have failed; and since when the current event has been rejected with 4xx, or its message could not be made.
+    # The start of the time in which all attempts have failed.
     failing_since = models.DateTimeField(null=True, editable=False)
+    # The start of the time in which the current event was rejected with 4xx, or its message could not be created.
     rejected_since = models.DateTimeField(null=True, editable=False)
     delivered_at = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -116,12 +117,12 @@ class Endpoint(TenantModel):
 
     @staticmethod
     def may_be_managed_by(user: "User") -> bool:
-        """Return whether a user may see and change the endpoints of the account: they receive everything that the team sees."""
+        """Return whether a user may see and change the endpoints of the account, which receive everything that the team sees."""
         return user.is_admin
 
     @property
     def host(self) -> str:
-        """The host of the URL, which may be shown where the URL with its secrets may not."""
+        """The host of the URL. Unlike the URL, it contains no secrets."""
         return urlsplit(self.url).hostname or ""
 
     @property
@@ -131,7 +132,7 @@ class Endpoint(TenantModel):
 
     @property
     def secrets(self) -> list[str]:
-        """The secrets that sign a request at present, the newest first."""
+        """The secrets with which requests are signed at present, the newest first."""
         found = [_unsealed(self.secret)]
         expires_at = self.previous_secret_expires_at
         if self.previous_secret and expires_at is not None and expires_at > timezone.now():
@@ -147,7 +148,7 @@ class Endpoint(TenantModel):
             return None
 
     def assign(self, values: dict[str, Any]) -> None:
-        """Set the values of fields that users may set. Raise FieldError for an URL that is not allowed."""
+        """Set the values of fields that users may set. Raise FieldError for a URL that is not allowed."""
         if "url" in values and values["url"] != self.url:
             check_url(values["url"])
             self.failing_since = self.rejected_since = None
@@ -179,7 +180,7 @@ class Endpoint(TenantModel):
         return True
 
     def rotate_secret(self) -> str:
-        """Replace the secret and return the new one. The previous one also signs for `PREVIOUS_SECRET_VALID_FOR`."""
+        """Replace the secret and return the new one. Requests are also signed with the previous one for `PREVIOUS_SECRET_VALID_FOR`."""
         secret = signing.new_secret()
         self.previous_secret, self.secret = self.secret, seal(secret, SEAL_PURPOSE)
         self.previous_secret_expires_at = timezone.now() + PREVIOUS_SECRET_VALID_FOR
@@ -193,7 +194,7 @@ class Endpoint(TenantModel):
         self.delete()
 
     def resend_since(self, since: datetime) -> int:
-        """Send all events since a time again, in their order. Return the number of changes that are looked through.
+        """Send all events since a time again, in their order. Return the number of changes since then.
 
         Raise FieldError if the endpoint is disabled.
         """
@@ -218,7 +219,7 @@ BUSY = _("Another message of this account is still waiting to be sent: try again
 
 
 def check_url(text: str) -> None:
-    """Raise FieldError if requests to an URL are not allowed, or if it is an address of this service."""
+    """Raise FieldError if requests to a URL are not allowed, or if it is an address of this service."""
     url = outbound.check_url(text)
     name = normalize(url.host)
     base = settings.BASE_DOMAIN
@@ -229,7 +230,7 @@ def check_url(text: str) -> None:
 def first_number_since(account_id: int, since: datetime) -> int | None:
     """Return the number of the first change at or after a time, or None if there is none.
 
-    Numbers have no gaps and follow the order of the commits, so a binary search reads a few rows of any feed.
+    Numbers have no gaps and follow the order of the commits, so a binary search reads only a few rows of any feed.
     """
     rows = Change.objects.filter(account_id=account_id, number__isnull=False)
     ends = rows.aggregate(first=models.Min("number"), last=models.Max("number"))

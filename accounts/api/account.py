@@ -105,7 +105,7 @@ class AccountViewSet(JSONViewSet):
                 email=owner["email"],
                 password=owner["password"],
                 owner_name=owner.get("name") or "",
-                # The customers of a partner usually speak its language. The first category gets its name in it.
+                # The customers of a partner usually speak its language, in which the first category gets its name.
                 **{"language": partner.language, **values, "from_partner": partner.partner_key},
             )
             return *created, ignored

@@ -42,7 +42,7 @@ def python_literal(text: str) -> str:
     text = escape_control_characters(text.replace("\\", "\\\\").replace('"', '\\"'))
     if "\n" not in text:
         return f'"{text}"'
-    # Between three quotation marks, only the third mark in a row and the last one must be escaped.
+    # Between triple quotation marks, escapes are only needed for several marks in a row and for a mark at the end.
     text = re.sub(r'\\"(?!\Z)(?!\\")', '"', text)
     return f'"""{text}"""'
 

@@ -73,13 +73,13 @@ class Example:
 
     @property
     def kind(self) -> str:
-        """The key of the rows that the path is about; "" if there are none."""
+        """The key of the rows in the collection of the path, or "" if there is none."""
         collection = f"{self.path}//".split("/")[2].partition(".")[0]
         return TRASH if collection == TRASH else registry.key_in_collection(collection)
 
     @property
     def kind_in_path(self) -> str:
-        """The key of the resource, or the name of the sample, whose id is in the path; "" if there is none."""
+        """The key of the resource, or the name of the sample, whose id is in the path, or "" if there is none."""
         if "{id}" not in self.path:
             return ""
         name = self.path.split("/")[2].removesuffix("s")

@@ -83,7 +83,7 @@ class BeginHandover(HandoverPage):
 
 
 class ApproveHandover(HandoverPage):
-    """The second step, at the source. A visitor is sent back without a code, and so is a user who did not follow a link of a page here."""
+    """The second step, at the source. Visitors, and users who did not follow a link on a page of the source, return without a code."""
 
     def get(self, request: PageRequest) -> HttpResponse:
         target, nonce = find_host(request, request.GET.get("to")), request.GET.get("nonce", "")

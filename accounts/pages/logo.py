@@ -8,7 +8,7 @@ from core.requests import PageRequest
 
 
 class LogoPage(Page):
-    """The logo with a key. The key follows from the content, so the response never changes."""
+    """The logo with a key. The key is derived from the content, so the response never changes."""
 
     def get(self, request: PageRequest, key: str) -> HttpResponse:
         row = Branding.objects.filter(account_id=request.account.id, logo_key=key).first()

@@ -259,7 +259,7 @@ class Security(Page):
         return redirect("accounts-security")
 
     def send_password_link(self) -> None:
-        """Send a user without a password the link to set one: the open session alone does not prove who sits in front of it."""
+        """Send a user without a password the link to set one. The session alone does not prove who is using the browser."""
         request, user = self.request, self.request.user
         count_from_address(request, PASSWORD_RESET)
         if throttling.count_email(user.account_id, user.email):
@@ -305,7 +305,7 @@ class Security(Page):
         if form is not None:
             all_forms[part] = form
         status = HTTPStatus.OK if form is None else HTTPStatus.UNPROCESSABLE_ENTITY
-        # A browser that is signed in at several hosts is shown once.
+        # Show a browser once, even if it is signed in at several hosts.
         sessions = Session.objects.newest_of_families(request.user, limit=self.MAX_SESSIONS_SHOWN)
         return self.render(http_status=status, part="security", forms=all_forms, sessions=sessions)
 

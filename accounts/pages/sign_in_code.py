@@ -1,7 +1,7 @@
 """Signing in and joining with a code from an e-mail: a page that asks for the e-mail address, and a page for the code.
 
-The pages never show whether an e-mail address belongs to a user. Each address gets the same response after the same work. Upper
-rooms may base pages of their own on these two, which do something for the user once the code was right.
+The pages never show whether an e-mail address belongs to a user. Each address gets the same response after the same work. Other
+apps can derive pages from the base classes here, to act for the user after a correct code.
 """
 
 import re
@@ -74,7 +74,7 @@ class CodeRequestPage(Page):
     def send_code(self, form: Form) -> HttpResponse | None:
         """Send a code to the e-mail address of a valid form, and return a redirect to the page for the code.
 
-        Return None if the address has got too many e-mails. The form has an error then.
+        Return None and add an error to the form after too many requests or e-mails.
         """
         request, email = self.request, form.cleaned_data["email"]
         try:
@@ -148,7 +148,7 @@ class CodePage(Page):
         except CodeExpired:
             return self.redirect_to_retry()
         if not is_done:
-            # The e-mail looks like that of another user.
+            # The form has an error, because the e-mail looks like that of another user.
             return self.show(form)
         if (user := found[-1]) is None:
             return self.refuse(form)

@@ -13,7 +13,7 @@ from core.sealing import SealError, seal, unseal
 
 VISIT_TOKEN_COOKIE = f"{settings.COOKIE_PREFIX}token"
 PURPOSE = "visit token"
-# A longer cookie is not one of ours.
+# The cookies that this module sets are shorter.
 MAX_COOKIE_LENGTH = 1000
 
 

@@ -350,9 +350,9 @@ class DemoBuilder:
         self.set_times_of_activities(posts)
 
     def set_times_of_activities(self, posts: dict[int, Any]) -> None:
-        """Give the activities the times of what they report, so that users are notified only of those of the last days.
+        """Give each activity the time of its comment or post, because only activities of the last days create notifications.
 
-        The activities of new posts are added here, because the follower of the change feed would take the time of the change.
+        Also add the activities of new posts. The follower of the change feed adds no activity that exists already.
         """
         activities = self.account.activities
         comment_times = {comment.id: comment.created_at for comment in self.comments}

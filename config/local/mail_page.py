@@ -1,6 +1,6 @@
-"""The page of `make run` with the e-mails that the service sent. They are files in the data directory, and nothing is sent anywhere.
+"""The page of `make run` that shows e-mails. The service writes them to files in the data directory instead of sending them.
 
-Production never imports this: it needs a mail server in EMAIL_URL.
+Production never imports this module: there, EMAIL_URL names a mail server.
 """
 
 import re
@@ -14,7 +14,7 @@ from pathlib import Path
 
 MAX_SHOWN = 200
 NAME = re.compile(r"/([\w.-]+\.log)(?:/(light|dark|text))?\Z")
-# Django's backend writes this line after each e-mail of a file.
+# Django's file backend writes this line after each e-mail.
 SEPARATOR = re.compile(rb"\n-{79}\n")
 PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title><meta name="viewport" content="width=device-width">
@@ -32,11 +32,11 @@ FRAMES = """<div class="frames">
 <figure><figcaption>Light, 600 pixels wide</figcaption>{light}</figure>
 <figure><figcaption>Dark, 390 pixels wide</figcaption>{dark}</figure>
 </div>"""
-# Links open in a tab: the pages of the service refuse to be shown in a frame.
+# Links open in a new tab, because the service forbids browsers to show its pages in a frame.
 FRAME = """<iframe class="{scheme}" sandbox="allow-popups allow-popups-to-escape-sandbox" src="/{name}/{scheme}"
 title="The e-mail, {scheme}"></iframe>"""
 NEW_TABS = '<base target="_blank">'
-# The media query of dark mode, and its replacement by the colour scheme to show: a page cannot set the one of its frames.
+# The media query of dark mode, and its replacement for each colour scheme. A page cannot select the colour scheme of its frames.
 DARK_MODE = "(prefers-color-scheme: dark)"
 MEDIA_QUERIES = {"light": "not all", "dark": "all"}
 
@@ -52,7 +52,7 @@ def body_of(email: EmailMessage, kind: str) -> str:
 
 
 def show(name: str, email: EmailMessage) -> str:
-    """Return the page of an e-mail: how it looks, its text, and its headers. `name` is that of its file."""
+    """Return the page of an e-mail: its HTML in two frames, its text and its headers. `name` is the name of its file."""
     subject = escape(str(email["Subject"] or "").strip())
     addresses = f"From {escape(str(email['From']))} to {escape(str(email['To']))}, {escape(str(email['Date']))}"
     frames = FRAMES.format(**{scheme: FRAME.format(scheme=scheme, name=name) for scheme in ("light", "dark")})
@@ -65,7 +65,7 @@ def show(name: str, email: EmailMessage) -> str:
 
 
 class MailPage:
-    """The server of the page, in a thread of the supervisor."""
+    """The HTTP server of the page. It runs in threads of the supervisor."""
 
     def __init__(self, directory: Path, host: str, port: int) -> None:
         self.directory = directory

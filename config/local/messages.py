@@ -89,7 +89,7 @@ def collect(base: Path = BASE_DIR) -> Catalog:
         for _line, message, comments, context in messages:
             catalog.add(message, locations=[(name, 0)], auto_comments=comments, context=context)
     if base == BASE_DIR:
-        # Imported here, because the module needs the settings.
+        # This module is imported late, because it needs the settings.
         for text in import_string("core.openapi.texts.document_texts")():
             catalog.add(text, locations=[("core/openapi/document.py", 0)])
     return catalog
@@ -147,7 +147,7 @@ def mo_bytes(catalog: Catalog) -> bytes:
 
 
 def set_up_django() -> None:
-    """Load the apps, which register the texts of the OpenAPI document. No service is used."""
+    """Load the apps, which register the texts of the OpenAPI document. The settings need no database or other service."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     for name, value in {"SECRET_KEY": "-" * 60, "BASE_DOMAIN": "localhost", "DATABASE_URL": "postgresql://-"}.items():
         os.environ.setdefault(name, value)

@@ -25,8 +25,8 @@ from urllib.parse import quote
 
 # How long the server may take to start, in seconds.
 START_TIMEOUT = 120
-# How long the processes of a killed server may keep its shared memory, in seconds. A process that is exiting has no command line any
-# more, so `_stop_leftovers` cannot see it. Until it is gone, a new server ends with this message.
+# How long the exiting processes of a killed server may keep its shared memory, in seconds. Meanwhile a new server ends with this message.
+# `_stop_leftovers` cannot find these processes, because an exiting process has no command line.
 DETACH_TIMEOUT = 10
 SHARED_MEMORY_IN_USE = "pre-existing shared memory block"
 

@@ -49,7 +49,7 @@ class Supervisor:
         self.worker_due: float | None = None
         self.data = DataDirectory()
         self.environment = local_environment(self.data) | {
-            # At most 16, because the embedded PostgreSQL has 100 connections, each of these uses five, and the worker of jobs ten.
+            # At most 16: the embedded PostgreSQL has 100 connections, each worker of the web server uses five, and the worker of jobs up to eleven.
             "WORKERS": os.environ.get("WORKERS") or str(min(available_cores(), 16)),
             "GRANIAN_LOG_LEVEL": os.environ.get("GRANIAN_LOG_LEVEL") or "warning",
             "PYTHONUNBUFFERED": "1",
@@ -273,12 +273,12 @@ class Supervisor:
 
     def start_worker(self) -> None:
         self.worker_due = None
-        # Less than the timeout of `stop`, so that jobs that do not end are put back.
+        # Less than STOP_TIMEOUT: the worker has to put back unfinished jobs before it is killed.
         self.worker = self.spawn("worker", "--shutdown-timeout", "1")
         self.worker_backoff.start()
 
     def supervise_worker(self) -> None:
-        """Start the worker again when it has ended, after a delay during which the web server is supervised."""
+        """Start the worker again after it has ended. The delay does not block, so the web server is supervised meanwhile."""
         if self.worker_due is not None:
             if time.monotonic() >= self.worker_due:
                 self.start_worker()

@@ -49,7 +49,7 @@ class IdempotentView(Protocol):
 
 class IdempotentAnswerQuerySet(models.QuerySet["IdempotentAnswer"]):
     def outdated(self) -> Self:
-        """Return the responses that are not repeated any more."""
+        """Return the responses that are too old to be repeated."""
         return self.filter(created_at__lt=timezone.now() - KEPT_FOR)
 
 
@@ -82,7 +82,7 @@ class IdempotentAnswer(models.Model):
         """Return a new row that stores `response`, without the secrets that are `shown_once`."""
         body = response.content
         data: Any = getattr(response, "data", None)
-        # Of a view with several actions, only some show a secret.
+        # Only some actions of a view respond with a secret.
         secrets = [name for name in view.shown_once if isinstance(data, dict) and name in data]
         if secrets:
             body = view.respond({**data, **dict.fromkeys(secrets)}).content

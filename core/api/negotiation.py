@@ -27,8 +27,8 @@ class SingleFormatNegotiation(BaseContentNegotiation):
         return renderers[0], renderers[0].media_type
 
 
-# Parts of the User-Agent of robots that draw previews of links, and of search engines. Some of them accept any format, so `Accept`
-# does not tell that they read pages.
+# Parts of the User-Agent of search engines, and of robots that create previews of links. The `Accept` header does not identify them,
+# because some of them accept any format.
 PAGE_ROBOTS = re.compile(
     "facebookexternalhit|Facebot|meta-externalagent|Twitterbot|Slackbot|SkypeUriPreview|WhatsApp|LinkedInBot|Discordbot|TelegramBot"
     "|Mastodon|Googlebot|Google-InspectionTool|bingbot|BingPreview|DuckDuckBot|Applebot|YandexBot|Baiduspider|Qwantbot|SeznamBot",
@@ -39,7 +39,8 @@ PAGE_ROBOTS = re.compile(
 def expects_html(request: HttpRequest) -> bool:
     """Return whether the client expects an HTML page and not a response of an API.
 
-    It does if the path has no suffix of an API, and the `Accept` header contains text/html, htmx sent the request, or a robot did.
+    The path must not have the suffix of an API. In addition, the `Accept` header must contain text/html, or htmx or a robot must have
+    sent the request.
     """
     if request.path_info.endswith((".xml", ".json")):
         return False
@@ -51,7 +52,7 @@ def expects_html(request: HttpRequest) -> bool:
 
 
 def is_page_robot(request: HttpRequest) -> bool:
-    """Return whether a robot of `PAGE_ROBOTS` sent the request. A request with credentials is of a client of an API."""
+    """Return whether a robot of `PAGE_ROBOTS` sent the request. Requests with credentials are those of API clients."""
     if request.method not in ("GET", "HEAD") or "HTTP_AUTHORIZATION" in request.META:
         return False
     return PAGE_ROBOTS.search(request.META.get("HTTP_USER_AGENT", "")) is not None

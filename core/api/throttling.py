@@ -66,7 +66,7 @@ def count_search(request: PageRequest) -> None:
 
 
 def count_picture(request: PageRequest) -> None:
-    """Apply RATE_LIMIT to the pictures that a client has drawn, for each address. Raise Throttled."""
+    """Apply RATE_LIMIT to requests that generate a picture, for each client address. Raise Throttled."""
     if settings.RATE_LIMIT:
         key = hashed_key("picture", client_address_of(request))
         enforce_limit(request, rate_limiter.hit(key, settings.RATE_LIMIT, MINUTE))

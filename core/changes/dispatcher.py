@@ -1,4 +1,4 @@
-"""The loops with which a worker moves the followers of the change feed forward.
+"""The loops of a worker that advance the followers of the change feed.
 
 Each loop runs in a thread with a connection of its own, in every worker process. `number_changes` assigns numbers to new changes.
 `run_followers` lets the registered followers handle them. Both poll: a NOTIFY would make all commits wait for each other.
@@ -37,14 +37,14 @@ def assign_numbers() -> bool:
     """Assign numbers to the first changes of each account that has changes without a number. Return whether there were any."""
     after, found = -1, False
     while account_ids := Change.objects.unnumbered_accounts(after=after, limit=NUMBERED_ACCOUNTS):
-        # Two workers that skip each other's accounts assign nothing; the next poll is then soon enough.
+        # If two workers skip each other's accounts, neither assigns numbers, and the next poll does.
         found = Change.objects.assign_numbers_of(account_ids) > 0 or found
         after = account_ids[-1]
     return found
 
 
 def handle_due(stop: threading.Event | None = None) -> bool:
-    """Lease some of the followers that are due, and let each handle its next changes. Return whether any was due."""
+    """Lease up to `LEASED_FOLLOWERS` due followers, and let each handle its next changes. Return whether any was due."""
     if not change_followers:
         return False
     leases = Follower.objects.lease(change_followers, limit=LEASED_FOLLOWERS, duration=HANDLING_LEASE_DURATION)
@@ -63,7 +63,7 @@ def handle_due(stop: threading.Event | None = None) -> bool:
 def repeat(poll: Callable[[], bool], stop: threading.Event) -> None:
     """Call `poll` until `stop` is set, at once while it returns True, otherwise after `POLL_INTERVAL`.
 
-    An error is logged, and the next call has a new connection.
+    Log an error, and use a new connection for the next call.
     """
     try:
         while not stop.is_set():

@@ -1,8 +1,8 @@
 """Followers of the change feed: consumers of an account's changes inside of the service.
 
-A follower is a row with a cursor: the number of the last change that it has handled. Writers know nothing of followers. The statement
-that assigns numbers to changes sets `newest` and `due_at` of the account's followers, so workers find the followers with new changes
-through one index. Accounts without new changes cost nothing.
+A follower is a row with a cursor: the number of the last change that it has handled. Writes of resources do not change followers. The
+statement that assigns numbers to changes sets `newest` and `due_at` of the account's followers. Workers thus find the followers with new
+changes through one index, and accounts without new changes cost nothing.
 
 A worker leases due followers. A lease is a time in `due_at` after which other workers may lease the follower again, by the clock of the
 database, and a token that grows with every lease. Each later write compares the token, in the transaction with the effects of the
@@ -34,7 +34,8 @@ HANDLING_LEASE_DURATION = timedelta(seconds=120)
 BATCH_SIZE = 100
 # Seconds before the next attempt after the first failure. The delay doubles with each failure, up to the maximum.
 FIRST_RETRY_DELAY, MAX_RETRY_DELAY = 5, 600
-# After this number of failures in a row (about two hours and a half), the change is skipped: it must not block all later changes.
+# If a change fails once more after this number of failures in a row (about 2 hours and 20 minutes), it is skipped, so that it does not
+# block all later changes.
 MAX_FAILURES = 20
 
 
@@ -43,13 +44,13 @@ PAUSED_UNTIL = datetime(9999, 1, 1, tzinfo=UTC)
 
 
 class LeaseLostError(Exception):
-    """Another worker has leased the follower meanwhile, its cursor was moved, or its account was deleted."""
+    """The lease has become invalid: the follower was leased by another worker, paused, resumed, retried, replayed or deleted."""
 
 
 class ChangeFollower:
     """The base of followers that handle changes in a transaction. Every account has one of each registered class."""
 
-    # The stored name. Do not change it: the follower would begin again at the newest change.
+    # The stored name. Do not change it: a follower with a new name begins with the next change.
     name: str
 
     def handle(self, account_id: int, changes: Sequence[Change]) -> None:
@@ -116,7 +117,7 @@ class Lease:
 
 
 class ClockTimestamp(models.Func):
-    """The present time of the database, which proceeds within a transaction."""
+    """The current time of the database. Unlike `Now()`, it advances within a transaction."""
 
     function = "clock_timestamp"
     arity = 0
@@ -132,7 +133,7 @@ class FollowerQuerySet(models.QuerySet["Follower"]):
         failing: bool | None = None,
         duration: timedelta = LEASE_DURATION,
     ) -> list[Lease]:
-        """Lease the followers with these names that have been due for longest, and that no other worker is leasing.
+        """Lease the followers with these names that have been due for longest. Skip rows that another worker is leasing at the same time.
 
         `failing` limits them to those whose last attempt failed, or to the others.
         """
@@ -144,7 +145,7 @@ class FollowerQuerySet(models.QuerySet["Follower"]):
     def advance_leased(self, leases: Sequence[Lease], cursors: Sequence[int]) -> list[Lease]:
         """Move the cursors of leased followers, with one statement for all. Lost leases are left out.
 
-        Return the leases of followers that have newer changes. These leases begin again; those of other followers end.
+        Renew the leases of followers that have newer changes, and return them. End the other leases.
         """
         columns: list[Any] = [
             [lease.account_id for lease in leases],
@@ -169,22 +170,22 @@ class FollowerQuerySet(models.QuerySet["Follower"]):
         rows.update(cursor=models.F("newest"), failures=0, due_at=ClockTimestamp(), token=models.F("token") + 1)
 
     def retry(self, account_id: int, name: str, key: int) -> None:
-        """Make a follower due whose next attempt was postponed. A worker that holds the lease loses it."""
+        """Make a follower due now if its next attempt was postponed. A worker that holds the lease loses it."""
         rows = self.filter(account_id=account_id, name=name, key=key, due_at__isnull=False)
         rows.update(failures=0, due_at=ClockTimestamp(), token=models.F("token") + 1)
 
     def record_loss(self, lease: Lease) -> None:
-        """Count a lease that was lost as a failure, so that the next attempt handles one change, which takes less time."""
+        """Count a lost lease as a failure. The next attempt then handles only one change, which takes less time."""
         rows = self.filter(account_id=lease.account_id, name=lease.name, key=lease.key, cursor=lease.cursor)
         rows.update(failures=models.F("failures") + 1)
 
     def start(self, account_id: int, name: str, key: int) -> None:
-        """Create a follower of its own (not one that every account has) that begins with the next change of the account."""
+        """Create a follower that is not registered for every account. It begins with the next change of the account."""
         with transaction.atomic():
             changes = Change.objects.all()
-            # Without the lock, numbers that another transaction is assigning would be known to neither.
+            # Without the lock, a concurrent transaction could assign numbers above `end`, and would not see this follower to make it due.
             changes.lock_numbering(account_id)
-            # Otherwise earlier changes that nobody has read yet would get higher numbers.
+            # Changes get numbers when the feed is read. Earlier changes that are still without a number would get numbers above `end`.
             changes.assign_all_numbers(account_id)
             end = changes.filter(account_id=account_id).aggregate(last=models.Max("number"))["last"] or 0
             self.create(account_id=account_id, name=name, key=key, cursor=end, newest=end)
@@ -199,7 +200,7 @@ class FollowerQuerySet(models.QuerySet["Follower"]):
 
 
 class Follower(models.Model):
-    """A consumer of an account's changes: one of the account (`notifications`), or one of several (`webhook`), told apart by `key`."""
+    """A consumer of an account's changes. Followers of the same name, such as `webhook`, have different keys."""
 
     pk = models.CompositePrimaryKey("account_id", "name", "key")
     account = models.ForeignKey(settings.ACCOUNT_MODEL, models.CASCADE, db_index=False)
@@ -210,6 +211,7 @@ class Follower(models.Model):
     newest = models.BigIntegerField()
     # When a worker may lease the follower: null if there is nothing to do, the end of the lease if a worker has leased it.
     due_at = models.DateTimeField(null=True)
+    # Grows with every lease, and whenever a lease is made invalid.
     token = models.BigIntegerField(default=0)
     # Failed attempts since the last advance.
     failures = models.IntegerField(default=0)
@@ -273,7 +275,10 @@ def handle_leased(lease: Lease) -> None:
     except Exception as error:
         if not connection.is_usable():
             raise
-        _record_failure(lease, changes[0], error) if changes else lease.postpone(timedelta(seconds=FIRST_RETRY_DELAY))
+        if changes:
+            _record_failure(lease, changes[0], error)
+        else:
+            lease.postpone(timedelta(seconds=FIRST_RETRY_DELAY))
 
 
 def _record_failure(lease: Lease, change: Change, error: Exception) -> None:

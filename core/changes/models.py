@@ -16,7 +16,7 @@ properties:
 
 Numbers belong to one account and reveal nothing about others. Positions are never shown.
 
-The statement that assigns numbers also tells the followers of the feed (`core.changes.followers`) that there are new changes.
+The statement that assigns numbers also makes the followers of the feed (`core.changes.followers`) due.
 """
 
 import hashlib

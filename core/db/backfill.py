@@ -12,8 +12,9 @@ def fill_column(table: str, column: str, value: str, *, condition: str) -> migra
 
     `value` and `condition` are SQL. Each batch is one transaction, so the migration needs `atomic = False`.
 
-    The transaction disables the triggers of the table, so that the change feed does not report the rows as changed. It thereby blocks
-    other writes to the table. The value may therefore depend on rows of other tables whose triggers update the column.
+    The transaction disables the triggers of the table, because the change feed must not report the rows as changed. This takes a lock
+    that blocks other writes to the table, including those of triggers of other tables that update the column. The value may therefore
+    depend on rows of these tables.
     """
     batch = f"SELECT account_id, id FROM {table} WHERE (account_id, id) > (%s, %s) ORDER BY account_id, id LIMIT {BATCH_SIZE}"  # noqa: S608
     last = f"SELECT account_id, id FROM ({batch}) AS batch ORDER BY account_id DESC, id DESC LIMIT 1"  # noqa: S608

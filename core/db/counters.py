@@ -1,8 +1,8 @@
 """Numbers of rows by their values, in tables of their own.
 
 Counting the rows themselves would take time in proportion to their number. But if each write changed the numbers, all writes of rows with
-the same values would wait for each other. Instead, a trigger inserts a *delta*: a row of the table of counts with one more, or one less.
-A reader adds all rows with the same values, so that the sum is correct in every snapshot.
+the same values would wait for each other. Instead, a trigger inserts a *delta*: a row of the table of counts with the count 1 or -1.
+A reader sums all rows with the same values, and the sum is correct in every snapshot.
 
 *Compaction* replaces the rows of one group, for example of one forum, by their sums. One statement deletes the rows of its snapshot and
 inserts the sums. Deltas that are committed meanwhile are not part of that snapshot, so they stay for the next compaction.
@@ -22,8 +22,8 @@ from core.db.prepared import fetch
 class CountModel(models.Model):
     """A row of a table of counts.
 
-    The ids are copies of those of the counted row, which its own foreign keys check. Further foreign keys would cost time with each
-    write. A row that an id names may also be deleted before the counts are compacted.
+    The ids are copies from the counted row, whose own foreign keys check them. Further foreign keys would cost time with each write.
+    Also, a referenced row may be deleted before the counts are compacted.
     """
 
     account = models.ForeignKey(
@@ -48,7 +48,7 @@ class Counter:
     group: str
     # The table of the counted rows.
     source: str
-    # Pairs of a condition and of the query of the `columns` under which a row with this condition is counted. `{row}` is the row.
+    # Pairs of SQL: a condition, and a query of the `columns` for which a row that meets the condition is counted. `{row}` is the row.
     values: tuple[tuple[str, str], ...]
     # The query of `account_id`, the group and a number of its deltas. By default, all rows with the same values but one are deltas.
     deltas: str = ""
@@ -56,7 +56,7 @@ class Counter:
     compacted: str = ""
 
     def compact(self, account_id: int, group_id: int, **parameters: Any) -> None:
-        """Compact the rows of a group. Do nothing while another transaction does. `parameters` are those of `compacted`."""
+        """Compact the rows of a group, unless another transaction is compacting them. `parameters` are those of `compacted`."""
         with transaction.atomic(), connection.cursor() as cursor:
             if locks.try_acquire((self.table, account_id, group_id)):
                 # A method of the backend `config.database`.
@@ -64,7 +64,7 @@ class Counter:
                     cursor.execute(self._compaction, {"account_id": account_id, "group_id": group_id, **parameters})
 
     def groups_to_compact(self, max_deltas: int) -> list[tuple[int, int]]:
-        """Return the ids of the account and the group, for each group with more deltas."""
+        """Return the ids of the account and the group, for each group with more than `max_deltas` deltas."""
         by_values = f"SELECT account_id, {self.group}, count(*) - 1 AS deltas FROM {self.table} GROUP BY {self._key}"  # noqa: S608
         sql = f"""
             SELECT account_id, {self.group} FROM ({self.deltas or by_values}) AS counted
@@ -100,7 +100,7 @@ class Counter:
 
     @property
     def count_all(self) -> str:
-        """The statement that counts all rows into an empty table, which is also needed after rows were written without triggers."""
+        """The statement that counts all rows into an empty table. It is also needed after writes without triggers."""
         values = " UNION ALL ".join(
             f"SELECT source.account_id, value.* FROM {self.source} AS source CROSS JOIN LATERAL ({query}) AS value"  # noqa: S608
             f" WHERE {condition}"

@@ -9,9 +9,9 @@ from django.db.migrations.executor import MigrationExecutor
 
 
 def wait_for_database(seconds: int, report: Callable[[str], object], stop: threading.Event | None = None) -> str:
-    """Wait until the database answers and has every migration, or until `stop` is set. Every five seconds, report why not yet.
+    """Wait until the database answers and has every migration, or until `stop` is set.
 
-    Return an empty string, or after `seconds` the reason.
+    Report a new problem at once, and the same problem every five seconds. Return an empty string, or the problem after `seconds`.
     """
     stop = stop or threading.Event()
     started_at = time.monotonic()
@@ -34,7 +34,7 @@ def find_problem() -> str:
         executor = MigrationExecutor(connection)
     except OperationalError as error:
         connection.close()
-        # Of several hosts the last one. libpq adds indented hints after each reason.
+        # With several hosts, return the reason of the last one. libpq adds indented hints after each reason.
         *_, reason = [line for line in str(error).splitlines() if line.strip() and not line.startswith("\t")] or [
             type(error).__name__
         ]

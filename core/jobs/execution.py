@@ -34,7 +34,7 @@ def time_limit(claimed: ClaimedJob) -> float:
 
 
 def run(claimed: ClaimedJob) -> BaseException | None:
-    """Run the function of a job. Return its error, if it fails."""
+    """Run the function of a job. Return the error that it raises, or None."""
     reset = deadline.set(monotonic() + time_limit(claimed))
     try:
         if (known := jobs.get(claimed.name)) is None:
@@ -84,18 +84,18 @@ def requeue_stalled(seconds: float) -> int:
     stalled = queue.take_stalled(seconds)
     for claimed in stalled:
         delay = retry_delays(claimed).after(claimed.attempt)
-        # The job has waited already, and it is rarely the reason why its worker was killed. The later attempts are delayed, in case it is.
+        # Retry a first attempt at once: a job is rarely the reason why its worker was killed. Delay later attempts in case it is.
         is_retried_at_once = claimed.attempt == 1 and delay is not None
         record_failure(claimed, WORKER_LOST, delay=0 if is_retried_at_once else delay)
-    # In the same transaction: a worker that was only suspended finds its row gone, and starts again.
+    # Use the same transaction: a worker that was only suspended then finds that its row is deleted, and exits to be restarted.
     queue.remove_dead_workers(seconds)
     return len(stalled)
 
 
 class PeriodicSchedule:
-    """Defers the periodic jobs. Each time of a schedule has one job, deferred by the worker that is first.
+    """The schedule of the periodic jobs. For each time, the first worker that finds the job due defers it.
 
-    The previous time of each schedule is computed anew on every call, so that neither a pause nor a clock that jumps stops it.
+    Every call computes the previous time of each job, so neither a pause nor a jump of the clock stops the schedule.
     """
 
     def __init__(self) -> None:

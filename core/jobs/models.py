@@ -1,4 +1,4 @@
-"""The last error of each job that did not succeed at once."""
+"""The last error of each job that failed at least once."""
 
 from django.db import models
 
@@ -6,7 +6,8 @@ from django.db import models
 class JobError(models.Model):
     """The type of a job's last error. Its message is not stored, because it may contain personal data."""
 
-    # A foreign key that deletes the error with the job. Django cannot refer to the unmanaged model, which would delete jobs one by one.
+    # A migration adds a foreign key that deletes the error with the job. It is not a Django relation to procrastinate's unmanaged model,
+    # because Django would then delete jobs one by one.
     job_id = models.BigIntegerField(primary_key=True)
     attempt = models.IntegerField()
     error = models.CharField(max_length=255)

@@ -12,11 +12,11 @@ from typing import Any
 
 from django.db import connection
 
-# At most this many jobs of workers that disappeared are requeued in one transaction.
+# The maximum number of jobs of dead workers that one transaction requeues.
 STALLED_BATCH = 100
 # How long failed jobs are kept, in days.
 FAILED_JOB_RETENTION = 30
-# An urgent job is due this much before it is added, so that it runs before the jobs that are due since then.
+# The due time of an urgent job is moved back by this time, so the job runs before all other due jobs.
 URGENT_LEAD = timedelta(days=3650)
 
 
@@ -32,7 +32,7 @@ class ClaimedJob:
     worker_id: int | None
 
     def __str__(self) -> str:
-        # The arguments may be personal data.
+        # The arguments may contain personal data.
         account_id = self.arguments.get("account_id")
         return f"job {self.id} {self.name}" + (f" of account {account_id}" if isinstance(account_id, int) else "")
 
@@ -118,7 +118,7 @@ _IS_MINE = "id = %s AND status = 'doing' AND worker_id IS NOT DISTINCT FROM %s A
 
 
 def finish(job: ClaimedJob) -> bool:
-    """Delete a job that has ended. Return False if it belongs to another worker meanwhile."""
+    """Delete a job that has succeeded. Return False if it was requeued meanwhile."""
     return bool(
         _execute(
             f"DELETE FROM procrastinate_jobs WHERE {_IS_MINE} RETURNING id",  # noqa: S608
@@ -128,9 +128,9 @@ def finish(job: ClaimedJob) -> bool:
 
 
 def fail(job: ClaimedJob, error: str, *, delay: float | None) -> bool:
-    """Record the type of the error. Let the job be due again after `delay` seconds; without a delay it has failed.
+    """Record the type of the error, and reschedule the job. Return False if it was requeued meanwhile.
 
-    If the delay is 0, the job keeps its place in the queue.
+    `delay` is in seconds. With 0, the job keeps its place in the queue. With None, it is not tried again.
     """
     rows = _execute(
         f"""
@@ -156,7 +156,7 @@ def fail(job: ClaimedJob, error: str, *, delay: float | None) -> bool:
 
 
 def release(job: ClaimedJob) -> None:
-    """Put a job back that the worker did not finish because it stops. The attempt does not count."""
+    """Requeue a job that has not ended, without counting the attempt."""
     _execute(
         f"UPDATE procrastinate_jobs SET status = 'todo', attempts = attempts - 1, worker_id = NULL WHERE {_IS_MINE}",  # noqa: S608
         [job.id, job.worker_id, job.attempt],
@@ -168,12 +168,12 @@ def register_worker() -> int:
 
 
 def unregister_worker(worker_id: int) -> None:
-    """Delete the row of the worker. Jobs that it still has are stalled from now on."""
+    """Delete the row of the worker. Jobs that it has not ended become stalled."""
     _execute("SELECT procrastinate_unregister_worker_v1(%s)", [worker_id])
 
 
 def heartbeat(worker_id: int) -> float | None:
-    """Record that the worker is alive. Return the time in seconds, or None if the worker was considered dead meanwhile."""
+    """Record that the worker is alive. Return the database time in seconds, or None if the worker was considered dead meanwhile."""
     rows = _execute(
         """
         UPDATE procrastinate_workers SET last_heartbeat = now() WHERE id = %s
@@ -255,7 +255,7 @@ def count() -> list[JobCounts]:
             count(*) FILTER (WHERE status = 'todo' AND job_id IS NOT NULL),
             count(*) FILTER (WHERE status = 'doing'),
             count(*) FILTER (WHERE status = 'failed'),
-            -- An urgent job is the only one that is due for years.
+            -- Only urgent jobs have a due time that is years ago.
             extract(epoch FROM max(now() - scheduled_at
                 - CASE WHEN scheduled_at < now() - %(lead)s::interval / 2 THEN %(lead)s::interval ELSE interval '0' END
             ) FILTER (WHERE status = 'todo' AND scheduled_at <= now()))::float8,
@@ -279,7 +279,7 @@ def failed(*, limit: int, after: int = 0) -> list[tuple]:
 
 
 def retry_failed(id: int | None = None) -> int:
-    """Let a failed job, or all, be due now, with all attempts. Return the number of jobs."""
+    """Make one failed job, or all, due now, with zero attempts counted. Return the number of jobs."""
     rows = _execute(
         """
         UPDATE procrastinate_jobs SET status = 'todo', attempts = 0, scheduled_at = now()
@@ -291,12 +291,13 @@ def retry_failed(id: int | None = None) -> int:
 
 
 def delete(id: int) -> bool:
-    """Delete a job that does not run. Return whether there is one."""
+    """Delete a job unless it is running. Return whether it was deleted."""
     return bool(_execute("DELETE FROM procrastinate_jobs WHERE id = %s AND status <> 'doing' RETURNING id", [id]))
 
 
 def erase_failed(*, limit: int) -> int:
     """Erase at most `limit` jobs that failed more than `FAILED_JOB_RETENTION` days ago. Return their number."""
+    # `fail` sets `scheduled_at` to the time of the failure.
     rows = _execute(
         """
         DELETE FROM procrastinate_jobs WHERE id = ANY(ARRAY(

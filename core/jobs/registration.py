@@ -24,7 +24,7 @@ class PermanentError(Exception):
 
 
 class RetryDelays:
-    """The seconds between the attempts of a job. After the attempt that follows the last delay, the job has failed."""
+    """The seconds between the attempts of a job. A job has failed if the attempt after the last delay fails."""
 
     def __init__(self, *seconds: float) -> None:
         self.seconds = seconds
@@ -38,12 +38,12 @@ class RetryDelays:
         return self.seconds[attempts - 1] if attempts <= len(self.seconds) else None
 
 
-# Jobs whose name is unknown belong to a newer or older version of the code. Another worker may know them.
+# Jobs whose name is unknown belong to a newer or older version of the code. A worker of that version may run them.
 UNKNOWN_JOB_DELAYS = RetryDelays(60, 600, 3600, 6 * 3600, 24 * 3600)
 
 
 class Job:
-    """A function that workers run. The arguments are JSON values, and running it twice has the effect of running it once."""
+    """A function that workers run. Its arguments are JSON values. It must be idempotent, because it may run more than once."""
 
     def __init__(
         self,
@@ -76,8 +76,8 @@ class Job:
         """Add the job to its queue, as a part of the caller's transaction, with one statement.
 
         The job is due at `_schedule_at`, by default at once. An `_urgent` job runs before all other due jobs of its queue. With
-        `_queueing_lock`, do nothing and return False if a job with the same lock is waiting. A concurrent transaction that adds one
-        is waited for.
+        `_queueing_lock`, do nothing and return False if a job with the same lock is waiting. If a concurrent transaction is adding
+        one, wait until it ends.
         """
         self.signature.bind(**arguments)
         return queue.insert(
@@ -113,7 +113,7 @@ def periodic_job(
 ) -> Callable[[Callable[[], object]], Job]:
     """Register the decorated function as a job that is due at the times of `cron`, in UTC, whatever the number of workers.
 
-    At most one such job waits. By default it is not retried: the next one does the work.
+    At most one such job waits. By default, it is not retried, because the next one does the same work.
     """
     return lambda function: _register(Job(function, time_limit=time_limit, retry=retry or RetryDelays(), cron=cron))
 
@@ -138,11 +138,11 @@ loops: dict[str, Loop] = {}
 
 
 def register_loop(name: str, loop: Loop) -> None:
-    """Have each worker call `loop` in a thread of its own until the worker stops, again and again if it returns or raises."""
+    """Have each worker call `loop` in a thread of its own. It is called again if it returns or raises before the worker stops."""
     loops[name] = loop
 
 
 def has_time_left(seconds: float = 10) -> bool:
-    """Return whether the running job has more than `seconds` until its time limit. Without a limit, it has."""
+    """Return whether the running job has more than `seconds` until its time limit. Without a limit, return True."""
     end = deadline.get()
     return end is None or end - monotonic() > seconds

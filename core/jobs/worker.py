@@ -21,15 +21,15 @@ logger = logging.getLogger("rostrum.jobs")
 RESTART = 75
 # Seconds between two searches for due jobs in a queue, while it is empty.
 POLL_INTERVAL = 0.25
-# Seconds between two looks of the main thread at the clock and at the signals.
+# Seconds between two checks by the main thread for overdue jobs, ended threads and `stop`.
 TICK = 0.1
 # Seconds that other jobs get to end when a job exceeds its time limit.
 RESTART_GRACE = 5
 # The default interval of the heartbeats in seconds. All workers must have the same.
 HEARTBEAT = 2
-# A worker that missed this number of heartbeats is considered dead. People wait for e-mails of its jobs, so it must not take long.
+# A worker that missed this number of heartbeats is considered dead. The number is low because users wait for e-mails of its jobs.
 MISSED_HEARTBEATS = 5
-# Seconds after which the process ends if its main thread does not run, for example because a job holds the lock of the interpreter.
+# Seconds after which the process ends if its main thread does not run, for example because a job holds the global interpreter lock.
 FREEZE_TIMEOUT = 120
 # Seconds between two attempts after an error of the database.
 DATABASE_RETRY = 1
@@ -47,12 +47,12 @@ class Worker:
         self.stop = threading.Event()
         # The running jobs, and when they have to end.
         self.running: dict[ClaimedJob, float] = {}
-        # Those of them that have ended, with their errors, while the database could not record it.
+        # The jobs in `running` that have ended, with their errors, but whose outcome could not be recorded.
         self.ended: dict[ClaimedJob, BaseException | None] = {}
         self.started: list[threading.Thread] = []
         self.lock = threading.Lock()
         self.schedule = execution.PeriodicSchedule()
-        # Jobs that the database has as claimed by this worker, although no thread runs them.
+        # Jobs that the database shows as claimed by this worker, although no thread runs them.
         self.orphans: set[ClaimedJob] = set()
         # The time of this worker's last heartbeat, and since when its heartbeats have come without a gap, by the database clock.
         self.last_heartbeat: float | None = None
@@ -196,10 +196,10 @@ class Worker:
         return MISSED_HEARTBEATS * self.heartbeat
 
     def has_regular_heartbeats(self, now: float) -> bool:
-        """Return whether this worker has sent heartbeats without a gap for as long as another may be silent.
+        """Return whether this worker has sent heartbeats without a gap for `max_silence`.
 
-        Otherwise, after the database was away or the machine was suspended, the first worker that is back would consider all others
-        dead, and take their jobs.
+        Without this condition, the first worker to send a heartbeat after an outage of the database or a suspension of the machine
+        would consider all others dead and requeue their jobs.
         """
         if self.last_heartbeat is None or not 0 <= now - self.last_heartbeat <= self.max_silence / 2:
             self.regular_since = now
@@ -207,12 +207,12 @@ class Worker:
         return now - self.regular_since >= self.max_silence
 
     def requeue_orphans(self) -> None:
-        """Requeue jobs that no thread runs. Their claim was committed, but the answer of the database was lost."""
+        """Requeue jobs that no thread runs, because their claim was committed and the response of the database was lost."""
         claimed = {job.id: job for job in queue.jobs_of(self.worker_id)}
         with self.lock:
             for job in self.running:
                 claimed.pop(job.id, None)
-        # A thread may have claimed the job since, so it is an orphan only the second time.
+        # A thread may have claimed a job and not added it to `running` yet. So requeue only the orphans of two checks in a row.
         for job in claimed.values():
             if job.id in {orphan.id for orphan in self.orphans}:
                 queue.release(job)
@@ -224,7 +224,10 @@ class Worker:
             return [claimed for claimed, deadline in self.running.items() if deadline < now]
 
     def leave(self) -> None:
-        """Give back the jobs that have not ended. The attempt counts only for those that exceeded their time limit."""
+        """Record or requeue the jobs that are left, and unregister the worker.
+
+        For jobs that have not ended, the attempt counts only if they exceeded their time limit.
+        """
         overdue = self.overdue()
         with self.lock:
             rest = list(self.running)
@@ -243,7 +246,7 @@ class Worker:
             queue.unregister_worker(self.worker_id)
             connection.close()
         except Error as error:
-            # Other workers requeue the jobs when the heartbeats have been missing for long enough.
+            # Other workers requeue the jobs after `max_silence`.
             logger.error("the database is not available: %s", type(error).__name__)
 
 

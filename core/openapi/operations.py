@@ -49,7 +49,7 @@ class Shape:
     # A field of a response may be null if its column of the model may be, or if `nullable` names it.
     model: type[Model] | None = None
     nullable: frozenset[str] = frozenset()
-    # The fields of a new row whose value is computed if it is not sent, so that the default of the column does not apply.
+    # Fields of a new row whose value is computed if it is not sent. The default of their column does not apply.
     computed: frozenset[str] = frozenset()
     # A function that adds rules between fields to the schema of the body. Its second argument is true for an update.
     refine_input: Callable[[JSONSchema, bool], JSONSchema] = lambda schema, partial: schema

@@ -43,7 +43,7 @@ PAGE_PARAMETERS = page_parameters(MAX_PAGE_SIZE)
 
 
 def add_defaults(properties: dict[str, JSONSchema], shape: Shape) -> None:
-    """Add the defaults of the columns to the schemas of the fields of a new row. An empty text is no default worth naming."""
+    """Add the defaults of the columns to the schemas of the fields of a new row. Omit empty texts."""
     columns = {} if shape.model is None else {column.name: column for column in shape.model._meta.fields}
     for name in (properties.keys() & columns.keys()) - shape.computed:
         default = columns[name].default

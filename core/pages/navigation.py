@@ -22,7 +22,7 @@ class Entry:
     # Entries of all apps are sorted by this number.
     order: int = 0
     is_shown: Callable[[PageRequest], bool] = lambda request: True
-    # A number beside the link, such as that of unread notifications. It takes one statement at most, and for members none. 0 is not shown.
+    # A number beside the link, such as that of unread notifications. It takes at most one statement, and none for members. 0 is not shown.
     count: Callable[[PageRequest], int] = lambda request: 0
 
     @property

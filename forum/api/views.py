@@ -145,9 +145,9 @@ class PostViewSet(Listing, ResourceViewSet):
         post.erase_comment(comment)
 
     def comments(self, request: APIRequest, id: int) -> HttpResponse:
-        """Return the public comments of a post, oldest first; with `internal=true` the internal ones as well.
+        """Return the comments of a post, oldest first. Internal comments are included only with `internal=true`.
 
-        A program that shows the list to the public thus shows no internal comment that it does not ask for.
+        A client may show the list to the public, so it must request internal comments explicitly.
         """
         post = self.find(id)
         text = self.parameters.get("internal", "").strip().lower()

@@ -33,7 +33,7 @@ from core.jobs.registration import has_time_left, job, periodic_job
 from forum.models import Activity, Notification
 from forum.notifications.texts import display_name, is_of_task, path_of, quote_of, sentence_of
 
-# In seconds, of e-mails beyond a limit.
+# The maximum random delay of an e-mail over the limit, in seconds.
 MAX_EXTRA_DELAY = 600
 # The purpose of the links to unsubscribe.
 UNSUBSCRIBE = "unsubscribe"
@@ -42,8 +42,8 @@ BATCH_SIZE, MAX_SHOWN = 500, 30
 # The lengths of quoted texts, in characters. Mail programs cut off e-mails of more than about 100 kB.
 MAX_QUOTE_LENGTH, MAX_QUOTE_LENGTH_OF_DIGEST = 1000, 300
 
-# Claim the e-mails that are due, for all accounts: `mail_at` becomes null. An e-mail at once has all waiting notifications of its post,
-# a digest has all waiting notifications of the user. Rows that another worker has locked are left to it.
+# Claim the e-mails that are due, for all accounts: `mail_at` becomes null. An e-mail for delivery at once contains all waiting
+# notifications of a user and a post. A digest contains all waiting notifications of a user. Rows locked by another worker are skipped.
 CLAIM_DUE = """
 WITH due AS (
     SELECT account_id, user_id, activity_id FROM forum_notification
@@ -91,7 +91,7 @@ def _claim_due(now: datetime) -> bool:
 
 @job(time_limit=TIME_LIMIT, retry=RETRY_DELAYS, queue=MAIL_QUEUE)
 def send_notifications(*, account_id: int, user_id: int, ids: list[int]) -> None:
-    """Send notifications to a user, as far as the user still wants them and may see them."""
+    """Send notifications to a user by e-mail, except those that the user no longer wants or may no longer see."""
     users = User.objects.select_related("account").filter(account_id=account_id, id=user_id, is_active=True)
     user = users.exclude(notification=User.Notification.NONE).exclude(delivery=Delivery.NEVER).first()
     if user is None or user.bounced_at is not None:
@@ -101,7 +101,7 @@ def send_notifications(*, account_id: int, user_id: int, ids: list[int]) -> None
     if not rows:
         return
     if seconds := seconds_over_limit(user):
-        # Not all at the same second, after which other e-mails would wait behind them.
+        # The random delay spreads these e-mails. If all were due at the same second, other e-mails would wait for them.
         later = timezone.now() + timedelta(seconds=seconds + secrets.randbelow(MAX_EXTRA_DELAY))
         send_notifications.defer(account_id=account_id, user_id=user_id, ids=ids, _schedule_at=later)
         return
@@ -152,7 +152,7 @@ def make_email(user: User, rows: list[Notification]) -> EmailMultiAlternatives:
         "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
     }
     if post is not None:
-        # Mail programs show the e-mails about a suggestion as one conversation, although the first message does not exist.
+        # All e-mails about a suggestion refer to the same message, which was never sent. Mail programs then show one conversation.
         first = message_id("suggestion", account.id, post.id)
         headers |= {"In-Reply-To": first, "References": first}
     # The id is the same for all attempts, so a mail program shows a duplicate once.
@@ -174,7 +174,7 @@ def message_id(*parts: Any) -> str:
 
 
 def reason_of(rows: list[Notification], user: User) -> str:
-    """Return the reason of the e-mail: that of the first notification by precedence, or the user's choice of digests."""
+    """Return the reason of the e-mail: for several suggestions the user's choice of a digest, otherwise the strongest reason."""
     if len({row.activity.post_id for row in rows}) > 1:
         if user.delivery == Delivery.DAILY:
             return _("you chose one e-mail a day with all notifications")
@@ -191,7 +191,7 @@ def _thread(rows: list[Notification], sender: Sender) -> tuple[str, list[Block]]
     for row in rows[:MAX_SHOWN]:
         blocks += _event(row, MAX_QUOTE_LENGTH)
     blocks += _rest(rows)
-    # The first event, from which the user reads on.
+    # The button leads to the first event.
     blocks.append(Block("button", _label(rows), public_url(sender.host) + path_of(activity)))
     subject = _("Reminder: %(title)s") % {"title": title} if is_of_task(activity) else title
     return subject, blocks
@@ -259,7 +259,7 @@ def _rest(rows: list[Notification]) -> list[Block]:
 
 
 def unsubscribe_address(user: User, sender: Sender, post_id: int | None) -> str:
-    """Return the URL of the page to unsubscribe. It does not expire, and needs no sign-in."""
+    """Return the URL of the page to unsubscribe. The link does not expire, and needs no sign-in."""
     token = links.sign({"post": post_id}, UNSUBSCRIBE, user.account_id, user.id)
     path = reverse("forum-unsubscribe", query={"user": user.id, "token": token})
     return public_url(sender.host) + path

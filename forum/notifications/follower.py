@@ -1,7 +1,7 @@
 """The follower of the change feed that creates notifications.
 
-Writers record activities with their changes of posts, and nothing else. A new post needs no activity of its own: its change in the feed says
-enough, so that creating a post stays one statement.
+The methods that change posts only record activities. For a new post, the follower itself records the activity from the change in the feed,
+because creating a post should remain one statement.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from forum.notifications.recipients import notify
 
 # The number of activities that one transaction announces.
 MAX_ACTIVITIES = 100
-# Nobody is notified of what happened before: after a replay, or after the workers have not run for long.
+# Older activities create no notifications, for example after a replay of the feed, or if the workers did not run for a long time.
 MAX_AGE = timedelta(days=7)
 
 
@@ -32,7 +32,7 @@ class NotificationFollower(ChangeFollower):
         account = Account.objects.get(id=account_id)
         self.add_new_posts(account, changes)
         if self.announce_first(account):
-            # A longer transaction could exceed its lease, and then all of it would be repeated.
+            # A longer transaction could exceed the lease of the follower. It would then be rolled back and repeated.
             announce_rest.defer(account_id=account_id, _queueing_lock=f"announce activities of {account_id}")
 
     def announce_first(self, account: Account) -> bool:
@@ -43,7 +43,7 @@ class NotificationFollower(ChangeFollower):
         return len(activities) > MAX_ACTIVITIES
 
     def add_new_posts(self, account: Account, changes: Sequence[Change]) -> None:
-        """Add the activities of the posts that were created, unless they exist already."""
+        """Record the activities of new posts, unless they exist already."""
         oldest = timezone.now() - MAX_AGE
         ids = {
             change.id
@@ -68,7 +68,7 @@ class NotificationFollower(ChangeFollower):
         )
 
     def announce(self, account: Account, activities: list[Activity]) -> None:
-        """Create the notifications of activities, and mark the activities as read."""
+        """Create the notifications of activities, and mark the activities as announced."""
         oldest = timezone.now() - MAX_AGE
         post_ids = {activity.post_id for activity in activities}
         posts: dict[int, Post] = {post.id: post for post in account.posts.live().filter(id__in=post_ids)}
@@ -85,7 +85,7 @@ class NotificationFollower(ChangeFollower):
 
 @job(time_limit=300, retry=RetryDelays(10, 60, 600))
 def announce_rest(*, account_id: int) -> None:
-    """Announce the pending activities of an account, some in each transaction."""
+    """Announce the pending activities of an account, `MAX_ACTIVITIES` in each transaction."""
     account = Account.objects.filter(id=account_id).first()
     follower, has_more = NotificationFollower(), account is not None
     while account is not None and has_more and has_time_left(60):

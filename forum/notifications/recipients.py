@@ -18,7 +18,8 @@ from forum.models import Activity, Notification, Post
 # The number of notifications that one statement inserts.
 BATCH_SIZE = 1000
 
-# The team and, if the activity is not internal, the author see a post that is private or not approved.
+# The recipients of an activity, each with their strongest reason. If the post is private or not approved, these are only the team and the
+# author. If the activity is internal, these are only the team.
 RECIPIENTS = """
 WITH candidate (user_id, reason) AS (
     SELECT unnest(%(mentioned)s::bigint[]), %(MENTIONED)s
@@ -72,19 +73,19 @@ class Recipient(NamedTuple):
     has_bounced: bool
 
     def mail_at(self, now: datetime) -> datetime | None:
-        """Return when an event of this moment is sent by e-mail, or None if it is not."""
+        """Return when an event at the time `now` is sent by e-mail, or None if it is not sent."""
         if self.has_bounced:
             return None
         try:
             zone = ZoneInfo(self.time_zone)
         except (ValueError, ZoneInfoNotFoundError):
-            # A zone that was renamed since. It must not keep others from being notified.
+            # The time zone may no longer exist. An error would prevent the notifications of all recipients.
             zone = ZoneInfo("UTC")
         return delivery_time(now, self.delivery, hour=self.digest_hour, weekday=self.digest_weekday, zone=zone)
 
 
 def recipients_of(activity: Activity, post: Post | None, account: Account) -> Iterator[Recipient]:
-    """Return the users whom an activity is for, and who may see it now. `post` is None for a sign-up."""
+    """Return the recipients of an activity, who may all see it now. `post` is None for a sign-up."""
     kind = activity.kind
     is_assignment, is_sign_up = kind in (Activity.Kind.ASSIGNMENT, Activity.Kind.REMINDER), post is None
     # Only the team sees tasks.
@@ -121,7 +122,7 @@ def _text_of(activity: Activity, post: Post | None) -> str:
 
 
 def notify(activity: Activity, post: Post | None, account: Account) -> None:
-    """Create the notifications of an activity. A user who has one already gets no second one."""
+    """Create the notifications of an activity, except for users who have one already."""
     rows = notifications_of(activity, post, account)
     while batch := list(islice(rows, BATCH_SIZE)):
         Notification.objects.bulk_create(batch, ignore_conflicts=True)

@@ -1,7 +1,7 @@
 """Reminders of tasks: one notification for the responsible user when the time of a task has come.
 
-The reminder is an activity, of which a task has at most one for each time. The row of the task stays the same, so the change feed does not
-report reminders.
+A reminder is an activity. A task has at most one reminder for each scheduled time. A reminder does not update the row of the task, so the
+change feed does not report reminders.
 """
 
 from django.db import connection, transaction
@@ -14,9 +14,9 @@ from forum.notifications.recipients import notifications_of
 # The number of reminders that one transaction creates.
 BATCH_SIZE = 200
 
-# Record the reminders of the tasks whose time has come, in all accounts, by the clock of the database. A time more than 24 hours ago is not
-# reminded of: workers that were stopped catch up, and an import of old tasks sends nothing. The lock prevents that a task is closed or assigned
-# meanwhile. A task that another transaction has locked is reminded of a minute later.
+# Record the reminders of the tasks whose time has come, in all accounts, by the clock of the database. Times up to 24 hours ago are
+# included, because the workers may have been stopped. Older times are not: an import of old tasks sends nothing. The lock prevents other
+# transactions from closing or assigning a task meanwhile. A task that is locked already gets its reminder a minute later.
 CREATE_REMINDERS = """
 WITH due AS (
     SELECT account_id, id, responsible_id, scheduled_at FROM forum_post AS task
@@ -45,7 +45,7 @@ def remind() -> None:
 
 @transaction.atomic
 def _remind_batch() -> bool:
-    """Create the reminders of some tasks and their notifications. Return whether there were any."""
+    """Create at most `BATCH_SIZE` reminders with their notifications. Return whether there were any."""
     with connection.cursor() as cursor:
         cursor.execute(CREATE_REMINDERS, [BATCH_SIZE])
         ids: dict[int, list[int]] = {}

@@ -12,7 +12,7 @@ from forum.markdown import as_plain_text, excerpt, truncate
 
 Kind = Activity.Kind
 MAX_EXCERPT_LENGTH = 300
-# The beginning of a text of which the excerpt is made.
+# The number of characters at the beginning of a text from which the excerpt is made.
 EXCERPT_SOURCE_LENGTH = 2000
 
 ICONS: dict[str, str] = {
@@ -51,7 +51,7 @@ def describe(notification: Notification) -> NotificationText:
 
 
 def sentence_of(activity: Activity, reason: int) -> str:
-    """Return what happened, without a full stop."""
+    """Return a sentence that describes an activity, without a full stop."""
     names = {"name": display_name(activity.user), "status": status_name_of(activity.after)}
     if reason == Reason.MENTIONED and activity.kind in (Kind.COMMENT, Kind.NEW_POST):
         return _("%(name)s mentioned you") % names
@@ -102,7 +102,7 @@ def path_of(activity: Activity) -> str:
     if activity.post is None or is_of_task(activity):
         return reverse("forum-notifications")
     if activity.comment_id is not None:
-        # The page of comments that has it is looked up only when the link is followed.
+        # The link redirects to the right page of comments, which is looked up only when somebody opens the link.
         return reverse("forum-comment", args=[activity.post_id, activity.comment_id])
     fragment = "response" if activity.kind == Kind.RESPONSE else None
     return reverse("forum-post", args=[activity.post_id], fragment=fragment)

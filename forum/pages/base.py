@@ -28,7 +28,7 @@ class ForumPage(Page):
         return super().check_access()
 
     def read_page(self, *, size: int = paging.DEFAULT_PAGE_SIZE, last: int | None = None) -> paging.Page:
-        """Return the requested page of a list. With the number of the last page, `page=last` requests that one."""
+        """Return the requested page of a list. `last` is the number of the last page, which `page=last` requests."""
         number = self.request.GET.get("page")
         try:
             page = paging.Page.read(

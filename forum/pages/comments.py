@@ -37,7 +37,7 @@ def path_of_comments(request: ForumRequest, post: Post, comment: Comment | None,
 
 
 class CommentLink(ForumPage):
-    """The address of a comment, which redirects to the page of comments that has it: further comments do not change this address."""
+    """The permanent address of a comment. It redirects to the page of comments that has the comment now."""
 
     request: ForumRequest
 

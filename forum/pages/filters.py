@@ -32,7 +32,7 @@ class Filters:
     def read(cls, parameters: QueryDict, categories: Iterable[Category], statuses: Iterable[Status]) -> "Filters":
         """Return the filters in a query string. Raise Http404 for a category, status or kind that does not exist.
 
-        A tag that no post has is allowed: the list is empty. Links with a tag should not break when the last post loses it.
+        A tag that no post has is allowed, and the list is empty: links with a tag must work even after the tag was removed from all posts.
         """
         category = status = None
         if id := parameters.get("category"):
@@ -175,6 +175,6 @@ def filter_groups(
                 option for option in group.options if option.count or option.is_selected or group.key == "category"
             ]
         )
-        # A single value that all posts have is no choice.
+        # A filter with a single value offers no choice.
         and (len(options) > 1 or group.is_selected or group.key == "tag")
     ]

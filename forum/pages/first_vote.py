@@ -1,6 +1,6 @@
-"""The first vote of a visitor: an e-mail address, a code from the e-mail, and the vote is cast.
+"""The first vote of a visitor. One page asks for an e-mail address. The other asks for the code from the e-mail, and casts the vote.
 
-Both pages are those for signing in with a code (`accounts.pages.sign_in_code`), with the suggestion that the visitor votes for.
+Both pages extend the pages for signing in with a code (`accounts.pages.sign_in_code`), and show the suggestion.
 """
 
 from typing import Any
@@ -22,10 +22,10 @@ from forum.requests import ForumRequest
 
 
 class FirstVoteStep(ForumPage):
-    """The base of both pages. A user who is signed in comes to the page with the vote button instead."""
+    """The base of both pages. A user who is signed in is redirected to the page with the vote button."""
 
     request: ForumRequest
-    # The route of the page, for the original of a merged suggestion.
+    # The route of the page, to redirect from a merged suggestion to its original.
     route = ""
     post_row: Post
 

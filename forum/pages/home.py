@@ -29,9 +29,9 @@ from forum.whole_forum import page_of_forum
 ORDERS = ("trending", "top", "new", "active", "commented")
 ORDER_ALIASES = {"discussed": "commented", "popular": "top"}
 DEFAULT_ORDER = "trending"
-# The lists of categories are older than the order by trend. Links to them keep the order.
+# Links to the lists of categories existed before the order by trend. These lists still have the newest suggestions first.
 DEFAULT_CATEGORY_ORDER = "new"
-# Lists whose feed has the newest suggestions first.
+# In these orders, the feed of a list has the newest suggestions first.
 FEED_ORDERS = ("new", "trending")
 
 
@@ -106,7 +106,7 @@ class PostListPage(PostsPage):
             more=len(rows) > page.size,
             list_path=links.path,
             canonical=base_url(request) + links.to_list(page=page.number if page.number > 1 else None),
-            # A list with several filters has nothing that search engines would not find in another list.
+            # Search engines find the suggestions of a list with several filters in other lists.
             is_duplicate=len(links.own_filters.names) > 1,
             feed=links.to_feed(),
             description=describe(forum, category),
@@ -141,7 +141,6 @@ class Links:
     ) -> None:
         self.filters, self.q, self.order = filters, q, order
         self.home = reverse("forum-suggestions")
-        # Names of categories are quoted, because they may contain a question mark.
         self.path = self.home if category is None else category_list_path(category.name)
         # The filters that are not part of the path.
         self.own_filters = filters if category is None else filters.without("category")
@@ -162,7 +161,7 @@ class Links:
         return reverse("forum-feed") + query_string(order=order, **self.filters.parameters, q=self.q)
 
     def of_groups(self, groups: list[Group]) -> list[tuple[Group, str, list[tuple[Option, str]]]]:
-        """Return each filter with the path of the list without it, and with its values and the path of the list for each."""
+        """Return each filter with the path of the list without the filter, and with its values, each with the path of its list."""
         return [
             (
                 group,
@@ -184,7 +183,7 @@ def find_category(categories: list[Category], name: str) -> Category | None:
 
 
 def title_of(q: str, category: Category | None, filters: Filters) -> str:
-    """Return the title of a list, which names what it contains."""
+    """Return the title of a list: the search or the category, and the names of the selected values."""
     searched = gettext("Search for “%(q)s”") % {"q": q} if q else ""
     title = searched or (category.name if category else gettext("Suggestions"))
     return ": ".join(filter(None, [title, ", ".join(filters.names.values())]))

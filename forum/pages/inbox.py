@@ -38,7 +38,7 @@ TAB_LABELS = {
     "mine": gettext_lazy("Mine"),
 }
 NOBODY = "nobody"
-# The keys that `forum/inbox.js` acts on.
+# The keyboard shortcuts of `forum/inbox.js`.
 SHORTCUTS = (
     (("j", "k"), gettext_lazy("Next and previous suggestion")),
     (("Enter",), gettext_lazy("Open the suggestion")),
@@ -50,7 +50,7 @@ SHORTCUTS = (
 
 
 class BulkForm(Form):
-    """The values of the actions that need one."""
+    """The form for the values of actions: a status, a category, or a responsible user."""
 
     status = forms.TypedChoiceField(label=gettext_lazy("Status"), coerce=int, required=False)
     category = forms.TypedChoiceField(label=gettext_lazy("Category"), coerce=int, required=False)
@@ -72,8 +72,8 @@ class BulkForm(Form):
 class InboxPage(TeamPage):
     """A tab of the inbox. The parameter `tab` names it.
 
-    An action is carried out for each selected suggestion in a transaction of its own. If some fail, the page shows the reason beside
-    each of them, and keeps these selected.
+    Each selected suggestion is changed in a transaction of its own. If some changes fail, the page shows the reason beside each of
+    these suggestions, which stay selected.
     """
 
     template_name = "forum/inbox.html"
@@ -191,7 +191,7 @@ class InboxPage(TeamPage):
         return self.report(form, page, action, done=len(ids) - len(errors), errors=errors)
 
     def carry_out(self, action: str, id: int, value: Any) -> str | None:
-        """Carry out the action for one post. Return the reason if that is not possible."""
+        """Carry out the action for one post. Return the reason if it failed, otherwise None."""
         act = cast(Callable[[Post, Any], None], getattr(self, f"act_{action}"))
         try:
             in_transaction(lambda: act(self.lock(id), value))
@@ -243,14 +243,14 @@ class InboxPage(TeamPage):
     def show_failure(
         self, form: BulkForm, page: paging.Page, *, selected: set[int], error: str, errors: dict[int, str] | None = None
     ) -> HttpResponse:
-        """Return the page with an error at the top and beside the suggestions in `errors`."""
+        """Return the page with an error at the top, and with the `errors` of suggestions, even of those that the tab no longer shows."""
         errors = errors or {}
         rows = self.rows(page)
         for row in rows:
             row["error"] = errors.get(row["id"])
-        gone = errors.keys() - {row["id"] for row in rows[: page.size]}
-        titles = dict(self.posts.filter(id__in=gone).values_list("id", "title")) if gone else {}
-        elsewhere = [(titles.get(id, str(id))[:MAX_TITLE_LENGTH], errors[id]) for id in sorted(gone)]
+        ids_elsewhere = errors.keys() - {row["id"] for row in rows[: page.size]}
+        titles = dict(self.posts.filter(id__in=ids_elsewhere).values_list("id", "title")) if ids_elsewhere else {}
+        elsewhere = [(titles.get(id, str(id))[:MAX_TITLE_LENGTH], errors[id]) for id in sorted(ids_elsewhere)]
         return self.show(
             form,
             rows,

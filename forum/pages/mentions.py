@@ -39,7 +39,7 @@ class MentionsPart(ForumPage):
 
 
 def begins_with(prefix: str, login: str, name: str) -> bool:
-    """Return whether the login or a word of the name begins with the folded prefix. A login with a space cannot be mentioned."""
+    """Return whether the login or a word of the name begins with the folded prefix. Logins with a space are not offered."""
     if " " in login:
         return False
     return any(word.startswith(prefix) for word in (fold(login), *fold(name).split()))

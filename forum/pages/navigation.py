@@ -20,7 +20,7 @@ def is_team_of_forum(request: PageRequest) -> bool:
 
 
 def count_new(request: PageRequest) -> int:
-    """Return the number of new suggestions in the team's inbox. The page of the inbox has counted them already."""
+    """Return the number of new suggestions in the team's inbox. The page of the inbox stores the number in the request."""
     forum = cast(Forum, request.site)
     number: int | None = getattr(request, "new_in_inbox", None)
     return inbox.count_new(forum.account_id, forum.id) if number is None else number

@@ -21,7 +21,7 @@ from forum.requests import ForumUserRequest
 
 
 class NotificationsPage(ForumPage):
-    """The notifications of the user, newest first. Buttons mark one or all as read; opening one marks it as read, too."""
+    """The notifications of the user, newest first. Buttons mark one or all as read. Opening a notification also marks it as read."""
 
     request: ForumUserRequest
     access = "user"
@@ -44,7 +44,7 @@ class NotificationsPage(ForumPage):
 
     @staticmethod
     def as_item(row: Notification, other_forums: dict[int | None, str]) -> dict[str, Any]:
-        """Return what the template shows of a notification. `url` is set if its subject is at another host."""
+        """Return the values of a notification for the template. `url` is set if the suggestion belongs to another forum."""
         post = row.activity.post
         base = other_forums.get(post.forum_id) if post is not None else None
         return {
@@ -74,7 +74,7 @@ class NotificationsPage(ForumPage):
     def other_forums(self, rows: list[Notification]) -> dict[int | None, str]:
         """Return the URLs of the other forums that posts of these notifications belong to, by the id of the forum.
 
-        A browser does not follow a redirect of a form to another host, so these notifications have links.
+        The content security policy forbids that a form redirects to another host, so these notifications have links instead of forms.
         """
         posts = (row.activity.post for row in rows)
         ids = {post.forum_id for post in posts if post is not None and post.forum_id is not None}

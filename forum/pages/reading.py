@@ -1,4 +1,4 @@
-"""The roadmap, the page of a post, and what the pages that show posts share. On pages, a post is called a suggestion.
+"""The roadmap, the page of a post, and the common code of pages that show posts. On pages, a post is called a suggestion.
 
 The list of suggestions is in `forum.pages.home`.
 """
@@ -103,7 +103,7 @@ class PostsPage(ForumPage):
         return status
 
     def read_query(self) -> str:
-        """Return the text to search for. A search counts against the limit."""
+        """Return the text to search for. Count the search against the limit of searches."""
         q = replace_non_xml(self.request.GET.get("q", ""))[:MAX_QUERY_LENGTH].strip()
         if q:
             throttling.count_search(self.request)
@@ -198,7 +198,7 @@ class PostPage(ForumPage):
         duplicate_id = request.GET.get("from", "")
         names = account.votes.voter_names(account.id, id, limit=MAX_VOTERS, reader=user) if post.votes_cache else []
         if is_team and post.votes_cache > len(names):
-            # The names of customers follow those of users. At least half of the places are reserved for them.
+            # The names of customers follow those of users. At least half of the places are reserved for users.
             proxy_votes: Any = account.proxy_votes.of_post(id).with_names()[:MAX_VOTERS]
             customer_names = [vote.client_name or vote.contact_name for vote in proxy_votes]
             names = (names[: max(MAX_VOTERS - len(customer_names), MAX_VOTERS // 2)] + customer_names)[:MAX_VOTERS]
@@ -232,7 +232,7 @@ class PostPage(ForumPage):
         is_shown = self.request.method == "GET" and "prefetch" not in self.request.headers.get("Sec-Purpose", "")
         if is_shown and user.unread_notifications:
             rows = self.request.account.notifications.of_post(id, user)
-            # The header of this page shows the number, too.
+            # The header of this page shows the number that remains.
             try:
                 user.unread_notifications = max(0, user.unread_notifications - in_transaction(rows.mark_read))
             except OperationalError:

@@ -74,8 +74,8 @@ def has_responses_message() -> str:
 class VotePage(ForumPage):
     """The vote for a suggestion. `vote` is 1 or 0, so a request that is sent twice does no harm.
 
-    A visitor comes to the page for a first vote. In a private forum, a visitor signs in first, and then comes to a page with the
-    vote button.
+    A visitor is redirected to the page for a first vote. In a private forum, a visitor is redirected to sign in, and then to the page
+    with the vote button.
     """
 
     access = "user"

@@ -25,10 +25,10 @@ def new_comment_form(context: Context) -> CommentForm:
 
 @register.simple_tag
 def comment_code_form(post_id: int) -> CodeRequestForm:
-    """Return the form with which a visitor asks for a code, to come back to the form for a comment."""
+    """Return the form by which a visitor requests a sign-in code. The sign-in returns to the form for a comment."""
     path = reverse("forum-post", args=[post_id], fragment="comment-form")
     form = CodeRequestForm(initial={"next": path}, auto_id="comment-%s")
-    # The focus would scroll the page to its end.
+    # With `autofocus`, the browser would scroll to the end of the page.
     del form.fields["email"].widget.attrs["autofocus"]
     return form
 

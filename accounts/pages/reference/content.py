@@ -1,6 +1,6 @@
 """The contents of the pages of the reference.
 
-They are the same for all users, so each is rendered once for a process, language and language of the code.
+They are the same for all users, so each is rendered once per process, language of the user, and language of the code.
 """
 
 import json

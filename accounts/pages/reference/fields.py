@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _
 
 from core.openapi.document import JSONSchema, document, resolve
 
-# The number of choices that are listed. The others are counted.
+# The maximum number of choices that are listed. The number of further ones is shown.
 MAX_CHOICES = 12
-# Larger bounds are those of 64-bit integers, and are not listed.
+# Larger bounds are not listed: they are those of 64-bit integers.
 MAX_LISTED_BOUND = 10**17
 
 
@@ -24,7 +24,7 @@ class Field:
     type: str
     # Whether the field may be null, in words.
     null: str
-    # The name of the object that the field contains; "" if it contains none.
+    # The name of the object that the field contains, or "".
     object: str = ""
     is_required: bool = False
     # False for a field that only responses have, or that only requests have.
@@ -58,7 +58,7 @@ class FieldTable:
 
 
 def component_table(name: str) -> FieldTable:
-    """Return the table of an object of the document: of `Client`, `NewClient` and `ClientChanges`."""
+    """Return the table of an object of the document, such as `Client`, from the schemas `Client`, `NewClient` and `ClientChanges`."""
     schemas = document()["components"]["schemas"]
     suffix = "Element" if name.endswith("Element") else ""
     new = schemas.get(f"New{name}", {})
@@ -125,7 +125,7 @@ def make_field(
 
 
 def component_name(schema: JSONSchema) -> str:
-    """Return the name of the object that a reference points to; "" for another schema.
+    """Return the name of the object that a reference points to, or "" for another schema.
 
     The schemas of a new row (`NewClient`) and of changes (`ClientChanges`) belong to one object.
     """
@@ -134,7 +134,7 @@ def component_name(schema: JSONSchema) -> str:
 
 
 def alternatives(schema: JSONSchema) -> Iterator[JSONSchema]:
-    """Yield the schemas of which a value has one, without those that only allow a blank text."""
+    """Yield the alternatives of a schema, or the schema itself if it has none. Omit those that only allow a blank text."""
     options = schema.get("anyOf") or schema.get("oneOf")
     if not options or "properties" in schema:
         yield schema
@@ -145,7 +145,7 @@ def alternatives(schema: JSONSchema) -> Iterator[JSONSchema]:
 
 
 def is_blank_text(schema: JSONSchema) -> bool:
-    """Return whether the schema is that of a blank text, which many fields accept for null."""
+    """Return whether the schema is that of a blank text, which many fields accept in place of null."""
     return schema.get("maxLength") == 0 or (
         schema.get("type") == "string" and "pattern" in schema and "maxLength" not in schema and "format" not in schema
     )
@@ -207,7 +207,7 @@ def describe_type(schema: JSONSchema, *, is_request: bool) -> tuple[str, str]:
 
 
 def describe_null(request: JSONSchema | None, response: JSONSchema | None) -> str:
-    """Return whether a field may be null. Some fields accept null, for no value or the default, and never return it."""
+    """Return in words whether a field may be null. Some fields accept null for no value or the default, and never return it."""
     accepts, returns = (
         any("null" in types_of(option) for option in [schema or {}, *alternatives(schema or {})])
         for schema in (request, response)

@@ -37,16 +37,16 @@ class Chapter:
 
     slug: str
     title: str
-    # The name of the file in `docs`, and the anchors of the headings that the page has instead of the file.
+    # The name of the file in `docs`.
     document: str
-    # The level of the heading in the file that is the heading of the page.
+    # The level in the file of the heading that becomes the heading of the page.
     level: int
-    # The anchors in the file that the page stands for: that of this heading, and those of headings without a text before it.
+    # The anchors in the file that link to the page: that of its heading, and those of preceding headings without a text.
     anchors: list[str]
     tokens: list[Token] = field(default_factory=list, repr=False)
     sections: list[Section] = field(default_factory=list)
 
-    # The tokens of the heading of the page, which the template renders.
+    # The number of tokens of the heading of the page, which the template renders.
     HEADING_TOKENS = 3
 
     def add(self, token: Token) -> None:
@@ -73,7 +73,7 @@ class Chapter:
 
 
 def anchor_of(text: str, taken: set[str]) -> str:
-    """Return the anchor of a heading, as GitHub makes it."""
+    """Return the anchor of a heading, in the form of GitHub."""
     anchor = re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
     number, unique = 0, anchor
     while unique in taken:
@@ -89,7 +89,10 @@ def plain_text(tokens: Sequence[Token]) -> str:
 
 
 def _adapt_cells(state: StateCore) -> None:
-    """Replace the style of cells by an attribute, because the policy of the pages forbids inline styles. An empty cell is no heading."""
+    """Replace the style of cells by an attribute, because the policy of the pages forbids inline styles.
+
+    Change an empty header cell to a data cell.
+    """
     for token, content, end in zip(state.tokens, state.tokens[1:], state.tokens[2:], strict=False):
         if token.type in ("th_open", "td_open"):
             if "style" in token.attrs:

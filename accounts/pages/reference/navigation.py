@@ -38,7 +38,7 @@ class Group:
 
 @cache
 def groups() -> list[Group]:
-    """Return the navigation."""
+    """Return the groups of the navigation, in their order."""
     resources: dict[str | Promise, list[ReferencePage]] = {}
     for slug, section in sections().items():
         # The catalogue has the tags of the OpenAPI document.

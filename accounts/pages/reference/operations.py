@@ -18,9 +18,9 @@ from accounts.pages.reference.fields import (
 from accounts.pages.reference.navigation import pages
 from core.openapi.document import JSONSchema, document, resolve
 
-# The address in cached pages. Each response has the address of its host in its place.
+# The placeholder in cached pages. Each response replaces it with the address of its host.
 ADDRESS = "https://host-of-this-page.invalid"
-# A response that may be any of more objects links to the pages of these objects.
+# With more alternatives than this, a page links to the tables of the objects on other pages, and does not repeat them.
 MAX_ALTERNATIVES = 3
 # The names of objects with the addresses of their tables.
 Links = list[tuple[str, str]]
@@ -35,10 +35,10 @@ class OperationEntry:
     code: str
     response: str
     parameters: FieldTable
-    # The objects that the body is, or else its fields.
+    # The objects that the body can be. Without such objects, the fields of the body.
     body_objects: Links
     body: FieldTable
-    # The objects that the response is, or else its fields. If `is_list`, the response is an array of them.
+    # The same for the response. If `is_list`, the response is an array of them.
     is_list: bool
     response_objects: Links
     response_fields: FieldTable
@@ -90,7 +90,7 @@ def without_token(body: JSONSchema) -> JSONSchema:
 
 
 def success_content(operation: JSONSchema) -> tuple[str, JSONSchema]:
-    """Return the media type and the content of a successful response, of one with an example if there is any."""
+    """Return the media type and the content of a successful response, preferably of one with an example."""
     contents = [
         item
         for status, response in operation["responses"].items()

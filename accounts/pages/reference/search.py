@@ -25,10 +25,10 @@ class Entry:
 
     path: str
     title: str
-    # The title of the page of the place; "" for a page itself.
+    # The title of the page that contains the place, or "" for a page itself.
     page: str = ""
     text: str = ""
-    # Text that is searched and not shown, such as the English text of a translated page.
+    # Text that is searched but not shown, such as the English text of a translated page.
     hidden: str = ""
     # True for a text that is never translated.
     is_english: bool = False
@@ -45,7 +45,9 @@ class Result:
 
 
 def search(query: str) -> list[Result]:
-    """Return the entries with all words of the query: those with the query as title, then by the number of words in the title."""
+    """Return the entries that contain all words of the query. Entries whose title is the query come first, then those with most words in
+    their title.
+    """
     words = query[:MAX_QUERY_LENGTH].casefold().split()
     if not words:
         return []

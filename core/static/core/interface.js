@@ -1,7 +1,7 @@
 // Show the OpenAPI document of this host. Credentials that are typed in stay in the memory of the page.
 const { document: address, csrfToken } = document.getElementById("interface").dataset;
 
-// A request of a signed-in user without other credentials is made in the name of the user, with the session of the pages.
+// Send the session of a signed-in user with a request that has no other credentials.
 function addSession(request) {
   const url = new URL(request.url, location.href);
   const names = Object.keys(request.headers).map((name) => name.toLowerCase());

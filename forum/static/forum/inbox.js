@@ -1,4 +1,4 @@
-// The team's inbox: keyboard shortcuts, and selecting all rows. Without JavaScript, the form works by itself.
+// The team's inbox: keyboard shortcuts, and selecting all rows. The form also works without JavaScript.
 "use strict";
 
 document.addEventListener("DOMContentLoaded", () => {
@@ -7,7 +7,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const box = (row) => row.querySelector("[name=id]");
   const link = (row) => row.querySelector("h2 a");
   const focused = () => rows.indexOf(document.activeElement?.closest("[data-row]"));
-  // The row where the focus was last: a click on a button must not lose the place.
+  // The row that had the focus last. It stays the current row when a button gets the focus.
   let current = -1;
   document.addEventListener("focusin", () => { if (focused() >= 0) current = focused(); });
 
@@ -25,7 +25,7 @@ document.addEventListener("DOMContentLoaded", () => {
     rows[current].scrollIntoView({ block: "nearest" });
   }
 
-  // Click a button for the selected rows, or else for the current one. The next page continues at the same place.
+  // Click a button for the selected rows, or else for the current one. The page that follows focuses the same position again.
   function press(action) {
     const button = form.querySelector(`button[value="${action}"]`);
     if (!button) return;
