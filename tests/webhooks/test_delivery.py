@@ -1,6 +1,7 @@
 """Deliveries: order, attempts, responses, and when an endpoint is disabled."""
 
 import base64
+import contextlib
 import json
 import shutil
 import subprocess
@@ -8,6 +9,8 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from django.core import mail
 from django.db import models, transaction
 from django.utils import timezone
@@ -110,7 +113,19 @@ def test_both_secrets_sign_for_a_day_after_a_rotation(acme, receiver):
 
 
 def is_signed_by(public_key: str, request) -> bool:
-    """Verify the asymmetric signatures of a request with libsodium."""
+    """Return whether one of the asymmetric signatures of a request is valid."""
+    key = Ed25519PublicKey.from_public_bytes(base64.b64decode(public_key.removeprefix("whpk_")))
+    content = f"{request.id}.{request.headers['webhook-timestamp']}.".encode() + request.body
+    for signature in request.headers["webhook-signature"].split(" "):
+        with contextlib.suppress(InvalidSignature):
+            if signature.startswith("v1a,"):
+                key.verify(base64.b64decode(signature.removeprefix("v1a,")), content)
+                return True
+    return False
+
+
+def is_valid_for_libsodium(public_key: str, request) -> bool:
+    """Verify the asymmetric signatures of a request with a library that the service does not use."""
     code = """
     [$key, $content, $signatures] = array_map("base64_decode", array_slice($argv, 1, 2)) + [2 => explode(" ", $argv[3])];
     $valid = array_filter($signatures, fn ($signature) => str_starts_with($signature, "v1a,")
@@ -127,6 +142,16 @@ def is_signed_by(public_key: str, request) -> bool:
 
 
 @pytest.mark.skipif(shutil.which("php") is None, reason="php is missing")
+def test_libsodium_verifies_a_request(acme, receiver):
+    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+    make_client(acme.alice)
+    deliver()
+    [request] = receiver.requests
+    assert is_valid_for_libsodium(endpoint.public_key, request)
+    request.body += b" "
+    assert not is_valid_for_libsodium(endpoint.public_key, request)
+
+
 def test_the_public_key_verifies_a_request(acme, receiver):
     endpoint, _secret = add_endpoint(acme.account, receiver.url)
     other, _secret = add_endpoint(acme.account, receiver.url)

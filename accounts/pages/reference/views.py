@@ -25,7 +25,7 @@ class ReferenceView(Page):
 
     @property
     def has_examples(self) -> bool:
-        """Whether the user can run the examples in the settings."""
+        """True if the user may open the examples in the settings."""
         return self.request.user is not None and self.request.user.is_team
 
     def render(self, template: str | None = None, *, http_status: int = 200, **context: Any) -> HttpResponse:
