@@ -27,7 +27,7 @@ def test_it_works(acme):
     [item] = page.html.select("article.post")
     assert item.h2.a["href"] == f"/app/posts/{post.id}"
     assert item.select_one(".excerpt").text == "Why So that one can read at night."
-    assert [badge.text.strip() for badge in item.select(".badge")] == ["New"]
+    assert [badge.text.strip() for badge in item.select(".badge")] == ["New", "Suggestion"]
     assert "Carol Member, just now" in item.text
     assert "1 comment" in item.text
     assert item.select_one(".vote button").span.text == "1"
@@ -209,7 +209,7 @@ def test_private_and_unapproved_posts(acme, other):
         page = acme.page(user).get("/")
         assert titles(page) == ["Waiting", "Secret", "Open"]
         assert "Waiting for approval" in page
-        assert page.html.select("article.post")[1].select(".badge")[1].text.strip() == "Private"
+        assert page.html.select("article.post")[1].select(".badge")[2].text.strip() == "Private"
         assert titles(acme.page(user).get("/?q=secret")) == ["Secret"]
     assert titles(acme.page().get("/?q=secret")) == []
     mallory = Visitor(other.host).sign_in("mallory")
@@ -217,12 +217,12 @@ def test_private_and_unapproved_posts(acme, other):
     assert titles(mallory.get("/?q=open")) == []
 
 
-def test_the_kind_is_shown_unless_it_is_the_usual_one(acme):
-    for kind in ("error", "suggestion"):
+def test_the_kind_is_shown_in_lists_and_on_its_own_page(acme):
+    for kind, name in (("error", "Bug"), ("suggestion", "Suggestion")):
         post = make_post(acme.carol, kind=kind)
         for path in ("/", f"/app/posts/{post.id}"):
             badges = acme.page().get(path).html.select_one("article").select(".badge")
-            assert [badge.text.strip() for badge in badges] == (["New", "Bug"] if kind == "error" else ["New"])
+            assert [badge.text.strip() for badge in badges] == ["New", name]
 
 
 def test_names_of_customers_are_only_for_the_team(acme):

@@ -74,7 +74,7 @@ def test_it_rejects_invisible_posts(acme, other):
 
 def test_authors_see_their_private_and_waiting_posts(acme):
     private_post, unapproved_post = make_private(acme.carol), make_unapproved(acme.carol)
-    assert acme.page(acme.carol).get(f"/app/posts/{private_post.id}").html.select(".badge")[1].text.strip() == "Private"
+    assert acme.page(acme.carol).get(f"/app/posts/{private_post.id}").html.select(".badge")[2].text.strip() == "Private"
     assert "Waiting for approval" in acme.page(acme.carol).get(f"/app/posts/{unapproved_post.id}")
 
 
