@@ -12,7 +12,7 @@ RUN pip install --no-cache-dir --disable-pip-version-check --root-user-action=ig
 # This user owns no files in the image: the service writes only to the database and to its standard output and error.
 RUN useradd --uid 10001 --no-create-home rostrum
 COPY . .
-RUN python -m compileall -q accounts config core crm forum webhooks && python manage.py collectstatic --no-input
+RUN python -m compileall -q accounts config core crm forum webhooks workspace && python manage.py collectstatic --no-input
 USER rostrum
 
 ENV HOST=0.0.0.0 PORT=8000

@@ -49,7 +49,7 @@ fuzz: $(VENV)/development
 lint: $(VENV)/development
 	$(python) -m ruff check
 	$(python) -m ruff format --check
-	$(VENV)/bin/djlint --lint --quiet accounts core forum webhooks
+	$(VENV)/bin/djlint --lint --quiet accounts core forum webhooks workspace
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
 	$(production) $(python) -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run

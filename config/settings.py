@@ -157,6 +157,7 @@ INSTALLED_APPS = [
     "forum",
     "crm",
     "webhooks",
+    "workspace",
 ]
 
 MIDDLEWARE = [

@@ -16,6 +16,8 @@ from forum.xml.urls import categories, first_page
 from forum.xml.urls import urlpatterns as forum_xml
 from webhooks.api.urls import urlpatterns as webhooks_json
 from webhooks.pages.urls import urlpatterns as webhooks_pages
+from workspace.api.urls import urlpatterns as workspace_json
+from workspace.pages.urls import urlpatterns as workspace_pages
 
 # Django tries these in order. The first page of a forum comes first. The categories come last, as their names match any
 # path that no other pattern matches.
@@ -26,9 +28,11 @@ urlpatterns = [
     *forum_xml,
     *accounts_json,
     *webhooks_json,
+    *workspace_json,
     *interface,
     *accounts_pages,
     *webhooks_pages,
+    *workspace_pages,
     *forum_pages,
     categories,
 ]

@@ -3,6 +3,7 @@
 from typing import Any, Self
 
 from django.db import models, transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import User
@@ -10,6 +11,23 @@ from core.db.additional_fields import merge
 from core.db.prepared import insert, update
 from core.db.tenancy import TenantModel
 from core.db.trash import Trashable, assign_links
+
+
+def optional_text(max_length: int = 255) -> models.CharField:
+    """Return a text column in which null means that no value was given."""
+    return models.CharField(max_length=max_length, null=True, blank=True)
+
+
+def optional_long_text() -> models.CharField:
+    return optional_text(65_536)
+
+
+def list_indexes(name: str) -> list[models.Index]:
+    """Return the indexes for the orders of a list. The indexes by name and for filters are declared by `Search`."""
+    return [
+        models.Index(fields=["account", *fields], name=f"{name}_by_{order}", condition=Q(trashed_at=None))
+        for order, fields in (("id", ["id"]), ("creation", ["created_at", "id"]), ("change", ["updated_at", "id"]))
+    ]
 
 
 class Resource(TenantModel, Trashable):

@@ -9,10 +9,10 @@ from django.db.models import F, OuterRef, Q, Subquery, Value
 from django.db.models.expressions import Combinable, RawSQL
 from django.db.models.fields.tuple_lookups import TupleGreaterThanOrEqual, TupleLessThan
 
+from accounts.access import AccessQuerySet
 from accounts.models import Account, Status, User
 from core.db.prepared import fetch, prepared
 from core.db.text import is_xml_text
-from core.db.trash import TrashableQuerySet
 from core.search.queries import find_similar, search, search_transaction
 from forum import deep_paging
 from forum.facets import NO_SELECTION, Selection
@@ -48,7 +48,7 @@ class Visibility(models.IntegerChoices):
     CLOSED = 2  # for its author and the team: private, or not approved yet
 
 
-class PostQuerySet(TrashableQuerySet[Any]):
+class PostQuerySet(AccessQuerySet[Any]):
     ORDERS = {
         "new": ("-created_at", "-id"),
         "old": ("created_at", "id"),

@@ -20,7 +20,7 @@ from django.utils.module_loading import import_string
 from django.utils.translation.template import templatize
 
 BASE_DIR = Path(__file__).resolve().parents[2]
-ROOMS = ("accounts", "config", "core", "crm", "forum", "webhooks")
+ROOMS = ("accounts", "config", "core", "crm", "forum", "webhooks", "workspace")
 PO = BASE_DIR / "locale" / "pl" / "LC_MESSAGES" / "django.po"
 MO = PO.with_suffix(".mo")
 

@@ -22,6 +22,7 @@ USES = {
     "forum": {"core", "accounts", "forum"},
     "crm": {"core", "accounts", "crm"},
     "webhooks": {"core", "accounts", "webhooks"},
+    "workspace": {"core", "accounts", "forum", "crm", "workspace"},
 }
 ROOMS = (*USES, "config")
 

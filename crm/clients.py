@@ -1,0 +1,183 @@
+"""Clients: the customers of an account."""
+
+from typing import Any, Self
+from zlib import crc32
+
+from django.db import models
+from django.db.models import Count, F, Max, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce, Greatest
+
+from accounts.access import AccessQuerySet
+from accounts.models import Account, User
+from accounts.tags import Tagged
+from core.db import locks
+from core.db.additional_fields import NOT_SEARCHED, additional_fields
+from core.db.tenancy import FoldedField, fold
+from core.db.text import is_xml_text
+from core.db.trash import TrashableQuerySet, link_indexes, trash_index
+from core.search.declaration import Search
+from crm.base import Resource, list_indexes, optional_long_text, optional_text
+from crm.external_ids import ExternalIdHolder, ExternallyIdentified
+
+# The number of advisory locks per account that all e-mails share.
+EMAIL_LOCK_COUNT = 128
+
+
+class ClientExternalId(ExternalIdHolder):
+    class Meta:
+        indexes = [models.Index(fields=["account", "holder_id"], name="client_external_ids")]
+
+
+def email_key(email: Any) -> str | None:
+    """Return the value of the column `email_key` for an e-mail; None for a blank or invalid value."""
+    return (fold(email) if isinstance(email, str) and email.strip() and is_xml_text(email) else None) or None
+
+
+def lock_emails(account_id: int, keys: set[str]) -> None:
+    """Lock these e-mails (`email_key`) until the transaction ends. Only one transaction at a time looks for the clients of an e-mail.
+
+    The e-mails share `EMAIL_LOCK_COUNT` locks, which limits the number of locks that a bulk request takes.
+    """
+    locks.acquire(*{("client by e-mail", account_id, crc32(key.encode()) % EMAIL_LOCK_COUNT) for key in keys})
+
+
+class ClientQuerySet(AccessQuerySet):
+    def with_counts(self, account: Account) -> Self:
+        """Annotate each client with the numbers of its contacts, posts and deals, and with the time of the last change to any of them.
+
+        The rows are counted whenever the numbers are read. A stored counter would make concurrent writes of a client's rows wait for
+        each other.
+        """
+
+        def of_client(rows: TrashableQuerySet, aggregate: models.Aggregate) -> Subquery:
+            groups = rows.filter(client_id=OuterRef("id")).order_by().values("client_id")
+            return Subquery(groups.annotate(figure=aggregate).values("figure"))
+
+        related: dict[str, TrashableQuerySet] = {
+            "contacts": account.contacts.live(),
+            "posts": account.posts.live(),
+            "deals": account.deals.live(),
+        }
+        return self.annotate(
+            **{f"{name}_count": Coalesce(of_client(rows, Count("*")), 0) for name, rows in related.items()},
+            last_activity=Greatest(F("updated_at"), *(of_client(rows, Max("updated_at")) for rows in related.values())),
+        )
+
+    def find_existing(self, account_id: int, *, email: Any, external_ids: dict[str, str]) -> "Client | None":
+        """Lock and return the client that has any of the external ids, or else the oldest client with the e-mail, ignoring case.
+
+        The e-mail is locked too, so that two concurrent requests do not both create a client for it. Raise FieldError if the external
+        ids belong to different clients.
+        """
+        key = email_key(email)
+        if key:
+            lock_emails(account_id, {key})
+        if (holder := Client.lock_holder(self, account_id, external_ids)) or not key:
+            return holder
+        client: Any = self.locked().filter(email_key=key).order_by("id").first()
+        return client
+
+    def oldest_by_email(self, account_id: int, keys: set[str]) -> dict[str, int]:
+        """Lock these e-mails (`email_key`), and return the id of the oldest client with each e-mail."""
+        lock_emails(account_id, keys)
+        rows = self.filter(email_key__in=keys).order_by("email_key", "id").distinct("email_key")
+        return dict(rows.values_list("email_key", "id"))
+
+
+class Client(ExternallyIdentified, Tagged, Resource):
+    """A customer of the account: a person or a company."""
+
+    HOLDER_MODEL = ClientExternalId
+    REFERRERS = ("contacts", "deals", "posts")
+
+    name = models.CharField(max_length=255)
+    email = optional_text()
+    email_key = FoldedField(source="email", null=True)
+    note = optional_long_text()
+    first_name = optional_text()
+    last_name = optional_text()
+    shortcut = optional_text()
+    kind = optional_text()
+    company = models.BooleanField(null=True)
+    tax_no = optional_text()
+    register_number = optional_text()
+    phone = optional_text()
+    mobile_phone = optional_text()
+    fax = optional_text()
+    www = optional_text()
+    street = optional_text()
+    street_no = optional_text()
+    post_code = optional_text()
+    city = optional_text()
+    province = optional_text()
+    country = optional_text()
+    delivery_address = optional_long_text()
+    use_delivery_address = models.BooleanField(null=True)
+    bank = optional_text()
+    bank_account = optional_text()
+    discount = models.DecimalField(null=True, max_digits=20, decimal_places=6)
+    description = optional_long_text()
+    status_id = models.BigIntegerField(null=True)
+    responsible_id = models.BigIntegerField(null=True)
+    contact_id = models.BigIntegerField(null=True)
+    # The main contact while it is in the trash. Restoring the contact moves the id back to `contact_id`.
+    trashed_contact_id = models.BigIntegerField(null=True, editable=False)
+    url = optional_text()
+    origin = optional_text()
+    additional_fields = additional_fields()
+
+    # The values of a new row; other rows are read `with_counts`.
+    contacts_count = posts_count = deals_count = 0
+
+    search = Search(
+        short=("first_name", "last_name", "email", "shortcut", "city", "www"),
+        numbers=("phone", "mobile_phone", "fax", "tax_no", "register_number"),
+        words=("street", "street_no", "post_code"),
+        json_values=("external_ids",),
+        long=("note", "description"),
+        filters=("status_id", "responsible_id", "creator_id", "updater_id", "tags"),
+        not_searched={
+            "kind": "a category that many clients share",
+            "province": "shared by many clients",
+            "country": "shared by many clients",
+            "delivery_address": "mostly repeats the address",
+            "bank": "shared by many clients",
+            "bank_account": "confidential",
+            "url": "the address of the client in another system",
+            "origin": "the name of another system, shared by many clients",
+            "additional_fields": NOT_SEARCHED,
+        },
+    )
+    objects = ClientQuerySet.as_manager()
+
+    class Meta:
+        default_related_name = "clients"
+        indexes = [
+            # The clients with an e-mail, oldest first.
+            models.Index(
+                fields=["account", "email_key", "id"],
+                name="client_by_email",
+                condition=Q(email_key__isnull=False, trashed_at=None),
+            ),
+            *link_indexes("client", "contact"),
+            trash_index("client"),
+            *list_indexes("client"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def assign(self, values: dict[str, Any], *, by: User) -> None:
+        super().assign(values, by=by)
+        self.last_activity = self.updated_at
+
+
+class LinkedToClient(models.Model):
+    """A row that may belong to a client. It stays when the client is moved to the trash."""
+
+    client_id = models.BigIntegerField(null=True)
+    # The client while it is in the trash. Restoring the client moves the id back to `client_id`.
+    trashed_client_id = models.BigIntegerField(null=True, editable=False)
+
+    class Meta:
+        abstract = True

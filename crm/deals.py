@@ -1,0 +1,86 @@
+"""Deals: sales, expected or closed."""
+
+from typing import Any, Self
+
+from django.db import models, transaction
+
+from accounts.access import AccessQuerySet
+from accounts.models import User
+from accounts.tags import Tagged
+from core.db.additional_fields import NOT_SEARCHED, additional_fields
+from core.db.trash import link_indexes, trash_index
+from core.search.declaration import Search
+from crm.base import Resource, list_indexes, optional_long_text, optional_text
+from crm.clients import Client, LinkedToClient
+from crm.external_ids import ExternalIdHolder, ExternallyIdentified
+
+
+class DealExternalId(ExternalIdHolder):
+    class Meta:
+        indexes = [models.Index(fields=["account", "holder_id"], name="deal_external_ids")]
+
+
+class Deal(ExternallyIdentified, LinkedToClient, Tagged, Resource):
+    """A sale, expected or closed."""
+
+    HOLDER_MODEL = DealExternalId
+
+    name = models.CharField(max_length=255)
+    description = optional_long_text()
+    price = models.DecimalField(null=True, max_digits=20, decimal_places=6)
+    currency = models.CharField(max_length=255)
+    status_id = models.BigIntegerField(null=True)
+    responsible_id = models.BigIntegerField(null=True)
+    url = optional_text()
+    origin = optional_text()
+    expected_close_date = models.DateField(null=True)
+    additional_fields = additional_fields()
+
+    # A client from the input of the deal that is not written yet.
+    nested_client: Client | None = None
+
+    search = Search(
+        json_values=("external_ids",),
+        long=("description",),
+        filters=("status_id", "responsible_id", "creator_id", "updater_id", "tags"),
+        not_searched={
+            "currency": "a code that most deals share",
+            "url": "the address of the deal in another system",
+            "origin": "the name of another system, shared by many deals",
+            "additional_fields": NOT_SEARCHED,
+        },
+    )
+    objects = AccessQuerySet.as_manager()
+
+    class Meta:
+        default_related_name = "deals"
+        indexes = [
+            *link_indexes("deal", "client", "id"),
+            trash_index("deal"),
+            *list_indexes("deal"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def assign(self, values: dict[str, Any], *, by: User) -> None:
+        """Set attributes from the validated values. `client` is a pair: a client and the values for it."""
+        values = dict(values)
+        if pair := values.pop("client", None):
+            self.nested_client, client_values = pair
+            self.nested_client.assign(client_values, by=by)
+        if self._state.adding:
+            values.setdefault("currency", self.account.currency)
+        super().assign(values, by=by)
+
+    @classmethod
+    @transaction.atomic(savepoint=False)
+    def flush(cls, rows: list[Self], *, single_statement: bool = False) -> None:
+        """Write the clients from the input of the deals, then the deals."""
+        linked = [(row, row.nested_client) for row in rows if row.nested_client]
+        if clients := {id(client): client for _, client in linked}:
+            Client.flush(list(clients.values()))
+        for row, client in linked:
+            row.client_id, row.trashed_client_id, row.nested_client = client.id, None, None
+            row.unsaved_fields |= {"client_id", "trashed_client_id"}
+        super().flush(rows, single_statement=single_statement and not linked)

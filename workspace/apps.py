@@ -1,0 +1,12 @@
+from django.apps import AppConfig
+
+
+class WorkspaceConfig(AppConfig):
+    """The team's pages over clients, contacts, deals, tasks and suggestions."""
+
+    name = "workspace"
+
+    def ready(self) -> None:
+        from workspace.pages.navigation import register_entries
+
+        register_entries()
