@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from accounts.access import AgentsSee
 from core.db.prepared import prepared
 
 PREFIX_PATTERN = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])\Z"
@@ -32,6 +33,9 @@ class Account(models.Model):
     time_zone = models.CharField(max_length=255, default="UTC")
     language = models.CharField(max_length=255, default="en")
     currency = models.CharField(max_length=255, default="EUR")
+    agents_see = models.CharField(
+        max_length=255, choices=AgentsSee.choices, default=AgentsSee.ALL, db_default=AgentsSee.ALL
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -52,7 +56,7 @@ class Account(models.Model):
         return ZoneInfo(self.time_zone)
 
     def change(self, **values: Any) -> None:
-        """Save the fields that an admin may set: name, time zone, language and currency."""
+        """Save the fields that an admin may set: name, time zone, language, currency, and what agents see."""
         for name, value in values.items():
             setattr(self, name, value)
         self.save(update_fields=[*values, "updated_at"])

@@ -28,7 +28,7 @@ from core.api.fields import (
     WireField,
 )
 from core.api.serializers import ResourceSerializer
-from core.errors import ConcurrentUpdate
+from core.errors import ConcurrentUpdate, FieldErrors
 from crm.api.fields import EXTERNAL_ID, DerivedName, ExternalIds
 from crm.external_ids import ExternallyIdentified
 from crm.models import Client, Contact, ContactList, Deal
@@ -202,7 +202,12 @@ class NestedClient(WireField):
             self.fail("both")
         lookup, deal = self.context["lookup"], cast(ResourceSerializer, self.parent)
         pairs = ExternalIds.valid_pairs(data.get("external_ids"))
-        holders = sorted(set(lookup.holders(Client, pairs).values()))
+        held = lookup.holders(Client, pairs)
+        try:
+            lookup.check_accessible(Client, held)
+        except FieldErrors as caught:
+            raise FieldErrors(error.within("external_ids") for error in caught.errors) from None
+        holders = sorted(set(held.values()))
         if len(holders) > 1:
             self.fail("several", ids=", ".join(str(lookup.label_of(id)) for id in holders))
         if not holders:
