@@ -7,7 +7,7 @@ and accept any value. `crm.api.defined_fields` reads the values.
 from typing import TYPE_CHECKING, Any, Self
 
 from django.contrib.postgres.fields import ArrayField
-from django.db import models
+from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -81,6 +81,7 @@ class FieldDefinition(Ordered, TenantModel):
     def siblings(self) -> "models.QuerySet[FieldDefinition]":
         return self.account.field_definitions.filter(resource=self.resource)
 
+    @transaction.atomic(savepoint=False)
     def write(self, values: dict[str, Any]) -> None:
         """Insert the definition with the values, or update the fields in `values`. Without a position, a new definition comes last.
 
@@ -103,6 +104,7 @@ class FieldDefinition(Ordered, TenantModel):
         self.save(force_insert=True)
         self._set_flags()
 
+    @transaction.atomic(savepoint=False)
     def erase(self) -> None:
         """Delete the definition. The values of the rows stay."""
         self._lock_account()
