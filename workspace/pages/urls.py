@@ -1,3 +1,7 @@
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-urlpatterns: list[URLPattern] = []
+from workspace.pages.lists import ClientsPage
+
+urlpatterns: list[URLPattern] = [
+    path("app/clients", ClientsPage.as_view(), name="workspace-clients"),
+]
