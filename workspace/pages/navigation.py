@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from accounts.pages.navigation import is_team
+from accounts.pages.navigation import is_admin, is_team
 from core.pages.navigation import Entry, register
 from core.pages.routes import register_start_page
 from core.requests import PageRequest
@@ -30,5 +30,8 @@ def register_entries() -> None:
     register(
         "main",
         Entry("clients", _("Clients"), "workspace-clients", order=50, group=GROUP, is_shown=is_team_of_site),
+    )
+    register(
+        "settings", Entry("fields", _("Fields"), "workspace-fields", "text-cursor-input", order=62, is_shown=is_admin)
     )
     register_start_page(start_page)
