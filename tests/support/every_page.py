@@ -285,6 +285,8 @@ PAGES = [
     PageCase("app/inbox", "bob", path="/app/inbox?tab=unapproved", state="unapproved"),
     PageCase("app/inbox", "alice", path="/app/inbox?tab=mine", state="empty"),
     PageCase("app/inbox", "bob", state="with errors", prepare=set_no_status),
+    PageCase("app/clients", "bob"),
+    PageCase("app/clients", "bob", path="/app/clients?q=qqqq", state="search without results"),
     PageCase("app/notifications", "carol"),
     PageCase("app/notifications", "alice", path="/app/notifications?page=2", state="empty"),
     PageCase("app/sign-in"),
