@@ -70,7 +70,7 @@ class World:
         self.duplicate = make_post(self.carol, f"The price in the summary {LONG_WORD}")
         self.duplicate.comment(by=self.carol, text="Where else?", agent="test")
         self.duplicate.merge_into(self.post, by=self.bob)
-        client = make_client(self.bob, "Northwind Traders of the Far North", email="office@northwind.example")
+        client = self.client = make_client(self.bob, "Northwind Traders of the Far North", email="office@northwind.example")
         contact = make_contact(self.bob, "Nora North", client_id=client.id, email="nora@northwind.example")
         self.post.cast_proxy_vote(by=self.bob, client_id=client.id)
         self.post.cast_proxy_vote(by=self.bob, contact_id=contact.id)
@@ -339,6 +339,9 @@ PAGES = [
     ),
     PageCase("app/account/statuses", "alice"),
     PageCase("app/account/statuses/<id:id>", "alice", path=lambda world: f"/app/account/statuses/{world.status.id}"),
+    PageCase("app/clients/new", "bob"),
+    PageCase("app/contacts/new", "bob", path=lambda world: f"/app/contacts/new?client_id={world.client.id}"),
+    PageCase("app/deals/new", "bob"),
     PageCase("app/account/fields", "alice"),
     PageCase("app/account/fields", "alice", path="/app/account/fields?resource=deal", state="empty"),
     PageCase("app/account/fields/<id:id>", "alice", path=lambda world: f"/app/account/fields/{world.field.id}"),
