@@ -173,6 +173,7 @@ CLIENT = example_of(
     posts_count=0,
     deals_count=1,
     last_activity="2026-11-21T12:00:00+01:00",
+    do_not_contact=False,
     **WRITE_FIELDS,
 )
 NEW_CLIENT = {
@@ -193,6 +194,11 @@ CONTACT = example_of(
     position="Buyer",
     tags=[],
     additional_fields={},
+    external_ids={"crm_id": "77"},
+    consent=True,
+    consent_at="2026-11-21T12:00:00+01:00",
+    consent_by_id=15,
+    do_not_contact=False,
     **WRITE_FIELDS,
 )
 CONTACT_LIST = example_of(
@@ -345,6 +351,7 @@ for kind, tag in (("client", "Clients"), ("contact", "Contacts"), ("deal", "Deal
     register_tags(kind, tag)
 
 for key, article, answer, changes, pair in (
+    ("contact", "the contact", CONTACT, {"name": "Jan Nowak", "position": "Buyer"}, {"crm_id": "77"}),
     ("client", "the client", CLIENT, {"name": "Ann Kowalska", "email": "ann@example.com"}, {"shop_id": "1043"}),
     ("deal", "the deal", DEAL, {"name": "Order 1043", "price": 149.9}, {"order_id": "1043"}),
 ):

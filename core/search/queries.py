@@ -113,14 +113,16 @@ def search_several(
     not depend on the number of groups.
     """
     if not query.terms:
-        return dict.fromkeys(groups, [])
+        return {name: [] for name in groups}
     searches = {
         name: StagedSearch(rows, query, list_rows=rows, enough=enough)
         for name, rows in groups.items()
         if not rows.query.is_empty()
     }
     estimated = {name: staged.estimated(ranked=True) for name, staged in searches.items()}
-    counts = iter(estimate_counts(*(rows for querysets in estimated.values() for rows in querysets)) if searches else [])
+    counts = iter(
+        estimate_counts(*(rows for querysets in estimated.values() for rows in querysets)) if searches else []
+    )
     running = {
         name: staged.steps([next(counts) for _ in estimated[name]], ranked=True, fuzzy=fuzzy)
         for name, staged in searches.items()
@@ -149,7 +151,7 @@ def fetch_together(steps: Sequence[Step]) -> Iterator[list[Any]]:
     """Execute the steps in one statement, and yield the rows of each step."""
     if not steps:
         return
-    parts = [f"(SELECT coalesce(json_agg(step), '[]') FROM ({sql}) AS step)" for sql, _ in steps]
+    parts = [f"(SELECT coalesce(json_agg(step), '[]') FROM ({sql}) AS step)" for sql, _ in steps]  # noqa: S608
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {', '.join(parts)}", [value for _, values in steps for value in values])
         for answer in cursor.fetchone():

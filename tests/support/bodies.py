@@ -35,12 +35,21 @@ def client_body(row, by: User, **fields) -> dict:
         "posts_count": 0,
         "deals_count": 0,
         "last_activity": on_the_wire(row.updated_at),
+        "do_not_contact": False,
     }
     return _body(ClientSerializer, row, {**usual, **fields})
 
 
 def contact_body(row, by: User, **fields) -> dict:
-    usual = {"contact_list_ids": [], "tags": [], "additional_fields": {}, "creator_id": by.id, "updater_id": by.id}
+    usual = {
+        "contact_list_ids": [],
+        "tags": [],
+        "additional_fields": {},
+        "creator_id": by.id,
+        "updater_id": by.id,
+        "external_ids": {},
+        "do_not_contact": False,
+    }
     return _body(ContactSerializer, row, {**usual, **fields})
 
 

@@ -35,7 +35,8 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     other_category = account.categories.create(forum_id=other_forum.id, name=label)
     contact_list = make_contact_list(user, f"{label} list")
     common = {"responsible_id": user.id, "tags": [f"{label} tag"], "description": label}
-    contact = make_contact(user, f"{label} contact", **common)
+    consent = {"consent": True, "do_not_contact": True}
+    contact = make_contact(user, f"{label} contact", external_ids={"key": label}, **common, **consent)
     client = make_client(
         user,
         f"{label} client",
@@ -43,6 +44,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         status_id=statuses[Status.Kind.CLIENT].id,
         external_ids={"key": label},
         **common,
+        **consent,
     )
     contact.write({"client_id": client.id, "contact_list_ids": [contact_list.id]}, by=user)
     deal = make_deal(

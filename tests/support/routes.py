@@ -200,6 +200,8 @@ TABLE = [
     Row("GET", "app/clients/tags.json"),
     Row("POST", "app/clients/bulk.json", **bulk(client, OF_CLIENT)),
     Row("POST", "app/contacts.json", contact, team=201, foreign=OF_CONTACT),
+    Row("PUT", "app/contacts.json", contact, team=201, foreign=OF_CONTACT, query=NEW),
+    Row("PATCH", "app/contacts.json", contact, team=201, foreign=OF_CONTACT, query=NEW),
     Row("GET", "app/contacts.json"),
     Row("GET", "app/contacts/<id:id>.json"),
     Row("PUT", "app/contacts/<id:id>.json", contact, foreign=OF_CONTACT),

@@ -42,6 +42,10 @@ from crm.models import Client
 MAX_CHOICES, MAX_USERS, MAX_FOUND = 50, 500, 10
 
 
+# The label of the choice that empties a field.
+NO_CHOICE = "\N{EN DASH}"
+
+
 def encode(value: Any) -> str:
     """Return the text that stands for a value in `shown`. Equal values have equal texts, and so have null and a blank text."""
     if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
@@ -61,7 +65,11 @@ def name_of(field: Field, id: int, account: Account) -> str:
     if field.type == FieldType.STATUS:
         status = account.statuses.filter(id=id).first()
         return status_name(status) if status else ""
-    rows = {FieldType.USER: account.users, FieldType.CLIENT: account.clients, FieldType.CONTACT: account.contacts}
+    rows: dict[FieldType, Any] = {
+        FieldType.USER: account.users,
+        FieldType.CLIENT: account.clients,
+        FieldType.CONTACT: account.contacts,
+    }
     return str(rows[field.type].filter(id=id).values_list("name", flat=True).first() or "")
 
 
@@ -111,22 +119,28 @@ def form_field(field: Field, account: Account, user: User, row: Resource | None,
         case FieldType.NUMBER | FieldType.MONEY:
             return forms.CharField(widget=forms.TextInput(attrs={"inputmode": "decimal"}), **options)
         case FieldType.BOOLEAN:
-            choices: list[tuple[Any, Any]] = [("", "–"), ("true", gettext_lazy("Yes")), ("false", gettext_lazy("No"))]
+            choices: list[tuple[Any, Any]] = [
+                ("", NO_CHOICE),
+                ("true", gettext_lazy("Yes")),
+                ("false", gettext_lazy("No")),
+            ]
             return forms.ChoiceField(choices=choices, **options)
         case FieldType.CHOICE:
-            return forms.ChoiceField(choices=[("", "–"), *((each, each) for each in field.choices)], **options)
+            return forms.ChoiceField(choices=[("", NO_CHOICE), *((each, each) for each in field.choices)], **options)
         case FieldType.CHOICES:
             pairs = [(each, each) for each in field.choices]
             return forms.MultipleChoiceField(choices=pairs, widget=forms.CheckboxSelectMultiple, **options)
         case FieldType.CURRENCY:
-            return forms.ChoiceField(choices=[(code, code) for code in sorted(CURRENCIES)], widget=LongSelect, **options)
+            return forms.ChoiceField(
+                choices=[(code, code) for code in sorted(CURRENCIES)], widget=LongSelect, **options
+            )
         case FieldType.CLIENT:
             found = [(id, name) for id, name in find_clients(account, user, row, q)]
             return forms.ChoiceField(
                 choices=[*found, ("", gettext_lazy("No client"))], widget=forms.RadioSelect, **options
             )
         case FieldType.USER | FieldType.STATUS | FieldType.CONTACT:
-            return forms.ChoiceField(choices=[("", "–"), *link_choices(field, account, user, row)], **options)
+            return forms.ChoiceField(choices=[("", NO_CHOICE), *link_choices(field, account, user, row)], **options)
         case FieldType.TAGS:
             help_text = gettext_lazy("Separate several tags by commas.")
             return forms.CharField(help_text=help_text, **options)
@@ -159,7 +173,8 @@ def link_choices(field: Field, account: Account, user: User, row: Resource | Non
 def find_clients(account: Account, user: User, row: Resource | None, q: str) -> list[tuple[int, str]]:
     """Return the ids and names of the client of the row, and of the clients that a search finds."""
     clients = account.clients.live().accessible_to(user)
-    ids = [id] if (id := getattr(row, "client_id", None)) else []
+    client_id: int | None = getattr(row, "client_id", None)
+    ids = [client_id] if client_id else []
     if q.strip():
         with search_transaction(account.id, q) as query:
             ids += [id for id in search(clients, query, enough=MAX_FOUND)[:MAX_FOUND] if id not in ids]
@@ -237,7 +252,9 @@ class FieldEdit:
             # A value that is equal to the stored one is no conflict: both users entered the same.
             if before != encode(self._as_stored(value)):
                 self.conflicting = display(self.field, stored, self.account)
-                self.changed_by = self.account.users.filter(id=row.updater_id).values_list("name", flat=True).first() or ""
+                self.changed_by = (
+                    self.account.users.filter(id=row.updater_id).values_list("name", flat=True).first() or ""
+                )
                 # Submitting the form again replaces the other value.
                 self.form.replace_data("shown", before)
                 return False

@@ -29,10 +29,10 @@ from core.pages.base import redirect
 from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
 from crm.api.writing import write_row
 from crm.base import Resource
-from crm.fields import Field, FieldType, fields_of, grouped
+from crm.fields import Field, FieldType, builtin_fields, fields_of, grouped
 from forum.models import Post
 from workspace.pages.base import WorkspacePage
-from workspace.pages.editing import FieldEdit, FieldForm, display, editable_field
+from workspace.pages.editing import LINKS, FieldEdit, FieldForm, display, editable_field
 from workspace.requests import TeamRequest
 
 # The number of rows that a panel shows, before a link to the list.
@@ -80,6 +80,11 @@ DEAL = Kind(
     lambda account: account.deals.all(),
     gettext_lazy("This deal is in the trash."),
 )
+
+
+def name_column(column: str) -> str:
+    """Return the annotation with the name of the row whose id is in a column."""
+    return column.removesuffix("_id") + "_name"
 
 
 def name_of_user(column: str) -> Subquery:
@@ -143,17 +148,16 @@ class RecordPage(WorkspacePage):
         return row
 
     def annotated(self, rows: QuerySet) -> QuerySet:
-        return rows.annotate(
-            responsible=name_of_user("responsible_id"),
-            creator=name_of_user("creator_id"),
-            updater=name_of_user("updater_id"),
-            trasher=name_of_user("trashed_by_id"),
-        )
+        """Add the names of the users whose ids the record has."""
+        columns = [field.name for field in builtin_fields(self.kind.resource) if field.type == FieldType.USER]
+        return rows.annotate(**{name_column(column): name_of_user(column) for column in (*columns, "trashed_by_id")})
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
         row = self.find(id)
         if row.trashed_at is not None:
-            return self.render("workspace/record_in_trash.html", kind=self.kind, row=row, may_restore=self.may_restore(row))
+            return self.render(
+                "workspace/record_in_trash.html", kind=self.kind, row=row, may_restore=self.may_restore(row)
+            )
         return self.show(row)
 
     def show(self, row: Resource, *, http_status: int = 200, **context: Any) -> HttpResponse:
@@ -163,7 +167,8 @@ class RecordPage(WorkspacePage):
             "row": row,
             "status": as_status(getattr(row, "status_data", None)),
             "groups": [
-                (label, [fact for fact in facts if fact.field in fields]) for label, fields in grouped(shown_fields(facts))
+                (label, [fact for fact in facts if fact.field in fields])
+                for label, fields in grouped(shown_fields(facts))
             ],
             "empty": [fact for fact in facts if not fact.text and fact.edit_path],
             **self.panels(row),
@@ -231,19 +236,15 @@ def facts_of(row: Resource, kind: Kind, fields: list[Field]) -> list[Fact]:
 def fact_of(row: Resource, kind: Kind, field: Field) -> Fact:
     """Return a field of an annotated row. It takes no statement."""
     value = field.value_of(row)
-    # The annotations of the page have the names of linked rows.
-    names = {
-        "responsible_id": "responsible",
-        "contact_id": "contact_name",
-        "client_id": "client_name",
-        "creator_id": "creator",
-        "updater_id": "updater",
-    }
     if field.type == FieldType.STATUS:
         status = as_status(getattr(row, "status_data", None))
         text = status_label(status)
-    elif field.name in names:
-        text = getattr(row, names[field.name], None) or ""
+    elif field.type in LINKS:
+        # The annotations of the page have the names of linked rows.
+        text = getattr(row, name_column(field.name), None) or ""
+    elif field.name == "do_not_contact" and not value:
+        # Like an empty field: only the exception is shown.
+        text = ""
     else:
         text = display(field, value, row.account)
     edit_path = "" if field.read_only else reverse(kind.edit_route, args=[row.id], query={"field": field.name})
@@ -304,6 +305,7 @@ class CustomerPage(RecordPage):
             "tasks": tasks_of(self.request, Q(**{self.link: row.id})),
             "task_form": TaskForm(auto_id="task-%s"),
             "feedback": feedback_of(self.request, {self.link: row.id}),
+            "external_ids": external_ids_of(row),
             "vote_q": vote_q,
             "suggestions": find_suggestions(self.request, vote_q) if vote_q else [],
         }
@@ -364,14 +366,17 @@ class ClientPage(CustomerPage):
 
     def annotated(self, rows: QuerySet) -> QuerySet:
         contacts = self.request.account.contacts.live()
-        return super().annotated(rows).annotate(status_data=status_of_row(), contact_name=name_of_row(contacts, "contact_id"))
+        return (
+            super()
+            .annotated(rows)
+            .annotate(status_data=status_of_row(), contact_name=name_of_row(contacts, "contact_id"))
+        )
 
     def panels(self, row: Resource) -> dict[str, Any]:
         return {
             **super().panels(row),
             "deals": deals_of(self.request, client_id=row.id),
             "contacts": contacts_of(self.request, row.id),
-            "external_ids": external_ids_of(row),
         }
 
 
@@ -393,7 +398,9 @@ class DealPage(RecordPage):
 
     def annotated(self, rows: QuerySet) -> QuerySet:
         clients = self.request.account.clients.live().accessible_to(self.request.user)
-        return super().annotated(rows).annotate(status_data=status_of_row(), client_name=name_of_row(clients, "client_id"))
+        return (
+            super().annotated(rows).annotate(status_data=status_of_row(), client_name=name_of_row(clients, "client_id"))
+        )
 
     def panels(self, row: Any) -> dict[str, Any]:
         statuses = list(self.request.account.statuses_of_kind(Status.Kind.DEAL))
@@ -405,6 +412,7 @@ class DealPage(RecordPage):
 
     def move(self, id: int) -> HttpResponse:
         """Move the deal to the status in `status_id`."""
+
         def act() -> None:
             row = self.lock(id)
             if row.trashed_at is not None:
@@ -437,7 +445,11 @@ def panel(rows: QuerySet) -> Panel:
 def deals_of(request: TeamRequest, **filters: int) -> Panel:
     """Return the newest deals."""
     deals = request.account.deals.live().accessible_to(request.user).filter(**filters)
-    found = panel(deals.annotate(status_data=status_of_row()).order_by("-id").values("id", "name", "price", "currency", "status_data"))
+    found = panel(
+        deals.annotate(status_data=status_of_row())
+        .order_by("-id")
+        .values("id", "name", "price", "currency", "status_data")
+    )
     return Panel([{**deal, "status": as_status(deal["status_data"])} for deal in found.rows], found.has_more)
 
 
@@ -465,8 +477,12 @@ def feedback_of(request: TeamRequest, link: dict[str, int]) -> Panel:
     votes = request.account.proxy_votes.filter(**link).order_by("-id").values("post_id")[: PANEL_SIZE + 1]
     voted = posts.filter(id__in=votes).annotate(status_data=status_of_row(), is_vote=Value(True)).order_by("-id")
     limit = PANEL_SIZE + 1
-    found = list(written.values(*columns)[:limit].union(voted.values(*columns)[:limit], all=True).order_by("-id", "is_vote"))
-    unique = list({row["id"]: {**row, "status": as_status(row["status_data"])} for row in reversed(found)}.values())[::-1]
+    found = list(
+        written.values(*columns)[:limit].union(voted.values(*columns)[:limit], all=True).order_by("-id", "is_vote")
+    )
+    unique = list({row["id"]: {**row, "status": as_status(row["status_data"])} for row in reversed(found)}.values())[
+        ::-1
+    ]
     return Panel(unique[:PANEL_SIZE], len(unique) > PANEL_SIZE)
 
 
@@ -485,7 +501,7 @@ def external_ids_of(row: Any) -> list[tuple[str, str, str]]:
     A value that is a URL links to itself. The address of the row in the other system (`url`) belongs to the first external id.
     """
     found = []
-    url = href_of(Field("url", "", FieldType.LINK), row.url)
+    url = href_of(Field("url", "", FieldType.LINK), getattr(row, "url", None))
     for key, value in sorted(row.external_ids.items()):
         own = value if value.lower().startswith(("http://", "https://")) else ""
         found.append((key, value, own or url))
@@ -500,20 +516,20 @@ class EditFieldPage(WorkspacePage):
     """The form for one field of a record. For htmx, the response is the field alone: the form, or the value after it was saved."""
 
     template_name = "workspace/edit_field.html"
-    page: type[RecordPage]
+    record_class: type[RecordPage]
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        self.record_page = self.page(request=request)
+        self.record_page = self.record_class(request=request)
         return super().dispatch(request, *args, **kwargs)
 
     @property
     def section(self) -> str:  # type: ignore[override]  # derived from the kind
-        return self.page.kind.section
+        return self.record_class.kind.section
 
     def find(self, id: int) -> tuple[Resource, Field]:
         """Return the record and the field that the parameter `field` names."""
         row = self.record_page.find(id)
-        field = editable_field(self.request.account, self.page.kind.resource, self.request.GET.get("field", ""))
+        field = editable_field(self.request.account, self.record_class.kind.resource, self.request.GET.get("field", ""))
         if field is None or row.trashed_at is not None:
             raise Http404
         return row, field
@@ -538,7 +554,7 @@ class EditFieldPage(WorkspacePage):
         if request.htmx:
             return self.show_value(self.record_page.find(id), field)
         messages.success(request, _("%(field)s is saved.") % {"field": field.label})
-        return redirect(self.page.kind.route, id)
+        return redirect(self.record_class.kind.route, id)
 
     def show_form(
         self, row: Resource, field: Field, form: FieldForm, *, q: str = "", conflict: FieldEdit | None = None
@@ -549,27 +565,27 @@ class EditFieldPage(WorkspacePage):
         return self.render(
             template,
             http_status=status,
-            kind=self.page.kind,
+            kind=self.record_class.kind,
             row=row,
             field=field,
             form=form,
             q=q,
             conflict=conflict if is_conflict else None,
-            edit_path=reverse(self.page.kind.edit_route, args=[row.id], query={"field": field.name}),
+            edit_path=reverse(self.record_class.kind.edit_route, args=[row.id], query={"field": field.name}),
             searches=field.type == FieldType.CLIENT,
         )
 
     def show_value(self, row: Resource, field: Field) -> HttpResponse:
-        return self.render("workspace/fact.html", fact=fact_of(row, self.page.kind, field), focused=True)
+        return self.render("workspace/fact.html", fact=fact_of(row, self.record_class.kind, field), focused=True)
 
 
 class EditClientPage(EditFieldPage):
-    page = ClientPage
+    record_class = ClientPage
 
 
 class EditContactPage(EditFieldPage):
-    page = ContactPage
+    record_class = ContactPage
 
 
 class EditDealPage(EditFieldPage):
-    page = DealPage
+    record_class = DealPage

@@ -2,6 +2,7 @@ from django.urls import URLPattern, path
 
 from workspace.pages import records
 from workspace.pages.fields import FieldPage, FieldsPage
+from workspace.pages.lists import ClientsPage
 
 urlpatterns: list[URLPattern] = [
     path("app/clients/<id:id>", records.ClientPage.as_view(), name="workspace-client"),
@@ -12,4 +13,5 @@ urlpatterns: list[URLPattern] = [
     path("app/deals/<id:id>/edit", records.EditDealPage.as_view(), name="workspace-deal-edit"),
     path("app/account/fields", FieldsPage.as_view(), name="workspace-fields"),
     path("app/account/fields/<id:id>", FieldPage.as_view(), name="workspace-field"),
+    path("app/clients", ClientsPage.as_view(), name="workspace-clients"),
 ]
