@@ -4,21 +4,22 @@ Each form is a page of its own. htmx loads the same form into the dialog of the 
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpResponse
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.models import Account
+from accounts.models import Account, User
+from accounts.pages.forms import Form
 from accounts.pages.settings import parse_id
 from core.db import locks
 from core.db.text import replace_non_xml
@@ -27,11 +28,11 @@ from core.pages.base import redirect
 from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
 from crm.api.writing import write_row
 from crm.base import Resource
-from crm.fields import Field, fields_of
+from crm.fields import Field, FieldType, fields_of
 from crm.models import Client, Contact, Deal
 from crm.similar import find_similar
 from workspace.pages.base import WorkspacePage
-from workspace.pages.record_forms import MAKERS, RecordForm
+from workspace.pages.editing import form_field, read_number
 from workspace.requests import TeamRequest
 
 # The ids of the elements that htmx fills: the dialog of the base template, the clients of a search, and the warning of similar rows.
@@ -42,17 +43,13 @@ DOUBLE_CLICK_WINDOW = timedelta(minutes=1)
 
 
 def record_path(kind: str, id: int) -> str:
-    """Return the path of the page of a client, contact or deal, or "" if there is none."""
-    try:
-        return reverse(f"workspace-{kind}", args=[id])
-    except NoReverseMatch:
-        return ""
+    """Return the path of the page of a client, contact or deal."""
+    return reverse(f"workspace-{kind}", args=[id])
 
 
 def linked(kind: str, id: int, name: str) -> SafeString:
     """Return the name of a row as a link to its page."""
-    path = record_path(kind, id)
-    return format_html('<a href="{}"><bdi>{}</bdi></a>', path, name) if path else format_html("<bdi>{}</bdi>", name)
+    return format_html('<a href="{}"><bdi>{}</bdi></a>', record_path(kind, id), name)
 
 
 def clients_of(request: TeamRequest) -> QuerySet[Client]:
@@ -70,6 +67,22 @@ def search_clients(request: TeamRequest, text: str) -> list[Client]:
     return [rows[id] for id in ids if id in rows]
 
 
+class RecordForm(Form):
+    """A form for some fields of a new client, contact or deal. `crm.api.writing.write_row` validates the values."""
+
+    def __init__(self, *args: Any, fields: Iterable[Field], row: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.numbers = [field.name for field in fields if field.type in (FieldType.NUMBER, FieldType.MONEY)]
+        for field in fields:
+            made = form_field(field, row.account, user, row)
+            made.error_messages["required"] = _("Can't be blank")
+            self.fields[field.name] = made
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean()
+        return values | {name: read_number(values[name]) for name in self.numbers if values.get(name)}
+
+
 class NewRecordPage(WorkspacePage):
     """The form for a new row: the most used fields, and the required ones."""
 
@@ -82,7 +95,6 @@ class NewRecordPage(WorkspacePage):
     title: Any = ""
     chooses_client = False
     warns_of_similar = False
-    list_route = "workspace-clients"
 
     @property
     def in_dialog(self) -> bool:
@@ -91,17 +103,11 @@ class NewRecordPage(WorkspacePage):
     def fields(self) -> list[Field]:
         fields = {field.name: field for field in fields_of(self.request.account, self.resource)}
         required = [field for field in fields.values() if field.definition and field.required]
-        return [*(fields[name] for name in self.names), *(field for field in required if field.type in MAKERS)]
+        return [*(fields[name] for name in self.names), *required]
 
     def form(self, *sent: Any, **values: Any) -> RecordForm:
-        return RecordForm(
-            *sent,
-            fields=self.fields(),
-            account=self.request.account,
-            resource=self.resource,
-            auto_id="new-%s",
-            **values,
-        )
+        row = self.model(account=self.request.account)
+        return RecordForm(*sent, fields=self.fields(), row=row, user=self.request.user, auto_id="new-%s", **values)
 
     def initial(self) -> dict[str, Any]:
         return {"responsible_id": self.request.user.id}
@@ -173,7 +179,7 @@ class NewRecordPage(WorkspacePage):
             response.headers["HX-Retarget"], response.headers["HX-Reswap"] = "#messages", "innerHTML"
             response.headers["HX-Trigger"] = json.dumps({"dialog-close": "", "record-created": self.resource})
             return response
-        return redirect(record_path(self.resource, row.id) or self.list_route)
+        return redirect(record_path(self.resource, row.id))
 
     def add_another(self, client_id: int | None) -> HttpResponse:
         if self.in_dialog:

@@ -37,12 +37,12 @@ def register_entries() -> None:
     register(
         "new",
         *(
-            Entry(kind, label, f"workspace-{kind}-new", icon, order=order, in_dialog=True, is_shown=is_team_of_site)
-            for order, (kind, label, icon) in enumerate(
+            Entry(name, label, route, icon, order=order, in_dialog=True, is_shown=is_team_of_site)
+            for order, (name, label, route, icon) in enumerate(
                 (
-                    ("client", _("Client"), "building-2"),
-                    ("contact", _("Contact"), "user"),
-                    ("deal", _("Deal"), "handshake"),
+                    ("client", _("Client"), "workspace-client-new", "building-2"),
+                    ("contact", _("Contact"), "workspace-contact-new", "user"),
+                    ("deal", _("Deal"), "workspace-deal-new", "handshake"),
                 ),
                 start=1,
             )
