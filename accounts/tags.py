@@ -40,7 +40,6 @@ class TagQuerySet(models.QuerySet["Tag"]):
             .order_by("-count", "name_key", "id")
         )
 
-
     def with_counts(self, counts: dict[str, int]) -> list[dict[str, Any]]:
         """Return the same as `in_use`, with other counts, by the name of the tag."""
         tags = self.filter(name__in=counts).values("id", "name", "name_key")

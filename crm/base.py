@@ -75,10 +75,10 @@ class Resource(TenantModel, Trashable):
             values["additional_fields"] = merge(self.additional_fields, fields)  # type: ignore[attr-defined]
         if "email" in values:
             changed.add("email_key")
-        if by.access.is_limited and values.get("responsible_id") is None and hasattr(self, "responsible_id"):
-            if self._state.adding or "responsible_id" in values:
-                # Without a responsible user, the agent could not access the row.
-                values["responsible_id"] = by.id
+        sets_responsible = hasattr(self, "responsible_id") and (self._state.adding or "responsible_id" in values)
+        if sets_responsible and values.get("responsible_id") is None and by.access.is_limited:
+            # Without a responsible user, the agent could not access the row.
+            values["responsible_id"] = by.id
         assign_links(values, "client_id", "contact_id")
         for name, value in values.items():
             setattr(self, name, value)

@@ -4,7 +4,6 @@ from django.db import migrations, models
 
 import core.db.tenancy
 import core.search.declaration
-from core.changes.models import change_triggers
 from core.db.tenancy import composite_foreign_key, id_triggers, plan_for_large_accounts
 
 
@@ -45,9 +44,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             "account",
             "agents_see",
-            models.CharField(
-                choices=[("all", "All"), ("own", "Own")], db_default="all", default="all", max_length=255
-            ),
+            models.CharField(choices=[("all", "All"), ("own", "Own")], db_default="all", default="all", max_length=255),
         ),
         migrations.AddField("user", "group_id", models.BigIntegerField(null=True)),
         migrations.AddIndex(
@@ -58,6 +55,5 @@ class Migration(migrations.Migration):
         ),
         *id_triggers("accounts_group"),
         composite_foreign_key("accounts_user", "group_id", "accounts_group", on_delete="SET NULL"),
-        change_triggers("accounts_group", "group", trash=False),
         *plan_for_large_accounts("accounts_group"),
     ]

@@ -140,7 +140,7 @@ class Listing(Paged, LimitedRows):
     def list_rows(self) -> QuerySet[Any]:
         """Return the rows of the list that the user may access."""
         rows = self.list_rows_of(self.account)
-        return limit(rows, self.access) if self.is_limited else rows  # type: ignore[no-any-return]
+        return limit(rows, self.access) if self.is_limited else rows
 
     @property
     def is_limited(self) -> bool:
@@ -234,7 +234,7 @@ class Listing(Paged, LimitedRows):
             page, order, filters = self.read_list()
             ids = self.ids(filters, order, start=page.start, stop=page.stop)
         query = values_query(hashable(type(self)))
-        shown = query(account_id=self.account.id, ids=ids[: page.size], **self.access.arguments) if ids else []
+        shown = query(account_id=self.account.id, ids=ids[: page.size], **self.access_arguments) if ids else []
         id_index, zone = self.serializer_class.names.index("id"), self.account.zone
         rows = {values[id_index]: values for values in shown}
         return self.respond_with_page(

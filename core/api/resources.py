@@ -11,7 +11,7 @@ from django.urls import reverse
 from core.api.requests import APIRequest
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
-from core.db.access import Access, limit, prepared_access
+from core.db.access import Access, LimitedQuerySet, limit, prepared_access
 from core.db.prepared import PreparedQuery, prepared
 from core.db.tenancy import account_of
 from core.db.transactions import in_transaction
@@ -32,7 +32,13 @@ class LimitedRows(JSONViewSet):
     @classmethod
     def accessible_rows_of(cls, account: "Account", access: Access) -> QuerySet[Any]:
         """Return those of `rows_of` that are accessible. Override it if an annotation depends on the access."""
-        return limit(cls.rows_of(account), access)  # type: ignore[no-any-return]
+        rows: QuerySet[Any] = limit(cls.rows_of(account), access)
+        return rows
+
+    @property
+    def access_arguments(self) -> dict[str, Any]:
+        """The arguments of `row_query` and `values_query` for the access; none if the access makes no difference."""
+        return self.access.arguments if self.access.is_limited and depends_on_access(hashable(type(self))) else {}
 
 
 class ResourceViewSet(LimitedRows):
@@ -54,7 +60,7 @@ class ResourceViewSet(LimitedRows):
     def find(self, id: int, *, locked: bool = False) -> Any:
         """Return the row with an id. Raise Http404 if there is none, or if the user may not access it."""
         query = row_query(hashable(type(self)))
-        row = query.first(account_id=self.account.id, id=id, locked=locked, **self.access.arguments)
+        row = query.first(account_id=self.account.id, id=id, locked=locked, **self.access_arguments)
         if row is None:
             raise Http404
         row.account = self.account
@@ -72,7 +78,7 @@ class ResourceViewSet(LimitedRows):
 
     def retrieve(self, request: APIRequest, id: int) -> HttpResponse:
         query = values_query(hashable(type(self)))
-        values = query.first(account_id=self.account.id, ids=[id], **self.access.arguments)
+        values = query.first(account_id=self.account.id, ids=[id], **self.access_arguments)
         if values is None:
             raise Http404
         return self.respond(self.serializer_class.represent_values(values, self.account.zone))
@@ -145,13 +151,18 @@ def hashable(view: type[Any]) -> Any:
 
 
 @cache
+def depends_on_access(view: type[Any]) -> bool:
+    """Return whether the rows of a `LimitedRows` view differ between users."""
+    overrides = view.accessible_rows_of.__func__ is not LimitedRows.accessible_rows_of.__func__  # type: ignore[attr-defined]
+    return overrides or isinstance(view.rows_of(account_of(0)), LimitedQuerySet)
+
+
+@cache
 def row_query(viewset: type[Any]) -> PreparedQuery:
     """Return the query for a row of a `ResourceViewSet` by its id."""
 
     @prepared(account_id=int, id=int, responsible_ids=list)
-    def query(
-        account_id: int, id: int, locked: bool, responsible_ids: Collection[int] | None = None
-    ) -> QuerySet[Any]:
+    def query(account_id: int, id: int, locked: bool, responsible_ids: Collection[int] | None = None) -> QuerySet[Any]:
         access = prepared_access(responsible_ids)
         rows: Any = viewset.accessible_rows_of(account_of(account_id), access).filter(id=id)[:1]
         return rows.locked() if locked else rows
@@ -167,9 +178,7 @@ def values_query(viewset: type[Any]) -> PreparedQuery:
     """
 
     @prepared(account_id=int, ids=list, responsible_ids=list)
-    def query(
-        account_id: int, ids: list[int], responsible_ids: Collection[int] | None = None
-    ) -> QuerySet[Any, Any]:
+    def query(account_id: int, ids: list[int], responsible_ids: Collection[int] | None = None) -> QuerySet[Any, Any]:
         access = prepared_access(responsible_ids)
         rows = viewset.accessible_rows_of(account_of(account_id), access).order_by().filter(id__any=ids)
         return rows.values_list(*viewset.serializer_class.columns)

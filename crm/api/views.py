@@ -294,7 +294,7 @@ class ClientViewSet(ExternallyIdentifiedViewSet):
     def find_existing(self, given: Any) -> Client | None:
         if not self.is_try_update(given):
             return None
-        return self.rows().find_existing(
+        return cast(ClientQuerySet, self.rows()).find_existing(
             self.account.id,
             email=given.get("email"),
             external_ids=ExternalIds.valid_pairs(given.get("external_ids")),

@@ -118,7 +118,10 @@ class PostsPage(ForumPage):
             if ids:
                 # All resources of an account share one sequence of ids.
                 queries = [
-                    limit(customer.rows_of(account), user.access).filter(id__in=ids).order_by().values_list("id", "name")
+                    limit(customer.rows_of(account), user.access)
+                    .filter(id__in=ids)
+                    .order_by()
+                    .values_list("id", "name")
                     for customer in registry.customers()
                 ]
                 names = dict(queries[0].union(*queries[1:], all=True))
@@ -198,7 +201,7 @@ class PostPage(ForumPage):
         duplicates = list(merged.values_list("id", "title")[: MAX_DUPLICATES + 1])
         duplicate_id = request.GET.get("from", "")
         names = account.votes.voter_names(account.id, id, limit=MAX_VOTERS, reader=user) if post.votes_cache else []
-        if is_team and post.votes_cache > len(names):
+        if user is not None and user.is_team and post.votes_cache > len(names):
             # The names of customers follow those of users. At least half of the places are reserved for users.
             proxy_votes: Any = account.proxy_votes.of_post(id).accessible_to(user).with_names()[:MAX_VOTERS]
             customer_names = [vote.client_name or vote.contact_name for vote in proxy_votes]
