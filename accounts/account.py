@@ -4,6 +4,7 @@ import secrets
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from django.contrib.postgres.fields import ArrayField
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
@@ -32,6 +33,8 @@ class Account(models.Model):
     time_zone = models.CharField(max_length=255, default="UTC")
     language = models.CharField(max_length=255, default="en")
     currency = models.CharField(max_length=255, default="EUR")
+    # The keys of the resources for which the account defines fields. A request that finds none here reads no definitions.
+    resources_with_fields = ArrayField(models.TextField(), default=list, db_default=[], editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 

@@ -7,6 +7,7 @@ from crm.clients import LinkedToClient as LinkedToClient
 from crm.clients import email_key as email_key
 from crm.clients import lock_emails as lock_emails
 from crm.contacts import Contact as Contact
+from crm.contacts import ContactExternalId as ContactExternalId
 from crm.contacts import ContactList as ContactList
 from crm.contacts import ContactListCount as ContactListCount
 from crm.contacts import ContactListMembership as ContactListMembership
@@ -14,3 +15,4 @@ from crm.contacts import ContactListQuerySet as ContactListQuerySet
 from crm.contacts import ContactQuerySet as ContactQuerySet
 from crm.deals import Deal as Deal
 from crm.deals import DealExternalId as DealExternalId
+from crm.field_definitions import FieldDefinition as FieldDefinition

@@ -19,6 +19,8 @@ class Entry:
     label: str | Promise
     route: str
     icon: str = ""
+    # A line separates the entries of the main menu by their group.
+    group: str = ""
     # Entries of all apps are sorted by this number.
     order: int = 0
     is_shown: Callable[[PageRequest], bool] = lambda request: True

@@ -295,7 +295,7 @@ class ClientViewSet(ExternallyIdentifiedViewSet):
         )
 
 
-class ContactViewSet(BulkViewSet):
+class ContactViewSet(ExternallyIdentifiedViewSet):
     key = "contact"
     route = "crm-json-contact"
     model = Contact
@@ -309,6 +309,9 @@ class ContactViewSet(BulkViewSet):
     @classmethod
     def rows_of(cls, account: Account) -> ContactQuerySet:
         return cls.list_rows_of(account).with_list_ids()
+
+    def lock_bulk(self, lookup: BulkLookup, bodies: list[dict[str, Any]], nested_clients: list[dict[str, Any]]) -> None:
+        lookup.look_up_holders(Contact, bodies)
 
 
 class ContactListViewSet(CRMViewSet):

@@ -14,6 +14,7 @@ from tests.support.factories import (
     make_contact_list,
     make_deal,
     make_delivery,
+    make_field_definition,
     make_post,
     make_task,
     make_user,
@@ -34,7 +35,8 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     other_category = account.categories.create(forum_id=other_forum.id, name=label)
     contact_list = make_contact_list(user, f"{label} list")
     common = {"responsible_id": user.id, "tags": [f"{label} tag"], "description": label}
-    contact = make_contact(user, f"{label} contact", **common)
+    consent = {"consent": True, "do_not_contact": True}
+    contact = make_contact(user, f"{label} contact", external_ids={"key": label}, **common, **consent)
     client = make_client(
         user,
         f"{label} client",
@@ -42,6 +44,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         status_id=statuses[Status.Kind.CLIENT].id,
         external_ids={"key": label},
         **common,
+        **consent,
     )
     contact.write({"client_id": client.id, "contact_list_ids": [contact_list.id]}, by=user)
     deal = make_deal(
@@ -94,11 +97,13 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     for make in (make_contact_list, make_deal, make_post):
         trashed = make(user, f"{label} trashed {make.__name__}")
         trashed.trash(by=user)
+    field_definition = make_field_definition(account, label, type="choice", choices=[label])
     webhook, _secret = Endpoint.objects.all().add(account, url=f"https://hooks.example.com/{label}")
     delivery = make_delivery(webhook, request=label)
     return SimpleNamespace(
         webhook=webhook.id,
         delivery=delivery.id,
+        field_definition=field_definition.id,
         user=user.id,
         client=client.id,
         contact=contact.id,

@@ -1,3 +1,10 @@
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-urlpatterns: list[URLPattern] = []
+from workspace.pages.fields import FieldPage, FieldsPage
+from workspace.pages.lists import ClientsPage
+
+urlpatterns: list[URLPattern] = [
+    path("app/account/fields", FieldsPage.as_view(), name="workspace-fields"),
+    path("app/account/fields/<id:id>", FieldPage.as_view(), name="workspace-field"),
+    path("app/clients", ClientsPage.as_view(), name="workspace-clients"),
+]
