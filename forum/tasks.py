@@ -18,6 +18,12 @@ INDEXES = [
         name="task_of_responsible",
         condition=IS_OPEN_TASK & Q(responsible_id__isnull=False),
     ),
+    # The closed tasks of a user, by the time when they were closed.
+    models.Index(
+        fields=["account", "responsible_id", "completed_at", "id"],
+        name="task_done_by_responsible",
+        condition=IS_TASK & Q(closed=True, responsible_id__isnull=False),
+    ),
     # The index begins with the time, because the job that creates reminders reads all accounts.
     models.Index(
         Coalesce("remind_at", "scheduled_at"),

@@ -42,6 +42,13 @@ class Migration(migrations.Migration):
             "id",
             condition=Q(**OPEN_TASK) & Q(responsible_id__isnull=False),
         ),
+        index(
+            "task_done_by_responsible",
+            "responsible_id",
+            "completed_at",
+            "id",
+            condition=Q(**TASK) & Q(closed=True, responsible_id__isnull=False),
+        ),
         AddIndexConcurrently(
             "post",
             models.Index(
