@@ -9,23 +9,13 @@ A link to a row that the user may not access shows its id and nothing else. A us
 
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from django.db import models
-
-from core.db.access import LimitedQuerySet
+from core.db.limited_rows import LimitedQuerySet
 from core.db.trash import Trashable
 
 if TYPE_CHECKING:
     from accounts.users import User
 
 Row = TypeVar("Row", bound=Trashable)
-
-
-class AgentsSee(models.TextChoices):
-    """What the agents of an account access."""
-
-    ALL = "all"
-    # The rows that they or a user of their group are responsible for.
-    OWN = "own"
 
 
 class AccessQuerySet(LimitedQuerySet[Row]):

@@ -10,7 +10,6 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from accounts.access import AgentsSee
 from core.db.prepared import prepared
 
 PREFIX_PATTERN = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])\Z"
@@ -19,6 +18,14 @@ PREFIX_PATTERN = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])\Z"
 def random_account_id() -> int:
     """Return a random id that does not reveal the number of accounts and is exact in a JSON number."""
     return secrets.randbelow(2**48 - 1) + 1
+
+
+class AgentsSee(models.TextChoices):
+    """What the agents of an account access (`accounts.access`)."""
+
+    ALL = "all"
+    # The rows that they or a user of their group are responsible for.
+    OWN = "own"
 
 
 class Account(models.Model):

@@ -27,7 +27,7 @@ class Group(TenantModel):
     objects = GroupQuerySet.as_manager()
 
     class Meta:
-        default_related_name = "groups"
+        default_related_name = "user_groups"
         constraints = [models.UniqueConstraint(fields=["account", "name"], name="group_name_unique")]
 
     def __str__(self) -> str:

@@ -16,8 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from accounts.access import AgentsSee
-from accounts.account import Account
+from accounts.account import Account, AgentsSee
 from accounts.delivery import Delivery
 from accounts.invitations import Invitation
 from accounts.names import SkeletonField, check_visible, looks_like_any, skeleton

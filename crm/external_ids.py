@@ -12,7 +12,8 @@ from typing import Any, Self
 from django.db import models
 from psycopg.types.numeric import Int8
 
-from core.db.access import Access, LimitedQuerySet
+from core.db.access import Access
+from core.db.limited_rows import LimitedQuerySet
 from core.db.prepared import array_literal, execute, fetch, insertion_of
 from core.db.trash import TrashableQuerySet
 from core.errors import ConcurrentUpdate, FieldError, FieldErrors

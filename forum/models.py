@@ -7,8 +7,8 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Status, User
 from accounts.tags import Tagged
-from core.db.access import limit
 from core.db.additional_fields import NOT_SEARCHED, additional_fields, merge
+from core.db.limited_rows import limit
 from core.db.prepared import insert, update
 from core.db.tenancy import TenantModel, foreign_object
 from core.db.trash import TrashableQuerySet, assign_links, link_indexes, trash_index

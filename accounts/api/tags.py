@@ -5,7 +5,7 @@ from rest_framework.request import Request
 
 from accounts.tags import count_tags
 from core.api.views import JSONViewSet
-from core.db.access import limit
+from core.db.limited_rows import limit
 from core.errors import FieldErrors
 from core.registry import registry
 

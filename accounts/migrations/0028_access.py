@@ -34,7 +34,7 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
-                "default_related_name": "groups",
+                "default_related_name": "user_groups",
                 "constraints": [
                     models.UniqueConstraint(fields=["account", "name"], name="group_name_unique"),
                     core.search.declaration.Search(condition=models.Q(), name="group_search", name_field="name"),

@@ -10,7 +10,7 @@ from core.api.requests import APIRequest
 from core.api.serializers import WireSerializer, format_time
 from core.api.views import JSONViewSet
 from core.changes.models import CHANGE_RETENTION, Change, ChangeQuerySet, Cursor, ExpiredError
-from core.db.access import LimitedQuerySet
+from core.db.limited_rows import LimitedQuerySet
 from core.errors import FieldError, FieldErrors
 from core.registry import registry
 

@@ -17,7 +17,8 @@ from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.translation import gettext_lazy as _
 from rest_framework.fields import Field, empty
 
-from core.db.access import Access, LimitedQuerySet
+from core.db.access import Access
+from core.db.limited_rows import LimitedQuerySet
 from core.db.tenancy import fold
 from core.db.text import is_xml_text
 from core.db.trash import TrashedId

@@ -14,7 +14,7 @@ from core.api.paging import Page
 from core.api.requests import APIRequest
 from core.api.resources import LimitedRows, hashable, values_query
 from core.api.views import JSONViewSet
-from core.db.access import LimitedQuerySet, limit
+from core.db.limited_rows import LimitedQuerySet, limit
 from core.db.prepared import PreparedQuery, prepared
 from core.db.tenancy import account_of
 from core.errors import FieldError, FieldErrors

@@ -11,7 +11,8 @@ from django.urls import reverse
 from core.api.requests import APIRequest
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
-from core.db.access import Access, LimitedQuerySet, limit, prepared_access
+from core.db.access import Access, prepared_access
+from core.db.limited_rows import LimitedQuerySet, limit
 from core.db.prepared import PreparedQuery, prepared
 from core.db.tenancy import account_of
 from core.db.transactions import in_transaction

@@ -2,14 +2,9 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from typing import Any
 
-from django.db import models
 from django.db.models import Q
-
-from core.db.trash import Trashable, TrashableQuerySet
-
-Row = TypeVar("Row", bound=Trashable)
 
 
 @dataclass(frozen=True)
@@ -41,16 +36,3 @@ ALL_ROWS = Access()
 def prepared_access(responsible_ids: Collection[int] | None) -> Access:
     """Return the access for the argument `responsible_ids` of a prepared query, which is missing for access to all rows."""
     return Access(responsible_ids, "any")
-
-
-class LimitedQuerySet(TrashableQuerySet[Row]):
-    """A queryset of rows of which some users access only a part."""
-
-    def limited_to(self, access: Access) -> Self:
-        """Return the rows of the access."""
-        return self.filter(access.condition()) if access.is_limited else self
-
-
-def limit(rows: models.QuerySet[Any], access: Access) -> Any:
-    """Return the rows of the access. Rows of a model without responsible users are all accessible."""
-    return rows.limited_to(access) if isinstance(rows, LimitedQuerySet) else rows

@@ -226,8 +226,8 @@ class TaskFilters(PostFilters):
     scheduled_after = WireFilter(QueryDateTimeField(), field_name="scheduled_at", lookup_expr="gte")
     scheduled_before = WireFilter(QueryDateTimeField(), field_name="scheduled_at", lookup_expr="lt")
 
-    def filter_by_column(self, column: str) -> QuerySet[Any]:
-        rows = super().filter_by_column(column)
+    def filter_by_column(self, rows: QuerySet[Any], column: str) -> QuerySet[Any]:
+        rows = super().filter_by_column(rows, column)
         is_closed = self.form.cleaned_data["closed"]
         if column == "completed_at" and is_closed is not None:
             # Otherwise a scan in the descending order would read all open tasks first.

@@ -18,7 +18,7 @@ from accounts.models import Account, User
 from accounts.pages.forms import Form
 from core.api.fields import MAX_TEXT_LENGTH, lock_ids
 from core.db import locks
-from core.db.access import limit
+from core.db.limited_rows import limit
 from core.db.trash import TrashableQuerySet
 from core.errors import FieldError
 from core.pages.base import redirect

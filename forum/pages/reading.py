@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from accounts.models import Status, User
 from core.api import paging, throttling
-from core.db.access import limit
+from core.db.limited_rows import limit
 from core.db.text import replace_non_xml
 from core.db.transactions import in_transaction
 from core.pages.base import base_url
