@@ -4,10 +4,12 @@ import secrets
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from django.contrib.postgres.fields import ArrayField
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from core.db.prepared import prepared
 
@@ -17,6 +19,26 @@ PREFIX_PATTERN = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])\Z"
 def random_account_id() -> int:
     """Return a random id that does not reveal the number of accounts and is exact in a JSON number."""
     return secrets.randbelow(2**48 - 1) + 1
+
+
+# Pages translate these reasons (`reason`), but not those that a team has written.
+DEFAULT_WON_REASONS = (gettext_noop("Price"), gettext_noop("Features"), gettext_noop("Recommendation"))
+DEFAULT_LOST_REASONS = (
+    gettext_noop("Too expensive"),
+    gettext_noop("Chose a competitor"),
+    gettext_noop("Not the right time"),
+    gettext_noop("No longer needed"),
+    gettext_noop("No answer"),
+)
+MAX_REASONS = 50
+
+
+def default_won_reasons() -> list[str]:
+    return list(DEFAULT_WON_REASONS)
+
+
+def default_lost_reasons() -> list[str]:
+    return list(DEFAULT_LOST_REASONS)
 
 
 class Account(models.Model):
@@ -32,6 +54,9 @@ class Account(models.Model):
     time_zone = models.CharField(max_length=255, default="UTC")
     language = models.CharField(max_length=255, default="en")
     currency = models.CharField(max_length=255, default="EUR")
+    # The reasons that are offered when a deal is won or lost.
+    won_reasons = ArrayField(models.CharField(max_length=255), default=default_won_reasons)
+    lost_reasons = ArrayField(models.CharField(max_length=255), default=default_lost_reasons)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -52,7 +77,7 @@ class Account(models.Model):
         return ZoneInfo(self.time_zone)
 
     def change(self, **values: Any) -> None:
-        """Save the fields that an admin may set: name, time zone, language and currency."""
+        """Save the fields that an admin may set."""
         for name, value in values.items():
             setattr(self, name, value)
         self.save(update_fields=[*values, "updated_at"])
