@@ -1,7 +1,7 @@
 """The tenant."""
 
 import secrets
-from typing import Any
+from typing import Any, cast
 from zoneinfo import ZoneInfo
 
 from django.contrib.postgres.fields import ArrayField
@@ -55,8 +55,10 @@ class Account(models.Model):
     language = models.CharField(max_length=255, default="en")
     currency = models.CharField(max_length=255, default="EUR")
     # The reasons that are offered when a deal is won or lost.
-    won_reasons = ArrayField(models.CharField(max_length=255), default=default_won_reasons)
-    lost_reasons = ArrayField(models.CharField(max_length=255), default=default_lost_reasons)
+    won_reasons = ArrayField(models.CharField(max_length=255), default=default_won_reasons, db_default=[])
+    lost_reasons = ArrayField(models.CharField(max_length=255), default=default_lost_reasons, db_default=[])
+    # The keys of the resources for which the account defines fields. A request that finds none here reads no definitions.
+    resources_with_fields = ArrayField(models.TextField(), default=list, db_default=[], editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -85,6 +87,11 @@ class Account(models.Model):
     def default_status(self, kind: str) -> Any:
         """Return the first status of the kind, or None."""
         return _default_status.first(account_id=self.id, kind=kind)
+
+    def default_pipeline_id(self) -> int | None:
+        """Return the id of the first pipeline, to which a new status of deals belongs by default."""
+        ids = self.pipelines.order_by("position", "id").values_list("id", flat=True)
+        return cast("int | None", ids.first())
 
     def statuses_of_kind(self, kind: str) -> models.QuerySet[Any]:
         """Return the statuses of the kind, ordered by position."""

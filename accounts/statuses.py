@@ -163,8 +163,7 @@ class Status(Ordered, TenantModel):
     def save(self, *args: Any, **kwargs: Any) -> None:
         if self._state.adding and self.kind == self.Kind.DEAL:
             if self.pipeline_id is None:
-                first = self.account.pipelines.order_by("position", "id").values_list("id", flat=True).first()
-                self.pipeline_id = first
+                self.pipeline_id = self.account.default_pipeline_id()
             self._settle_outcome({name: getattr(self, name) for name in ("outcome", "closed", "probability")})
         super().save(*args, **kwargs)
 
@@ -175,14 +174,11 @@ class Status(Ordered, TenantModel):
         an outcome is lost. If both change, the outcome decides.
         """
         changed = {*values, "updated_at"}
-        if not self._state.adding and self.kind == self.Kind.DEAL and values.keys() & {
-            "outcome",
-            "closed",
-            "probability",
-        }:
+        settled = {"outcome", "closed", "probability"}
+        if not self._state.adding and self.kind == self.Kind.DEAL and not settled.isdisjoint(values):
             self._settle_outcome(values, former=self.outcome)
-            values = {name: value for name, value in values.items() if name not in ("outcome", "closed", "probability")}
-            changed |= {"outcome", "closed", "probability"}
+            values = {name: value for name, value in values.items() if name not in settled}
+            changed |= settled
         for name, value in values.items():
             setattr(self, name, value)
         if self._state.adding:

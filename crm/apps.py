@@ -6,7 +6,13 @@ class CrmConfig(AppConfig):
     name = "crm"
     field_labels = {
         "client": _("client"),
+        "additional_fields": _("additional fields"),
+        "choices": _("choices"),
         "contact": _("contact"),
+        "field_definition": _("field"),
+        "key": _("key"),
+        "label": _("label"),
+        "type": _("type"),
     }
 
     def ready(self) -> None:

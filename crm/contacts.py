@@ -35,7 +35,7 @@ class ContactQuerySet(AccessQuerySet):
 class Contact(LinkedToClient, Tagged, Resource):
     """A person, usually one who works for a client."""
 
-    REFERRERS = ("clients", "posts")
+    REFERRERS = ("clients", "posts", "deals")
 
     name = models.CharField(max_length=255)
     email = optional_text()

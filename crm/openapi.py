@@ -7,7 +7,9 @@ from core.api.serializers import ResourceSerializer, declared_fields
 from core.openapi.additional_fields import typed_shape
 from core.openapi.components import API_TOKEN, error_schema
 from core.openapi.fields import (
+    NON_XML_CHARACTERS,
     NOT_BLANK,
+    WHITE_SPACE,
     XML_TEXT,
     TextExtension,
     WireFieldExtension,
@@ -25,6 +27,7 @@ from core.openapi.operations import (
     register_tags,
 )
 from core.openapi.schema import JSONOperationSchema
+from crm.api.field_definitions import MAX_COMPARED_ROWS, ChoicesField, FieldDefinitionSerializer, KeyField
 from crm.api.fields import DerivedName, ExternalIds
 from crm.api.filters import ExternalIdPairs
 from crm.api.serializers import (
@@ -37,8 +40,11 @@ from crm.api.serializers import (
 )
 from crm.api.views import BulkViewSet
 from crm.external_ids import MAX_EXTERNAL_IDS
-from crm.models import Client, Contact, ContactList, Deal
+from crm.field_definitions import MAX_CHOICES, MAX_DEFINITIONS
+from crm.models import Client, Contact, ContactList, Deal, FieldDefinition
 
+# The characters with which the key of a defined field neither begins nor ends.
+OTHER = NON_XML_CHARACTERS + WHITE_SPACE
 KEY = f"^{ExternalIds.KEY.pattern}$"
 VALUE = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH}
 
@@ -99,6 +105,28 @@ class NestedClientExtension(WireFieldExtension):
         }
 
 
+class KeyExtension(TextExtension):
+    """The schema of the key of a defined field. A blank key is made from the label."""
+
+    target_class = KeyField
+
+    def request_schema(self) -> JSONSchema:
+        pattern = rf"^([^\[\]{OTHER}]([^\[\]{NON_XML_CHARACTERS}]*[^\[\]{OTHER}])?)?$"
+        return {"type": "string", "maxLength": self.target.max_length, "pattern": pattern}
+
+
+class ChoicesExtension(WireFieldExtension):
+    target_class = ChoicesField
+
+    def request_schema(self) -> JSONSchema:
+        choice = {"type": ["string", "number"], "maxLength": ChoicesField.MAX_LENGTH, **XML_TEXT}
+        return {"type": "array", "items": choice, "maxItems": MAX_CHOICES}
+
+    def response_schema(self) -> JSONSchema:
+        choice = {"type": "string", "minLength": 1, "maxLength": ChoicesField.MAX_LENGTH}
+        return {"type": "array", "items": choice, "maxItems": MAX_CHOICES}
+
+
 def require_name(schema: JSONSchema, partial: bool) -> JSONSchema:
     """Return the schema of a new row, which requires a name or a field that the name is derived from."""
     if partial:
@@ -115,6 +143,7 @@ def require_name(schema: JSONSchema, partial: bool) -> JSONSchema:
 SHAPES[ClientSerializer] = typed_shape(ClientSerializer, Client, refine_input=require_name)
 SHAPES[ContactSerializer] = typed_shape(ContactSerializer, Contact, refine_input=require_name)
 SHAPES[ContactListSerializer] = Shape(ContactList)
+SHAPES[FieldDefinitionSerializer] = Shape(FieldDefinition, computed=frozenset({"key", "position"}))
 SHAPES[DealSerializer] = typed_shape(DealSerializer, Deal)
 
 WRITE_FIELDS = {
@@ -259,6 +288,58 @@ register_resource(
     update={"price": 149.9},
     creation="Instead of client_id, the body may contain a client. It is the client that has one of the given external ids, or a new one.",
     deletion=TO_TRASH,
+)
+FIELD_DEFINITION = example_of(
+    FieldDefinitionSerializer,
+    id=40,
+    resource="client",
+    key="shoe_size",
+    label="Shoe size",
+    type="choice",
+    choices=["S", "M", "L"],
+    required=False,
+    in_lists=True,
+    position=1,
+    created_at=WRITE_FIELDS["created_at"],
+    updated_at=WRITE_FIELDS["updated_at"],
+)
+register_list(
+    "/app/field_definitions.json",
+    "list_field_definitions",
+    "List field definitions",
+    "Field definitions",
+    [FIELD_DEFINITION],
+    description="The definitions of the additional fields that match the filters, by resource and position.",
+    resource="client",
+)
+register_resource(
+    "/app/field_definitions",
+    "field definition",
+    "Field definitions",
+    id=40,
+    response_example=FIELD_DEFINITION,
+    create={"resource": "client", "label": "Shoe size", "type": "choice", "choices": ["S", "M", "L"]},
+    update={"required": True},
+    creation=f"For admins. A resource has at most {MAX_DEFINITIONS} definitions. A blank key is made from the label.",
+    deletion="For admins. The values of the field stay, and may be anything again.",
+)
+COUNT = {"type": "integer", "minimum": 0}
+register_operation(
+    "GET /app/field_definitions/{id}/misfits.json",
+    Operation(
+        "count_misfits",
+        "Count the values that do not fit a field definition",
+        f"Compares the values of the newest {MAX_COMPARED_ROWS:,} rows. If the account has more rows, `complete` is false.",
+        "Field definitions",
+        response_example={"count": 2, "compared": 120, "complete": True},
+        parameters={"id": 40},
+        response={
+            "type": "object",
+            "properties": {"count": COUNT, "compared": COUNT, "complete": {"type": "boolean"}},
+            "required": ["count", "compared", "complete"],
+            "additionalProperties": False,
+        },
+    ),
 )
 for kind, tag in (("client", "Clients"), ("contact", "Contacts"), ("deal", "Deals")):
     register_tags(kind, tag)

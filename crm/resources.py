@@ -3,7 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from core.registry import Resource, newest_id
-from crm.models import Client, Contact, ContactList, Deal
+from crm.models import Client, Contact, ContactList, Deal, FieldDefinition
 
 RESOURCES = (
     Resource(
@@ -47,5 +47,15 @@ RESOURCES = (
         icon="handshake",
         collection="deals",
         samples={"deal": lambda request: newest_id(request.account.deals.live())},
+    ),
+    Resource(
+        "field_definition",
+        FieldDefinition,
+        "crm.api.field_definitions.FieldDefinitionViewSet",
+        label=_("Field"),
+        plural_label=_("Fields"),
+        icon="text-cursor-input",
+        collection="field_definitions",
+        samples={"field_definition": lambda request: newest_id(request.account.field_definitions.all())},
     ),
 )

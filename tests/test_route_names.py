@@ -10,18 +10,19 @@ import pytest
 from django.urls import get_resolver
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("core", "accounts", "forum", "crm", "webhooks", "config")
+ROOMS = ("core", "accounts", "forum", "crm", "webhooks", "workspace", "config")
 ROOMS_FROM_BELOW = {
     "core": {"core"},
     "accounts": {"core", "accounts"},
     "forum": {"core", "accounts", "forum"},
     "crm": {"core", "accounts", "crm"},
     "webhooks": {"core", "accounts", "webhooks"},
+    "workspace": {"core", "accounts", "forum", "crm", "workspace"},
     "config": set(ROOMS),
 }
 # Documents: the descriptions and examples of OpenAPI.
 DOCUMENTS = re.compile(
-    r"(accounts|crm|webhooks)/openapi\.py|forum/openapi/.*|forum/xml/schema\.py|core/openapi/operations\.py"
+    r"(accounts|crm|webhooks|workspace)/openapi\.py|forum/openapi/.*|forum/xml/schema\.py|core/openapi/operations\.py"
 )
 
 MODULES_WITH_PATHS = {
@@ -126,6 +127,7 @@ def test_every_route_has_its_own_name():
         ("crm.api.urls", "crm-json-"),
         ("webhooks.api.urls", "webhooks-json-"),
         ("webhooks.pages.urls", "webhooks-"),
+        ("workspace.pages.urls", "workspace-"),
     ],
 )
 def test_names_begin_with_the_room_and_the_format_of_the_route(module, prefix):

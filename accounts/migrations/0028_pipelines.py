@@ -1,3 +1,5 @@
+from typing import Any
+
 import django.contrib.postgres.fields
 import django.db.models.deletion
 import django.utils.timezone
@@ -40,10 +42,8 @@ WHERE accounts_status.account_id = place.account_id AND accounts_status.id = pla
 ALTER TABLE accounts_status ENABLE TRIGGER USER;
 """
 
-# The version before this migration, which may still be serving, creates accounts without reasons and statuses without these columns.
+# The version before this migration, which may still be serving, creates statuses without these columns.
 ALLOW_FORMER_WRITES = """
-ALTER TABLE accounts_account ALTER won_reasons SET DEFAULT '{}', ALTER lost_reasons SET DEFAULT '{}';
-
 CREATE FUNCTION accounts_complete_deal_status() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     NEW.outcome := CASE WHEN NOT NEW.closed THEN 'open' WHEN NEW.outcome = 'won' THEN 'won' ELSE 'lost' END;
@@ -69,6 +69,12 @@ REFUSE_FORMER_WRITES = """
 DROP TRIGGER complete_deal_status ON accounts_status;
 DROP FUNCTION accounts_complete_deal_status();
 """
+
+
+def set_reasons(apps: Any, schema_editor: Any) -> None:
+    apps.get_model("accounts", "Account").objects.update(
+        won_reasons=accounts.account.default_won_reasons(), lost_reasons=accounts.account.default_lost_reasons()
+    )
 
 
 class Migration(migrations.Migration):
@@ -116,12 +122,14 @@ class Migration(migrations.Migration):
                 f"{outcome}_reasons",
                 django.contrib.postgres.fields.ArrayField(
                     base_field=models.CharField(max_length=255),
+                    db_default=[],
                     default=getattr(accounts.account, f"default_{outcome}_reasons"),
                     size=None,
                 ),
             )
             for outcome in ("won", "lost")
         ),
+        migrations.RunPython(set_reasons, migrations.RunPython.noop),
         migrations.AddField(
             "status",
             "outcome",

@@ -87,10 +87,8 @@ class AdditionalFieldsField(WireField):
                 params = {"key": key[: self.MAX_KEY_LENGTH], "most": self.MAX_KEY_LENGTH}
                 errors.append(FieldError("", self.error_messages["key"], "key", params))
                 continue
-            field = self.typed.get(key, AnyScalarField)()
-            field.bind("", self)  # type: ignore[arg-type]  # the context of a field comes from any parent
             try:
-                values[key] = to_json_value(field.run_validation(value))
+                values[key] = self.read_value(key, value)
             except FieldErrors as caught:
                 errors += [
                     FieldError("", "{key} {error.text}", error.code, {"key": key, "error": error})
@@ -99,6 +97,14 @@ class AdditionalFieldsField(WireField):
         if errors:
             raise FieldErrors(errors)
         return values
+
+    def read_value(self, key: str, data: Any) -> Any:
+        """Return the stored form of the value of a key. Raise FieldErrors."""
+        return self.read_with(self.typed.get(key, AnyScalarField)(), data)
+
+    def read_with(self, field: WireField, data: Any) -> Any:
+        field.bind("", self)  # type: ignore[arg-type]  # the context of a field comes from any parent
+        return to_json_value(field.run_validation(data))
 
 
 class AdditionalFieldsSerializer(ResourceSerializer):

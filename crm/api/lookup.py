@@ -11,6 +11,7 @@ from core.errors import ConcurrentUpdate
 from crm.api.fields import ExternalIds
 from crm.base import Resource
 from crm.external_ids import ExternallyIdentified, Pair
+from crm.field_definitions import FieldDefinition, definitions_of
 from crm.models import Client, ClientQuerySet, email_key
 
 ResourceT = TypeVar("ResourceT", bound=Resource)
@@ -26,6 +27,14 @@ class Lookup:
         self.account = account
         self.optimistic = optimistic
         self.skipped_lookup = False
+        self._definitions: dict[str, dict[str, FieldDefinition]] = {}
+
+    def definitions(self, resource: str) -> dict[str, FieldDefinition]:
+        """Return the field definitions of a resource by key, in their order."""
+        if resource not in self._definitions:
+            rows = definitions_of(self.account, resource)
+            self._definitions[resource] = {row.key: row for row in rows}
+        return self._definitions[resource]
 
     def holders(self, model: type[ExternallyIdentified], pairs: Mapping[str, str]) -> dict[Pair, int]:
         """Return the ids of the holders, by pair."""

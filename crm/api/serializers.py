@@ -9,8 +9,6 @@ from django.utils.translation import gettext_lazy as _
 from accounts.roles import ASSIGNABLE
 from core.api.additional_fields import (
     CUSTOM_FIELDS,
-    AdditionalFieldsField,
-    AdditionalFieldsSerializer,
     AnyScalarField,
     FieldTypes,
 )
@@ -29,6 +27,7 @@ from core.api.fields import (
 )
 from core.api.serializers import ResourceSerializer
 from core.errors import ConcurrentUpdate
+from crm.api.defined_fields import DefinedFieldsField, DefinedFieldsSerializer
 from crm.api.fields import EXTERNAL_ID, DerivedName, ExternalIds
 from crm.external_ids import ExternallyIdentified
 from crm.models import Client, Contact, ContactList, Deal
@@ -55,8 +54,9 @@ CLIENT_FIELDS: FieldTypes = {
 }
 
 
-class ClientSerializer(AdditionalFieldsSerializer):
+class ClientSerializer(DefinedFieldsSerializer):
     model = Client
+    resource = "client"
     typed = CLIENT_FIELDS
 
     name = DerivedName()
@@ -92,7 +92,7 @@ class ClientSerializer(AdditionalFieldsSerializer):
     contact_id = RelatedField("contacts")
     url = TextField()
     origin = TextField()
-    additional_fields = AdditionalFieldsField(CLIENT_FIELDS)
+    additional_fields = DefinedFieldsField(CLIENT_FIELDS)
     try_update = BooleanField(write_only=True)
     creator_id = IntegerField(read_only=True)
     updater_id = IntegerField(read_only=True)
@@ -108,12 +108,13 @@ class ClientSerializer(AdditionalFieldsSerializer):
     @classmethod
     def additional_fields_of(cls, data: dict[str, Any]) -> dict[str, Any]:
         """Return the additional fields with the `external_id`, which is stored as an external id only (see `merge_external_id`)."""
-        fields, external_ids = data["additional_fields"], data["external_ids"]
+        fields, external_ids = super().additional_fields_of(data), data["external_ids"]
         return {**fields, EXTERNAL_ID: external_ids[EXTERNAL_ID]} if EXTERNAL_ID in external_ids else fields
 
 
-class ContactSerializer(AdditionalFieldsSerializer):
+class ContactSerializer(DefinedFieldsSerializer):
     model = Contact
+    resource = "contact"
     typed = CUSTOM_FIELDS
 
     name = DerivedName()
@@ -129,7 +130,7 @@ class ContactSerializer(AdditionalFieldsSerializer):
     description = TextField()
     responsible_id = RelatedField("users", **ASSIGNABLE)
     tags = TagsField()
-    additional_fields = AdditionalFieldsField(CUSTOM_FIELDS)
+    additional_fields = DefinedFieldsField(CUSTOM_FIELDS)
     creator_id = IntegerField(read_only=True)
     updater_id = IntegerField(read_only=True)
 
@@ -224,8 +225,9 @@ class NestedClient(WireField):
         return client, serializer.values
 
 
-class DealSerializer(AdditionalFieldsSerializer):
+class DealSerializer(DefinedFieldsSerializer):
     model = Deal
+    resource = "deal"
     typed = CUSTOM_FIELDS
 
     name = TextField(required=True)
@@ -241,9 +243,14 @@ class DealSerializer(AdditionalFieldsSerializer):
     origin = TextField()
     expected_close_date = DateField()
     tags = TagsField()
-    additional_fields = AdditionalFieldsField(CUSTOM_FIELDS)
+    additional_fields = DefinedFieldsField(CUSTOM_FIELDS)
     creator_id = IntegerField(read_only=True)
     updater_id = IntegerField(read_only=True)
+    contact_id = RelatedField("contacts")
+    won_reason = TextField()
+    lost_reason = TextField()
+    closed_at = DateTimeField(read_only=True)
+    stage_entered_at = DateTimeField(read_only=True)
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
         """Leave out a null currency, because a deal always has one."""

@@ -2,6 +2,7 @@ from django.urls import path
 
 from accounts.api.tags import TagViewSet
 from core.api.routing import BULK, CREATE, ITEM
+from crm.api.field_definitions import FieldDefinitionViewSet
 from crm.api.views import ClientViewSet, ContactListViewSet, ContactViewSet, DealViewSet
 
 LIST = {"get": "list"}
@@ -16,6 +17,17 @@ urlpatterns = [
     path("app/contact_lists/<id:id>.json", ContactListViewSet.as_view(ITEM), name="crm-json-contact-list"),
     path("app/deals.json", DealViewSet.as_view(LIST | CREATE | UPSERT), name="crm-json-deals"),
     path("app/deals/<id:id>.json", DealViewSet.as_view(ITEM), name="crm-json-deal"),
+    path(
+        "app/field_definitions.json",
+        FieldDefinitionViewSet.as_view(LIST | CREATE),
+        name="crm-json-field-definitions",
+    ),
+    path("app/field_definitions/<id:id>.json", FieldDefinitionViewSet.as_view(ITEM), name="crm-json-field-definition"),
+    path(
+        "app/field_definitions/<id:id>/misfits.json",
+        FieldDefinitionViewSet.as_view({"get": "misfits"}),
+        name="crm-json-field-definition-misfits",
+    ),
     path("app/clients/bulk.json", ClientViewSet.as_view(BULK), name="crm-json-clients-bulk"),
     path("app/contacts/bulk.json", ContactViewSet.as_view(BULK), name="crm-json-contacts-bulk"),
     path("app/deals/bulk.json", DealViewSet.as_view(BULK), name="crm-json-deals-bulk"),

@@ -163,6 +163,7 @@ def test_examples_match_their_schemas(method, path, operation):
         ("NewPost", "/app/posts.json", "post", {"title": "New"}),
         ("NewComment", "/app/posts/{post}/comments.json", "comment", {"comment": "New"}),
         ("NewWebhook", "/app/webhooks.json", "webhook", {"url": "https://hooks.example.com/new"}),
+        ("NewFieldDefinition", "/app/field_definitions.json", "field_definition", {"resource": "deal", "label": "New"}),
         ("NewStatus", "/app/statuses.json", "status", {"code": "brand-new", "name": "Brand new", "kind": "deal"}),
     ],
 )
@@ -184,4 +185,4 @@ def test_only_these_schemas_have_defaults():
     with_defaults = {
         name for name, schema in schemas if any("default" in each for each in schema["properties"].values())
     }
-    assert with_defaults == {"NewAccount", "NewComment", "NewPost", "NewStatus", "NewWebhook"}
+    assert with_defaults == {"NewAccount", "NewComment", "NewFieldDefinition", "NewPost", "NewStatus", "NewWebhook"}

@@ -6,6 +6,7 @@ The field names come from the serializers. `tests/test_documents.py` compares th
 from accounts.api.statuses import StatusSerializer
 from accounts.models import User
 from core.api.resources import ResourceSerializer
+from crm.api.field_definitions import FieldDefinitionSerializer
 from crm.api.serializers import ClientSerializer, ContactListSerializer, ContactSerializer, DealSerializer
 from forum.api.serializers import CommentAsPostSerializer, CommentSerializer, PostSerializer
 from tests.support.assertions import on_the_wire
@@ -41,6 +42,11 @@ def client_body(row, by: User, **fields) -> dict:
 def contact_body(row, by: User, **fields) -> dict:
     usual = {"contact_list_ids": [], "tags": [], "additional_fields": {}, "creator_id": by.id, "updater_id": by.id}
     return _body(ContactSerializer, row, {**usual, **fields})
+
+
+def field_definition_body(row, **fields) -> dict:
+    usual = {"type": "text", "choices": [], "required": False, "in_lists": False, "position": 1}
+    return _body(FieldDefinitionSerializer, row, {**usual, **fields})
 
 
 def contact_list_body(row, **fields) -> dict:

@@ -19,6 +19,7 @@ from tests.support.factories import (
     make_client,
     make_contact,
     make_delivery,
+    make_field_definition,
     make_forum,
     make_post,
     make_user,
@@ -86,6 +87,8 @@ class World:
         make_client(self.bob, "Nowak and Sons").trash(by=self.bob)
         run_followers()
         self.category = self.account.categories.of_forum(acme.forum.id).first()
+        self.field = make_field_definition(self.account, "size", label="Size", type="choice", choices=["S", "M", "L"])
+        make_field_definition(self.account, "since", label="Customer since", type="date", required=True)
         self.status = self.account.statuses_of_kind(Status.Kind.POST).first()
         _invitation, self.invitation = self.account.invitations.invite(
             self.account, email="dora@acme.example", role=User.Role.AGENT, by=self.alice
@@ -334,6 +337,9 @@ PAGES = [
     ),
     PageCase("app/account/statuses", "alice"),
     PageCase("app/account/statuses/<id:id>", "alice", path=lambda world: f"/app/account/statuses/{world.status.id}"),
+    PageCase("app/account/fields", "alice"),
+    PageCase("app/account/fields", "alice", path="/app/account/fields?resource=deal", state="empty"),
+    PageCase("app/account/fields/<id:id>", "alice", path=lambda world: f"/app/account/fields/{world.field.id}"),
     PageCase("app/account/trash", "alice"),
     PageCase("app/account/webhooks", "alice"),
     PageCase("app/account/webhooks", "alice", state="webhooks with a new secret", prepare=add_a_webhook),

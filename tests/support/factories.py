@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from accounts.account_creation import create_account
 from accounts.models import Account, APIToken, User
-from crm.models import Client, Contact, ContactList, Deal
+from crm.models import Client, Contact, ContactList, Deal, FieldDefinition
 from forum.models import Category, Comment, Forum, Post
 from webhooks.models import Delivery, Endpoint
 
@@ -73,6 +73,14 @@ def make_task(user: User, title: str = "", **fields) -> Post:
     post = Post(account=user.account, agent="factory")
     post.write({"title": title or f"Task {next(numbers)}", "task_kind": "task", **fields}, by=user)
     return post
+
+
+def make_field_definition(account: Account, key: str = "", *, resource: str = "client", **fields) -> FieldDefinition:
+    """Create a definition whose label is the key."""
+    key = key or f"field_{next(numbers)}"
+    row = FieldDefinition(account=account)
+    row.write({"resource": resource, "key": key, "label": key, **fields})
+    return row
 
 
 def _make(model, user: User, fields: dict):

@@ -14,6 +14,7 @@ from tests.support.factories import (
     make_contact_list,
     make_deal,
     make_delivery,
+    make_field_definition,
     make_post,
     make_task,
     make_user,
@@ -94,11 +95,13 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     for make in (make_contact_list, make_deal, make_post):
         trashed = make(user, f"{label} trashed {make.__name__}")
         trashed.trash(by=user)
+    field_definition = make_field_definition(account, label, type="choice", choices=[label])
     webhook, _secret = Endpoint.objects.all().add(account, url=f"https://hooks.example.com/{label}")
     delivery = make_delivery(webhook, request=label)
     return SimpleNamespace(
         webhook=webhook.id,
         delivery=delivery.id,
+        field_definition=field_definition.id,
         user=user.id,
         client=client.id,
         contact=contact.id,

@@ -119,6 +119,14 @@ def status(ids):
     return {"status": {"code": "brand-new", "name": "Brand new"}}
 
 
+def field_definition(ids):
+    return {"field_definition": {"resource": "client", "label": "Brand new"}}
+
+
+def changed_field_definition(ids):
+    return {"field_definition": {"label": "Brand new"}}
+
+
 def webhook(ids):
     return {"webhook": {"url": "https://hooks.example.com/new"}}
 
@@ -231,6 +239,13 @@ TABLE = [
     Row("PUT", "app/statuses/<id:id>.json", status, admins_only=True),
     Row("PATCH", "app/statuses/<id:id>.json", status, admins_only=True),
     Row("DELETE", "app/statuses/<id:id>.json", admins_only=True),
+    Row("GET", "app/field_definitions.json"),
+    Row("POST", "app/field_definitions.json", field_definition, team=201, admins_only=True),
+    Row("GET", "app/field_definitions/<id:id>.json"),
+    Row("PUT", "app/field_definitions/<id:id>.json", changed_field_definition, admins_only=True),
+    Row("PATCH", "app/field_definitions/<id:id>.json", changed_field_definition, admins_only=True),
+    Row("DELETE", "app/field_definitions/<id:id>.json", admins_only=True),
+    Row("GET", "app/field_definitions/<id:id>/misfits.json"),
     Row("GET", "app/trash.json", admins_only=True),
     Row("POST", "app/trash/<id:id>/restore.json", admins_only=True),
     Row("GET", "app/webhooks.json", admins_only=True),

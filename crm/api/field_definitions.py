@@ -1,0 +1,206 @@
+"""Field definitions in the Account API."""
+
+from collections import Counter
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Account
+from accounts.permissions import IsAdminOrTeamReadOnly
+from core.api.additional_fields import AdditionalFieldsSerializer
+from core.api.fields import BooleanField, ChoiceField, IntegerField, TextField, WireField, to_list
+from core.api.filters import ListFilters, WireFilter
+from core.api.lists import Listing
+from core.api.requests import APIRequest
+from core.api.resources import ResourceViewSet
+from core.api.serializers import ResourceSerializer, declared_fields
+from core.db.ordering import MAX_POSITION
+from core.db.tenancy import rows_of
+from core.db.text import is_xml_text
+from core.db.transactions import in_transaction
+from core.errors import FieldError, FieldErrors
+from crm.api.defined_fields import compatible_types, fits
+from crm.api.fields import EXTERNAL_ID
+from crm.api.serializers import ClientSerializer, ContactSerializer, DealSerializer
+from crm.base import Resource
+from crm.field_definitions import MAX_CHOICES, MAX_KEY_LENGTH, FieldDefinition
+
+SERIALIZERS: dict[str, type[AdditionalFieldsSerializer]] = {
+    "client": ClientSerializer,
+    "contact": ContactSerializer,
+    "deal": DealSerializer,
+}
+# The number of rows, newest first, whose values are compared with a definition.
+MAX_COMPARED_ROWS = 10_000
+
+
+class KeyField(TextField):
+    """A key of additional fields. Brackets are excluded, because URLs name the field as `additional_fields[key]`."""
+
+    blank_is_null = True
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"max_length": MAX_KEY_LENGTH, "pattern": r"[^\[\]\s]([^\[\]]*[^\[\]\s])?", **kwargs})
+
+
+class ChoicesField(WireField):
+    """The choices of a definition: a list of different texts."""
+
+    MAX_LENGTH = 255
+    default_error_messages = {
+        "list": _("must be a list of texts"),
+        "too_many": _("are too many (maximum is {most})"),
+        "too_long": _("has a text that is too long (maximum is {most} characters)"),
+        "characters": TextField.default_error_messages["characters"],
+        "repeated": _("has {choice} more than once"),
+    }
+
+    def run_validation(self, data: Any = None) -> Any:
+        return super().run_validation([] if data is None else data)
+
+    def to_internal_value(self, data: Any) -> list[str]:
+        items = to_list(data)
+        if not isinstance(items, list) or any(isinstance(item, bool | list | dict) or item is None for item in items):
+            self.fail("list")
+        choices = [text for item in items if (text := " ".join(str(item).split()))]
+        if len(choices) > MAX_CHOICES:
+            self.fail("too_many", most=MAX_CHOICES)
+        for choice, number in Counter(choices).items():
+            if not is_xml_text(choice):
+                self.fail("characters")
+            if len(choice) > self.MAX_LENGTH:
+                self.fail("too_long", most=self.MAX_LENGTH)
+            if number > 1:
+                self.fail("repeated", choice=choice)
+        return choices
+
+
+class FieldDefinitionSerializer(ResourceSerializer):
+    model = FieldDefinition
+
+    resource = ChoiceField(FieldDefinition.Target.values, required=True)
+    key = KeyField()
+    label = TextField(required=True)  # type: ignore[assignment]  # DRF takes the declared fields out of the class
+    type = ChoiceField(FieldDefinition.Type.values)
+    choices = ChoicesField()
+    required = BooleanField()  # type: ignore[assignment]
+    in_lists = BooleanField()
+    position = IntegerField(min_value=-MAX_POSITION, max_value=MAX_POSITION)
+
+    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Apply the rules that involve several fields. A null is ignored."""
+        values = {name: value for name, value in values.items() if value is not None}
+        row = self.instance
+        if row is None:
+            values.setdefault("key", self.key_of(values["label"]))
+            values.setdefault("type", FieldDefinition.Type.TEXT)
+        errors = [
+            FieldError(name, _("can't be changed"), "fixed")
+            for name in ("resource", "key")
+            if row is not None and values.get(name, getattr(row, name)) != getattr(row, name)
+        ]
+        after: dict[str, Any] = {
+            name: values[name] if name in values else getattr(row, name, [])
+            for name in ("resource", "key", "type", "choices")
+        }
+        resource, key, type, choices = after.values()
+        if not errors:
+            errors += self.find_conflicts(resource, key, type)
+        errors += self.find_wrong_choices(type, choices, is_new=row is None or "choices" in values)
+        others = self.context["account"].field_definitions.filter(resource=resource)
+        others = others.exclude(id=row.id) if row else others
+        errors += [
+            FieldError(name, _("is already taken"), "taken")
+            for name in ("key", "label")
+            if name in values and others.filter(**{name: values[name]}).exists()
+        ]
+        if errors:
+            raise FieldErrors(errors)
+        return values
+
+    @staticmethod
+    def key_of(label: str) -> str:
+        """Return a key made from a label."""
+        letters = "".join(letter if letter.isalnum() else " " for letter in label.lower())
+        return "_".join(letters.split())[:MAX_KEY_LENGTH].rstrip("_") or "field"
+
+    @staticmethod
+    def find_conflicts(resource: str, key: str, type: str) -> list[FieldError]:
+        """Return the errors of a key that the API uses for a field of its own."""
+        serializer = SERIALIZERS[resource]
+        if key == EXTERNAL_ID or (key in declared_fields(serializer) and key not in serializer.typed):
+            return [FieldError("key", _("is the name of another field"), "taken")]
+        if type not in compatible_types(serializer.typed, key):
+            allowed = ", ".join(sorted(compatible_types(serializer.typed, key)))
+            if not allowed:
+                return [FieldError("key", _("is the name of another field"), "taken")]
+            return [FieldError("type", _("can only be {types} for this key"), "type", {"types": allowed})]
+        return []
+
+    @staticmethod
+    def find_wrong_choices(type: str, choices: list[str], *, is_new: bool) -> list[FieldError]:
+        if type not in (FieldDefinition.Type.CHOICE, FieldDefinition.Type.CHOICES):
+            if choices and is_new:
+                return [FieldError("choices", _("can only be set for the types choice and choices"), "type")]
+            return []
+        if not choices:
+            return [FieldError("choices", _("can't be blank"), "required")]
+        if type == FieldDefinition.Type.CHOICES and any("," in choice for choice in choices):
+            # Requests and responses separate several choices by commas.
+            return [FieldError("choices", _("can't have commas for the type choices"), "comma")]
+        return []
+
+
+def count_misfits(definition: FieldDefinition) -> dict[str, Any]:
+    """Count the values that do not fit the definition, among the newest rows of its resource.
+
+    `complete` tells whether all rows of the account were compared.
+    """
+    model: type[Resource] = SERIALIZERS[definition.resource].model  # type: ignore[assignment]
+    rows: Any = rows_of(definition.account, model)
+    newest = rows.live().order_by("-id").values_list(f"additional_fields__{definition.key}", flat=True)
+    values = list(newest[: MAX_COMPARED_ROWS + 1])
+    compared = values[:MAX_COMPARED_ROWS]
+    return {
+        "count": sum(value is not None and not fits(definition, value) for value in compared),
+        "compared": len(compared),
+        "complete": len(values) <= MAX_COMPARED_ROWS,
+    }
+
+
+class FieldDefinitionFilters(ListFilters):
+    resource = WireFilter(ChoiceField(FieldDefinition.Target.values))
+
+
+class FieldDefinitionViewSet(Listing, ResourceViewSet):
+    """CRUD of field definitions."""
+
+    key = "field_definition"
+    route = "crm-json-field-definition"
+    model = FieldDefinition
+    serializer_class = FieldDefinitionSerializer
+    permission_classes = [IsAdminOrTeamReadOnly]
+    filters = FieldDefinitionFilters
+    default_order = ("resource", "position", "id")
+
+    @staticmethod
+    def list_rows_of(account: Account) -> QuerySet[FieldDefinition]:
+        return account.field_definitions.all()
+
+    def create_row(self, values: dict[str, Any]) -> FieldDefinition:
+        row = FieldDefinition(account=self.account)
+        row.write(values)
+        return row
+
+    def update_row(self, row: FieldDefinition, values: dict[str, Any]) -> None:
+        row.write(values)
+
+    def destroy(self, request: APIRequest, id: int) -> HttpResponse:
+        in_transaction(lambda: self.find(id, locked=True).erase())
+        return self.respond("ok")
+
+    def misfits(self, request: APIRequest, id: int) -> HttpResponse:
+        """Respond with the number of values that do not fit the definition."""
+        return self.respond(count_misfits(self.find(id)))
