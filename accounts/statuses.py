@@ -10,6 +10,7 @@ from django.utils.translation import gettext_noop
 from psycopg.errors import ForeignKeyViolation
 
 from accounts.pipelines import Pipeline
+from accounts.signals import outcome_changed
 from core.db.ordering import MAX_POSITION, Ordered
 from core.db.tenancy import TenantModel
 from core.errors import FieldError
@@ -173,7 +174,7 @@ class Status(Ordered, TenantModel):
         `closed` and `outcome` of a status of deals say the same, so a change of one changes the other. A status that is closed without
         an outcome is lost. If both change, the outcome decides.
         """
-        changed = {*values, "updated_at"}
+        changed, former_outcome = {*values, "updated_at"}, self.outcome
         settled = {"outcome", "closed", "probability"}
         if not self._state.adding and self.kind == self.Kind.DEAL and not settled.isdisjoint(values):
             self._settle_outcome(values, former=self.outcome)
@@ -190,6 +191,8 @@ class Status(Ordered, TenantModel):
             self.save(force_insert=True)
         else:
             self.save(update_fields=changed)
+            if self.outcome != former_outcome:
+                outcome_changed.send(Status, status=self)
 
     def _settle_outcome(self, values: dict[str, Any], *, former: str | None = None) -> None:
         """Set `outcome`, `closed` and `probability` of a status of deals. `former` is the outcome before, None for a new status."""

@@ -17,6 +17,7 @@ from core.db.text import is_xml_text
 from core.db.trash import TrashableQuerySet, link_indexes, trash_index
 from core.search.declaration import Search
 from crm.base import Resource, list_indexes, optional_long_text, optional_text
+from crm.consent import Contactable
 from crm.external_ids import ExternalIdHolder, ExternallyIdentified
 
 # The number of advisory locks per account that all e-mails share.
@@ -84,7 +85,7 @@ class ClientQuerySet(AccessQuerySet):
         return dict(rows.values_list("email_key", "id"))
 
 
-class Client(ExternallyIdentified, Tagged, Resource):
+class Client(Contactable, ExternallyIdentified, Tagged, Resource):
     """A customer of the account: a person or a company."""
 
     HOLDER_MODEL = ClientExternalId

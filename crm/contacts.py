@@ -19,6 +19,8 @@ from core.errors import FieldError
 from core.search.declaration import Search
 from crm.base import Resource, list_indexes, optional_long_text, optional_text
 from crm.clients import LinkedToClient
+from crm.consent import Contactable
+from crm.external_ids import ExternalIdHolder, ExternallyIdentified
 
 
 class ContactQuerySet(AccessQuerySet):
@@ -32,9 +34,15 @@ class ContactQuerySet(AccessQuerySet):
         )
 
 
-class Contact(LinkedToClient, Tagged, Resource):
+class ContactExternalId(ExternalIdHolder):
+    class Meta:
+        indexes = [models.Index(fields=["account", "holder_id"], name="contact_external_ids")]
+
+
+class Contact(Contactable, ExternallyIdentified, LinkedToClient, Tagged, Resource):
     """A person, usually one who works for a client."""
 
+    HOLDER_MODEL = ContactExternalId
     REFERRERS = ("clients", "posts", "deals")
 
     name = models.CharField(max_length=255)
@@ -58,6 +66,7 @@ class Contact(LinkedToClient, Tagged, Resource):
     search = Search(
         short=("first_name", "last_name", "email", "position"),
         numbers=("phone", "mobile_phone"),
+        json_values=("external_ids",),
         long=("note", "description"),
         filters=("responsible_id", "creator_id", "updater_id", "tags"),
         not_searched={"additional_fields": NOT_SEARCHED},

@@ -60,7 +60,7 @@ class FieldDefinition(Ordered, TenantModel):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
-    search = Search(name_field="label", short=("key",), condition=Q(), not_searched={"resource": "one of three words"})
+    search = Search(name_field="label", short=("key",), condition=Q())
     objects = FieldDefinitionQuerySet.as_manager()
 
     class Meta:

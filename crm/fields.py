@@ -142,6 +142,15 @@ _CREATED = (
     _field("updated_at", _("Changed"), FieldType.TIME, read_only=True),
 )
 
+_CONSENT = (
+    _field("consent", _("Agrees to be contacted"), FieldType.BOOLEAN),
+    _field("consent_at", _("Answer recorded"), FieldType.TIME, read_only=True),
+    _field("consent_by_id", _("Answer recorded by"), FieldType.USER, read_only=True),
+    _field("do_not_contact", _("Do not contact"), FieldType.BOOLEAN),
+    _field("do_not_contact_at", _("“Do not contact” changed"), FieldType.TIME, read_only=True),
+    _field("do_not_contact_by_id", _("“Do not contact” changed by"), FieldType.USER, read_only=True),
+)
+
 BUILTIN: dict[str, tuple[Field, ...]] = {
     "client": (
         _field("name", _("Name"), group="contact", required=True, in_lists=True),
@@ -176,6 +185,7 @@ BUILTIN: dict[str, tuple[Field, ...]] = {
         _field("description", _("Description"), FieldType.LONG_TEXT),
         _field("url", _("Address in another system"), FieldType.LINK),
         _field("origin", _("Origin")),
+        *_CONSENT,
         *_CREATED,
     ),
     "contact": (
@@ -191,6 +201,7 @@ BUILTIN: dict[str, tuple[Field, ...]] = {
         _field("tags", _("Tags"), FieldType.TAGS),
         _field("note", _("Note"), FieldType.LONG_TEXT),
         _field("description", _("Description"), FieldType.LONG_TEXT),
+        *_CONSENT,
         *_CREATED,
     ),
     "deal": (

@@ -7,6 +7,7 @@ from crm.clients import LinkedToClient as LinkedToClient
 from crm.clients import email_key as email_key
 from crm.clients import lock_emails as lock_emails
 from crm.contacts import Contact as Contact
+from crm.contacts import ContactExternalId as ContactExternalId
 from crm.contacts import ContactList as ContactList
 from crm.contacts import ContactListCount as ContactListCount
 from crm.contacts import ContactListMembership as ContactListMembership

@@ -26,7 +26,7 @@ from core.openapi.operations import (
     register_resource,
     register_tags,
 )
-from core.openapi.schema import JSONOperationSchema
+from core.openapi.schema import PAGE_PARAMETERS, JSONOperationSchema
 from crm.api.field_definitions import MAX_COMPARED_ROWS, ChoicesField, FieldDefinitionSerializer, KeyField
 from crm.api.fields import DerivedName, ExternalIds
 from crm.api.filters import ExternalIdPairs
@@ -173,6 +173,7 @@ CLIENT = example_of(
     posts_count=0,
     deals_count=1,
     last_activity="2026-11-21T12:00:00+01:00",
+    do_not_contact=False,
     **WRITE_FIELDS,
 )
 NEW_CLIENT = {
@@ -193,6 +194,11 @@ CONTACT = example_of(
     position="Buyer",
     tags=[],
     additional_fields={},
+    external_ids={"crm_id": "77"},
+    consent=True,
+    consent_at="2026-11-21T12:00:00+01:00",
+    consent_by_id=15,
+    do_not_contact=False,
     **WRITE_FIELDS,
 )
 CONTACT_LIST = example_of(
@@ -341,10 +347,38 @@ register_operation(
         },
     ),
 )
+TIME = {"type": "string", "format": "date-time"}
+STAGE = {
+    "type": "object",
+    "properties": {
+        "status_id": {"type": ["integer", "null"]},
+        "entered_at": TIME,
+        "left_at": {**TIME, "type": ["string", "null"]},
+        "user_id": {"type": "integer"},
+    },
+    "required": ["status_id", "entered_at", "left_at", "user_id"],
+    "additionalProperties": False,
+}
+register_operation(
+    "GET /app/deals/{id}/stages.json",
+    Operation(
+        "list_stages",
+        "List the stages of a deal",
+        "The statuses that the deal has had, oldest first, with the users who moved it. The current stage has no left_at.",
+        "Deals",
+        response_example=[
+            {"status_id": 10, "entered_at": "2026-11-21T12:00:00+01:00", "left_at": None, "user_id": 15}
+        ],
+        parameters={"id": 29},
+        query_parameters=lambda: PAGE_PARAMETERS,
+        response={"type": "array", "items": STAGE},
+    ),
+)
 for kind, tag in (("client", "Clients"), ("contact", "Contacts"), ("deal", "Deals")):
     register_tags(kind, tag)
 
 for key, article, answer, changes, pair in (
+    ("contact", "the contact", CONTACT, {"name": "Jan Nowak", "position": "Buyer"}, {"crm_id": "77"}),
     ("client", "the client", CLIENT, {"name": "Ann Kowalska", "email": "ann@example.com"}, {"shop_id": "1043"}),
     ("deal", "the deal", DEAL, {"name": "Order 1043", "price": 149.9}, {"order_id": "1043"}),
 ):

@@ -45,6 +45,8 @@ FOR_ANYONE = {
     "app/posts/similar",
     "app/posts/preview",
 }
+# The beginnings of the routes of the team's pages over the CRM.
+TEAM_COLLECTIONS = ("app/clients", "app/contacts", "app/deals")
 # Searches, which could reveal texts.
 SEARCHES = ["/?q={}", "/app/feed.atom?q={}", "/app/posts/similar?title={}", "/app/posts/new?title={}"]
 
@@ -55,6 +57,8 @@ def required_role(route: str) -> str:
         return "team"
     if route.startswith("app/account"):
         return "admin"
+    if route.startswith(TEAM_COLLECTIONS):
+        return "team"
     if route in ("app/inbox", "app/moderation", "app/posts/behalf") or route.endswith(
         ("/team", "/merge", "/behalf", "/history")
     ):

@@ -127,6 +127,7 @@ def test_every_route_has_its_own_name():
         ("crm.api.urls", "crm-json-"),
         ("webhooks.api.urls", "webhooks-json-"),
         ("webhooks.pages.urls", "webhooks-"),
+        ("workspace.api.urls", "workspace-json-"),
         ("workspace.pages.urls", "workspace-"),
     ],
 )

@@ -19,13 +19,15 @@ from accounts.pages.visit_token import delete_visit_token
 from core.db.text import is_xml_text
 from core.errors import Throttled
 from core.pages.base import Page, redirect, safe_path
+from core.pages.routes import home_path, start_path
 from core.requests import PageRequest
 
 
 def sign_in(request: PageRequest, response: HttpResponse, user: User, *, family: UUID | None = None) -> HttpResponse:
     """Start a session of the user, end the browser's previous one, and return the response with the session cookie.
 
-    `family` is that of the session at another host from which this one is handed over.
+    A redirect to the home page becomes one to the page at which the user starts. `family` is that of the session at another host from
+    which this one is handed over, to the page that the user has chosen.
     """
     if request.session is not None:
         request.session.end()
@@ -33,6 +35,8 @@ def sign_in(request: PageRequest, response: HttpResponse, user: User, *, family:
     set_session_cookie(response, secret)
     # Another person may have seen the CSRF token in a page before the sign-in.
     rotate_token(request)
+    if family is None and response.headers.get("Location") == home_path():
+        response.headers["Location"] = start_path(request.account, user)
     return response
 
 

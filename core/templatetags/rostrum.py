@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext, ngettext
 
 from core.pages.navigation import Entry, entries
-from core.pages.routes import home_path, path_with_id
+from core.pages.routes import home_path, path_with_id, start_path
 
 register = template.Library()
 
@@ -27,6 +27,13 @@ MAX_COUNT = 99
 def home_url() -> str:
     """Return the path of the home page."""
     return home_path()
+
+
+@register.simple_tag(takes_context=True)
+def start_url(context: Context) -> str:
+    """Return the path of the page at which the user of the request starts."""
+    request = context["request"]
+    return start_path(request.account, request.user)
 
 
 @register.filter

@@ -13,8 +13,8 @@ from core.api.fields import ChoiceField, DateField, IntegerField, TextField, Wir
 from core.api.filters import ListFilters, QueryDateTimeField, WireFilter, link_filter
 from core.db.tenancy import fold
 from crm.api.fields import EXTERNAL_ID, ExternalIds
-from crm.external_ids import MAX_EXTERNAL_IDS
-from crm.models import Client, ContactListMembership, Deal
+from crm.external_ids import MAX_EXTERNAL_IDS, ExternallyIdentified
+from crm.models import Client, Contact, ContactListMembership, Deal
 
 PARAMETER = re.compile(r"external_ids\[(.*)\]", re.DOTALL)
 
@@ -50,7 +50,7 @@ class ExternalIdPairsFilter(WireFilter):
 
     widget = _ExternalIdsWidget
 
-    def __init__(self, model: type[Client] | type[Deal]):
+    def __init__(self, model: type[ExternallyIdentified]):
         super().__init__(ExternalIdPairs())
         self.model = model
 
@@ -123,8 +123,9 @@ class ClientFilters(ExternalIdsListFilters):
     updater_id = link_filter()
 
 
-class ContactFilters(ListFilters):
+class ContactFilters(ExternalIdsListFilters):
     tag = TagFilter()
+    external_ids = ExternalIdPairsFilter(Contact)
     email = EmailFilter()
     client_id = link_filter()
     contact_list_id = ContactListFilter()

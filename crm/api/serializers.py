@@ -100,6 +100,12 @@ class ClientSerializer(DefinedFieldsSerializer):
     posts_count = IntegerField(read_only=True)
     deals_count = IntegerField(read_only=True)
     last_activity = DateTimeField(read_only=True)
+    consent = BooleanField()
+    consent_at = DateTimeField(read_only=True)
+    consent_by_id = IntegerField(read_only=True)
+    do_not_contact = BooleanField()
+    do_not_contact_at = DateTimeField(read_only=True)
+    do_not_contact_by_id = IntegerField(read_only=True)
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
         values.pop("try_update", None)
@@ -133,6 +139,13 @@ class ContactSerializer(DefinedFieldsSerializer):
     additional_fields = DefinedFieldsField(CUSTOM_FIELDS)
     creator_id = IntegerField(read_only=True)
     updater_id = IntegerField(read_only=True)
+    external_ids = ExternalIds(Contact)
+    consent = BooleanField()
+    consent_at = DateTimeField(read_only=True)
+    consent_by_id = IntegerField(read_only=True)
+    do_not_contact = BooleanField()
+    do_not_contact_at = DateTimeField(read_only=True)
+    do_not_contact_by_id = IntegerField(read_only=True)
 
 
 class ContactListName(TextField):

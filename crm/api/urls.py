@@ -11,7 +11,7 @@ UPSERT = {"put": "upsert", "patch": "upsert"}
 urlpatterns = [
     path("app/clients.json", ClientViewSet.as_view(LIST | CREATE | UPSERT), name="crm-json-clients"),
     path("app/clients/<id:id>.json", ClientViewSet.as_view(ITEM), name="crm-json-client"),
-    path("app/contacts.json", ContactViewSet.as_view(LIST | CREATE), name="crm-json-contacts"),
+    path("app/contacts.json", ContactViewSet.as_view(LIST | CREATE | UPSERT), name="crm-json-contacts"),
     path("app/contacts/<id:id>.json", ContactViewSet.as_view(ITEM), name="crm-json-contact"),
     path("app/contact_lists.json", ContactListViewSet.as_view(LIST | CREATE), name="crm-json-contact-lists"),
     path("app/contact_lists/<id:id>.json", ContactListViewSet.as_view(ITEM), name="crm-json-contact-list"),
@@ -28,6 +28,7 @@ urlpatterns = [
         FieldDefinitionViewSet.as_view({"get": "misfits"}),
         name="crm-json-field-definition-misfits",
     ),
+    path("app/deals/<id:id>/stages.json", DealViewSet.as_view({"get": "stages"}), name="crm-json-deal-stages"),
     path("app/clients/bulk.json", ClientViewSet.as_view(BULK), name="crm-json-clients-bulk"),
     path("app/contacts/bulk.json", ContactViewSet.as_view(BULK), name="crm-json-contacts-bulk"),
     path("app/deals/bulk.json", DealViewSet.as_view(BULK), name="crm-json-deals-bulk"),

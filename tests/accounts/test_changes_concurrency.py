@@ -183,8 +183,8 @@ def test_sixteen_writers_and_a_reader(acme, other):
     assert [row.number for row in rows] == list(range(13, 13 + len(rows)))
     assert_possible_order(changes)
     assert {change for _, _, change in changes} == {"created", "updated", "deleted", "restored"}
-    # One create for each writer; in each round an update, a create, a deletion and a restore. Half of the restores write twice.
-    assert len(changes) == writers + rounds * (writers * 4 + writers // 2)
+    # One create for each writer; in each round an update, a create, a deletion and a restore. Restores of rows with external ids write twice.
+    assert len(changes) == writers + rounds * (writers * 4 + writers * 3 // 4)
     assert_possible_order([(row.resource, row.id, row.change) for row in other.account.changes.order_by("number")])
 
 

@@ -68,7 +68,7 @@ def test_it_rejects_other_methods(acme, ann, place, method):
 
 
 def test_it_rejects_a_method_that_the_path_does_not_allow(acme):
-    response = acme.json().post("/app/contacts.json", json={"_method": "delete"})
+    response = acme.json().post("/app/contact_lists.json", json={"_method": "delete"})
     assert_refused(response, 405, "method_not_allowed", allow="GET, HEAD, POST")
 
 

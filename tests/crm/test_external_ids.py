@@ -1,14 +1,14 @@
-"""External ids of clients and deals, which have the same rules."""
+"""External ids of clients, contacts and deals, which have the same rules."""
 
 import json
 
 import pytest
 
 from tests.support.assertions import assert_refused, read
-from tests.support.factories import make_client, make_deal
+from tests.support.factories import make_client, make_contact, make_deal
 
-MAKE = {"client": make_client, "deal": make_deal}
-both_kinds = pytest.mark.parametrize("kind", ["client", "deal"])
+MAKE = {"client": make_client, "contact": make_contact, "deal": make_deal}
+every_kind = pytest.mark.parametrize("kind", MAKE)
 
 
 def create(acme, kind, external_ids, **fields):
@@ -23,7 +23,7 @@ def stored_external_ids(acme, kind, id):
     return read(acme.json().get(f"/app/{kind}s/{id}.json"))["external_ids"]
 
 
-@both_kinds
+@every_kind
 def test_it_works(acme, kind):
     response = create(acme, kind, {"a": "1", "myapp_client_id": "17"})
     assert response.status_code == 201
@@ -42,7 +42,7 @@ def test_it_works(acme, kind):
         assert read(response)["external_ids"] == {"myapp_client_id": "17", "b": "2"}
 
 
-@both_kinds
+@every_kind
 @pytest.mark.parametrize(
     ("external_ids", "rule"),
     [
@@ -80,7 +80,7 @@ def test_it_rejects_invalid_external_ids(acme, kind, external_ids, rule):
     assert stored_external_ids(acme, kind, row.id) == {"kept": "1"}
 
 
-@both_kinds
+@every_kind
 def test_it_rejects_every_invalid_pair_at_once(acme, kind):
     response = create(acme, kind, {"a b": "1", "c": "", "d": "4"})
     assert_refused(
@@ -96,7 +96,7 @@ def test_it_rejects_every_invalid_pair_at_once(acme, kind):
     )
 
 
-@both_kinds
+@every_kind
 def test_it_rejects_external_ids_of_other_rows(acme, kind):
     first = MAKE[kind](acme.alice, external_ids={"a": "1", "b": "x"})
     second = MAKE[kind](acme.alice, external_ids={"b": "2"})
@@ -109,7 +109,7 @@ def test_it_rejects_external_ids_of_other_rows(acme, kind):
     assert stored_external_ids(acme, kind, row.id) == {"a": "2"}
 
 
-@both_kinds
+@every_kind
 def test_taken_external_ids_are_reported_together_with_other_errors(acme, kind):
     row = MAKE[kind](acme.alice, external_ids={"a": "1"})
     errors = {"name": ["can't be blank"], "external_ids": [f"a 1 belongs to {kind} {row.id}"]}
@@ -119,7 +119,7 @@ def test_taken_external_ids_are_reported_together_with_other_errors(acme, kind):
     assert MAKE[kind](acme.alice).id == row.id + 1
 
 
-@both_kinds
+@every_kind
 def test_it_rejects_more_than_fifty_after_the_merge(acme, kind):
     row = MAKE[kind](acme.alice, external_ids={str(number): "1" for number in range(49)})
     response = update(acme, kind, row.id, {"x": "1", "y": "1"})
@@ -128,7 +128,7 @@ def test_it_rejects_more_than_fifty_after_the_merge(acme, kind):
     assert len(stored_external_ids(acme, kind, row.id)) == 50
 
 
-@both_kinds
+@every_kind
 def test_longest_keys_and_values(acme, kind):
     external_ids = {"A-z_0.9" + "a" * 57: "😀" * 255}
     response = create(acme, kind, external_ids)
@@ -136,7 +136,7 @@ def test_longest_keys_and_values(acme, kind):
     assert stored_external_ids(acme, kind, read(response)["id"]) == external_ids
 
 
-@both_kinds
+@every_kind
 def test_a_number_is_stored_as_its_text(acme, kind):
     content = json.dumps({kind: {"name": "a", "external_ids": {"a": 17}}}).replace("17", "17.50")
     response = acme.json().post(f"/app/{kind}s.json", content=content)
@@ -151,7 +151,7 @@ def test_a_number_is_stored_as_its_text(acme, kind):
     )
 
 
-@both_kinds
+@every_kind
 def test_a_row_may_keep_and_swap_its_own_external_ids(acme, kind):
     row = MAKE[kind](acme.alice, external_ids={"a": "1"})
     assert update(acme, kind, row.id, {"a": "1"}).status_code == 200
@@ -160,7 +160,7 @@ def test_a_row_may_keep_and_swap_its_own_external_ids(acme, kind):
     assert read(update(acme, kind, row.id, {"a": "2", "b": "1"}))["external_ids"] == {"a": "2", "b": "1"}
 
 
-@both_kinds
+@every_kind
 def test_removed_and_changed_external_ids_are_free(acme, kind):
     first = MAKE[kind](acme.alice, external_ids={"a": "1", "b": "2"})
     second = MAKE[kind](acme.alice)
@@ -170,14 +170,14 @@ def test_removed_and_changed_external_ids_are_free(acme, kind):
     assert_refused(response, 422, "validation_failed", {"external_ids": [f"a 1 belongs to {kind} {second.id}"]})
 
 
-@both_kinds
+@every_kind
 def test_external_ids_of_a_deleted_row_are_free(acme, kind):
     first = MAKE[kind](acme.alice, external_ids={"a": "1"})
     assert acme.json().delete(f"/app/{kind}s/{first.id}.json").status_code == 200
     assert create(acme, kind, {"a": "1"}).status_code == 201
 
 
-@both_kinds
+@every_kind
 def test_case_and_spaces_are_significant(acme, kind):
     for external_ids in ({"a": "x"}, {"A": "x"}, {"a": "X"}, {"a": " x"}):
         assert create(acme, kind, external_ids).status_code == 201

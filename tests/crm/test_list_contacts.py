@@ -6,7 +6,7 @@ from tests.support.factories import make_client, make_contact, make_contact_list
 from tests.support.lists import link_to_first_page, values_by_page, values_of
 
 PATH = "/app/contacts.json"
-PARAMETERS = "page, per_page, order, updated_since, q, tag, email, client_id, contact_list_id, responsible_id, creator_id, updater_id"
+PARAMETERS = "page, per_page, order, updated_since, q, tag, external_ids[key], email, client_id, contact_list_id, responsible_id, creator_id, updater_id"
 
 
 def test_it_works(acme):
@@ -30,11 +30,11 @@ def test_an_empty_list(acme, other):
 
 def test_it_rejects_unknown_and_invalid_parameters(acme):
     assert_refused(
-        acme.json().get(f"{PATH}?external_ids[key]=1&client_id=x&order=email", headers={"Prefer": "handling=strict"}),
+        acme.json().get(f"{PATH}?external_id=1&client_id=x&order=email", headers={"Prefer": "handling=strict"}),
         422,
         "validation_failed",
         {
-            "external_ids[key]": [f"is not one of the parameters {PARAMETERS}"],
+            "external_id": [f"is not one of the parameters {PARAMETERS}"],
             "order": [
                 "is not one of id, -id, created_at, -created_at, updated_at, -updated_at, name, -name",
             ],
@@ -89,3 +89,11 @@ def test_a_search(acme, names_for):
     make_contact(acme.alice, "Anna Lis")
     for query in ("nowak", "zakup", "226012345", "woli", "jan+email", "nowka"):
         assert names_for(f"q={query}") == (["Jan Nowak"] if query != "jan+email" else []), query
+
+
+def test_filter_by_external_ids(acme, names_for):
+    make_contact(acme.alice, "A", external_ids={"crm": "1", "erp": "x"})
+    make_contact(acme.alice, "B", external_ids={"crm": "2"})
+    assert names_for("external_ids[crm]=1&external_ids[erp]=x") == ["A"]
+    assert names_for("external_ids[crm]=2&external_ids[erp]=x") == []
+    assert names_for("q=x") == ["A"]

@@ -100,7 +100,7 @@ def test_the_whole_response_may_be_sent_back(acme):
         response,
         200,
         {**body, "updated_at": on_the_wire(client.updated_at), "last_activity": on_the_wire(client.updated_at)},
-        x_ignored_fields="id,creator_id,updater_id,contacts_count,posts_count,deals_count,last_activity,created_at,updated_at",
+        x_ignored_fields="id,creator_id,updater_id,contacts_count,posts_count,deals_count,last_activity,consent_at,consent_by_id,do_not_contact_at,do_not_contact_by_id,created_at,updated_at",
     )
 
 

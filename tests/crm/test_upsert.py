@@ -4,12 +4,12 @@ import pytest
 
 from crm.models import Client
 from tests.support.assertions import assert_answered, assert_refused, read
-from tests.support.bodies import client_body, deal_body
-from tests.support.factories import make_client, make_deal
+from tests.support.bodies import client_body, contact_body, deal_body
+from tests.support.factories import make_client, make_contact, make_deal
 
-MAKE = {"client": make_client, "deal": make_deal}
-both_kinds = pytest.mark.parametrize("kind", MAKE)
-BODY = {"client": client_body, "deal": deal_body}
+MAKE = {"client": make_client, "contact": make_contact, "deal": make_deal}
+every_kind = pytest.mark.parametrize("kind", MAKE)
+BODY = {"client": client_body, "contact": contact_body, "deal": deal_body}
 
 
 def put(acme, kind, query, method="PUT", **fields):
@@ -20,7 +20,7 @@ def rows(acme, kind):
     return getattr(acme.account, f"{kind}s")
 
 
-@both_kinds
+@every_kind
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
 def test_it_works(acme, kind, method):
     response = put(acme, kind, "external_ids[shop.id]=17", method, name="First", external_ids={"more": "1"})
@@ -35,7 +35,7 @@ def test_it_works(acme, kind, method):
     assert rows(acme, kind).count() == 1
 
 
-@both_kinds
+@every_kind
 @pytest.mark.parametrize(
     ("query", "rule"),
     [
@@ -60,7 +60,7 @@ def test_it_rejects_invalid_queries(acme, kind, query, rule):
     assert not rows(acme, kind).exists()
 
 
-@both_kinds
+@every_kind
 def test_it_rejects_a_repeated_key(acme, kind):
     """The error is the same as for a list with this query."""
     query = "external_ids[shop]=17&external_ids%5Bshop%5D=17&external_ids[erp]=1"
@@ -70,7 +70,7 @@ def test_it_rejects_a_repeated_key(acme, kind):
     assert not rows(acme, kind).exists()
 
 
-@both_kinds
+@every_kind
 @pytest.mark.parametrize("value", [False, 0, "", [], "17"])
 def test_it_rejects_external_ids_that_are_not_an_object(acme, kind, value):
     response = put(acme, kind, "external_ids[shop]=17", name="First", external_ids=value)
@@ -79,7 +79,7 @@ def test_it_rejects_external_ids_that_are_not_an_object(acme, kind, value):
     assert rows(acme, kind).count() == 0
 
 
-@both_kinds
+@every_kind
 def test_it_rejects_a_new_row_without_required_fields(acme, kind):
     response = put(acme, kind, "external_ids[a]=1", description="x")
     assert_refused(response, 422, "validation_failed", {"name": ["can't be blank"]})
@@ -92,7 +92,7 @@ def test_it_rejects_a_new_row_without_required_fields(acme, kind):
     assert (response.status_code, read(response)["id"], read(response)["name"]) == (200, row.id, "Ann")
 
 
-@both_kinds
+@every_kind
 def test_it_rejects_external_ids_of_different_rows_in_a_query(acme, kind):
     first = MAKE[kind](acme.alice, external_ids={"a": "1", "b": "2"})
     second = MAKE[kind](acme.alice, external_ids={"c": "3"})
@@ -107,7 +107,7 @@ def test_it_rejects_external_ids_of_different_rows_in_a_query(acme, kind):
     assert (response.status_code, read(response)["external_ids"]) == (201, {"d": "4", "e": "5"})
 
 
-@both_kinds
+@every_kind
 def test_it_rejects_a_new_row_with_another_value_than_the_query(acme, kind):
     response = put(acme, kind, "external_ids[a]=1", name="New", external_ids={"a": "2"})
     assert_refused(response, 422, "validation_failed", {"external_ids": ["a is 1 in the address"]})
@@ -116,7 +116,7 @@ def test_it_rejects_a_new_row_with_another_value_than_the_query(acme, kind):
     assert (response.status_code, read(response)["external_ids"]) == (200, {"a": "2"})
 
 
-@both_kinds
+@every_kind
 def test_a_trashed_row_is_not_found(acme, kind):
     trashed = MAKE[kind](acme.alice, external_ids={"a": "1"})
     trashed.trash(by=acme.alice)
@@ -124,7 +124,7 @@ def test_a_trashed_row_is_not_found(acme, kind):
     assert (response.status_code, rows(acme, kind).live().count()) == (201, 1)
 
 
-@both_kinds
+@every_kind
 def test_a_row_of_another_account_is_not_found(acme, other, kind):
     row_of_other = MAKE[kind](other.mallory, "Of other", external_ids={"a": "1"})
     assert put(acme, kind, "external_ids[a]=1", name="New").status_code == 201

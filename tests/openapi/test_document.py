@@ -163,6 +163,8 @@ def test_examples_match_their_schemas(method, path, operation):
         ("NewPost", "/app/posts.json", "post", {"title": "New"}),
         ("NewComment", "/app/posts/{post}/comments.json", "comment", {"comment": "New"}),
         ("NewWebhook", "/app/webhooks.json", "webhook", {"url": "https://hooks.example.com/new"}),
+        ("NewClient", "/app/clients.json", "client", {"name": "New"}),
+        ("NewContact", "/app/contacts.json", "contact", {"name": "New"}),
         ("NewFieldDefinition", "/app/field_definitions.json", "field_definition", {"resource": "deal", "label": "New"}),
         ("NewStatus", "/app/statuses.json", "status", {"code": "brand-new", "name": "Brand new", "kind": "deal"}),
     ],
@@ -185,4 +187,13 @@ def test_only_these_schemas_have_defaults():
     with_defaults = {
         name for name, schema in schemas if any("default" in each for each in schema["properties"].values())
     }
-    assert with_defaults == {"NewAccount", "NewComment", "NewFieldDefinition", "NewPost", "NewStatus", "NewWebhook"}
+    assert with_defaults == {
+        "NewAccount",
+        "NewClient",
+        "NewComment",
+        "NewContact",
+        "NewFieldDefinition",
+        "NewPost",
+        "NewStatus",
+        "NewWebhook",
+    }

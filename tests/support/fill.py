@@ -35,7 +35,8 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     other_category = account.categories.create(forum_id=other_forum.id, name=label)
     contact_list = make_contact_list(user, f"{label} list")
     common = {"responsible_id": user.id, "tags": [f"{label} tag"], "description": label}
-    contact = make_contact(user, f"{label} contact", **common)
+    consent = {"consent": True, "do_not_contact": True}
+    contact = make_contact(user, f"{label} contact", external_ids={"key": label}, **common, **consent)
     client = make_client(
         user,
         f"{label} client",
@@ -43,12 +44,14 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         status_id=statuses[Status.Kind.CLIENT].id,
         external_ids={"key": label},
         **common,
+        **consent,
     )
     contact.write({"client_id": client.id, "contact_list_ids": [contact_list.id]}, by=user)
     deal = make_deal(
         user,
         f"{label} deal",
         client_id=client.id,
+        contact_id=contact.id,
         status_id=statuses[Status.Kind.DEAL].id,
         external_ids={"key": label},
         **common,
@@ -86,6 +89,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     # Rows in the trash, and the rows that were linked to them.
     trashed = make_contact(user, f"{label} trashed contact")
     make_client(user, f"{label} unlinked client", contact_id=trashed.id)
+    make_deal(user, f"{label} deal of a trashed contact", contact_id=trashed.id)
     trashed.trash(by=user)
     trashed = make_client(user, f"{label} trashed client")
     make_contact(user, f"{label} unlinked contact", client_id=trashed.id)
@@ -109,6 +113,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         deal=deal.id,
         post=post.id,
         task=task.id,
+        pipeline=account.pipelines.create(name=f"{label} pipeline", position=2).id,
         status=account.statuses.create(kind=Status.Kind.POST, code=f"{label} spare", name=f"{label} spare").id,
         trash=trashed.id,
         notification=notification.id,

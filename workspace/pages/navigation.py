@@ -1,13 +1,59 @@
-"""The menu entries of the team's pages."""
+"""The menu entries of the team's pages, and the page at which the team of an account for the CRM starts."""
 
+from typing import TYPE_CHECKING
+
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from accounts.pages.navigation import is_admin
+from accounts.pages.navigation import is_admin, is_team
 from core.pages.navigation import Entry, register
+from core.pages.routes import register_start_page
+from core.requests import PageRequest
+
+if TYPE_CHECKING:
+    from accounts.models import Account, User
+
+GROUP = "crm"
+
+
+def is_team_of_site(request: PageRequest) -> bool:
+    return request.site is not None and is_team(request)
+
+
+def start_page(account: "Account", user: "User") -> str | None:
+    """Return the path of the clients for the team of an account that was created for the CRM."""
+    return reverse("workspace-clients") if user.is_team and account.initial_module == GROUP else None
 
 
 def register_entries() -> None:
     """Register the entries in `core.pages.navigation`."""
     register(
+        "main",
+        Entry("clients", _("Clients"), "workspace-clients", order=50, group=GROUP, is_shown=is_team_of_site),
+    )
+    register(
         "settings", Entry("fields", _("Fields"), "workspace-fields", "text-cursor-input", order=62, is_shown=is_admin)
     )
+    register(
+        "new",
+        *(
+            Entry(name, label, route, icon, order=order, in_dialog=True, is_shown=is_team_of_site)
+            for order, (name, label, route, icon) in enumerate(
+                (
+                    ("client", _("Client"), "workspace-client-new", "building-2"),
+                    ("contact", _("Contact"), "workspace-contact-new", "user"),
+                    ("deal", _("Deal"), "workspace-deal-new", "handshake"),
+                ),
+                start=1,
+            )
+        ),
+        Entry(
+            "suggestion",
+            _("Suggestion on behalf of a customer"),
+            "forum-post-new-on-behalf",
+            "lightbulb",
+            order=50,
+            is_shown=is_team_of_site,
+        ),
+    )
+    register_start_page(start_page)

@@ -14,6 +14,12 @@ function focusMarked(root) {
 }
 
 document.addEventListener("DOMContentLoaded", () => focusMarked(document));
+
+// On a small screen, the sections in the header scroll: show the current one.
+document.addEventListener("DOMContentLoaded", () => {
+  const section = document.querySelector(".team nav [aria-current]");
+  if (section) section.parentElement.scrollLeft = section.offsetLeft - (section.parentElement.clientWidth - section.offsetWidth) / 2;
+});
 document.addEventListener("htmx:afterSwap", (event) => {
   // If the target was replaced, the event is at its replacement.
   const { target } = event.detail;

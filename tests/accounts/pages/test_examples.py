@@ -101,6 +101,7 @@ def test_examples_contain_ids_of_the_account(filled, section):
             "contacts",
             "contact_lists",
             "deals",
+            "field_definitions",
             "notifications",
             "posts",
             "statuses",

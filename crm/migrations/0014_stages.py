@@ -9,9 +9,9 @@ ACCOUNT = {"db_constraint": False, "db_index": False, "on_delete": django.db.mod
 
 
 class Migration(migrations.Migration):
-    """The stages of deals, and the numbers and sums of the deals in each status. The stages of existing deals follow in 0013."""
+    """The stages of deals, and the numbers and sums of the deals in each status. The stages of existing deals follow in 0015."""
 
-    dependencies = [("accounts", "0028_pipelines"), ("crm", "0011_field_definitions")]
+    dependencies = [("accounts", "0028_pipelines"), ("crm", "0013_search_external_ids_of_contacts")]
 
     operations = [
         migrations.AddField("deal", "contact_id", models.BigIntegerField(null=True)),

@@ -35,7 +35,7 @@ NULLABLE = {"contact_id", "trashed_contact_id", "status_id", "responsible_id", "
 class Migration(migrations.Migration):
     # Other transactions can write while the indexes are built. If this migration is interrupted, drop its indexes before the next run.
     atomic = False
-    dependencies = [("crm", "0012_stages")]
+    dependencies = [("crm", "0014_stages")]
 
     operations = [
         *online_foreign_key("crm_deal", "contact_id", "crm_contact", on_delete="SET NULL"),
