@@ -1,7 +1,7 @@
 """The tenant."""
 
 import secrets
-from typing import Any, cast
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.contrib.postgres.fields import ArrayField
@@ -91,7 +91,7 @@ class Account(models.Model):
     def default_pipeline_id(self) -> int | None:
         """Return the id of the first pipeline, to which a new status of deals belongs by default."""
         ids = self.pipelines.order_by("position", "id").values_list("id", flat=True)
-        return cast("int | None", ids.first())
+        return ids.first()
 
     def statuses_of_kind(self, kind: str) -> models.QuerySet[Any]:
         """Return the statuses of the kind, ordered by position."""

@@ -81,4 +81,6 @@ class Pipeline(Ordered, TenantModel):
         except IntegrityError as error:
             if not isinstance(error.__cause__, ForeignKeyViolation):
                 raise
-            raise FieldError("pipeline", _("has statuses; move them to another one or delete them first"), "in_use") from None
+            raise FieldError(
+                "pipeline", _("has statuses; move them to another one or delete them first"), "in_use"
+            ) from None

@@ -366,9 +366,7 @@ register_operation(
         "List the stages of a deal",
         "The statuses that the deal has had, oldest first, with the users who moved it. The current stage has no left_at.",
         "Deals",
-        response_example=[
-            {"status_id": 10, "entered_at": "2026-11-21T12:00:00+01:00", "left_at": None, "user_id": 15}
-        ],
+        response_example=[{"status_id": 10, "entered_at": "2026-11-21T12:00:00+01:00", "left_at": None, "user_id": 15}],
         parameters={"id": 29},
         query_parameters=lambda: PAGE_PARAMETERS,
         response={"type": "array", "items": STAGE},

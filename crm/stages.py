@@ -12,11 +12,10 @@ If an admin changes the outcome of a status, a job sets `closed_at` of its deals
 else to null (`crm.jobs`).
 """
 
-from typing import Any, Self
+from typing import Any
 
 from django.db import migrations, models
 from django.db.models import F, Q
-from psycopg.types.numeric import Int8
 
 from accounts.access import AccessQuerySet
 from accounts.models import Account

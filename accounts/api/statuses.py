@@ -20,7 +20,6 @@ from core.db.text import is_xml_text
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
 
-
 # The fields that only statuses of deals have.
 OF_DEALS = ("outcome", "probability", "pipeline_id", "rot_days")
 

@@ -10,7 +10,8 @@ from core.api.routing import CREATE, ITEM
 
 urlpatterns = [
     path(
-        "app/account.json", AccountViewSet.as_view({"get": "retrieve", "post": "create", "put": "update", "patch": "update"}),
+        "app/account.json",
+        AccountViewSet.as_view({"get": "retrieve", "post": "create", "put": "update", "patch": "update"}),
         name="accounts-json-account",
     ),
     path("app/statuses.json", StatusViewSet.as_view({"get": "list"} | CREATE), name="accounts-json-statuses"),

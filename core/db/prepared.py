@@ -25,11 +25,12 @@ from typing import Any, cast
 from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connection, connections
 from django.db.models import BigIntegerField, Field, Lookup, Model, QuerySet
 from django.db.models.query import FlatValuesListIterable, ModelIterable, ValuesListIterable, get_related_populators
-from core.db.triggers import TriggerField
 from psycopg import Binary, Connection
 from psycopg.errors import ConnectionTimeout
 from psycopg.pq import TransactionStatus
 from psycopg.types.numeric import Int8
+
+from core.db.triggers import TriggerField
 
 # Values that stand for arguments while a query is compiled. Each is unique, so that it can be found in the compiled query, and within
 # the range of every column.

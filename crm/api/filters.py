@@ -146,7 +146,8 @@ class StatusesFilter(WireFilter):
         if value is None:
             return rows
         statuses = self.parent.account.statuses.filter(kind="deal", **{cast(str, self.field_name): value})
-        return rows.filter(status_id__in=list(statuses.values_list("id", flat=True)))
+        ids = list(statuses.values_list("id", flat=True))
+        return rows.filter(status_id__in=ids) if ids else rows.none()
 
 
 class DealFilters(ExternalIdsListFilters):

@@ -28,7 +28,16 @@ from crm.api.lookup import BulkLookup, Lookup
 from crm.api.serializers import ClientSerializer, ContactListSerializer, ContactSerializer, DealSerializer
 from crm.base import Resource
 from crm.external_ids import MAX_EXTERNAL_IDS, ExternallyIdentified
-from crm.models import Client, ClientQuerySet, Contact, ContactList, ContactListQuerySet, ContactQuerySet, Deal, DealStage
+from crm.models import (
+    Client,
+    ClientQuerySet,
+    Contact,
+    ContactList,
+    ContactListQuerySet,
+    ContactQuerySet,
+    Deal,
+    DealStage,
+)
 
 
 class CRMViewSet(Listing, ResourceViewSet):

@@ -18,9 +18,7 @@ class Migration(migrations.Migration):
         migrations.AddField("deal", "trashed_contact_id", models.BigIntegerField(editable=False, null=True)),
         migrations.AddField("deal", "won_reason", models.CharField(blank=True, max_length=255, null=True)),
         migrations.AddField("deal", "lost_reason", models.CharField(blank=True, max_length=255, null=True)),
-        migrations.AddField(
-            "deal", "closed_at", core.db.triggers.TriggerDateTimeField(editable=False, null=True)
-        ),
+        migrations.AddField("deal", "closed_at", core.db.triggers.TriggerDateTimeField(editable=False, null=True)),
         migrations.AddField(
             "deal", "stage_entered_at", core.db.triggers.TriggerDateTimeField(editable=False, null=True)
         ),

@@ -41,7 +41,10 @@ class Migration(migrations.Migration):
         *online_foreign_key("crm_deal", "contact_id", "crm_contact", on_delete="SET NULL"),
         *online_foreign_key("crm_deal", "trashed_contact_id", "crm_contact", on_delete="SET NULL"),
         fill_column(
-            "crm_deal", "closed_at", "updated_at", condition=f"closed_at IS NULL AND status_id IS NOT NULL AND {IS_CLOSED}"
+            "crm_deal",
+            "closed_at",
+            "updated_at",
+            condition=f"closed_at IS NULL AND status_id IS NOT NULL AND {IS_CLOSED}",
         ),
         fill_column(
             "crm_deal",
