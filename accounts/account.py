@@ -41,6 +41,14 @@ def default_lost_reasons() -> list[str]:
     return list(DEFAULT_LOST_REASONS)
 
 
+class AgentsSee(models.TextChoices):
+    """What the agents of an account access (`accounts.access`)."""
+
+    ALL = "all"
+    # The rows that they or a user of their group are responsible for.
+    OWN = "own"
+
+
 class Account(models.Model):
     """A tenant, created by `accounts.account_creation`."""
 
@@ -54,6 +62,9 @@ class Account(models.Model):
     time_zone = models.CharField(max_length=255, default="UTC")
     language = models.CharField(max_length=255, default="en")
     currency = models.CharField(max_length=255, default="EUR")
+    agents_see = models.CharField(
+        max_length=255, choices=AgentsSee.choices, default=AgentsSee.ALL, db_default=AgentsSee.ALL
+    )
     # The reasons that are offered when a deal is won or lost.
     won_reasons = ArrayField(models.CharField(max_length=255), default=default_won_reasons, db_default=[])
     lost_reasons = ArrayField(models.CharField(max_length=255), default=default_lost_reasons, db_default=[])

@@ -11,7 +11,7 @@ ACCOUNT = {"db_constraint": False, "db_index": False, "on_delete": django.db.mod
 class Migration(migrations.Migration):
     """The stages of deals, and the numbers and sums of the deals in each status. The stages of existing deals follow in 0015."""
 
-    dependencies = [("accounts", "0028_pipelines"), ("crm", "0013_search_external_ids_of_contacts")]
+    dependencies = [("accounts", "0029_pipelines"), ("crm", "0013_search_external_ids_of_contacts")]
 
     operations = [
         migrations.AddField("deal", "contact_id", models.BigIntegerField(null=True)),

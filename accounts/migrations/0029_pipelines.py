@@ -78,7 +78,7 @@ def set_reasons(apps: Any, schema_editor: Any) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("accounts", "0027_resources_with_fields")]
+    dependencies = [("accounts", "0028_access")]
 
     operations = [
         migrations.CreateModel(
