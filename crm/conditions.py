@@ -130,7 +130,9 @@ class Condition:
     def _compare_null(self, name: str) -> Q:
         if self.operator == Operator.EMPTY:
             return Q(**{f"{name}__isnull": self.value})
-        return ~Q(**{name: self.value}) | Q(**{name: None}) if self.operator == Operator.NOT else Q(**{name: self.value})
+        return (
+            ~Q(**{name: self.value}) | Q(**{name: None}) if self.operator == Operator.NOT else Q(**{name: self.value})
+        )
 
     def _compare_tags(self) -> Q:
         if self.operator == Operator.EMPTY:
@@ -191,7 +193,7 @@ def additional_condition(given: Condition) -> Q:
     key, value, operator = given.field.key, given.value, given.operator
     has_key = Q(additional_fields__has_key=key)
     if operator == Operator.EMPTY:
-        filled = has_key & ~Q(**{"additional_fields__contains": {key: ""}})
+        filled = has_key & ~Q(additional_fields__contains={key: ""})
         return ~filled if value else filled
     # The condition of the partial index, which PostgreSQL does not derive.
     some = ~Q(additional_fields={})
@@ -303,4 +305,3 @@ READERS: dict[FieldType, Callable[[str, str, Account, User | None], Any]] = {
     FieldType.DATE: read_day,
     FieldType.TIME: read_time,
 }
-

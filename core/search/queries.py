@@ -9,7 +9,7 @@ the words of the account's rows (`core.search.spelling`).
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,6 +28,9 @@ MAX_RESULTS = 1000
 RANKED_BATCH = 200
 # If a scan of `SCAN_ROWS` rows is likely to find a full batch of rows that meet a condition, the condition is not looked up in the index.
 SCAN_ROWS = 12_000
+# A statement of a search and its parameters. The search is continued with the rows of the statement.
+Step = tuple[str, list[Any]]
+Steps = Generator[Step, list[Any], Any]
 # For `find_similar`: the maximum number of terms of the text that is being typed, and the minimum similarity from 0 to 1.
 MAX_TERMS, MIN_SIMILARITY = 8, 0.3
 
@@ -91,14 +94,69 @@ def search(
     """
     if rows.query.is_empty() or not query.terms:
         return []
-    staged = StagedSearch(
-        rows,
-        query,
-        list_rows=(rows if list_rows is None else list_rows).order_by("id"),
-        enough=min(enough, MAX_RESULTS),
-    )
-    staged.run(ranked=ranked, fuzzy=fuzzy)
+    staged = StagedSearch(rows, query, list_rows=rows if list_rows is None else list_rows, enough=enough)
+    steps = staged.steps(estimate_counts(*staged.estimated(ranked)), ranked=ranked, fuzzy=fuzzy)
+    with connection.cursor() as cursor:
+        answer: list[Any] | None = None
+        while (step := next_step(steps, answer)) is not None:
+            cursor.execute(*step)
+            answer = cursor.fetchall()
     return staged.found[:MAX_RESULTS]
+
+
+def search_several(
+    groups: Mapping[str, QuerySet[Any]], query: Query, *, enough: int, fuzzy: bool = True
+) -> dict[str, list[int]]:
+    """Return the ids that `search` finds in each group of rows, at most `enough` of each, the best matches first.
+
+    The searches of all groups run side by side: each statement contains the next step of every group. So the number of statements does
+    not depend on the number of groups.
+    """
+    if not query.terms:
+        return {name: [] for name in groups}
+    searches = {
+        name: StagedSearch(rows, query, list_rows=rows, enough=enough)
+        for name, rows in groups.items()
+        if not rows.query.is_empty()
+    }
+    estimated = {name: staged.estimated(ranked=True) for name, staged in searches.items()}
+    counts = iter(
+        estimate_counts(*(rows for querysets in estimated.values() for rows in querysets)) if searches else []
+    )
+    running = {
+        name: staged.steps([next(counts) for _ in estimated[name]], ranked=True, fuzzy=fuzzy)
+        for name, staged in searches.items()
+    }
+    answers: list[list[Any] | None] = [None] * len(running)
+    while running:
+        pending = {
+            name: (steps, step)
+            for (name, steps), answer in zip(running.items(), answers, strict=True)
+            if (step := next_step(steps, answer)) is not None
+        }
+        running = {name: steps for name, (steps, _step) in pending.items()}
+        answers = list(fetch_together([step for _steps, step in pending.values()]))
+    return {name: searches[name].found[:enough] if name in searches else [] for name in groups}
+
+
+def next_step(steps: Steps, answer: list[Any] | None) -> Step | None:
+    """Continue a search with the rows of its last step, None at its beginning. Return the next step, or None at the end of the search."""
+    try:
+        return next(steps) if answer is None else steps.send(answer)
+    except StopIteration:
+        return None
+
+
+def fetch_together(steps: Sequence[Step]) -> Iterator[list[Any]]:
+    """Execute the steps in one statement, and yield the rows of each step."""
+    if not steps:
+        return
+    parts = [f"(SELECT coalesce(json_agg(step), '[]') FROM ({sql}) AS step)" for sql, _ in steps]  # noqa: S608
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {', '.join(parts)}", [value for _, values in steps for value in values])
+        for answer in cursor.fetchone():
+            # `json_agg` keeps the order of the rows and of the columns.
+            yield [tuple(row.values()) for row in (json.loads(answer) if isinstance(answer, str) else answer)]
 
 
 class StagedSearch:
@@ -114,26 +172,36 @@ class StagedSearch:
     """
 
     def __init__(self, rows: QuerySet[Any], query: Query, *, list_rows: QuerySet[Any], enough: int) -> None:
-        self.rows, self.query, self.list_rows, self.enough = rows, query, list_rows, enough
+        self.rows, self.query, self.list_rows = rows, query, list_rows.order_by("id")
+        self.enough = enough = min(enough, MAX_RESULTS)
         # The limit is a multiple of a batch, so that the ranking does not depend on the page.
         self.stage_limit = enough + -enough % RANKED_BATCH
         self.found: list[int] = []
 
-    def run(self, *, ranked: bool, fuzzy: bool) -> None:
+    def estimated(self, ranked: bool) -> list[QuerySet[Any]]:
+        """Return the querysets whose numbers of rows `steps` needs."""
         query = self.query
-        has_several_terms = len(query.terms) > 1 and not query.digits
-        # Longer terms are usually rarer.
-        terms = sorted(query.terms, key=len, reverse=True)[:MAX_TERMS] if has_several_terms and ranked else []
         conditions = [query.whole_words(), query.prefixes(), query.prefixes_or_substrings(), query.similar({})]
-        term_conditions = [Query(term).prefixes() for term in terms]
-        self.total, whole_words, prefixes, substrings, similar, *counts = estimate_counts(
-            self.list_rows, *(matching(self.rows, condition) for condition in (*conditions, *term_conditions))
-        )
+        conditions += [Query(term).prefixes() for term in self.rarest_candidates(ranked)]
+        return [self.list_rows, *(matching(self.rows, condition) for condition in conditions)]
+
+    def rarest_candidates(self, ranked: bool) -> list[str]:
+        # Longer terms are usually rarer.
+        return sorted(self.query.terms, key=len, reverse=True)[:MAX_TERMS] if self.has_several_terms and ranked else []
+
+    @property
+    def has_several_terms(self) -> bool:
+        return len(self.query.terms) > 1 and not self.query.digits
+
+    def steps(self, estimates: Sequence[int], *, ranked: bool, fuzzy: bool) -> Steps:
+        """Search, with the estimated numbers of rows of `estimated`. Yield each statement, and continue with its rows."""
+        query, has_several_terms, terms = self.query, self.has_several_terms, self.rarest_candidates(ranked)
+        self.total, whole_words, prefixes, substrings, similar, *counts = estimates
         if not ranked or (prefixes <= RANKED_BATCH and not has_several_terms):
             # All matches fit into one batch.
-            self.run_stage(query.prefixes_or_substrings(), substrings)
+            yield from self.run_stage(query.prefixes_or_substrings(), substrings)
         else:
-            self.run_stage(query.whole_words(), whole_words)
+            yield from self.run_stage(query.whole_words(), whole_words)
             # The terms of this query are looked up in the index. The rows found must also meet the `others`.
             index_query: Query = query
             others: list[Condition] = []
@@ -142,7 +210,7 @@ class StagedSearch:
                 # To combine several words, a GIN index reads all entries of each word.
                 index_query, others = Query(rarest), [query.has_term(term) for term in query.terms if term != rarest]
                 prefixes, substrings = count, count
-            self.run_stage(index_query.prefixes(), prefixes, *others)
+            yield from self.run_stage(index_query.prefixes(), prefixes, *others)
             # If rows with all words were found, looser matches are rarely useful.
             if has_several_terms and self.found:
                 return
@@ -150,16 +218,16 @@ class StagedSearch:
                 # The rarest term is too short for a trigram index.
                 index_query, others = query, []
             if (condition := index_query.substrings()) is not None:
-                self.run_stage(condition, substrings, *others)
+                yield from self.run_stage(condition, substrings, *others)
         if fuzzy and query.account_id is not None and query.correctable_terms and not self.is_enough():
             table = self.rows.model._meta.db_table
-            corrections = Word.objects.similar(query.account_id, table, query.correctable_terms)
-            self.run_stage(query.similar(corrections), similar)
+            corrections = dict((yield Word.objects.similar_step(query.account_id, table, query.correctable_terms)))
+            yield from self.run_stage(query.similar(corrections), similar)
 
     def is_enough(self) -> bool:
         return len(self.found) >= self.enough
 
-    def run_stage(self, condition: Condition, estimate: int, *others: Condition) -> None:
+    def run_stage(self, condition: Condition, estimate: int, *others: Condition) -> Steps:
         """Add the best rows that meet `condition` and `others`, unless enough rows were found already.
 
         `estimate` is the estimated number of rows that meet `condition`.
@@ -168,14 +236,14 @@ class StagedSearch:
             return
         # The lookup of a common term is slow, because the index collects all rows of the term before the first row is read.
         if estimate > max(MAX_RESULTS, self.total * RANKED_BATCH / SCAN_ROWS):
-            ids = self.rank(condition, others, scan=True)
+            ids = [row[0] for row in (yield self.rank(condition, others, scan=True))]
             if len(ids) == self.stage_limit:
                 self.found += ids
                 return
-        self.found += self.rank(condition, others)
+        self.found += [row[0] for row in (yield self.rank(condition, others))]
 
-    def rank(self, condition: Condition, others: Sequence[Condition], *, scan: bool = False) -> list[int]:
-        """Return the ids of matching rows that were not found before. Each batch is ordered by similarity, then by the weight of the words.
+    def rank(self, condition: Condition, others: Sequence[Condition], *, scan: bool = False) -> Step:
+        """Return the step for the ids of matching rows that were not found before. Each batch is ordered by similarity, then by the weight of the words.
 
         With `scan`, only the first rows of the list are considered. MATERIALIZED makes PostgreSQL plan the subquery for all of its rows,
         because a plan for the limit would scan the table. The subquery still ends at the limit.
@@ -186,28 +254,26 @@ class StagedSearch:
         scan_limit = SCAN_ROWS * self.stage_limit // RANKED_BATCH
         first_rows, first_parameters = first_rows_cte(self.list_rows, scan_limit) if scan else ("", list[Any]())
         and_others = "".join(f" AND ({other})" for other, _ in others)
-        with connection.cursor() as cursor:
-            cursor.execute(
-                f"""
-                WITH {first_rows + "," if first_rows else ""} found AS MATERIALIZED ({sql}),
-                candidates AS (
-                    SELECT *, row_number() OVER () AS number FROM found WHERE id <> ALL (%s::bigint[]){and_others} LIMIT %s
-                )
-                SELECT id FROM candidates ORDER BY (number - 1) / %s, word_similarity(%s, search_text) DESC,
-                    ts_rank(search_words, to_tsquery('simple', %s), 1) DESC, id
-                """,  # noqa: S608
-                [
-                    *first_parameters,
-                    *parameters,
-                    array_literal(self.found),
-                    *(value for _, values in others for value in values),
-                    self.stage_limit,
-                    RANKED_BATCH,
-                    self.query.ranking_text,
-                    f"{self.query.prefix_tsquery} | {self.query.variant_tsquery}",
-                ],
+        return (
+            f"""
+            WITH {first_rows + "," if first_rows else ""} found AS MATERIALIZED ({sql}),
+            candidates AS (
+                SELECT *, row_number() OVER () AS number FROM found WHERE id <> ALL (%s::bigint[]){and_others} LIMIT %s
             )
-            return [row[0] for row in cursor.fetchall()]
+            SELECT id FROM candidates ORDER BY (number - 1) / %s, word_similarity(%s, search_text) DESC,
+                ts_rank(search_words, to_tsquery('simple', %s), 1) DESC, id
+            """,  # noqa: S608
+            [
+                *first_parameters,
+                *parameters,
+                array_literal(self.found),
+                *(value for _, values in others for value in values),
+                self.stage_limit,
+                RANKED_BATCH,
+                self.query.ranking_text,
+                f"{self.query.prefix_tsquery} | {self.query.variant_tsquery}",
+            ],
+        )
 
 
 def find_similar(

@@ -6,6 +6,7 @@ record the former words of changed and deleted rows as stale. Housekeeping remov
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.conf import settings
 from django.contrib.postgres.indexes import GinIndex
@@ -25,16 +26,20 @@ class WordQuerySet(models.QuerySet["Word"]):
         The setting pg_trgm.similarity_threshold of the connection determines which words are similar.
         """
         with connection.cursor() as cursor:
-            cursor.execute(
-                """
-                SELECT term, ARRAY(
-                    SELECT word FROM accounts_word WHERE account_id = %s AND kind = %s AND word %% term
-                    GROUP BY word ORDER BY similarity(word, term) DESC, word LIMIT %s
-                ) FROM unnest(%s::text[]) AS term
-                """,
-                [account_id, table, MAX_CORRECTIONS, list(terms)],
-            )
+            cursor.execute(*self.similar_step(account_id, table, terms))
             return dict(cursor.fetchall())
+
+    def similar_step(self, account_id: int, table: str, terms: Sequence[str]) -> tuple[str, list[Any]]:
+        """Return the statement of `similar`, whose rows are pairs, and its parameters."""
+        return (
+            """
+            SELECT term, ARRAY(
+                SELECT word FROM accounts_word WHERE account_id = %s AND kind = %s AND word %% term
+                GROUP BY word ORDER BY similarity(word, term) DESC, word LIMIT %s
+            ) AS words FROM unnest(%s::text[]) AS term
+            """,
+            [account_id, table, MAX_CORRECTIONS, list(terms)],
+        )
 
 
 class Word(models.Model):

@@ -18,10 +18,12 @@ from tests.support.factories import (
     make_category,
     make_client,
     make_contact,
+    make_deal,
     make_delivery,
     make_field_definition,
     make_forum,
     make_post,
+    make_task,
     make_user,
 )
 from tests.support.fixtures import Cast
@@ -70,8 +72,28 @@ class World:
         self.duplicate = make_post(self.carol, f"The price in the summary {LONG_WORD}")
         self.duplicate.comment(by=self.carol, text="Where else?", agent="test")
         self.duplicate.merge_into(self.post, by=self.bob)
-        client = make_client(self.bob, "Northwind Traders of the Far North", email="office@northwind.example")
+        client = make_client(
+            self.bob,
+            "Northwind Traders of the Far North",
+            email="office@northwind.example",
+            city="Warszawa",
+            note=MARKDOWN,
+            responsible_id=self.bob.id,
+            tags=["vip"],
+            external_ids={"shop": LONG_WORD[:200]},
+            url="https://shop.example.com/customers/17",
+        )
         contact = make_contact(self.bob, "Nora North", client_id=client.id, email="nora@northwind.example")
+        deal = make_deal(self.bob, f"The roof of the barn {LONG_WORD}", client_id=client.id, price="12000.5")
+        make_task(self.bob, f"Send the offer {LONG_WORD}", client_id=client.id, responsible_id=self.bob.id)
+        trashed = make_client(self.bob, "Kowalski and Daughters")
+        trashed.trash(by=self.bob)
+        self.records = {
+            "clients": client.id,
+            "contacts": contact.id,
+            "deals": deal.id,
+            "trashed_clients": trashed.id,
+        }
         self.post.cast_proxy_vote(by=self.bob, client_id=client.id)
         self.post.cast_proxy_vote(by=self.bob, contact_id=contact.id)
         make_post(self.carol, "Has nobody approved this yet?", content=MARKDOWN, approved=False)
@@ -150,6 +172,16 @@ def of_post(end: str = "", *, name: str = "post") -> Callable[[World], str]:
 def of_comment(action: str) -> Callable[[World], str]:
     """Return a function that returns the path of a page of the edited comment."""
     return lambda world: f"/app/posts/{world.post.id}/comments/{world.comment.id}/{action}"
+
+
+def of_record(collection: str, end: str = "") -> Callable[[World], str]:
+    """Return a function for the path of the client, contact or deal of the world."""
+    return lambda world: f"/app/{collection.removeprefix('trashed_')}/{world.records[collection]}{end}"
+
+
+def edit_the_city(page) -> None:
+    page.get_by_role("link", name="Change: City").click()
+    page.locator(".fact.editing").wait_for()
 
 
 def submit_a_blank_comment(page) -> None:
@@ -286,7 +318,26 @@ PAGES = [
     PageCase("app/inbox", "alice", path="/app/inbox?tab=mine", state="empty"),
     PageCase("app/inbox", "bob", state="with errors", prepare=set_no_status),
     PageCase("app/clients", "bob"),
+    PageCase("app/clients/<id:id>", "bob", path=of_record("clients")),
+    PageCase("app/clients/<id:id>", "bob", path=of_record("clients"), prepare=edit_the_city, state="while editing"),
+    PageCase("app/clients/<id:id>", "bob", path=of_record("clients", "?vote_q=suggestion"), state="with suggestions"),
+    PageCase("app/clients/<id:id>", "bob", path=of_record("trashed_clients"), state="in the trash"),
+    PageCase("app/clients/<id:id>/edit", "bob", path=of_record("clients", "/edit?field=responsible_id")),
+    PageCase("app/contacts/<id:id>", "bob", path=of_record("contacts")),
+    PageCase("app/contacts/<id:id>/edit", "bob", path=of_record("contacts", "/edit?field=client_id&q=north")),
+    PageCase("app/deals/<id:id>", "bob", path=of_record("deals")),
+    PageCase("app/deals/<id:id>/edit", "bob", path=of_record("deals", "/edit?field=price")),
     PageCase("app/clients", "bob", path="/app/clients?q=qqqq", state="search without results"),
+    PageCase(
+        "app/clients",
+        "bob",
+        path="/app/clients?name__contains=north&sort=name&add=responsible_id",
+        state="with a filter and the form of another",
+    ),
+    PageCase("app/clients", "bob", path="/app/clients?sort=colour&add=city", status=422, state="with errors"),
+    PageCase("app/contacts", "bob"),
+    PageCase("app/deals", "bob"),
+    PageCase("app/contact_lists", "bob"),
     PageCase("app/notifications", "carol"),
     PageCase("app/notifications", "alice", path="/app/notifications?page=2", state="empty"),
     PageCase("app/sign-in"),

@@ -4,7 +4,17 @@ from django.urls import URLPattern, get_resolver
 
 from accounts.models import Status
 from core.pages.base import Page
-from tests.support.factories import make_category, make_comment, make_field_definition, make_post, make_token, make_user
+from tests.support.factories import (
+    make_category,
+    make_client,
+    make_comment,
+    make_contact,
+    make_deal,
+    make_field_definition,
+    make_post,
+    make_token,
+    make_user,
+)
 from tests.support.fill import SECRET
 from webhooks.models import Endpoint
 
@@ -45,6 +55,9 @@ def make_rows(account, user) -> dict[str, int | str]:
         "category_name": category.name,
         "statuses": account.statuses.create(kind=Status.Kind.POST, code="more", name=f"{SECRET} more").id,
         "forums": forum.id,
+        "clients": make_client(user, f"{SECRET} client", city=SECRET).id,
+        "contacts": make_contact(user, f"{SECRET} contact").id,
+        "deals": make_deal(user, f"{SECRET} deal").id,
         "fields": make_field_definition(account, label=f"{SECRET} field").id,
         "webhooks": Endpoint.objects.all().add(account, url=f"https://hooks.example.com/{SECRET}")[0].id,
         "users": make_user(account, f"{SECRET}-user").id,

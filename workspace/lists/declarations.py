@@ -30,7 +30,7 @@ class RecordList:
     collection: str
     label: str | Promise
     icon: str
-    # The route of the list, and of a row; empty while the rows have no page.
+    # The routes of the list, and of a row.
     route: str
     row_route: str = ""
     nothing: str | Promise = ""
@@ -89,6 +89,7 @@ LISTS: dict[str, RecordList] = {
             _("Clients"),
             "building-2",
             "workspace-clients",
+            "workspace-client",
             nothing=_("There are no clients yet."),
             status_kind=Status.Kind.CLIENT,
             activity={"contacts": "client_id", "deals": "client_id", "posts": "client_id"},
@@ -100,6 +101,7 @@ LISTS: dict[str, RecordList] = {
             _("Contacts"),
             "contact",
             "workspace-contacts",
+            "workspace-contact",
             nothing=_("There are no contacts yet."),
             activity={"posts": "contact_id"},
             rows_of=lambda account, user: account.contacts.live().accessible_to(user),
@@ -110,6 +112,7 @@ LISTS: dict[str, RecordList] = {
             pgettext_lazy("menu", "Deals"),
             "handshake",
             "workspace-deals",
+            "workspace-deal",
             nothing=_("There are no deals yet."),
             status_kind=Status.Kind.DEAL,
             rows_of=lambda account, user: account.deals.live().accessible_to(user),

@@ -15,6 +15,7 @@ from accounts.roles import ASSIGNABLE
 from accounts.templatetags.statuses import status_name
 from core.errors import FieldError
 from core.pages.base import redirect
+from core.pages.routes import path_with_id
 from crm.conditions import ME, OPERATORS, Condition, Operator, parameter_name
 from crm.fields import Field, FieldType, grouped
 from workspace.lists.cells import LINKS, Cell, Names, cell_of, value_in
@@ -159,8 +160,8 @@ class RecordListPage(WorkspacePage):
         ]
 
     def path_of(self, row: dict[str, Any]) -> str:
-        """Return the path of the page of a row, or "" if it has none."""
-        return ""
+        """Return the path of the page of a row."""
+        return path_with_id(self.declaration.row_route, row["id"])
 
     @staticmethod
     def count_text(count: int | None) -> str:
@@ -184,9 +185,7 @@ class RecordListPage(WorkspacePage):
         return [(label, f"?{text}" if text else "?", text == current) for label, text in views]
 
     def chips(self, query: ListQuery, names: Names) -> list[Chip]:
-        chips = []
-        for each in query.conditions:
-            chips.append(Chip(self.condition_label(each, names), query.query_string_without(each)))
+        chips = [Chip(self.condition_label(each, names), query.query_string_without(each)) for each in query.conditions]
         labels = {"mine": _("Mine"), "no_task": _("No task planned")}
         for name, value in query.special.items():
             if name == INACTIVE:

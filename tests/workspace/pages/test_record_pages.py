@@ -1,0 +1,221 @@
+import pytest
+
+from crm.models import Client
+from tests.support.factories import make_client, make_contact, make_deal, make_post, make_task
+from tests.support.queries import capture_queries
+
+# The session, the forum, the number of new suggestions, the client, its deals, contacts, tasks, suggestions and votes.
+STATEMENTS = 8
+
+
+@pytest.fixture
+def client(acme):
+    return make_client(acme.bob, "Northwind", email="office@northwind.example", phone="+48 123 456", tags=["vip"])
+
+
+def path_of(client) -> str:
+    return f"/app/clients/{client.id}"
+
+
+def texts(page) -> str:
+    return " ".join(page.html.find("main").get_text(" ").split())
+
+
+def test_it_works(acme, client):
+    deal = make_deal(acme.bob, "Roof", client_id=client.id, price="12000", currency="EUR")
+    contact = make_contact(acme.bob, "Nora North", client_id=client.id, position="Buyer")
+    make_task(acme.bob, "Call back", client_id=client.id, responsible_id=acme.bob.id)
+    post = make_post(acme.bob, "Dark mode", client_id=client.id)
+    voted = make_post(acme.carol, "Invoices by e-mail")
+    voted.cast_proxy_vote(by=acme.bob, client_id=client.id)
+    visitor = acme.page(acme.bob)
+    visitor.get(path_of(client))
+    page, queries = capture_queries(lambda: visitor.get(path_of(client)))
+    assert len(queries) == STATEMENTS, queries
+    shown = texts(page)
+    for text in (
+        "Northwind",
+        "office@northwind.example",
+        "vip",
+        "Roof",
+        "12,000 EUR",
+        "Nora North",
+        "Buyer",
+        "Call back",
+    ):
+        assert text in shown
+    links = {link["href"] for link in page.html.find("main").find_all("a")}
+    assert {
+        "mailto:office@northwind.example",
+        "tel:+48123456",
+        f"/app/deals/{deal.id}",
+        f"/app/contacts/{contact.id}",
+        f"/app/posts/{post.id}",
+        f"/app/posts/{voted.id}",
+        f"/app/clients/{client.id}/edit?field=email",
+    } <= links
+
+
+def test_panels_show_that_there_is_more(acme, client):
+    for _ in range(6):
+        make_deal(acme.bob, client_id=client.id)
+    page = acme.page(acme.bob).get(path_of(client))
+    assert "There are more than shown here." in texts(page)
+    assert len(page.html.select("#deals + ul > li")) == 5
+
+
+def test_a_client_in_the_trash_can_be_restored_by_the_user_who_deleted_it(acme, client):
+    visitor = acme.page(acme.bob)
+    deleted = visitor.get(path_of(client)).forms[1].submit("do", value="trash", status=303).follow()
+    assert "This client is in the trash." in texts(deleted)
+    client.refresh_from_db()
+    assert client.trashed_by_id == acme.bob.id
+    restored = deleted.forms[1].submit("do", value="restore", status=303).follow()
+    assert "It is restored." in texts(restored)
+    client.refresh_from_db()
+    assert client.trashed_at is None
+
+
+def test_another_agent_cannot_restore_it(acme, client):
+    client.trash(by=acme.alice)
+    visitor = acme.page(acme.bob)
+    page = visitor.get(path_of(client))
+    assert "An admin can restore it within 30 days." in texts(page)
+    token = page.html.find("input", {"name": "csrfmiddlewaretoken"})["value"]
+    visitor.post(path_of(client), {"do": "restore", "csrfmiddlewaretoken": token}, status=403)
+
+
+def test_it_rejects_a_client_of_another_account(acme, other):
+    acme.page(acme.bob).get(path_of(make_client(other.mallory)), status=404)
+
+
+def test_a_task_is_added_and_completed(acme, client):
+    page = acme.page(acme.bob).get(path_of(client))
+    form = page.forms["new-task"]
+    form["title"], form["day"] = "Send the offer", "2030-01-02"
+    page = form.submit("do", value="task", status=303).follow()
+    [task] = acme.account.posts.filter(category_id=None)
+    assert (task.title, task.client_id, task.responsible_id) == ("Send the offer", client.id, acme.bob.id)
+    assert "Send the offer" in texts(page)
+    [tick] = [form for form in page.forms.values() if "task" in form.fields]
+    page = tick.submit("task", value=str(task.id), status=303).follow()
+    task.refresh_from_db()
+    assert task.closed
+    assert "No task is planned." in texts(page)
+
+
+def test_it_rejects_a_task_without_a_title(acme, client):
+    form = acme.page(acme.bob).get(path_of(client)).forms["new-task"]
+    form["day"] = "2030-01-02"
+    page = form.submit("do", value="task", status=422)
+    assert page.forms["new-task"]["day"].value == "2030-01-02"
+    assert page.html.select_one("#new-task .field-error").get_text() == "Can't be blank"
+
+
+def test_the_customer_votes_for_another_suggestion(acme, client):
+    post = make_post(acme.carol, "Invoices by e-mail")
+    page = acme.page(acme.bob).get(f"{path_of(client)}?vote_q=invoices")
+    [form] = [form for form in page.forms.values() if "post" in form.fields]
+    page = form.submit("post", value=str(post.id), status=303).follow()
+    assert "The vote of Northwind counts." in texts(page)
+    assert list(acme.account.proxy_votes.values_list("post_id", "client_id")) == [(post.id, client.id)]
+
+
+# Editing in place
+
+
+def edit(visitor, client, field: str):
+    """Return the form for a field of the client."""
+    return visitor.get(f"{path_of(client)}/edit", {"field": field}).forms[1]
+
+
+def stored(client) -> Client:
+    return Client.objects.get(account=client.account, id=client.id)
+
+
+def test_a_field_is_edited(acme, client):
+    form = edit(acme.page(acme.bob), client, "city")
+    form["value"] = "Warszawa"
+    page = form.submit(status=303).follow()
+    assert "City is saved." in texts(page)
+    assert stored(client).city == "Warszawa"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "expected"),
+    [
+        ("discount", "12,5", "12.5"),
+        ("company", "true", "True"),
+        ("tags", "new, vip", "['new', 'vip']"),
+        ("note", "two\r\nlines", "two\nlines"),
+        ("email", "", "None"),
+    ],
+)
+def test_values_of_every_type(acme, client, field, value, expected):
+    form = edit(acme.page(acme.bob), client, field)
+    form["value"] = value
+    form.submit(status=303)
+    result = getattr(stored(client), field)
+    assert str(result.normalize() if field == "discount" else result or None) == expected
+
+
+def test_a_defined_field(acme, client):
+    definition = acme.account.field_definitions.model(account=acme.account, resource="client", key="size", label="Size")
+    definition.write({"type": "choice", "choices": ["S", "XL"]})
+    form = edit(acme.page(acme.bob), client, "additional_fields[size]")
+    form["value"] = "XL"
+    assert "XL" in texts(form.submit(status=303).follow())
+    assert stored(client).additional_fields == {"size": "XL"}
+
+
+def test_it_rejects_an_invalid_value(acme, client):
+    form = edit(acme.page(acme.bob), client, "discount")
+    form["value"] = "a lot"
+    page = form.submit(status=422)
+    assert page.html.select_one(".field-error").get_text().strip() == "Is not a number"
+    assert page.forms[1]["value"].value == "a lot"
+
+
+def test_a_conflict_shows_both_values(acme, client):
+    form = edit(acme.page(acme.bob), client, "city")
+    stored(client).write({"city": "Kraków"}, by=acme.alice)
+    form["value"] = "Warszawa"
+    page = form.submit(status=422)
+    assert "changed this while you were editing" in texts(page)
+    assert page.html.select_one("[data-theirs]").get_text() == "Kraków"
+    assert page.html.select_one("[data-mine]").get_text() == "Warszawa"
+    assert stored(client).city == "Kraków"
+    page.forms[1].submit(status=303)
+    assert stored(client).city == "Warszawa"
+
+
+def test_equal_values_are_no_conflict(acme, client):
+    form = edit(acme.page(acme.bob), client, "city")
+    stored(client).write({"city": "Warszawa"}, by=acme.alice)
+    form["value"] = "Warszawa"
+    form.submit(status=303)
+    assert stored(client).updater_id == acme.alice.id
+
+
+def test_a_change_of_another_field_is_no_conflict(acme, client):
+    form = edit(acme.page(acme.bob), client, "city")
+    stored(client).write({"country": "Poland"}, by=acme.alice)
+    form["value"] = "Warszawa"
+    form.submit(status=303)
+    assert (stored(client).city, stored(client).country) == ("Warszawa", "Poland")
+
+
+@pytest.mark.parametrize("field", ["created_at", "nothing", "", "additional_fields[x]"])
+def test_it_rejects_a_field_that_cannot_be_edited(acme, client, field):
+    acme.page(acme.bob).get(f"{path_of(client)}/edit", {"field": field}, status=404)
+
+
+def test_htmx_gets_the_field_alone(acme, client):
+    visitor = acme.page(acme.bob)
+    address = f"{path_of(client)}/edit?field=city"
+    form = visitor.get(address, headers={"HX-Request": "true"})
+    assert form.html.find("html") is None
+    data = {name: fields[0].value for name, fields in form.forms[0].fields.items() if name} | {"value": "Warszawa"}
+    answer = visitor.post(address, data, headers={"HX-Request": "true"})
+    assert answer.html.select_one(".value").get_text().strip() == "Warszawa"
+    assert stored(client).city == "Warszawa"

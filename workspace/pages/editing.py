@@ -1,0 +1,298 @@
+"""Editing one field of a client, contact or deal in place: on the page of the record, and in the cells of lists.
+
+A form carries the value that was shown (`shown`). If the stored value differs from it when the form is submitted, nothing is written:
+the form is shown again with both values, and submitting it again replaces the other value. `write_row` validates as the JSON API does.
+
+    field = editable_field(request.account, "client", "city")
+    edit = FieldEdit(request.account, request.user, client, field, request.POST)
+    if edit.save(request.account.clients.live().accessible_to(request.user).filter(id=client.id)): …
+
+Afterwards `edit.row` is the row as it is stored. `edit.form` has the errors, and `edit.conflicting` the value of somebody else.
+`EditFieldPage` (`workspace.pages.records`) does this for a record; its path has the parameters `field` and, for a cell, `cell=1`.
+"""
+
+import json
+from collections.abc import Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, cast
+
+from django import forms
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db.models import Q, QuerySet
+from django.utils import formats
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from accounts.models import Account, Status, User
+from accounts.pages.forms import Form, LongSelect
+from accounts.roles import ASSIGNABLE
+from accounts.templatetags.statuses import status_name
+from core.api.fields import CURRENCIES
+from core.db.transactions import in_transaction
+from core.errors import Conflict, FieldErrors
+from core.pages.errors import error_sentence, field_message
+from core.search.queries import search, search_transaction
+from crm.api.writing import write_row
+from crm.base import Resource
+from crm.fields import Field, FieldType, fields_of
+from crm.models import Client
+
+# The maximum numbers of contacts and of users to choose from, and of clients that a search finds.
+MAX_CHOICES, MAX_USERS, MAX_FOUND = 50, 500, 10
+
+
+# The label of the choice that empties a field.
+NO_CHOICE = "\N{EN DASH}"
+
+
+def encode(value: Any) -> str:
+    """Return the text that stands for a value in `shown`. Equal values have equal texts, and so have null and a blank text."""
+    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+        value = format(Decimal(str(value)).normalize(), "f")
+    if isinstance(value, list):
+        value = sorted(value)
+    if value in ("", []):
+        value = None
+    return json.dumps(value, cls=DjangoJSONEncoder, ensure_ascii=False)
+
+
+LINKS = {FieldType.USER, FieldType.STATUS, FieldType.CLIENT, FieldType.CONTACT}
+
+
+def name_of(field: Field, id: int, account: Account) -> str:
+    """Return the name of the row that a link names."""
+    if field.type == FieldType.STATUS:
+        status = account.statuses.filter(id=id).first()
+        return status_name(status) if status else ""
+    rows: dict[FieldType, Any] = {
+        FieldType.USER: account.users,
+        FieldType.CLIENT: account.clients,
+        FieldType.CONTACT: account.contacts,
+    }
+    return str(rows[field.type].filter(id=id).values_list("name", flat=True).first() or "")
+
+
+def display(field: Field, value: Any, account: Account) -> str:
+    """Return a value as a text for people. For a link to another row it takes a statement."""
+    if value is None or value in ("", []):
+        return ""
+    if field.type in LINKS:
+        return name_of(field, value, account)
+    if isinstance(value, bool):
+        return _("Yes") if value else _("No")
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if isinstance(value, datetime):
+        return formats.date_format(value, "DATETIME_FORMAT")
+    if isinstance(value, date):
+        return formats.date_format(value, "DATE_FORMAT")
+    if isinstance(value, int | float | Decimal):
+        return number_text(value)
+    return str(value)
+
+
+def number_text(value: int | float | Decimal) -> str:
+    """Return a number in the format of the active language, without zeros at its end."""
+    text = format(Decimal(str(value)).normalize(), "f")
+    whole, _point, places = text.partition(".")
+    return formats.number_format(text, decimal_pos=len(places), use_l10n=True, force_grouping=len(whole) > 4)
+
+
+def read_number(text: str) -> str:
+    """Return a number that was typed with a comma, or with spaces between thousands, in the format of the API."""
+    text = "".join(text.split())
+    return text.replace(",", ".") if text.count(",") == 1 and "." not in text else text
+
+
+def form_field(field: Field, account: Account, user: User, row: Resource | None, *, q: str = "") -> forms.Field:
+    """Return the field of a form for a field of the catalogue. Links to other rows take statements for the choices.
+
+    The choices of a client are the present one, and the clients that a search for `q` finds.
+    """
+    options: dict[str, Any] = {"label": field.label, "required": field.required}
+    match field.type:
+        case FieldType.LONG_TEXT:
+            return forms.CharField(widget=forms.Textarea(attrs={"rows": 5}), strip=False, **options)
+        case FieldType.DATE:
+            return forms.CharField(widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"), **options)
+        case FieldType.NUMBER | FieldType.MONEY:
+            return forms.CharField(widget=forms.TextInput(attrs={"inputmode": "decimal"}), **options)
+        case FieldType.BOOLEAN:
+            choices: list[tuple[Any, Any]] = [
+                ("", NO_CHOICE),
+                ("true", gettext_lazy("Yes")),
+                ("false", gettext_lazy("No")),
+            ]
+            return forms.ChoiceField(choices=choices, **options)
+        case FieldType.CHOICE:
+            return forms.ChoiceField(choices=[("", NO_CHOICE), *((each, each) for each in field.choices)], **options)
+        case FieldType.CHOICES:
+            pairs = [(each, each) for each in field.choices]
+            return forms.MultipleChoiceField(choices=pairs, widget=forms.CheckboxSelectMultiple, **options)
+        case FieldType.CURRENCY:
+            return forms.ChoiceField(
+                choices=[(code, code) for code in sorted(CURRENCIES)], widget=LongSelect, **options
+            )
+        case FieldType.CLIENT:
+            found = [(id, name) for id, name in find_clients(account, user, row, q)]
+            return forms.ChoiceField(
+                choices=[*found, ("", gettext_lazy("No client"))], widget=forms.RadioSelect, **options
+            )
+        case FieldType.USER | FieldType.STATUS | FieldType.CONTACT:
+            return forms.ChoiceField(choices=[("", NO_CHOICE), *link_choices(field, account, user, row)], **options)
+        case FieldType.TAGS:
+            help_text = gettext_lazy("Separate several tags by commas.")
+            return forms.CharField(help_text=help_text, **options)
+    # The API checks the format of e-mails, numbers and links, as far as it has one.
+    return forms.CharField(widget=forms.TextInput(attrs=INPUT_MODES.get(field.type, {})), **options)
+
+
+INPUT_MODES: dict[FieldType, dict[str, str]] = {
+    FieldType.EMAIL: {"inputmode": "email", "autocapitalize": "none"},
+    FieldType.PHONE: {"inputmode": "tel"},
+    FieldType.LINK: {"inputmode": "url", "autocapitalize": "none"},
+}
+
+
+def link_choices(field: Field, account: Account, user: User, row: Resource | None) -> list[tuple[int, str]]:
+    """Return the ids and names of the rows that a link may name: statuses, users of the team, or contacts of the client."""
+    value = field.value_of(row) if row is not None else None
+    if field.type == FieldType.STATUS:
+        kind = row._meta.model_name if row is not None else Status.Kind.CLIENT
+        return [(status.id, status_name(status)) for status in account.statuses_of_kind(str(kind))]
+    if field.type == FieldType.USER:
+        team = account.users.filter(**ASSIGNABLE).order_by("name", "id").values_list("id", "name", "login")
+        pairs = [(id, name or login) for id, name, login in team[:MAX_USERS]]
+        return pairs if value is None or value in dict(pairs) else [*pairs, (value, name_of(field, value, account))]
+    client_id = row.id if isinstance(row, Client) else getattr(row, "client_id", None)
+    contacts = account.contacts.live().accessible_to(user).filter(Q(client_id=client_id or 0) | Q(id=value or 0))
+    return list(contacts.order_by("id").values_list("id", "name")[:MAX_CHOICES])
+
+
+def find_clients(account: Account, user: User, row: Resource | None, q: str) -> list[tuple[int, str]]:
+    """Return the ids and names of the client of the row, and of the clients that a search finds."""
+    clients = account.clients.live().accessible_to(user)
+    client_id: int | None = getattr(row, "client_id", None)
+    ids = [client_id] if client_id else []
+    if q.strip():
+        with search_transaction(account.id, q) as query:
+            ids += [id for id in search(clients, query, enough=MAX_FOUND)[:MAX_FOUND] if id not in ids]
+    names = dict(clients.filter(id__in=ids).values_list("id", "name")) if ids else {}
+    return [(id, names[id]) for id in ids if id in names]
+
+
+def initial_value(field: Field, value: Any) -> Any:
+    """Return the value of the form for a stored value."""
+    if field.type == FieldType.TAGS:
+        return ", ".join(value or [])
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Decimal | float):
+        return number_text(value)
+    return value
+
+
+class FieldForm(Form):
+    """The form for the value of one field. Its only visible field is `value`."""
+
+    shown = forms.CharField(required=False, widget=forms.HiddenInput, strip=False)
+
+    def __init__(
+        self, field: Field, account: Account, user: User, row: Resource | None, *args: Any, q: str = "", **kwargs: Any
+    ) -> None:
+        value = None if row is None else field.value_of(row)
+        initial = {"value": initial_value(field, value), "shown": encode(value), **kwargs.pop("initial", {})}
+        super().__init__(*args, initial=initial, auto_id=f"edit-{field.column}-%s", **kwargs)
+        self.fields["value"] = form_field(field, account, user, row, q=q)
+        self.fields["value"].widget.attrs["data-focus"] = ""
+        if self.fields["value"].required:
+            self.fields["value"].error_messages["required"] = _("Can't be blank")
+
+    @property
+    def input(self) -> forms.BoundField:
+        return self["value"]
+
+
+class FieldEdit:
+    """An edit of one field, from a submitted form."""
+
+    def __init__(self, account: Account, user: User, row: Resource, field: Field, data: Mapping[str, Any]) -> None:
+        self.account, self.user, self.row, self.field = account, user, row, field
+        self.form = FieldForm(field, account, user, row, data, q=data.get("q", ""))
+        # The value that somebody else stored meanwhile, for people, and the name of the user who changed the row last.
+        self.conflicting: str | None = None
+        self.changed_by = ""
+
+    @property
+    def entered(self) -> str:
+        """The value that was entered, for people."""
+        return display(self.field, self._as_stored(self.submitted_value()), self.account)
+
+    def save(self, rows: QuerySet) -> bool:
+        """Write the value to the only row of `rows`. Return whether the row has the value now; otherwise the form has the errors."""
+        if not self.form.is_valid():
+            return False
+        try:
+            return in_transaction(lambda: self._write(rows))
+        except Conflict as caught:
+            self.form.add_error(None, str(caught.message))
+        except FieldErrors as caught:
+            for error in caught.errors:
+                own = error.field == self.field.name
+                self.form.add_error("value" if own else None, field_message(error) if own else error_sentence(error))
+        return False
+
+    def _write(self, rows: QuerySet) -> bool:
+        row = cast(Resource, rows.locked().get())  # type: ignore[attr-defined]  # of every TrashableQuerySet
+        stored, value = self.field.value_of(row), self.submitted_value()
+        self.row = row
+        if encode(stored) != self.form.cleaned_data["shown"]:
+            before = encode(stored)
+            # A value that is equal to the stored one is no conflict: both users entered the same.
+            if before != encode(self._as_stored(value)):
+                self.conflicting = display(self.field, stored, self.account)
+                self.changed_by = (
+                    self.account.users.filter(id=row.updater_id).values_list("name", flat=True).first() or ""
+                )
+                # Submitting the form again replaces the other value.
+                self.form.replace_data("shown", before)
+                return False
+        if encode(stored) != encode(self._as_stored(value)):
+            write_row(row, {self.field.name: value}, by=self.user)
+        return True
+
+    def submitted_value(self) -> Any:
+        """Return the value that was entered, as the API takes it."""
+        value = self.form.cleaned_data["value"]
+        if self.field.type in (FieldType.NUMBER, FieldType.MONEY):
+            return read_number(value)
+        if self.field.type == FieldType.LONG_TEXT:
+            return value.replace("\r\n", "\n")
+        return value
+
+    def _as_stored(self, value: Any) -> Any:
+        """Return the submitted value as it would be stored, as far as this is known without validation."""
+        if value in ("", []):
+            return None
+        match self.field.type:
+            case FieldType.TAGS:
+                return [tag.strip() for tag in value.split(",") if tag.strip()]
+            case FieldType.BOOLEAN:
+                return value == "true"
+            case FieldType.USER | FieldType.STATUS | FieldType.CLIENT | FieldType.CONTACT:
+                return int(value)
+            case FieldType.NUMBER | FieldType.MONEY:
+                try:
+                    return Decimal(value)
+                except ArithmeticError:
+                    return value
+        return value
+
+
+def editable_field(account: Account, resource: str, name: str) -> Field | None:
+    """Return the field with a name, or None if there is no such field or it is read-only."""
+    for field in fields_of(account, resource):
+        if field.name == name:
+            return None if field.read_only else field
+    return None

@@ -1,0 +1,591 @@
+"""The pages of a client, a contact and a deal: its fields, edited in place, and what belongs to it.
+
+Each page takes a fixed number of statements. The names of users, statuses and clients are read with the rows that show them.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, time
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.db.models import CharField, F, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce, JSONObject, NullIf
+from django.http import Http404, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from accounts.models import Account, Status, User
+from accounts.pages.forms import Form
+from accounts.pages.settings import parse_id
+from accounts.templatetags.statuses import status_name
+from core.db.text import replace_non_xml
+from core.error_responses import error_response
+from core.pages.base import redirect
+from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
+from crm.api.writing import write_row
+from crm.base import Resource
+from crm.fields import Field, FieldType, builtin_fields, fields_of, grouped
+from forum.models import Post
+from workspace.pages.base import WorkspacePage
+from workspace.pages.editing import LINKS, FieldEdit, FieldForm, display, editable_field
+from workspace.requests import TeamRequest
+
+# The number of rows that a panel shows, before a link to the list.
+PANEL_SIZE = 5
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of record with a page of its own."""
+
+    resource: str
+    section: str
+    # The routes of the page, of the form for one field, and of the list.
+    route: str
+    edit_route: str
+    list_route: str
+    rows: Callable[[Account], QuerySet]
+    in_trash: str | Promise
+
+
+CLIENT = Kind(
+    "client",
+    "clients",
+    "workspace-client",
+    "workspace-client-edit",
+    "workspace-clients",
+    lambda account: account.clients.all(),
+    gettext_lazy("This client is in the trash."),
+)
+CONTACT = Kind(
+    "contact",
+    "contacts",
+    "workspace-contact",
+    "workspace-contact-edit",
+    "workspace-contacts",
+    lambda account: account.contacts.all(),
+    gettext_lazy("This contact is in the trash."),
+)
+DEAL = Kind(
+    "deal",
+    "deals",
+    "workspace-deal",
+    "workspace-deal-edit",
+    "workspace-deals",
+    lambda account: account.deals.all(),
+    gettext_lazy("This deal is in the trash."),
+)
+
+
+def name_column(column: str) -> str:
+    """Return the annotation with the name of the row whose id is in a column."""
+    return column.removesuffix("_id") + "_name"
+
+
+def name_of_user(column: str) -> Subquery:
+    """Return the name of the user whose id is in a column of the row."""
+    users = User.objects.filter(account_id=OuterRef("account_id"), id=OuterRef(column))
+    return Subquery(users.values(nick=Coalesce(NullIf("name", Value("", CharField())), F("login")))[:1])
+
+
+def status_of_row() -> Subquery:
+    """Return the status of the row as a JSON object. `as_status` makes it a `Status`."""
+    statuses = Status.objects.filter(account_id=OuterRef("account_id"), id=OuterRef("status_id"))
+    columns = {name: name for name in ("kind", "code", "name", "color", "closed")}
+    return Subquery(statuses.values(found=JSONObject(**columns))[:1])
+
+
+def as_status(values: dict[str, Any] | None) -> Status | None:
+    return Status(**values) if values else None
+
+
+def name_of_row(rows: QuerySet, column: str) -> Subquery:
+    """Return the name of the row of `rows` whose id is in a column."""
+    return Subquery(rows.filter(id=OuterRef(column)).values("name")[:1])
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A field of a record, with its value as the page shows it."""
+
+    field: Field
+    text: str
+    href: str = ""
+    # The path of the form that changes the value; empty for a read-only field.
+    edit_path: str = ""
+
+    @property
+    def is_long(self) -> bool:
+        return self.field.type == FieldType.LONG_TEXT
+
+
+class RecordPage(WorkspacePage):
+    """The base of the pages of one record. A record in the trash has only its name and, for those who may, a button to restore it."""
+
+    template_name = "workspace/record.html"
+    kind: Kind
+    # The method for each value of `do`.
+    actions: dict[str, str] = {"trash": "trash", "restore": "restore"}
+
+    @property
+    def section(self) -> str:  # type: ignore[override]  # derived from the kind
+        return self.kind.section
+
+    def rows(self) -> QuerySet:
+        """Return the records that the user may access, including those in the trash."""
+        rows: QuerySet = self.kind.rows(self.request.account).accessible_to(self.request.user)  # type: ignore[attr-defined]
+        return rows
+
+    def find(self, id: int) -> Resource:
+        row: Resource | None = self.annotated(self.rows().filter(id=id)).first()
+        if row is None:
+            raise Http404
+        return row
+
+    def annotated(self, rows: QuerySet) -> QuerySet:
+        """Add the names of the users whose ids the record has."""
+        columns = [field.name for field in builtin_fields(self.kind.resource) if field.type == FieldType.USER]
+        return rows.annotate(**{name_column(column): name_of_user(column) for column in (*columns, "trashed_by_id")})
+
+    def get(self, request: TeamRequest, id: int) -> HttpResponse:
+        row = self.find(id)
+        if row.trashed_at is not None:
+            return self.render(
+                "workspace/record_in_trash.html", kind=self.kind, row=row, may_restore=self.may_restore(row)
+            )
+        return self.show(row)
+
+    def show(self, row: Resource, *, http_status: int = 200, **context: Any) -> HttpResponse:
+        facts = facts_of(row, self.kind, fields_of(self.request.account, self.kind.resource))
+        values = {
+            "kind": self.kind,
+            "row": row,
+            "status": as_status(getattr(row, "status_data", None)),
+            "groups": [
+                (label, [fact for fact in facts if fact.field in fields])
+                for label, fields in grouped(shown_fields(facts))
+            ],
+            "empty": [fact for fact in facts if not fact.text and fact.edit_path],
+            **self.panels(row),
+        }
+        return self.render(http_status=http_status, **values | context)
+
+    def panels(self, row: Resource) -> dict[str, Any]:
+        """Return the rows that belong to the record, for the template."""
+        return {}
+
+    def may_restore(self, row: Resource) -> bool:
+        """Return whether the user may restore the record: an admin, or the user who moved it to the trash."""
+        return self.request.user.is_admin or row.trashed_by_id == self.request.user.id
+
+    def post(self, request: TeamRequest, id: int) -> HttpResponse:
+        act = self.actions.get(request.POST.get("do", ""))
+        return error_response(request, 400) if act is None else getattr(self, act)(id)
+
+    def lock(self, id: int) -> Resource:
+        """Return the record, locked until the transaction ends."""
+        row: Resource | None = self.rows().locked().filter(id=id).first()  # type: ignore[attr-defined]
+        if row is None:
+            raise Http404
+        return row
+
+    def trash(self, id: int) -> HttpResponse:
+        def act() -> None:
+            row = self.lock(id)
+            if row.trashed_at is None:
+                row.trash(by=self.request.user)
+
+        self.perform(act)
+        return redirect(self.kind.route, id)
+
+    def restore(self, id: int) -> HttpResponse:
+        def act() -> bool:
+            row = self.lock(id)
+            if row.trashed_at is not None:
+                if not self.may_restore(row):
+                    return False
+                row.restore()
+            return True
+
+        allowed: list[bool] = []
+        if self.perform(lambda: allowed.append(act())) and allowed[-1]:
+            messages.success(self.request, _("It is restored."))
+        elif allowed and not allowed[-1]:
+            return error_response(self.request, 403)
+        return redirect(self.kind.route, id)
+
+
+def shown_fields(facts: list[Fact]) -> list[Field]:
+    """Return the fields that the groups of the page show: those with a value, and always the most important ones."""
+    return [fact.field for fact in facts if fact.text and fact.field.name not in HEADER_FIELDS]
+
+
+# The header shows these fields.
+HEADER_FIELDS = {"name", "creator_id", "created_at", "updater_id", "updated_at"}
+
+
+def facts_of(row: Resource, kind: Kind, fields: list[Field]) -> list[Fact]:
+    return [fact_of(row, kind, field) for field in fields]
+
+
+def fact_of(row: Resource, kind: Kind, field: Field) -> Fact:
+    """Return a field of an annotated row. It takes no statement."""
+    value = field.value_of(row)
+    if field.type == FieldType.STATUS:
+        status = as_status(getattr(row, "status_data", None))
+        text = status_label(status)
+    elif field.type in LINKS:
+        # The annotations of the page have the names of linked rows.
+        text = getattr(row, name_column(field.name), None) or ""
+    elif field.name == "do_not_contact" and not value:
+        # Like an empty field: only the exception is shown.
+        text = ""
+    else:
+        text = display(field, value, row.account)
+    edit_path = "" if field.read_only else reverse(kind.edit_route, args=[row.id], query={"field": field.name})
+    return Fact(field, text, href_of(field, value), edit_path)
+
+
+def status_label(status: Status | None) -> str:
+    return status_name(status) if status else ""
+
+
+def href_of(field: Field, value: Any) -> str:
+    """Return the address to which a value links."""
+    if value in (None, ""):
+        return ""
+    match field.type:
+        case FieldType.EMAIL:
+            return f"mailto:{value}"
+        case FieldType.PHONE:
+            return "tel:" + "".join(sign for sign in str(value) if sign.isdigit() or sign == "+")
+        case FieldType.LINK:
+            address = str(value)
+            if address.lower().startswith(("http://", "https://")):
+                return address
+            return f"https://{address}" if "." in address and " " not in address and ":" not in address else ""
+        case FieldType.CLIENT:
+            return reverse(CLIENT.route, args=[value])
+        case FieldType.CONTACT:
+            return reverse(CONTACT.route, args=[value])
+    return ""
+
+
+class TaskForm(Form):
+    """The form for a task of the record, for the user who writes it."""
+
+    title = forms.CharField(label=gettext_lazy("New task"), max_length=255)
+    day = forms.DateField(
+        label=gettext_lazy("Due"), required=False, widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+    )
+
+    def values(self) -> dict[str, Any]:
+        day = self.cleaned_data["day"]
+        at = timezone.make_aware(datetime.combine(day, time(9))) if day else None
+        return {"title": self.cleaned_data["title"], "scheduled_at": at}
+
+
+class CustomerPage(RecordPage):
+    """The base of the pages of clients and contacts: tasks, suggestions and votes belong to them."""
+
+    actions = {**RecordPage.actions, "task": "add_task", "tick": "complete_task", "vote": "vote"}
+
+    @property
+    def link(self) -> str:
+        return f"{self.kind.resource}_id"
+
+    def panels(self, row: Any) -> dict[str, Any]:
+        vote_q = replace_non_xml(self.request.GET.get("vote_q", ""))[:MAX_QUERY_LENGTH].strip()
+        return {
+            "tasks": tasks_of(self.request, Q(**{self.link: row.id})),
+            "task_form": TaskForm(auto_id="task-%s"),
+            "feedback": feedback_of(self.request, {self.link: row.id}),
+            "external_ids": external_ids_of(row),
+            "vote_q": vote_q,
+            "suggestions": find_suggestions(self.request, vote_q) if vote_q else [],
+        }
+
+    def find_live(self, id: int) -> Resource:
+        row = self.find(id)
+        if row.trashed_at is not None:
+            raise Http404
+        return row
+
+    def add_task(self, id: int) -> HttpResponse:
+        row, form = self.find_live(id), TaskForm(self.request.POST, auto_id="task-%s")
+        user = self.request.user
+
+        def act() -> None:
+            post = Post(account=self.request.account)
+            post.write(form.values() | {"task_kind": "task", "responsible_id": user.id, self.link: row.id}, by=user)
+
+        if not form.is_valid() or not self.submit_form(form, act):
+            return self.show(row, http_status=422, task_form=form)
+        messages.success(self.request, _("The task is added."))
+        return redirect(self.kind.route, id)
+
+    def complete_task(self, id: int) -> HttpResponse:
+        """Close a task, whatever it belongs to now."""
+        task_id = parse_id(self.request.POST.get("task"))
+        tasks = self.request.account.posts.live().filter(category_id=None, id=task_id or 0)
+
+        def act() -> None:
+            task = tasks.accessible_to(self.request.user).locked().first()
+            if task is None:
+                raise Http404
+            if not task.closed:
+                task.write({"closed": True}, by=self.request.user)
+
+        self.perform(act, success_message=_("The task is completed."))
+        return redirect(self.kind.route, id)
+
+    def vote(self, id: int) -> HttpResponse:
+        """Cast the vote of the customer for a suggestion."""
+        row, user = self.find_live(id), self.request.user
+        post_id = parse_id(self.request.POST.get("post"))
+
+        def act() -> None:
+            post = self.request.account.posts.listed_for(user).locked().filter(id=post_id or 0).first()
+            if post is None:
+                raise Http404
+            post.cast_proxy_vote(by=user, **{self.link: row.id})
+
+        self.perform(act, success_message=_("The vote of %(name)s counts.") % {"name": str(row)})
+        return redirect(self.kind.route, id)
+
+
+class ClientPage(CustomerPage):
+    """A client, with its deals, contacts, tasks, suggestions and votes."""
+
+    kind = CLIENT
+
+    def annotated(self, rows: QuerySet) -> QuerySet:
+        contacts = self.request.account.contacts.live()
+        return (
+            super()
+            .annotated(rows)
+            .annotate(status_data=status_of_row(), contact_name=name_of_row(contacts, "contact_id"))
+        )
+
+    def panels(self, row: Resource) -> dict[str, Any]:
+        return {
+            **super().panels(row),
+            "deals": deals_of(self.request, client_id=row.id),
+            "contacts": contacts_of(self.request, row.id),
+        }
+
+
+class ContactPage(CustomerPage):
+    """A contact, with its client, tasks, suggestions and votes."""
+
+    kind = CONTACT
+
+    def annotated(self, rows: QuerySet) -> QuerySet:
+        clients = self.request.account.clients.live().accessible_to(self.request.user)
+        return super().annotated(rows).annotate(client_name=name_of_row(clients, "client_id"))
+
+
+class DealPage(RecordPage):
+    """A deal, with the path of its stages and its client."""
+
+    kind = DEAL
+    actions = {**RecordPage.actions, "stage": "move"}
+
+    def annotated(self, rows: QuerySet) -> QuerySet:
+        clients = self.request.account.clients.live().accessible_to(self.request.user)
+        return (
+            super().annotated(rows).annotate(status_data=status_of_row(), client_name=name_of_row(clients, "client_id"))
+        )
+
+    def panels(self, row: Any) -> dict[str, Any]:
+        statuses = list(self.request.account.statuses_of_kind(Status.Kind.DEAL))
+        position = next((n for n, status in enumerate(statuses) if status.id == row.status_id), -1)
+        return {
+            "stages": [(status, n < position, n == position) for n, status in enumerate(statuses)],
+            "external_ids": external_ids_of(row),
+        }
+
+    def move(self, id: int) -> HttpResponse:
+        """Move the deal to the status in `status_id`."""
+
+        def act() -> None:
+            row = self.lock(id)
+            if row.trashed_at is not None:
+                raise Http404
+            write_row(row, {"status_id": self.request.POST.get("status_id")}, by=self.request.user)
+
+        self.perform(act, success_message=_("The deal is moved."))
+        return redirect(self.kind.route, id)
+
+
+# Panels. Each takes one statement, and reads one row more than it shows, which tells whether there are more.
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The first rows of a list, and whether there are more."""
+
+    rows: list[Any]
+    has_more: bool
+
+    def __bool__(self) -> bool:
+        return bool(self.rows)
+
+
+def panel(rows: QuerySet) -> Panel:
+    found = list(rows[: PANEL_SIZE + 1])
+    return Panel(found[:PANEL_SIZE], len(found) > PANEL_SIZE)
+
+
+def deals_of(request: TeamRequest, **filters: int) -> Panel:
+    """Return the newest deals."""
+    deals = request.account.deals.live().accessible_to(request.user).filter(**filters)
+    found = panel(
+        deals.annotate(status_data=status_of_row())
+        .order_by("-id")
+        .values("id", "name", "price", "currency", "status_data")
+    )
+    return Panel([{**deal, "status": as_status(deal["status_data"])} for deal in found.rows], found.has_more)
+
+
+def contacts_of(request: TeamRequest, client_id: int) -> Panel:
+    contacts = request.account.contacts.live().accessible_to(request.user).filter(client_id=client_id)
+    return panel(contacts.order_by("id").values("id", "name", "position", "email", "phone"))
+
+
+def tasks_of(request: TeamRequest, condition: Q) -> Panel:
+    """Return the open tasks, those that are due first at the top."""
+    tasks = request.account.posts.live().filter(condition, category_id=None, closed=False).accessible_to(request.user)
+    tasks = tasks.annotate(responsible=name_of_user("responsible_id"))
+    return panel(
+        tasks.order_by(F("scheduled_at").asc(nulls_last=True), "id").values(
+            "id", "title", "scheduled_at", "responsible", "task_kind"
+        )
+    )
+
+
+def feedback_of(request: TeamRequest, link: dict[str, int]) -> Panel:
+    """Return the suggestions that the team wrote for the customer, and those that it voted for in their place, newest first."""
+    posts = request.account.posts.listed_for(request.user)
+    columns = ("id", "title", "votes_cache", "status_data", "created_at", "is_vote")
+    written = posts.filter(**link).annotate(status_data=status_of_row(), is_vote=Value(False)).order_by("-id")
+    votes = request.account.proxy_votes.filter(**link).order_by("-id").values("post_id")[: PANEL_SIZE + 1]
+    voted = posts.filter(id__in=votes).annotate(status_data=status_of_row(), is_vote=Value(True)).order_by("-id")
+    limit = PANEL_SIZE + 1
+    found = list(
+        written.values(*columns)[:limit].union(voted.values(*columns)[:limit], all=True).order_by("-id", "is_vote")
+    )
+    unique = list({row["id"]: {**row, "status": as_status(row["status_data"])} for row in reversed(found)}.values())[
+        ::-1
+    ]
+    return Panel(unique[:PANEL_SIZE], len(unique) > PANEL_SIZE)
+
+
+def find_suggestions(request: TeamRequest, q: str) -> list[tuple[int, str]]:
+    """Return the ids and titles of the suggestions that match a text."""
+    posts = request.account.posts.listed_for(request.user)
+    with search_transaction(request.account.id, q) as query:
+        ids = search(posts, query, enough=PANEL_SIZE)[:PANEL_SIZE]
+        titles = dict(posts.filter(id__in=ids).values_list("id", "title"))
+    return [(id, titles[id]) for id in ids if id in titles]
+
+
+def external_ids_of(row: Any) -> list[tuple[str, str, str]]:
+    """Return the external ids: key, value, and the address to which it links.
+
+    A value that is a URL links to itself. The address of the row in the other system (`url`) belongs to the first external id.
+    """
+    found = []
+    url = href_of(Field("url", "", FieldType.LINK), getattr(row, "url", None))
+    for key, value in sorted(row.external_ids.items()):
+        own = value if value.lower().startswith(("http://", "https://")) else ""
+        found.append((key, value, own or url))
+        url = url if own else ""
+    return found
+
+
+# Editing in place
+
+
+class EditFieldPage(WorkspacePage):
+    """The form for one field of a record. For htmx, the response is the field alone: the form, or the value after it was saved."""
+
+    template_name = "workspace/edit_field.html"
+    record_class: type[RecordPage]
+
+    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        self.record_page = self.record_class(request=request)
+        return super().dispatch(request, *args, **kwargs)
+
+    @property
+    def section(self) -> str:  # type: ignore[override]  # derived from the kind
+        return self.record_class.kind.section
+
+    def find(self, id: int) -> tuple[Resource, Field]:
+        """Return the record and the field that the parameter `field` names."""
+        row = self.record_page.find(id)
+        field = editable_field(self.request.account, self.record_class.kind.resource, self.request.GET.get("field", ""))
+        if field is None or row.trashed_at is not None:
+            raise Http404
+        return row, field
+
+    def get(self, request: TeamRequest, id: int) -> HttpResponse:
+        row, field = self.find(id)
+        if request.htmx and "cancel" in request.GET:
+            return self.show_value(row, field)
+        q = replace_non_xml(request.GET.get("q", ""))[:MAX_QUERY_LENGTH].strip()
+        form = FieldForm(field, request.account, request.user, row, q=q)
+        return self.show_form(row, field, form, q=q)
+
+    def post(self, request: TeamRequest, id: int) -> HttpResponse:
+        row, field = self.find(id)
+        q = replace_non_xml(request.POST.get("q", ""))[:MAX_QUERY_LENGTH].strip()
+        if request.POST.get("do") == "find":
+            return self.show_form(row, field, FieldForm(field, request.account, request.user, row, q=q), q=q)
+        edit = FieldEdit(request.account, request.user, row, field, request.POST)
+        rows = self.record_page.rows().live().filter(id=id)  # type: ignore[attr-defined]
+        if not edit.save(rows):
+            return self.show_form(row, field, edit.form, q=q, conflict=edit)
+        if request.htmx:
+            return self.show_value(self.record_page.find(id), field)
+        messages.success(request, _("%(field)s is saved.") % {"field": field.label})
+        return redirect(self.record_class.kind.route, id)
+
+    def show_form(
+        self, row: Resource, field: Field, form: FieldForm, *, q: str = "", conflict: FieldEdit | None = None
+    ) -> HttpResponse:
+        status = 422 if form.is_bound else 200
+        is_conflict = conflict is not None and conflict.conflicting is not None
+        template = "workspace/field_form.html" if self.request.htmx else self.template_name
+        return self.render(
+            template,
+            http_status=status,
+            kind=self.record_class.kind,
+            row=row,
+            field=field,
+            form=form,
+            q=q,
+            conflict=conflict if is_conflict else None,
+            edit_path=reverse(self.record_class.kind.edit_route, args=[row.id], query={"field": field.name}),
+            searches=field.type == FieldType.CLIENT,
+        )
+
+    def show_value(self, row: Resource, field: Field) -> HttpResponse:
+        return self.render("workspace/fact.html", fact=fact_of(row, self.record_class.kind, field), focused=True)
+
+
+class EditClientPage(EditFieldPage):
+    record_class = ClientPage
+
+
+class EditContactPage(EditFieldPage):
+    record_class = ContactPage
+
+
+class EditDealPage(EditFieldPage):
+    record_class = DealPage
