@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from accounts.pages.navigation import is_admin, is_team
 from core.pages.navigation import Entry, register
@@ -30,6 +31,10 @@ def register_entries() -> None:
     register(
         "main",
         Entry("clients", _("Clients"), "workspace-clients", order=50, group=GROUP, is_shown=is_team_of_site),
+        Entry("contacts", _("Contacts"), "workspace-contacts", order=60, group=GROUP, is_shown=is_team_of_site),
+        Entry(
+            "deals", pgettext_lazy("menu", "Deals"), "workspace-deals", order=70, group=GROUP, is_shown=is_team_of_site
+        ),
     )
     register(
         "settings", Entry("fields", _("Fields"), "workspace-fields", "text-cursor-input", order=62, is_shown=is_admin)

@@ -3,7 +3,7 @@ from django.urls import URLPattern, path
 from workspace.pages import records
 from workspace.pages.creating import NewClientPage, NewContactPage, NewDealPage
 from workspace.pages.fields import FieldPage, FieldsPage
-from workspace.pages.lists import ClientsPage
+from workspace.pages.lists import ClientsPage, ContactListsPage, ContactsPage, DealsPage
 
 urlpatterns: list[URLPattern] = [
     path("app/clients/<id:id>", records.ClientPage.as_view(), name="workspace-client"),
@@ -18,4 +18,7 @@ urlpatterns: list[URLPattern] = [
     path("app/contacts/new", NewContactPage.as_view(), name="workspace-contact-new"),
     path("app/deals/new", NewDealPage.as_view(), name="workspace-deal-new"),
     path("app/clients", ClientsPage.as_view(), name="workspace-clients"),
+    path("app/contacts", ContactsPage.as_view(), name="workspace-contacts"),
+    path("app/contact_lists", ContactListsPage.as_view(), name="workspace-contact-lists"),
+    path("app/deals", DealsPage.as_view(), name="workspace-deals"),
 ]
