@@ -73,6 +73,13 @@ REMINDERS = (
     ("1440", gettext_lazy("1 day before")),
     ("other", gettext_lazy("At another time")),
 )
+SHORTCUTS = (
+    (("j", "k"), gettext_lazy("next and previous task")),
+    (("Enter",), gettext_lazy("open the task")),
+    (("x", "e"), gettext_lazy("tick the task, or untick it")),
+    (("s",), gettext_lazy("postpone the task")),
+    (("t",), gettext_lazy("new task")),
+)
 NEXT = (("day", gettext_lazy("In a day")), ("week", gettext_lazy("In a week")), ("month", gettext_lazy("In a month")))
 MAX_FOUND, MAX_TICKED, MAX_COMMENTS = 5, 50, 200
 # If the same form is submitted again within this time, no second task is created.
@@ -139,7 +146,7 @@ class TaskActions(WorkspacePage):
             def act(id: int = id) -> None:
                 task: Post | None = self.tasks().locked().filter(id=id).first()  # type: ignore[attr-defined]
                 if task is None:
-                    raise FieldError("task", _("was deleted, or you may not see it"), "gone")
+                    raise FieldError("", _("The task was deleted in the meantime, or you may not see it."), "gone")
                 if task.closed != closed:
                     task.write({"closed": closed}, by=self.request.user)
 
@@ -171,7 +178,7 @@ class TaskActions(WorkspacePage):
         def act() -> None:
             task: Post | None = self.tasks().locked().filter(id__in=ids[:1]).first()  # type: ignore[attr-defined]
             if task is None:
-                raise FieldError("task", _("was deleted, or you may not see it"), "gone")
+                raise FieldError("", _("The task was deleted in the meantime, or you may not see it."), "gone")
             at = moved_to(task.scheduled_at, day)
             # The reminder keeps its distance from the time of the task.
             remind_at = task.remind_at and at - (task.scheduled_at - task.remind_at if task.scheduled_at else at - at)
@@ -231,6 +238,7 @@ class TasksPage(TaskActions):
             more=bool(group) and bool(groups) and groups[0][3],
             ticked=self.ticked(),
             next_steps=NEXT,
+            shortcuts=SHORTCUTS,
         )
 
     def ids_of(self, group: str, mine: dict[str, int]) -> QuerySet[Any, Any]:

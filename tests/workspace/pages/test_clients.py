@@ -34,4 +34,4 @@ def test_the_number_of_statements_does_not_depend_on_the_rows(acme):
     for number in range(2):
         make_client(acme.bob, f"Client {number}")
         # The session, the forum, the clients, and the number beside the link to the inbox.
-        assert len(statements(bob, PATH)) == 4
+        assert len(statements(bob, PATH)) == 5
