@@ -35,7 +35,7 @@ class Group:
     rows: Callable[[Account, User], QuerySet]
     # The column with the name, and an expression for a short text beside it.
     title: str
-    detail: Callable[[Account], Combinable]
+    detail: Callable[[Account, User], Combinable]
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,9 @@ class Result:
     detail: str | None
 
 
-def client_name(account: Account) -> Subquery:
-    return Subquery(account.clients.filter(id=OuterRef("client_id")).values("name"))
+def client_name(account: Account, user: User) -> Subquery:
+    clients = account.clients.accessible_to(user)
+    return Subquery(clients.filter(id=OuterRef("client_id")).values("name"))
 
 
 def text(column: str) -> NullIf:
@@ -65,7 +66,7 @@ GROUPS = (
         "workspace-clients",
         lambda account, user: account.clients.live().accessible_to(user),
         "name",
-        lambda account: Coalesce(text("email"), text("city"), text("phone")),
+        lambda account, _user: Coalesce(text("email"), text("city"), text("phone")),
     ),
     Group(
         "contacts",
@@ -75,7 +76,7 @@ GROUPS = (
         "workspace-contacts",
         lambda account, user: account.contacts.live().accessible_to(user),
         "name",
-        lambda account: Coalesce(client_name(account), text("email"), text("phone")),
+        lambda account, user: Coalesce(client_name(account, user), text("email"), text("phone")),
     ),
     Group(
         "deals",
@@ -95,7 +96,7 @@ GROUPS = (
         "forum-suggestions",
         lambda account, user: account.posts.listed_for(user),
         "title",
-        lambda account: Subquery(account.statuses.filter(id=OuterRef("status_id")).values("name")),
+        lambda account, _user: Subquery(account.statuses.filter(id=OuterRef("status_id")).values("name")),
     ),
     Group(
         "tasks",
@@ -121,7 +122,7 @@ def find(account: Account, user: User, q: str, *, enough: int = MAX_FOUND) -> li
             groups[group.name]
             .filter(id__in=ids[group.name])
             .order_by()
-            .values_list(Value(group.name), "id", group.title, group.detail(account))
+            .values_list(Value(group.name), "id", group.title, group.detail(account, user))
             for group in GROUPS
             if ids[group.name]
         ]
