@@ -5,9 +5,11 @@ Add the page of a new route to PAGES; `test_every_page_is_in_the_list` fails unt
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import timedelta
 from urllib.parse import urlencode
 
 from django.urls import URLPattern, get_resolver
+from django.utils import timezone
 
 from accounts import links
 from accounts.models import Session, Status, User
@@ -96,6 +98,20 @@ class World:
         }
         self.post.cast_proxy_vote(by=self.bob, client_id=client.id)
         self.post.cast_proxy_vote(by=self.bob, contact_id=contact.id)
+        self.task = make_task(
+            self.bob,
+            f"Call Nora about the invoice {LONG_WORD}",
+            content=MARKDOWN,
+            client_id=client.id,
+            contact_id=contact.id,
+            responsible_id=self.bob.id,
+            scheduled_at=timezone.now() - timedelta(days=2),
+            priority=1,
+        )
+        self.task.comment(by=self.bob, text="Nobody answers.", agent="test")
+        for days in (0, 0, 0, 0, 3, 20):
+            at = timezone.now() + timedelta(days=days)
+            make_task(self.bob, f"Write to {LONG_WORD}", responsible_id=self.bob.id, scheduled_at=at)
         make_post(self.carol, "Has nobody approved this yet?", content=MARKDOWN, approved=False)
         self.account.forums.update(approval=True)
         self.webhook, _secret = Endpoint.objects.all().add(
@@ -204,6 +220,11 @@ def set_no_status(page) -> None:
 
 def submit_empty_form(page) -> None:
     page.locator("main form button").first.click()
+    page.get_by_role("alert").wait_for()
+
+
+def save_empty_task(page) -> None:
+    page.locator(".actions button").click()
     page.get_by_role("alert").wait_for()
 
 
@@ -391,6 +412,13 @@ PAGES = [
     PageCase("app/account/statuses", "alice"),
     PageCase("app/account/statuses/<id:id>", "alice", path=lambda world: f"/app/account/statuses/{world.status.id}"),
     PageCase("app/clients/new", "bob"),
+    PageCase("app/tasks", "bob"),
+    PageCase("app/tasks", "bob", path="/app/tasks?group=done", state="empty"),
+    PageCase("app/tasks/new", "bob"),
+    PageCase("app/tasks/new", "bob", state="with errors", prepare=save_empty_task),
+    PageCase("app/tasks/calendar", "bob"),
+    PageCase("app/tasks/<id:id>", "bob", path=lambda world: f"/app/tasks/{world.task.id}"),
+    PageCase("app/tasks/<id:id>/edit", "bob", path=lambda world: f"/app/tasks/{world.task.id}/edit"),
     PageCase("app/contacts/new", "bob", path=lambda world: f"/app/contacts/new?client_id={world.records['clients']}"),
     PageCase("app/deals/new", "bob"),
     PageCase("app/account/fields", "alice"),

@@ -10,6 +10,7 @@ from accounts.pages.navigation import is_admin, is_team
 from core.pages.navigation import Entry, register
 from core.pages.routes import register_start_page
 from core.requests import PageRequest
+from workspace.tasks import count_due
 
 if TYPE_CHECKING:
     from accounts.models import Account, User
@@ -19,6 +20,12 @@ GROUP = "crm"
 
 def is_team_of_site(request: PageRequest) -> bool:
     return request.site is not None and is_team(request)
+
+
+def number_due(request: PageRequest) -> int:
+    """Return the number of the user's tasks that are due today or overdue."""
+    user = request.user
+    return 0 if user is None or not user.is_team else count_due(user.account, user)
 
 
 def start_page(account: "Account", user: "User") -> str | None:
@@ -34,6 +41,15 @@ def register_entries() -> None:
         Entry("contacts", _("Contacts"), "workspace-contacts", order=60, group=GROUP, is_shown=is_team_of_site),
         Entry(
             "deals", pgettext_lazy("menu", "Deals"), "workspace-deals", order=70, group=GROUP, is_shown=is_team_of_site
+        ),
+        Entry(
+            "tasks",
+            _("Tasks"),
+            "workspace-tasks",
+            order=80,
+            group=GROUP,
+            is_shown=is_team_of_site,
+            count=number_due,
         ),
     )
     register(
@@ -52,6 +68,7 @@ def register_entries() -> None:
                 start=1,
             )
         ),
+        Entry("task", _("Task"), "workspace-task-new", "square-check", order=10, is_shown=is_team_of_site),
         Entry(
             "suggestion",
             _("Suggestion on behalf of a customer"),
