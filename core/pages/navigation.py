@@ -23,6 +23,8 @@ class Entry:
     group: str = ""
     # Entries of all apps are sorted by this number.
     order: int = 0
+    # The page has a form that a dialog can show.
+    in_dialog: bool = False
     is_shown: Callable[[PageRequest], bool] = lambda request: True
     # A number beside the link, such as that of unread notifications. It takes at most one statement, and none for members. 0 is not shown.
     count: Callable[[PageRequest], int] = lambda request: 0
@@ -37,7 +39,7 @@ _menus: defaultdict[str, list[Entry]] = defaultdict(list)
 
 
 def register(menu: str, *entries: Entry) -> None:
-    """Add entries to a menu: `main`, `header`, `user`, `profile` or `settings`."""
+    """Add entries to a menu: `main`, `new`, `header`, `user`, `profile` or `settings`."""
     _menus[menu] = sorted([*_menus[menu], *entries], key=lambda entry: entry.order)
 
 

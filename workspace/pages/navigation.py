@@ -34,4 +34,26 @@ def register_entries() -> None:
     register(
         "settings", Entry("fields", _("Fields"), "workspace-fields", "text-cursor-input", order=62, is_shown=is_admin)
     )
+    register(
+        "new",
+        *(
+            Entry(name, label, route, icon, order=order, in_dialog=True, is_shown=is_team_of_site)
+            for order, (name, label, route, icon) in enumerate(
+                (
+                    ("client", _("Client"), "workspace-client-new", "building-2"),
+                    ("contact", _("Contact"), "workspace-contact-new", "user"),
+                    ("deal", _("Deal"), "workspace-deal-new", "handshake"),
+                ),
+                start=1,
+            )
+        ),
+        Entry(
+            "suggestion",
+            _("Suggestion on behalf of a customer"),
+            "forum-post-new-on-behalf",
+            "lightbulb",
+            order=50,
+            is_shown=is_team_of_site,
+        ),
+    )
     register_start_page(start_page)

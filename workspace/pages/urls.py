@@ -1,6 +1,7 @@
 from django.urls import URLPattern, path
 
 from workspace.pages import records
+from workspace.pages.creating import NewClientPage, NewContactPage, NewDealPage
 from workspace.pages.fields import FieldPage, FieldsPage
 from workspace.pages.lists import ClientsPage
 
@@ -13,5 +14,8 @@ urlpatterns: list[URLPattern] = [
     path("app/deals/<id:id>/edit", records.EditDealPage.as_view(), name="workspace-deal-edit"),
     path("app/account/fields", FieldsPage.as_view(), name="workspace-fields"),
     path("app/account/fields/<id:id>", FieldPage.as_view(), name="workspace-field"),
+    path("app/clients/new", NewClientPage.as_view(), name="workspace-client-new"),
+    path("app/contacts/new", NewContactPage.as_view(), name="workspace-contact-new"),
+    path("app/deals/new", NewDealPage.as_view(), name="workspace-deal-new"),
     path("app/clients", ClientsPage.as_view(), name="workspace-clients"),
 ]

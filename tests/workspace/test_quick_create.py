@@ -1,0 +1,188 @@
+"""Quick create: the forms for new clients, contacts and deals, on pages and in the dialog."""
+
+import pytest
+
+from crm.models import Client, Contact, Deal
+from tests.support.factories import make_client, make_contact, make_field_definition
+from tests.support.queries import capture_queries
+
+DIALOG = {"HX-Request": "true", "HX-Target": "dialog-content"}
+
+
+def submit(page, path, do="save", status=303, **values):
+    form = page.get(path).forms["new-record"]
+    for name, value in values.items():
+        form[name].force_value(value)
+    return form.submit("do", value=do, status=status)
+
+
+def test_it_works(acme):
+    status = acme.account.statuses.create(kind="client", code="lead", name="Lead")
+    page = acme.page(acme.bob)
+    response = submit(
+        page, "/app/clients/new", name="Ann", email="ann@example.com", status_id=status.id, tags="vip, new"
+    )
+    assert "Ann is added." in response.follow().html.get_text()
+    client = Client.objects.get()
+    values = (
+        client.name,
+        client.email,
+        client.status_id,
+        client.responsible_id,
+        client.creator_id,
+        sorted(client.tags),
+    )
+    assert values == ("Ann", "ann@example.com", status.id, acme.bob.id, acme.bob.id, ["new", "vip"])
+
+
+def test_a_contact_of_a_client(acme):
+    client = make_client(acme.bob, "Acme Ltd")
+    submit(acme.page(acme.bob), f"/app/contacts/new?client_id={client.id}", name="Jan", position="Buyer")
+    contact = Contact.objects.get()
+    assert (contact.name, contact.client_id, contact.position) == ("Jan", client.id, "Buyer")
+
+
+def test_a_deal(acme):
+    page = acme.page(acme.bob)
+    assert page.get("/app/deals/new").forms["new-record"]["currency"].value == "EUR"
+    submit(page, "/app/deals/new", name="Order", price="12.50", expected_close_date="2026-12-01")
+    deal = Deal.objects.get()
+    assert (deal.name, str(deal.price), deal.currency, str(deal.expected_close_date), deal.client_id) == (
+        "Order",
+        "12.500000",
+        "EUR",
+        "2026-12-01",
+        None,
+    )
+
+
+def test_the_client_is_searched_without_javascript(acme):
+    client = make_client(acme.bob, "Northwind")
+    page = acme.page(acme.bob)
+    form = page.get("/app/deals/new").forms["new-record"]
+    form["name"], form["client_q"] = "Order", "north"
+    form = form.submit("do", value="find").forms["new-record"]
+    assert form["name"].value == "Order"
+    form["client_id"] = str(client.id)
+    form.submit("do", value="save", status=303)
+    assert Deal.objects.get().client_id == client.id
+
+
+def test_the_dialog(acme):
+    page = acme.page(acme.bob)
+    response = page.get("/app/clients/new", headers=DIALOG)
+    assert "<html" not in response.text
+    form = response.forms["new-record"]
+    form["name"] = ""
+    response = form.submit("do", value="save", headers=DIALOG, status=422)
+    assert "Can't be blank" in response.html.get_text()
+    form["name"] = "Ann"
+    response = form.submit("do", value="save", headers=DIALOG)
+    assert "Ann is added." in response.html.get_text()
+    assert response.headers["HX-Retarget"] == "#messages"
+    assert response.headers["HX-Trigger"] == '{"dialog-close": "", "record-created": "client"}'
+    # The form for another one, with the message.
+    form["name"] = "Bea"
+    response = form.submit("do", value="another", headers=DIALOG)
+    assert "Bea is added." in response.html.get_text()
+    assert response.forms["new-record"]["name"].value == ""
+
+
+def test_adding_another_keeps_the_client(acme):
+    client = make_client(acme.bob, "Acme Ltd")
+    response = submit(acme.page(acme.bob), f"/app/contacts/new?client_id={client.id}", do="another", name="Jan")
+    assert response.location.endswith(f"/app/contacts/new?client_id={client.id}")
+    assert "Jan is added." in response.follow().html.get_text()
+
+
+def test_required_fields_are_asked_for(acme):
+    make_field_definition(acme.account, "size", label="Size", type="choice", choices=["S", "M"], required=True)
+    make_field_definition(acme.account, "colour")
+    page = acme.page(acme.bob)
+    form = page.get("/app/clients/new").forms["new-record"]
+    assert "additional_fields[colour]" not in form.fields
+    form["name"] = "Ann"
+    response = form.submit("do", value="save", status=422)
+    assert not Client.objects.exists()
+    form = response.forms["new-record"]
+    form["additional_fields[size]"] = "M"
+    form.submit("do", value="save", status=303)
+    assert Client.objects.get().additional_fields == {"size": "M"}
+
+
+@pytest.mark.parametrize(
+    ("path", "values", "error"),
+    [
+        ("/app/clients/new", {"name": ""}, "Can't be blank"),
+        ("/app/clients/new", {"name": "a", "status_id": "999"}, "Select a valid choice"),
+        ("/app/deals/new", {"name": "a", "price": "x"}, "Is not a number"),
+        ("/app/deals/new", {"name": "a", "expected_close_date": "x"}, "Is not a date"),
+        ("/app/deals/new", {"name": "a", "currency": "x"}, "Select a valid choice"),
+    ],
+)
+def test_it_rejects_invalid_values(acme, path, values, error):
+    response = submit(acme.page(acme.bob), path, status=422, **values)
+    assert error in response.html.get_text()
+    assert response.forms["new-record"]["name"].value == values["name"]
+    assert not Client.objects.exists()
+    assert not Deal.objects.exists()
+
+
+def test_it_rejects_clients_of_another_account(acme, other):
+    theirs = make_client(other.mallory, "Theirs")
+    page = acme.page(acme.bob)
+    response = page.get(f"/app/contacts/new?client_id={theirs.id + 10**6}")
+    assert "Theirs" not in response
+    form = response.forms["new-record"]
+    token = form["csrfmiddlewaretoken"].value
+    values = {"csrfmiddlewaretoken": token, "name": "Jan", "client_id": theirs.id + 10**6}
+    response = page.post("/app/contacts/new", values, status=422)
+    assert "can't be found" in response.html.get_text()
+    assert not Contact.objects.exists()
+
+
+def test_a_double_click_creates_one_client(acme):
+    page = acme.page(acme.bob)
+    form = page.get("/app/clients/new").forms["new-record"]
+    form["name"] = "Ann"
+    for _ in range(2):
+        form.submit("do", value="save", status=303)
+    assert Client.objects.count() == 1
+
+
+def similar(page, **values) -> str:
+    response = page.get("/app/clients/new", values, headers={"HX-Request": "true", "HX-Target": "new-similar"})
+    return " ".join(response.html.get_text().split())
+
+
+def test_a_warning_of_similar_rows(acme, other):
+    make_client(acme.bob, "Kowalski sp. z o.o.", tax_no="525-23-44-078", email="Office@kowalski.example")
+    make_contact(acme.bob, "Jan Kowalsky", email="office@kowalski.example")
+    make_client(acme.bob, "Kowalski").trash(by=acme.bob)
+    make_client(other.mallory, "Kowalski", email="office@kowalski.example", tax_no="5252344078")
+    page = acme.page(acme.bob)
+    one = "Kowalski sp. z o.o. client"
+    assert (
+        similar(page, name="Kowalski")
+        == f"Is it one of these? {one} · similar name Jan Kowalsky contact · similar name"
+    )
+    assert similar(page, email="OFFICE@kowalski.example") == (
+        f"Is it one of these? {one} · same e-mail Jan Kowalsky contact · same e-mail"
+    )
+    assert similar(page, tax_no="PL 5252344078") == f"Is it one of these? {one} · same tax number"
+    for values in ({"name": "Ko"}, {"name": "Anna"}, {"tax_no": "525"}, {"email": " "}, {"name": "%'&"}, {}):
+        assert similar(page, **values) == ""
+
+
+def test_the_warning_takes_few_statements(acme):
+    page = acme.page(acme.bob)
+    values = {"name": "Kowalski", "email": "a@example.com", "tax_no": "5252344078"}
+    similar(page, **values)
+    _, queries = capture_queries(lambda: similar(page, **values))
+    assert len(queries) <= 4, queries
+
+
+def test_members_may_not_create(acme):
+    acme.page(acme.carol).get("/app/clients/new", status=403)
+    assert 'href="/app/clients/new"' not in acme.page(acme.carol).get("/app/suggestions")
+    assert 'href="/app/clients/new"' in acme.page(acme.bob).get("/app/suggestions")

@@ -1,0 +1,240 @@
+"""Quick create: the forms for a new client, contact and deal, which open as a dialog from any page of the team.
+
+Each form is a page of its own. htmx loads the same form into the dialog of the base template (`dialog.js`).
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from accounts.models import Account, User
+from accounts.pages.forms import Form
+from accounts.pages.settings import parse_id
+from core.db import locks
+from core.db.text import replace_non_xml
+from core.error_responses import error_response
+from core.pages.base import redirect
+from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
+from crm.api.writing import write_row
+from crm.base import Resource
+from crm.fields import Field, FieldType, fields_of
+from crm.models import Client, Contact, Deal
+from crm.similar import find_similar
+from workspace.pages.base import WorkspacePage
+from workspace.pages.editing import form_field, read_number
+from workspace.requests import TeamRequest
+
+# The ids of the elements that htmx fills: the dialog of the base template, the clients of a search, and the warning of similar rows.
+DIALOG, FOUND_CLIENTS, SIMILAR = "dialog-content", "new-client-found", "new-similar"
+MAX_FOUND = 8
+# If the same form is submitted again within this time, no second row is created.
+DOUBLE_CLICK_WINDOW = timedelta(minutes=1)
+
+
+def record_path(kind: str, id: int) -> str:
+    """Return the path of the page of a client, contact or deal."""
+    return reverse(f"workspace-{kind}", args=[id])
+
+
+def linked(kind: str, id: int, name: str) -> SafeString:
+    """Return the name of a row as a link to its page."""
+    return format_html('<a href="{}"><bdi>{}</bdi></a>', record_path(kind, id), name)
+
+
+def clients_of(request: TeamRequest) -> QuerySet[Client]:
+    return request.account.clients.live().accessible_to(request.user)
+
+
+def search_clients(request: TeamRequest, text: str) -> list[Client]:
+    """Return the clients that a search finds, without similar words, because it may run after every key press."""
+    text = replace_non_xml(text).strip()[:MAX_QUERY_LENGTH]
+    if not text:
+        return []
+    with search_transaction(request.account.id, text) as query:
+        ids = search(clients_of(request), query, enough=MAX_FOUND, fuzzy=False)[:MAX_FOUND]
+        rows = {row.id: row for row in clients_of(request).filter(id__in=ids).only("account_id", "id", "name", "email")}
+    return [rows[id] for id in ids if id in rows]
+
+
+class RecordForm(Form):
+    """A form for some fields of a new client, contact or deal. `crm.api.writing.write_row` validates the values."""
+
+    def __init__(self, *args: Any, fields: Iterable[Field], row: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.numbers = [field.name for field in fields if field.type in (FieldType.NUMBER, FieldType.MONEY)]
+        for field in fields:
+            made = form_field(field, row.account, user, row)
+            made.error_messages["required"] = _("Can't be blank")
+            self.fields[field.name] = made
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean()
+        return values | {name: read_number(values[name]) for name in self.numbers if values.get(name)}
+
+
+class NewRecordPage(WorkspacePage):
+    """The form for a new row: the most used fields, and the required ones."""
+
+    template_name = "workspace/new_record.html"
+    actions = {"save": "create", "another": "create", "find": "show_found_clients"}
+    resource = ""
+    model: type[Resource]
+    # The built-in fields of the form, in order.
+    names: tuple[str, ...] = ()
+    title: Any = ""
+    chooses_client = False
+    warns_of_similar = False
+
+    @property
+    def in_dialog(self) -> bool:
+        return bool(self.request.htmx) and self.request.htmx.target == DIALOG
+
+    def fields(self) -> list[Field]:
+        fields = {field.name: field for field in fields_of(self.request.account, self.resource)}
+        required = [field for field in fields.values() if field.definition and field.required]
+        return [*(fields[name] for name in self.names), *required]
+
+    def form(self, *sent: Any, **values: Any) -> RecordForm:
+        row = self.model(account=self.request.account)
+        return RecordForm(*sent, fields=self.fields(), row=row, user=self.request.user, auto_id="new-%s", **values)
+
+    def initial(self) -> dict[str, Any]:
+        return {"responsible_id": self.request.user.id}
+
+    def get(self, request: TeamRequest) -> HttpResponse:
+        if request.htmx and request.htmx.target == FOUND_CLIENTS:
+            q = request.GET.get("client_q", "")
+            return self.render("workspace/client_choices.html", found=search_clients(request, q), q=q)
+        if request.htmx and request.htmx.target == SIMILAR:
+            return self.show_similar(request)
+        return self.show(self.form(initial=self.initial()), client_id=parse_id(request.GET.get("client_id")))
+
+    def show_similar(self, request: TeamRequest) -> HttpResponse:
+        """Respond with a warning of the clients and contacts that are similar to the one that the user enters."""
+        values = {name: replace_non_xml(request.GET.get(name, "")) for name in ("name", "email", "tax_no")}
+        found = find_similar(request.account, request.user, **values)
+        return self.render("workspace/similar.html", found=[(row, record_path(row.kind, row.id)) for row in found])
+
+    def post(self, request: TeamRequest) -> HttpResponse:
+        action = self.actions.get(request.POST.get("do") or "save")
+        if action is None:
+            return error_response(request, 400)
+        response: HttpResponse = getattr(self, action)(request)
+        return response
+
+    def show(self, form: RecordForm, *, client_id: int | None = None, q: str = "") -> HttpResponse:
+        found: list[Client] = []
+        if self.chooses_client:
+            found = search_clients(self.request, q)
+            if client_id is not None and client_id not in {row.id for row in found}:
+                found = [*clients_of(self.request).filter(id=client_id), *found]
+        return self.render_form(
+            form,
+            "workspace/new_record_form.html" if self.in_dialog else None,
+            heading=self.title,
+            in_dialog=self.in_dialog,
+            chooses_client=self.chooses_client,
+            warns_of_similar=self.warns_of_similar,
+            found=found,
+            client_id=client_id,
+            q=q,
+        )
+
+    def show_found_clients(self, request: TeamRequest) -> HttpResponse:
+        """Show the form with the values that were sent, and with the clients that the search finds."""
+        fields = {field.name: field for field in self.fields()}
+        initial = {
+            name: request.POST.getlist(name) if fields[name].type == "choices" else request.POST[name]
+            for name in fields
+            if name in request.POST
+        }
+        client_id = parse_id(request.POST.get("client_id"))
+        return self.show(self.form(initial=initial), client_id=client_id, q=request.POST.get("client_q", ""))
+
+    def create(self, request: TeamRequest) -> HttpResponse:
+        form, client_id = self.form(request.POST), parse_id(request.POST.get("client_id"))
+        made: list[Resource] = []
+        if not form.is_valid() or not self.submit_form(
+            form, lambda: made.append(self.make(form.cleaned_data, client_id))
+        ):
+            return self.show(form, client_id=client_id, q=request.POST.get("client_q", ""))
+        row: Any = made[-1]
+        messages.success(request, format_html(_("{name} is added."), name=linked(self.resource, row.id, row.name)))
+        if request.POST.get("do") == "another":
+            # Most rows that are added one after another belong to the same client.
+            return self.add_another(client_id)
+        if self.in_dialog:
+            response = self.render("core/messages.html")
+            response.headers["HX-Retarget"], response.headers["HX-Reswap"] = "#messages", "innerHTML"
+            response.headers["HX-Trigger"] = json.dumps({"dialog-close": "", "record-created": self.resource})
+            return response
+        return redirect(record_path(self.resource, row.id))
+
+    def add_another(self, client_id: int | None) -> HttpResponse:
+        if self.in_dialog:
+            return self.show(self.form(initial=self.initial()), client_id=client_id)
+        query = {"client_id": client_id} if self.chooses_client and client_id else {}
+        return redirect(reverse(f"workspace-{self.resource}-new", query=query))
+
+    def make(self, values: Mapping[str, Any], client_id: int | None) -> Resource:
+        """Create the row and return it. After a double click, return the row that the first click created."""
+        account, user = self.request.account, self.request.user
+        data = {name: value for name, value in values.items() if value not in ("", [])}
+        if self.chooses_client and client_id is not None:
+            if not clients_of(self.request).filter(id=client_id).exists():
+                client_id = 0
+            data["client_id"] = client_id
+        locks.acquire(("new record", account.id, user.id))
+        equal = self.equal_row(account, data)
+        return equal or write_row(self.model(account=account), data, by=user)
+
+    def equal_row(self, account: Account, data: Mapping[str, Any]) -> Resource | None:
+        """Return the row that the user has just created with the same values."""
+        texts = {name: data.get(name) or None for name in ("name", "email", "client_id") if hasattr(self.model, name)}
+        since = timezone.now() - DOUBLE_CLICK_WINDOW
+        rows: Any = getattr(account, str(self.model._meta.default_related_name)).live()
+        row: Resource | None = rows.filter(creator_id=self.request.user.id, created_at__gt=since, **texts).first()
+        return row
+
+
+class NewClientPage(NewRecordPage):
+    section = "clients"
+    resource = "client"
+    model = Client
+    names = ("name", "email", "phone", "tax_no", "city", "status_id", "responsible_id", "tags")
+    title = gettext_lazy("New client")
+    warns_of_similar = True
+
+
+class NewContactPage(NewRecordPage):
+    section = "contacts"
+    resource = "contact"
+    model = Contact
+    names = ("name", "email", "phone", "position", "responsible_id", "tags")
+    title = gettext_lazy("New contact")
+    chooses_client = True
+    warns_of_similar = True
+
+
+class NewDealPage(NewRecordPage):
+    section = "deals"
+    resource = "deal"
+    model = Deal
+    names = ("name", "price", "currency", "status_id", "expected_close_date", "responsible_id", "tags")
+    title = gettext_lazy("New deal")
+    chooses_client = True
+
+    def initial(self) -> dict[str, Any]:
+        status = self.request.account.default_status("deal")
+        return {**super().initial(), "currency": self.request.account.currency, "status_id": status and status.id}
