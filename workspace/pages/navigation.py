@@ -29,11 +29,20 @@ def register_entries() -> None:
     """Register the entries in `core.pages.navigation`."""
     register(
         "main",
-        Entry("clients", _("Clients"), "workspace-clients", order=50, group=GROUP, is_shown=is_team_of_site),
+        Entry(
+            "clients",
+            _("Clients"),
+            "workspace-clients",
+            order=50,
+            group=GROUP,
+            is_shown=is_team_of_site,
+            shortcut="g c",
+        ),
     )
     register(
         "settings", Entry("fields", _("Fields"), "workspace-fields", "text-cursor-input", order=62, is_shown=is_admin)
     )
+    register("search", Entry("find", _("Search everything"), "workspace-find", "search", is_shown=is_team_of_site))
     register(
         "new",
         *(
