@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from django.db import migrations, models
 from django.db.models import Exists, F, OuterRef, Q
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -66,7 +67,7 @@ class Activity(TenantModel):
     # The names of the statuses, for a change of status.
     before = models.CharField(max_length=255, null=True)
     after = models.CharField(max_length=255, null=True)
-    # The time of the task that a reminder is about.
+    # The time of a reminder: that of the task, unless the task has a time for its reminder.
     scheduled_at = models.DateTimeField(null=True)
     # False until the notifications of the activity have been created.
     announced = models.BooleanField(default=False)
@@ -147,7 +148,7 @@ class NotificationQuerySet(models.QuerySet["Notification"]):
         is_due = Q(
             activity__post__closed=False,
             activity__post__responsible_id=F("user_id"),
-            activity__post__scheduled_at=F("activity__scheduled_at"),
+            activity__scheduled_at=Coalesce("activity__post__remind_at", "activity__post__scheduled_at"),
         )
         return self.filter(is_due | ~Q(activity__kind=Activity.Kind.REMINDER))
 

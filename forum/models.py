@@ -14,7 +14,7 @@ from core.db.trash import TrashableQuerySet, assign_links, link_indexes, trash_i
 from core.errors import FieldError
 from core.registry import registry
 from core.search.declaration import Search
-from forum import inbox
+from forum import inbox, tasks
 from forum.activities import Activity as Activity
 from forum.activities import Notification as Notification
 from forum.comments import Comment as Comment
@@ -79,11 +79,19 @@ class Post(Tagged, Commentable):
     # The contact for whom the team wrote the post.
     contact_id = models.BigIntegerField(null=True)
     trashed_contact_id = models.BigIntegerField(null=True, editable=False)
+    # The deal that a task is about.
+    deal_id = models.BigIntegerField(null=True)
+    trashed_deal_id = models.BigIntegerField(null=True, editable=False)
     private = models.BooleanField(default=False)
     approved = models.BooleanField(default=True)
     closed = models.BooleanField(default=False)
     priority = models.IntegerField(default=0)
+    # When a task is due.
     scheduled_at = models.DateTimeField(null=True)
+    # When the responsible user is reminded of a task. Without it, the reminder comes when the task is due.
+    remind_at = models.DateTimeField(null=True)
+    # When a task was closed. Null for an open task. A trigger of the database sets it if the writer does not (`forum.tasks`).
+    completed_at = models.DateTimeField(null=True, editable=False)
     response = models.CharField(max_length=65536, null=True)
     response_html = html_field()
     response_user_id = models.BigIntegerField(null=True)
@@ -188,27 +196,11 @@ class Post(Tagged, Commentable):
                     ("change", ["updated_at", "id"]),
                 )
             ),
-            # The tasks that are due.
-            models.Index(
-                fields=["account", "scheduled_at"],
-                name="task_by_time",
-                condition=Q(trashed_at=None, category_id=None, scheduled_at__isnull=False),
-            ),
-            # The index begins with the time, because the job that creates reminders reads all accounts.
-            models.Index(
-                fields=["scheduled_at"],
-                name="task_reminder",
-                condition=Q(
-                    trashed_at=None,
-                    category_id=None,
-                    closed=False,
-                    responsible_id__isnull=False,
-                    scheduled_at__isnull=False,
-                ),
-            ),
-            # The posts of a client or a contact, even if the client or contact is in the trash.
+            *tasks.INDEXES,
+            # The posts of a client, a contact or a deal, even if it is in the trash.
             *link_indexes("post", "client", "id"),
             *link_indexes("post", "contact", "id"),
+            *link_indexes("post", "deal", "id"),
             # The posts of a user, by age.
             models.Index(
                 fields=["account", "user_id", "created_at", "id"],
@@ -310,7 +302,7 @@ class Post(Tagged, Commentable):
                 values.setdefault("status_before_merge_id", None)
         if (fields := values.get("additional_fields")) is not None:
             values["additional_fields"] = merge(self.additional_fields, fields)
-        assign_links(values, "client_id", "contact_id")
+        assign_links(values, "client_id", "contact_id", "deal_id")
         if "content" in values or is_new:
             values["content_html"] = render(values.get("content", self.content))
         has_response_changed = values.get("response", self.response) != self.response
@@ -326,6 +318,9 @@ class Post(Tagged, Commentable):
         self.updated_at = timezone.now()
         if by.is_team and not is_new and self.handled_at is None and not self.TRIAGE_FIELDS.isdisjoint(values):
             values["handled_at"] = self.updated_at
+        is_closed = values.get("closed", self.closed)
+        if values.get("category_id", self.category_id) is None and is_closed != (self.completed_at is not None):
+            values["completed_at"] = self.updated_at if is_closed else None
         for name, value in values.items():
             setattr(self, name, value)
         if tags is not None:

@@ -396,9 +396,10 @@ def test_resources_equal_the_simple_implementation(acme, clients, contacts, deal
             for index in indexes
         )
         deal_rows = create_rows(Deal, [dict(fields) for fields in deals], currency="EUR", **users)
-        task_rows = create_rows(
-            Post, [dict(fields) for fields in tasks], task_kind="task", user_id=acme.bob.id, status_id=status.id
-        )
+        task_values = [
+            {**fields, "completed_at": fields["created_at"] if fields["closed"] else None} for fields in tasks
+        ]
+        task_rows = create_rows(Post, task_values, task_kind="task", user_id=acme.bob.id, status_id=status.id)
         expected_data = {
             "clients": [
                 (row, client_data(row, typed_values, [contact_rows, task_rows, deal_rows]))

@@ -18,7 +18,7 @@ from forum.facets import COUNTER, FacetCount, Selection
 from forum.models import Post, Vote
 from forum.votes import MAX_SCANNED_VOTES
 from forum.whole_forum import page_of_forum
-from tests.support.factories import make_contact_list
+from tests.support.factories import make_contact_list, make_deal
 from tests.support.fixtures import committed, make_cast, make_other
 from tests.support.queries import capture_parameters, explained, nodes
 
@@ -57,13 +57,15 @@ SELECT %(acme)s, 300000 + i, %(list)s FROM generate_series(1, 6000) AS i WHERE i
 POSTS = """
 INSERT INTO forum_post (account_id, id, forum_id, category_id, task_kind, kind, title, content, agent, user_id, status_id,
     private, approved, closed, priority, votes_cache, comments_cache, created_at, updated_at, tags, scheduled_at,
-    handled_at)
+    handled_at, completed_at, responsible_id, deal_id)
 SELECT %(acme)s, 200000 + i, CASE WHEN i %% 2 = 0 THEN %(forum)s::bigint END,
     CASE WHEN i %% 2 = 0 THEN %(category)s::bigint END, CASE WHEN i %% 2 = 0 THEN 'feedback' ELSE 'task' END, 'suggestion',
     'Title ' || md5(i::text), 'content ' || md5((i %% 1000)::text), '', %(alice)s, %(post_status)s, false, true, i %% 4 = 1, 0,
     0, 0, now() - i * interval '1 minute', now() - (i * 7919 %% 30000) * interval '1 minute', '{}',
-    CASE WHEN i %% 1000 = 1 THEN now() + i * interval '1 minute' END,
-    CASE WHEN i > 2 THEN now() END
+    CASE WHEN i %% 1000 IN (1, 3) THEN now() + i * interval '1 minute' END,
+    CASE WHEN i > 2 THEN now() END, CASE WHEN i %% 4 = 1 THEN now() - i * interval '1 minute' END,
+    CASE WHEN i %% 2 = 1 THEN CASE WHEN i %% 1000 IN (1, 3) THEN %(bob)s::bigint ELSE %(alice)s::bigint END END,
+    CASE WHEN i %% 1000 = 1 THEN %(deal)s::bigint END
 FROM generate_series(1, %(rows)s) AS i
 """
 VOTES = """
@@ -83,6 +85,8 @@ def make_long_lists(acme, other):
     values = {
         "acme": acme.account.id,
         "alice": acme.alice.id,
+        "bob": acme.bob.id,
+        "deal": make_deal(acme.alice).id,
         "other": other.account.id,
         "mallory": other.mallory.id,
         "status": acme.account.statuses.create(kind="client", code="last", name="Last").id,
@@ -169,7 +173,14 @@ PATHS = {
     # Closed tasks are at the end of the list.
     "tasks.json?closed=true": 100,
     "clients.json?updated_since={minutes_10000_ago}&order=updated_at": 100,
-    "tasks.json?scheduled_before=2100-01-01": 30,
+    "tasks.json?scheduled_before=2100-01-01": 70,
+    **{f"tasks.json?order={order}": 26 for order in ("scheduled_at", "-scheduled_at", "completed_at", "-completed_at")},
+    "tasks.json?scheduled_after=2010-01-01&scheduled_before=2100-01-01&order=scheduled_at": 70,
+    "tasks.json?closed=false&scheduled_after=2010-01-01&order=-scheduled_at": 30,
+    "tasks.json?closed=true&order=-completed_at": 100,
+    # Another user is responsible for the newest tasks.
+    "tasks.json?responsible_id={bob}&closed=false&order=scheduled_at": 40,
+    "tasks.json?deal_id={deal}": 30,
     "posts.json?forum_id={forum}&order=-updated_at": 100,
     "contacts.json": 26,
     **{f"contacts.json?contact_list_id={{list}}&order={order}": 100 for order in ("id", "-id", "-created_at", "name")},
@@ -348,7 +359,7 @@ PREPARED = {
     "/app/categories.xml": 26,
     "/app/statuses.json": 26,
     "/app/users.json": 26,
-    "/app/changes.json": 26,
+    "/app/changes.json": 30,
     "/": 60,
     "/?page=2": 110,
     "/?page=3": 160,

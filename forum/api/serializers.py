@@ -106,6 +106,10 @@ class PostSerializer(AdditionalFieldsSerializer):
     points = IntegerField(read_only=True)
     response_user_id = IntegerField(read_only=True)
     duplicate_from_id = IntegerField(read_only=True)
+    contact_id = RelatedField("contacts")
+    deal_id = RelatedField("deals")
+    remind_at = DateTimeField()
+    completed_at = DateTimeField(read_only=True)
 
     sources = {"status": "status_code", "points": "votes_cache"}
 

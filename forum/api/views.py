@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework.exceptions import PermissionDenied
 
@@ -35,6 +36,8 @@ def agent_of(request: HttpRequest | APIRequest) -> str:
 class PostFilters(ListFilters):
     tag = TagFilter()
     client_id = link_filter()
+    contact_id = link_filter()
+    deal_id = link_filter()
     responsible_id = link_filter()
     user_id = link_filter()
     status_id = link_filter()
@@ -215,7 +218,16 @@ class PostViewSet(Listing, ResourceViewSet):
 
 class TaskFilters(PostFilters):
     closed = WireFilter(BooleanField())
+    scheduled_after = WireFilter(QueryDateTimeField(), field_name="scheduled_at", lookup_expr="gte")
     scheduled_before = WireFilter(QueryDateTimeField(), field_name="scheduled_at", lookup_expr="lt")
+
+    def filter_by_column(self, column: str) -> QuerySet[Any]:
+        rows = super().filter_by_column(column)
+        is_closed = self.form.cleaned_data["closed"]
+        if column == "completed_at" and is_closed is not None:
+            # Otherwise a scan in the descending order would read all open tasks first.
+            rows = rows.filter(completed_at__isnull=not is_closed)
+        return rows
 
 
 class TaskViewSet(Listing, JSONViewSet):
@@ -223,7 +235,7 @@ class TaskViewSet(Listing, JSONViewSet):
 
     serializer_class = PostSerializer
     filters = TaskFilters
-    orders = ("id", "created_at", "updated_at")
+    orders = ("id", "created_at", "updated_at", "scheduled_at", "completed_at")
     default_order = ("closed", "-created_at", "-id")
 
     @staticmethod

@@ -1,6 +1,6 @@
 """Reminders of tasks: one notification for the responsible user when the time of a task has come.
 
-A reminder is an activity. A task has at most one reminder for each scheduled time. A reminder does not update the row of the task, so the
+The time is `remind_at` of the task or else `scheduled_at`. A reminder is an activity. A task has at most one reminder for each time. A reminder does not update the row of the task, so the
 change feed does not report reminders.
 """
 
@@ -19,18 +19,20 @@ BATCH_SIZE = 200
 # transactions from closing or assigning a task meanwhile. A task that is locked already gets its reminder a minute later.
 CREATE_REMINDERS = """
 WITH due AS (
-    SELECT account_id, id, responsible_id, scheduled_at FROM forum_post AS task
+    SELECT account_id, id, responsible_id, coalesce(remind_at, scheduled_at) AS due_at FROM forum_post AS task
     WHERE category_id IS NULL AND trashed_at IS NULL AND NOT closed AND responsible_id IS NOT NULL
-        AND scheduled_at <= statement_timestamp() AND scheduled_at > statement_timestamp() - interval '24 hours'
+        AND (remind_at IS NOT NULL OR scheduled_at IS NOT NULL)
+        AND coalesce(remind_at, scheduled_at) <= statement_timestamp()
+        AND coalesce(remind_at, scheduled_at) > statement_timestamp() - interval '24 hours'
         AND NOT EXISTS (
             SELECT FROM forum_activity AS reminder
             WHERE reminder.account_id = task.account_id AND reminder.post_id = task.id
-                AND reminder.kind = 'reminder' AND reminder.scheduled_at = task.scheduled_at
+                AND reminder.kind = 'reminder' AND reminder.scheduled_at = coalesce(task.remind_at, task.scheduled_at)
         )
-    ORDER BY scheduled_at LIMIT %s FOR SHARE SKIP LOCKED
+    ORDER BY due_at LIMIT %s FOR SHARE SKIP LOCKED
 )
 INSERT INTO forum_activity (account_id, post_id, user_id, kind, scheduled_at, internal, announced, created_at)
-SELECT account_id, id, responsible_id, 'reminder', scheduled_at, false, true, statement_timestamp() FROM due
+SELECT account_id, id, responsible_id, 'reminder', due_at, false, true, statement_timestamp() FROM due
 ON CONFLICT DO NOTHING
 RETURNING account_id, id
 """

@@ -153,7 +153,7 @@ WITHOUT_ACCOUNT = {
     "notification_due",
     "follower_due",
     "delivery_at",
-    "task_reminder",
+    "task_reminder_time",
 }
 
 

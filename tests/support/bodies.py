@@ -94,6 +94,8 @@ def post_body(row, by: User, **fields) -> dict:
         "votes_cache": 0,
         "comments_cache": 0,
         "points": 0,
+        # The factories and the API set it, as the database does.
+        "completed_at": on_the_wire(row.completed_at) if row.completed_at else None,
     }
     return _body(PostSerializer, row, {**usual, **fields})
 

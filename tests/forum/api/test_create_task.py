@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.bodies import post_body
-from tests.support.factories import make_client, make_user
+from tests.support.factories import make_client, make_contact, make_deal, make_user
 
 KINDS = ["task", "email", "help", "chat", "phone", "lead", "error", "idea"]
 
@@ -55,6 +55,9 @@ def test_it_rejects_every_error_at_once(acme):
         "scheduled_at": "soon",
         "tags": 7,
         "response": ["a"],
+        "contact_id": 10**15,
+        "deal_id": 10**15,
+        "remind_at": "later",
     }
     assert_refused(
         acme.json().post("/app/posts.json", json={"post": task}),
@@ -77,6 +80,9 @@ def test_it_rejects_every_error_at_once(acme):
             "scheduled_at": ["is not a time (ISO 8601, such as 2009-01-26T18:06:53+01:00)"],
             "tags": ["must be a list of names, or one text with commas"],
             "response": ["must be a single value"],
+            "contact_id": ["can't be found"],
+            "deal_id": ["can't be found"],
+            "remind_at": ["is not a time (ISO 8601, such as 2009-01-26T18:06:53+01:00)"],
         },
     )
     assert not acme.account.posts.exists()
@@ -135,6 +141,7 @@ def test_the_forum_api_does_not_show_tasks(acme):
 
 def test_all_fields(acme):
     client = make_client(acme.alice)
+    contact, deal = make_contact(acme.alice), make_deal(acme.alice)
     status = acme.account.statuses.get(kind="post", code="started")
     fields = {
         "title": "Title 😀",
@@ -151,6 +158,9 @@ def test_all_fields(acme):
         "scheduled_at": "2009-01-26T17:06:53+00:00",
         "tags": ["a", "b"],
         "response": "Done.",
+        "contact_id": contact.id,
+        "deal_id": deal.id,
+        "remind_at": "2009-01-26T16:00:00+00:00",
     }
     response = acme.json().post("/app/posts.json", json={"post": fields})
     task = acme.account.posts.get()

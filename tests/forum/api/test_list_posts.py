@@ -31,8 +31,8 @@ def test_it_works(acme):
 
 def test_it_rejects_unknown_and_invalid_parameters(acme):
     known = (
-        "page, per_page, order, updated_since, q, tag, client_id, responsible_id, user_id, status_id, response_user_id, "
-        "forum_id, category_id, duplicate_from_id"
+        "page, per_page, order, updated_since, q, tag, client_id, contact_id, deal_id, responsible_id, user_id, "
+        "status_id, response_user_id, forum_id, category_id, duplicate_from_id"
     )
     assert_refused(
         acme.json().get(f"{PATH}?closed=true&order=name", headers={"Prefer": "handling=strict"}),

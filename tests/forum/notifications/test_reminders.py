@@ -70,6 +70,15 @@ def test_it_reminds_nobody_of_other_tasks(acme, fields):
     assert reminded() == []
 
 
+def test_the_time_of_the_reminder_precedes_that_of_the_task(acme):
+    tomorrow = timezone.now() + timedelta(days=1)
+    make_due_task(acme, "Early", scheduled_at=tomorrow, remind_at=ago(seconds=1))
+    make_due_task(acme, "Not scheduled", scheduled_at=None, remind_at=ago(seconds=1))
+    make_due_task(acme, "Later", remind_at=tomorrow)
+    assert reminded() == [("Early", acme.bob.id), ("Not scheduled", acme.bob.id)]
+    assert len(send_all()) == 2
+
+
 def test_it_reminds_nobody_of_tasks_in_the_trash(acme):
     make_due_task(acme).trash(by=acme.bob)
     assert reminded() == []

@@ -1,0 +1,57 @@
+"""Tasks: posts without a category, which only the team sees. The indexes of their lists, and the trigger that sets `completed_at`."""
+
+from django.db import migrations, models
+from django.db.models import Q
+from django.db.models.functions import Coalesce
+
+IS_TASK = Q(trashed_at=None, category_id=None)
+IS_OPEN_TASK = Q(trashed_at=None, category_id=None, closed=False)
+
+INDEXES = [
+    # The orders by time. The tasks without a time are at the end of the index.
+    models.Index(fields=["account", "scheduled_at", "id"], name="task_by_schedule", condition=IS_TASK),
+    models.Index(fields=["account", "completed_at", "id"], name="task_by_completion", condition=IS_TASK),
+    # The open tasks of the team and of a user, by time.
+    models.Index(fields=["account", "scheduled_at", "id"], name="task_open", condition=IS_OPEN_TASK),
+    models.Index(
+        fields=["account", "responsible_id", "scheduled_at", "id"],
+        name="task_of_responsible",
+        condition=IS_OPEN_TASK & Q(responsible_id__isnull=False),
+    ),
+    # The closed tasks of a user, by the time when they were closed.
+    models.Index(
+        fields=["account", "responsible_id", "completed_at", "id"],
+        name="task_done_by_responsible",
+        condition=IS_TASK & Q(closed=True, responsible_id__isnull=False),
+    ),
+    # The index begins with the time, because the job that creates reminders reads all accounts.
+    models.Index(
+        Coalesce("remind_at", "scheduled_at"),
+        name="task_reminder_time",
+        condition=IS_OPEN_TASK
+        & Q(responsible_id__isnull=False)
+        & (Q(remind_at__isnull=False) | Q(scheduled_at__isnull=False)),
+    ),
+]
+
+# A task is closed if and only if it has a `completed_at`, whichever code writes it. The condition of the trigger is false for most writes.
+CREATE_COMPLETION = """
+CREATE FUNCTION forum_complete_task() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.completed_at := CASE WHEN NEW.closed THEN statement_timestamp() END;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER complete_task BEFORE INSERT OR UPDATE ON forum_post FOR EACH ROW
+    WHEN (NEW.category_id IS NULL AND NEW.closed <> (NEW.completed_at IS NOT NULL))
+    EXECUTE FUNCTION forum_complete_task();
+"""
+
+DROP_COMPLETION = """
+DROP TRIGGER complete_task ON forum_post;
+DROP FUNCTION forum_complete_task();
+"""
+
+
+def completion_trigger() -> migrations.RunSQL:
+    """Return the operation that creates the trigger that sets `completed_at`."""
+    return migrations.RunSQL(CREATE_COMPLETION, DROP_COMPLETION)

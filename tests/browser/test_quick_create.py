@@ -1,0 +1,84 @@
+"""The team adds clients from any page: in the dialog by keyboard alone, and without JavaScript."""
+
+import pytest
+from django.utils.translation import gettext, override, pgettext
+from playwright.sync_api import Page, expect
+
+from crm.models import Client
+from tests.support.axe import expect_no_faults
+from tests.support.factories import make_client, make_field_definition
+
+pytestmark = pytest.mark.slow
+
+EVERYWHERE = pytest.mark.parametrize(("width", "language"), [(390, "pl"), (1280, "en")])
+
+
+def open_dialog(page: Page):
+    """Open the dialog for a new client by keyboard alone, and return it."""
+    page.keyboard.press("c")
+    expect(page.locator(".menu.new a").first).to_be_focused()
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog")
+    expect(dialog.locator("[name=name]")).to_be_focused()
+    return dialog
+
+
+@EVERYWHERE
+def test_the_dialog_by_keyboard(acme, browse, width, language):
+    make_client(acme.bob, "Northwind", email="office@northwind.example")
+    make_field_definition(acme.account, "size", label="Size", type="choice", choices=["S", "M"], required=True)
+    page = browse(acme.bob, width=width, language=language)
+    page.goto("/app/suggestions")
+    with override(language):
+        dialog = open_dialog(page)
+        expect_no_faults(page)
+        page.keyboard.type("Northwind")
+        expect(dialog.get_by_text(gettext("Is it one of these?"))).to_be_visible()
+        expect(dialog.get_by_role("link", name="Northwind")).to_be_visible()
+        expect_no_faults(page)
+
+        # The typed name stays while the required field is missing.
+        page.keyboard.press("Enter")
+        expect(dialog.get_by_role("alert")).to_be_focused()
+        expect(dialog.locator("[name=name]")).to_have_value("Northwind")
+        dialog.locator("[name='additional_fields[size]']").select_option("M")
+        dialog.get_by_role("button", name=gettext("Add and enter another")).press("Enter")
+        expect(dialog.get_by_text("Northwind")).to_be_visible()
+        expect(dialog.locator("[name=name]")).to_have_value("")
+        expect_no_faults(page)
+
+        dialog.locator("[name=name]").fill("Southwind")
+        dialog.locator("[name='additional_fields[size]']").select_option("S")
+        page.keyboard.press("Enter")
+        expect(dialog).to_be_hidden()
+        expect(page.locator("#messages").get_by_role("link", name="Southwind")).to_be_visible()
+        expect(page.locator(".menu.new summary")).to_be_focused()
+        expect_no_faults(page)
+    assert list(Client.objects.order_by("id").values_list("name", flat=True)) == ["Northwind", "Northwind", "Southwind"]
+
+
+def test_escape_closes_the_dialog(acme, browse):
+    page = browse(acme.bob)
+    page.goto("/app/suggestions")
+    dialog = open_dialog(page)
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(page.locator(".menu.new summary")).to_be_focused()
+    # The key c is a letter in a text field.
+    page.goto("/app/clients/new")
+    page.locator("[name=name]").press("c")
+    expect(page.locator("[name=name]")).to_have_value("c")
+    expect(page.locator(".menu.new a").first).to_be_hidden()
+
+
+@EVERYWHERE
+def test_without_javascript(acme, browse, width, language):
+    page = browse(acme.bob, width=width, language=language, javascript=False)
+    page.goto("/app/suggestions")
+    with override(language):
+        page.get_by_label(pgettext("menu", "New")).click()
+        page.locator(".menu.new a").first.click()
+        page.get_by_label(gettext("Name"), exact=True).fill("Northwind")
+        page.get_by_role("button", name=gettext("Add"), exact=True).click()
+        expect(page.locator("#messages").get_by_role("link", name="Northwind")).to_be_visible()
+        expect(page.get_by_role("heading", level=1)).to_contain_text("Northwind")
