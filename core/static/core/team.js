@@ -59,7 +59,10 @@
   let timer = 0;
 
   function open(element) {
-    if (!element.matches("input")) element.click();
+    if (element.matches("details")) {
+      element.open = true;
+      element.querySelector("a")?.focus();
+    } else if (!element.matches("input")) element.click();
     else if (element.getClientRects().length) element.focus();
     // On a small screen, the search is a link.
     else element.form.querySelector("a").click();
@@ -92,7 +95,7 @@
       return;
     }
     const keys = first ? `${first} ${event.key}` : event.key;
-    const all = [...document.querySelectorAll("[data-shortcut]:not(details)")];
+    const all = [...document.querySelectorAll("[data-shortcut]")];
     const element = all.find((each) => each.dataset.shortcut === keys);
     clearTimeout(timer);
     first = "";
