@@ -20,6 +20,14 @@ def random_account_id() -> int:
     return secrets.randbelow(2**48 - 1) + 1
 
 
+class AgentsSee(models.TextChoices):
+    """What the agents of an account access (`accounts.access`)."""
+
+    ALL = "all"
+    # The rows that they or a user of their group are responsible for.
+    OWN = "own"
+
+
 class Account(models.Model):
     """A tenant, created by `accounts.account_creation`."""
 
@@ -33,6 +41,9 @@ class Account(models.Model):
     time_zone = models.CharField(max_length=255, default="UTC")
     language = models.CharField(max_length=255, default="en")
     currency = models.CharField(max_length=255, default="EUR")
+    agents_see = models.CharField(
+        max_length=255, choices=AgentsSee.choices, default=AgentsSee.ALL, db_default=AgentsSee.ALL
+    )
     # The keys of the resources for which the account defines fields. A request that finds none here reads no definitions.
     resources_with_fields = ArrayField(models.TextField(), default=list, db_default=[], editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -55,7 +66,7 @@ class Account(models.Model):
         return ZoneInfo(self.time_zone)
 
     def change(self, **values: Any) -> None:
-        """Save the fields that an admin may set: name, time zone, language and currency."""
+        """Save the fields that an admin may set: name, time zone, language, currency, and what agents see."""
         for name, value in values.items():
             setattr(self, name, value)
         self.save(update_fields=[*values, "updated_at"])

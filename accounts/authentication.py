@@ -24,7 +24,7 @@ from core.requests import AccountRequest
 
 def attach_account(request: Request, user: User, account: Account) -> None:
     """Set the account of an authenticated request, and the name of its user for the access log, which has no logins."""
-    account_request(request).account = account
+    account_request(request).account = user.account = account
     request.META["rostrum.user"] = f"{account.prefix}#{user.id}"
 
 

@@ -3,6 +3,7 @@
 from accounts.account import Account as Account
 from accounts.account import random_account_id as random_account_id  # used by the first migration
 from accounts.branding import Branding as Branding
+from accounts.groups import Group as Group
 from accounts.handovers import Handover as Handover
 from accounts.hosts import Host as Host
 from accounts.invitations import Invitation as Invitation

@@ -3,6 +3,7 @@
 import re
 import secrets
 from collections.abc import Iterable
+from functools import cached_property
 from itertools import chain
 from typing import Any, Self
 from uuid import UUID
@@ -15,13 +16,14 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from accounts.account import Account
+from accounts.account import Account, AgentsSee
 from accounts.delivery import Delivery
 from accounts.invitations import Invitation
 from accounts.names import SkeletonField, check_visible, looks_like_any, skeleton
 from accounts.roles import ADMINS, TEAM, Role, RoleMixin, RoleQuerySet
 from accounts.signals import user_joined
 from core.db import locks
+from core.db.access import ALL_ROWS, Access
 from core.db.prepared import prepared
 from core.db.tenancy import FoldedField, TenantModel, fold
 from core.errors import FieldError, FieldErrors
@@ -185,6 +187,7 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
     email_skeleton = SkeletonField(source="email", default="", db_default="")
     name = models.CharField(max_length=255, blank=True, default="")
     role = models.CharField(max_length=255, choices=Role.choices, default=Role.MEMBER)
+    group_id = models.BigIntegerField(null=True)
     notification = models.CharField(max_length=255, choices=Notification.choices, default=Notification.OWN)
     # Whether visitors and members see the user's name beside the user's votes. The team always does.
     shows_votes = models.BooleanField(default=False, db_default=False)
@@ -247,6 +250,7 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
             ),
             # The users who are notified of everything.
             models.Index(fields=["account", "id"], name="user_notified_of_all", condition=Q(notification="all")),
+            models.Index(fields=["account", "group_id"], name="user_of_group", condition=Q(group_id__isnull=False)),
         ]
 
     def __str__(self) -> str:
@@ -259,6 +263,17 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
     @property
     def is_admin(self) -> bool:
         return self.role in self.ADMINS
+
+    @cached_property
+    def access(self) -> Access:
+        """The clients, contacts, deals and tasks that the user may access. It takes a statement for a limited agent with a group."""
+        if self.is_admin or self.account.agents_see == AgentsSee.ALL:
+            return ALL_ROWS
+        if self.group_id is None:
+            return Access((self.id,))
+        # Deactivated users are included, so that the group keeps their rows.
+        colleagues = User.objects.filter(account_id=self.account_id, group_id=self.group_id)
+        return Access((self.id, *colleagues.exclude(id=self.id).order_by("id").values_list("id", flat=True)))
 
     def link_subject(self, purpose: str) -> tuple[object, ...]:
         """Return the subject of links for the purpose (see `accounts.links`). A change of password or e-mail invalidates them."""

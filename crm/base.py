@@ -75,6 +75,10 @@ class Resource(TenantModel, Trashable):
             values["additional_fields"] = merge(self.additional_fields, fields)  # type: ignore[attr-defined]
         if "email" in values:
             changed.add("email_key")
+        sets_responsible = hasattr(self, "responsible_id") and (self._state.adding or "responsible_id" in values)
+        if sets_responsible and values.get("responsible_id") is None and by.access.is_limited:
+            # Without a responsible user, the agent could not access the row.
+            values["responsible_id"] = by.id
         assign_links(values, "client_id", "contact_id")
         for name, value in values.items():
             setattr(self, name, value)

@@ -11,6 +11,7 @@ from accounts.access import AccessQuerySet
 from accounts.models import Account, User
 from accounts.tags import Tagged
 from core.db import locks
+from core.db.access import ALL_ROWS, Access
 from core.db.additional_fields import NOT_SEARCHED, additional_fields
 from core.db.tenancy import FoldedField, fold
 from core.db.text import is_xml_text
@@ -43,8 +44,10 @@ def lock_emails(account_id: int, keys: set[str]) -> None:
 
 
 class ClientQuerySet(AccessQuerySet):
-    def with_counts(self, account: Account) -> Self:
+    def with_counts(self, account: Account, access: Access = ALL_ROWS) -> Self:
         """Annotate each client with the numbers of its contacts, posts and deals, and with the time of the last change to any of them.
+
+        Only the rows of the access are counted.
 
         The rows are counted whenever the numbers are read. A stored counter would make concurrent writes of a client's rows wait for
         each other.
@@ -55,25 +58,27 @@ class ClientQuerySet(AccessQuerySet):
             return Subquery(groups.annotate(figure=aggregate).values("figure"))
 
         related: dict[str, TrashableQuerySet] = {
-            "contacts": account.contacts.live(),
-            "posts": account.posts.live(),
-            "deals": account.deals.live(),
+            "contacts": account.contacts.live().limited_to(access),
+            "posts": account.posts.live().limited_to(access),
+            "deals": account.deals.live().limited_to(access),
         }
         return self.annotate(
             **{f"{name}_count": Coalesce(of_client(rows, Count("*")), 0) for name, rows in related.items()},
             last_activity=Greatest(F("updated_at"), *(of_client(rows, Max("updated_at")) for rows in related.values())),
         )
 
-    def find_existing(self, account_id: int, *, email: Any, external_ids: dict[str, str]) -> "Client | None":
+    def find_existing(
+        self, account_id: int, *, email: Any, external_ids: dict[str, str], access: Access
+    ) -> "Client | None":
         """Lock and return the client that has any of the external ids, or else the oldest client with the e-mail, ignoring case.
 
         The e-mail is locked too, so that two concurrent requests do not both create a client for it. Raise FieldError if the external
-        ids belong to different clients.
+        ids belong to different clients, and FieldErrors if they belong to a client that the user may not access.
         """
         key = email_key(email)
         if key:
             lock_emails(account_id, {key})
-        if (holder := Client.lock_holder(self, account_id, external_ids)) or not key:
+        if (holder := Client.lock_holder(self, account_id, external_ids, access)) or not key:
             return holder
         client: Any = self.locked().filter(email_key=key).order_by("id").first()
         return client

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.access import AccessQuerySet
 from accounts.models import User
 from accounts.tags import ShardedCount, Tagged
+from core.db.access import ALL_ROWS, Access
 from core.db.additional_fields import NOT_SEARCHED, additional_fields
 from core.db.tenancy import FoldedField
 from core.db.trash import TrashableQuerySet, TrashedId, link_indexes, trash_index
@@ -155,7 +156,17 @@ class Contact(Contactable, ExternallyIdentified, LinkedToClient, Tagged, Resourc
 
 
 class ContactListQuerySet(TrashableQuerySet):
-    def with_counts(self) -> Self:
+    def with_counts(self, access: Access = ALL_ROWS) -> Self:
+        """Annotate each list with the number of its contacts. Only the contacts of the access are counted."""
+        if access.is_limited:
+            contacts = Contact.objects.live().limited_to(access).filter(account_id=OuterRef("account_id"))
+            memberships = ContactListMembership.objects.filter(
+                models.Exists(contacts.filter(id=OuterRef("contact_id"))),
+                account_id=OuterRef("account_id"),
+                contact_list_id=OuterRef("id"),
+            )
+            number = memberships.order_by().values("contact_list_id").annotate(number=models.Count("*"))
+            return self.annotate(contacts_count=Coalesce(Subquery(number.values("number")), 0))
         counts = ContactListCount.objects.filter(account_id=OuterRef("account_id"), contact_list_id=OuterRef("id"))
         total = counts.order_by().values("contact_list_id").annotate(total=Sum("uses")).values("total")
         return self.annotate(contacts_count=Coalesce(Subquery(total, output_field=models.BigIntegerField()), 0))

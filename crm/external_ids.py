@@ -5,16 +5,18 @@ each kind of resource, a table of holders also has a row for each pair of the ac
 and finds its holder.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import chain
 from typing import Any, Self
 
 from django.db import models
 from psycopg.types.numeric import Int8
 
+from core.db.access import Access
+from core.db.limited_rows import LimitedQuerySet
 from core.db.prepared import array_literal, execute, fetch, insertion_of
 from core.db.trash import TrashableQuerySet
-from core.errors import ConcurrentUpdate, FieldError
+from core.errors import ConcurrentUpdate, FieldError, FieldErrors
 from crm.base import Resource
 
 MAX_EXTERNAL_IDS = 50
@@ -75,15 +77,41 @@ class ExternallyIdentified(Resource):
         return next(iter(holder_ids.values()))
 
     @classmethod
-    def lock_holder(cls, rows: TrashableQuerySet, account_id: int, pairs: dict[str, str]) -> Self | None:
-        """Lock and return the row that holds any of the pairs. Raise FieldError if the pairs have different holders."""
-        holder_id = cls.single_holder(cls.holders(account_id, pairs.items()).values())
+    def lock_holder(
+        cls, rows: TrashableQuerySet, account_id: int, pairs: dict[str, str], access: Access
+    ) -> Self | None:
+        """Lock and return the row that holds any of the pairs.
+
+        Raise FieldError if the pairs have different holders, and FieldErrors if the user may not access a holder.
+        """
+        holders = cls.holders(account_id, pairs.items())
+        if errors := cls.hidden_errors(holders, cls.hidden_ids(account_id, holders.values(), access)):
+            raise FieldErrors(error.within("external_ids") for error in errors)
+        holder_id = cls.single_holder(holders.values())
         if holder_id is None:
             return None
         row = rows.locked().filter(id=holder_id).first()
         if row is None or not pairs.items() & row.external_ids.items():
             raise ConcurrentUpdate(f"{str(cls._meta.verbose_name).capitalize()} {holder_id} has released it meanwhile")
         return row
+
+    @classmethod
+    def hidden_ids(cls, account_id: int, holder_ids: Iterable[int], access: Access) -> set[int]:
+        """Return the ids of those holders that the user may not access."""
+        ids = set(holder_ids)
+        if not ids or not access.is_limited:
+            return set()
+        rows: LimitedQuerySet[Any] = cls._default_manager.filter(account_id=account_id, id__in=ids)  # type: ignore[assignment]
+        return ids - set(rows.limited_to(access).values_list("id", flat=True))
+
+    @classmethod
+    def hidden_errors(cls, holders: Mapping[Pair, int], hidden_ids: Collection[int]) -> list[FieldError]:
+        """Return the errors of the pairs whose holder the user may not access. They do not name the holder."""
+        return [
+            FieldError("", "{key} {value} is already taken", "taken", {"key": key, "value": value})
+            for (key, value), holder_id in holders.items()
+            if holder_id in hidden_ids
+        ]
 
     @classmethod
     def single_holder(cls, holder_ids: Iterable[int], label_of: Callable[[int], int | str] = int) -> int | None:

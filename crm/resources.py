@@ -15,7 +15,7 @@ RESOURCES = (
         icon="building-2",
         collection="clients",
         is_customer=True,
-        samples={"client": lambda request: newest_id(request.account.clients.live())},
+        samples={"client": lambda request: newest_id(request.account.clients.live().accessible_to(request.user))},
     ),
     Resource(
         "contact",
@@ -26,7 +26,7 @@ RESOURCES = (
         icon="user",
         collection="contacts",
         is_customer=True,
-        samples={"contact": lambda request: newest_id(request.account.contacts.live())},
+        samples={"contact": lambda request: newest_id(request.account.contacts.live().accessible_to(request.user))},
     ),
     Resource(
         "contact_list",
@@ -46,7 +46,7 @@ RESOURCES = (
         plural_label=_("Deals"),
         icon="handshake",
         collection="deals",
-        samples={"deal": lambda request: newest_id(request.account.deals.live())},
+        samples={"deal": lambda request: newest_id(request.account.deals.live().accessible_to(request.user))},
     ),
     Resource(
         "field_definition",

@@ -15,6 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
+from core.db.access import ALL_ROWS, Access
 from core.db.prepared import prepared
 from core.db.tenancy import TenantModel, foreign_object
 from core.errors import FieldError
@@ -48,11 +49,11 @@ class CommentQuerySet(models.QuerySet["Comment"]):
         """Annotate each comment with the name of its author."""
         return self.annotate(nick=F("user__name")).defer("comment_html")
 
-    def of_live_posts(self) -> Self:
-        """Return the comments of posts and tasks that are not in the trash."""
+    def of_live_posts(self, access: Access = ALL_ROWS) -> Self:
+        """Return the comments of accessible posts and tasks that are not in the trash."""
         # The module of `Post` imports this one.
         posts: Any = apps.get_model("forum", "Post")._default_manager
-        of_comment = posts.live().filter(account_id=OuterRef("account_id"), id=OuterRef("post_id"))
+        of_comment = posts.live().limited_to(access).filter(account_id=OuterRef("account_id"), id=OuterRef("post_id"))
         return self.filter(Exists(of_comment))
 
     def of_post(self, account_id: int, post_id: int, columns: tuple[str, ...]) -> list[tuple[Any, ...]]:

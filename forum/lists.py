@@ -11,6 +11,7 @@ from django.db.models.fields.tuple_lookups import TupleGreaterThanOrEqual, Tuple
 
 from accounts.access import AccessQuerySet
 from accounts.models import Account, Status, User
+from core.db.access import Access
 from core.db.prepared import fetch, prepared
 from core.db.text import is_xml_text
 from core.search.queries import find_similar, search, search_transaction
@@ -74,6 +75,10 @@ class PostQuerySet(AccessQuerySet[Any]):
             post_id=Value(None, models.BigIntegerField(null=True)),
         ).defer(*HTML_COLUMNS)
 
+    def limited_to(self, access: Access) -> Self:
+        """Return all forum posts, and the tasks of the access."""
+        return self.filter(Q(category_id__isnull=False) | access.condition()) if access.is_limited else self
+
     def of_forum(self, forum_id: int) -> Self:
         return self.filter(forum_id=forum_id)
 
@@ -94,7 +99,7 @@ class PostQuerySet(AccessQuerySet[Any]):
         """Return the posts and tasks that the user may see and that are not in the trash. None is a visitor."""
         posts = self.live()
         if user is not None and user.is_team:
-            return posts
+            return posts.accessible_to(user)
         merged = Q(duplicate_from_id__isnull=False, private=False, approved=True) & ~Q(kind="private")
         own = Q() if user is None else Q(user_id=user.id)
         return posts.exclude(category_id=None).filter(Q(shelf=Visibility.OPEN) | own | merged)

@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Status, User
 from accounts.tags import Tagged
 from core.db.additional_fields import NOT_SEARCHED, additional_fields, merge
+from core.db.limited_rows import limit
 from core.db.prepared import insert, update
 from core.db.tenancy import TenantModel, foreign_object
 from core.db.trash import TrashableQuerySet, assign_links, link_indexes, trash_index
@@ -290,6 +291,10 @@ class Post(Tagged, Commentable):
         tags = values.pop("tags", None)
         status = values.pop("status", None)
         is_new = self._state.adding
+        is_task = values.get("category_id", self.category_id) is None
+        if is_task and by.access.is_limited and (is_new or "responsible_id" in values):
+            # Without a responsible user, the agent could not access the task.
+            values["responsible_id"] = values.get("responsible_id") or by.id
         if status is None and is_new:
             status = self.account.default_status(Status.Kind.POST)
         status_id_before = self.status_id
@@ -436,7 +441,7 @@ class Post(Tagged, Commentable):
             if link not in voter:
                 continue
             rows = cast(TrashableQuerySet, customer.rows_of(self.account))
-            if not rows.live().filter(id=voter[link]).exists():
+            if not limit(rows.live(), by.access).filter(id=voter[link]).exists():
                 raise FieldError(link, _("can't be found"), "gone")
         _row, is_new = self.account.proxy_votes.get_or_create(post_id=self.id, **voter, defaults={"user_id": by.id})
         self.votes_cache += is_new

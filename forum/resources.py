@@ -25,7 +25,8 @@ def live_posts(request: HttpRequest) -> PostQuerySet:
 
 
 def newest_task_id(request: HttpRequest) -> QuerySet[Any]:
-    return newest_id(cast(ForumRequest, request).account.posts.tasks())
+    forum_request = cast(ForumUserRequest, request)
+    return newest_id(forum_request.account.posts.tasks().accessible_to(forum_request.user))
 
 
 def newest_forum_post_id(request: HttpRequest) -> QuerySet[Any]:

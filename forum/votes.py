@@ -143,6 +143,13 @@ class ProxyVoteQuerySet(VoteBaseQuerySet):
     def of_post(self, post_id: int) -> Self:
         return self.filter(post_id=post_id).order_by("id")
 
+    def accessible_to(self, user: User) -> Self:
+        """Return the votes of the clients and contacts that the user may access."""
+        access = user.access
+        if not access.is_limited:
+            return self
+        return self.filter(access.condition("client__responsible_id") | access.condition("contact__responsible_id"))
+
 
 class ProxyVote(TenantModel):
     """A vote of a client or a contact, which a user cast for them."""

@@ -36,7 +36,7 @@ class Group:
     rows: Callable[[Account, User], QuerySet]
     # The column with the name, and an expression for a short text beside it.
     title: str
-    detail: Callable[[Account], Combinable]
+    detail: Callable[[Account, User], Combinable]
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,9 @@ class Result:
         return reverse(self.group.route, args=[self.id]) if self.group.route else ""
 
 
-def client_name(account: Account) -> Subquery:
-    return Subquery(account.clients.filter(id=OuterRef("client_id")).values("name"))
+def client_name(account: Account, user: User) -> Subquery:
+    clients = account.clients.accessible_to(user)
+    return Subquery(clients.filter(id=OuterRef("client_id")).values("name"))
 
 
 def text(column: str) -> NullIf:
@@ -71,7 +72,7 @@ GROUPS = (
         "workspace-clients",
         lambda account, user: account.clients.live().accessible_to(user),
         "name",
-        lambda account: Coalesce(text("email"), text("city"), text("phone")),
+        lambda account, _user: Coalesce(text("email"), text("city"), text("phone")),
     ),
     Group(
         "contacts",
@@ -81,7 +82,7 @@ GROUPS = (
         "",
         lambda account, user: account.contacts.live().accessible_to(user),
         "name",
-        lambda account: Coalesce(client_name(account), text("email"), text("phone")),
+        lambda account, user: Coalesce(client_name(account, user), text("email"), text("phone")),
     ),
     Group(
         "deals",
@@ -101,7 +102,7 @@ GROUPS = (
         "forum-suggestions",
         lambda account, user: account.posts.listed_for(user),
         "title",
-        lambda account: Subquery(account.statuses.filter(id=OuterRef("status_id")).values("name")),
+        lambda account, _user: Subquery(account.statuses.filter(id=OuterRef("status_id")).values("name")),
     ),
     Group(
         "tasks",
@@ -127,7 +128,7 @@ def find(account: Account, user: User, q: str, *, enough: int = MAX_FOUND) -> li
             groups[group.name]
             .filter(id__in=ids[group.name])
             .order_by()
-            .values_list(Value(group.name), "id", group.title, group.detail(account))
+            .values_list(Value(group.name), "id", group.title, group.detail(account, user))
             for group in GROUPS
             if ids[group.name]
         ]

@@ -1,6 +1,6 @@
 """`GET /app/changes.json`, the feed of the changes of an account, for clients that keep a copy of its data."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from django.http import HttpResponse
@@ -10,7 +10,9 @@ from core.api.requests import APIRequest
 from core.api.serializers import WireSerializer, format_time
 from core.api.views import JSONViewSet
 from core.changes.models import CHANGE_RETENTION, Change, ChangeQuerySet, Cursor, ExpiredError
+from core.db.limited_rows import LimitedQuerySet
 from core.errors import FieldError, FieldErrors
+from core.registry import registry
 
 NOW = "now"
 EXPIRED_MESSAGE = f"is older than the {CHANGE_RETENTION.days} days that changes are kept for: read everything again, from since=now on"
@@ -63,6 +65,7 @@ class ChangeViewSet(JSONViewSet):
                 raise FieldError("since", EXPIRED_MESSAGE, "expired") from None
         rows = list(rows)
         page = rows[:limit]
+        hidden = self.find_hidden(page)
         return self.respond(
             {
                 "changes": [
@@ -73,8 +76,23 @@ class ChangeViewSet(JSONViewSet):
                         "at": format_time(row.at, self.account.zone),
                     }
                     for row in page
+                    if (row.resource, row.id) not in hidden
                 ],
                 "cursor": str(page[-1].cursor if page else since),
                 "more": len(rows) > limit,
             }
         )
+
+    def find_hidden(self, changes: Sequence[Change]) -> set[tuple[str, int]]:
+        """Return the resources of the changes, by key and id, that the user may not access. These include all erased ones."""
+        hidden: set[tuple[str, int]] = set()
+        if not self.access.is_limited:
+            return hidden
+        for key in {change.resource for change in changes}:
+            resource = registry.get(key)
+            rows = None if resource is None else resource.rows_of(self.account)
+            if isinstance(rows, LimitedQuerySet):
+                ids = {change.id for change in changes if change.resource == key}
+                found = rows.limited_to(self.access).filter(id__in=ids).values_list("id", flat=True)
+                hidden |= {(key, id) for id in ids.difference(found)}
+        return hidden

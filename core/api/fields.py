@@ -17,6 +17,8 @@ from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.translation import gettext_lazy as _
 from rest_framework.fields import Field, empty
 
+from core.db.access import Access
+from core.db.limited_rows import LimitedQuerySet
 from core.db.tenancy import fold
 from core.db.text import is_xml_text
 from core.db.trash import TrashedId
@@ -324,15 +326,19 @@ class ReferenceMixin(WireField):
         existing_ids: Mapping[str | None, Mapping[int, int]] | None = self.context.get("existing_ids")
         if existing_ids is not None:
             return existing_ids[self.field_name]
-        return self.look_up(self.context["account"], ids)
+        return self.look_up(self.context["account"], ids, self.context.get("access"))
 
-    def look_up(self, account: "Account", ids: Collection[int]) -> dict[int, int]:
-        """Return the same as `find_ids`, but always by a query."""
+    def look_up(self, account: "Account", ids: Collection[int], access: Access | None) -> dict[int, int]:
+        """Return the same as `find_ids`, but always by a query. Rows of which users access only a part need the access."""
         # PostgreSQL raises an error for ids that do not fit into the column.
         ids = [id for id in ids if 0 < id <= MAX_INTEGER]
         if not ids:
             return {}
         rows = getattr(account, self.relation).filter(id__in=ids, **self.filters)
+        if isinstance(rows, LimitedQuerySet):
+            if access is None:
+                raise TypeError(f"the context of the field {self.field_name} needs the access of the user")
+            rows = rows.limited_to(access)
         return {
             id: id for id in (lock_ids(rows, self.lock) if hasattr(rows, "live") else rows.values_list("id", flat=True))
         }

@@ -115,9 +115,8 @@ class ListFilters(django_filters.FilterSet):
             for name, wrapped_errors in self.errors.as_data().items()
         }
 
-    def filter_by_column(self, column: str) -> QuerySet[Any]:
-        """Return the rows that pass the filters by one column."""
-        rows = self.queryset.all()
+    def filter_by_column(self, rows: QuerySet[Any], column: str) -> QuerySet[Any]:
+        """Return those of the rows that pass the filters by one column."""
         for name, list_filter in self.filters.items():
             if list_filter.field_name == column:
                 rows = list_filter.filter(rows, self.form.cleaned_data[name])

@@ -12,8 +12,9 @@ from django.http import HttpResponse
 from core.api.filters import ListFilters
 from core.api.paging import Page
 from core.api.requests import APIRequest
-from core.api.resources import hashable, values_query
+from core.api.resources import LimitedRows, hashable, values_query
 from core.api.views import JSONViewSet
+from core.db.limited_rows import LimitedQuerySet, limit
 from core.db.prepared import PreparedQuery, prepared
 from core.db.tenancy import account_of
 from core.errors import FieldError, FieldErrors
@@ -112,7 +113,7 @@ class Paged(JSONViewSet):
         return self.respond(shown, headers={"Link": link})
 
 
-class Listing(Paged):
+class Listing(Paged, LimitedRows):
     """The base of views with the list of a resource.
 
     A page takes two statements. The first reads the ids of the page from an index alone, the second reads the rows. For a later page,
@@ -123,6 +124,8 @@ class Listing(Paged):
     orders: tuple[str, ...] = ("id", "created_at", "updated_at", "name")
     # The order of a list without the parameter `order`. A search without it is ordered by rank.
     default_order: tuple[str, ...] = ("id",)
+    # False if all rows of the list are accessible, although the queryset could be limited.
+    has_limited_rows = True
 
     @staticmethod
     def list_rows_of(account: "Account") -> QuerySet[Any]:
@@ -135,7 +138,16 @@ class Listing(Paged):
         return cls.list_rows_of(account)
 
     def list_rows(self) -> QuerySet[Any]:
-        return self.list_rows_of(self.account)
+        """Return the rows of the list that the user may access."""
+        rows = self.list_rows_of(self.account)
+        return limit(rows, self.access) if self.is_limited else rows
+
+    @property
+    def is_limited(self) -> bool:
+        """True if the user may access only a part of the rows of the list."""
+        if not self.access.is_limited or not self.has_limited_rows:
+            return False
+        return isinstance(self.list_rows_of(self.account), LimitedQuerySet)
 
     def read_list(self) -> tuple[Page, str | None, ListFilters | None]:
         """Return the page, the requested order or None, and the filters or None. Raise FieldErrors with all errors."""
@@ -146,7 +158,7 @@ class Listing(Paged):
             allowed = [f"{sign}{name}" for name in self.orders for sign in ("", "-")]
             errors["order"] = FieldError("order", f"is not one of {', '.join(allowed)}", "choice")
         filters = None
-        if not parameters.keys() <= {"page", "per_page", "order", *self.common_keys}:
+        if self.is_limited or not parameters.keys() <= {"page", "per_page", "order", *self.common_keys}:
             filters = self.filters(parameters, self.list_rows(), account=self.account)
             errors |= filters.find_errors()
         return self.read_page("order", *self.filters.parameters(), errors=errors), order, filters
@@ -158,7 +170,7 @@ class Listing(Paged):
     def ids(self, filters: ListFilters | None, order: str | None, *, start: int, stop: int) -> list[int]:
         """Return the ids of the rows that pass the filters, from `start` to `stop`. A search without an `order` is ranked."""
         text = filters and filters.form.cleaned_data["q"]
-        if filters is None or (text is None and not filters.are_used):
+        if filters is None or (text is None and not filters.are_used and not self.is_limited):
             # PostgreSQL plans a literal limit better than a parameter. Each literal needs its own prepared statement, hence the maximum.
             limits = (
                 {"first": stop} if not start and stop <= MAX_LITERAL_LIMIT else {"start": start, "size": stop - start}
@@ -173,8 +185,8 @@ class Listing(Paged):
             if start >= MAX_RESULTS:
                 return []
             if order is None:
-                return search(rows, query, list_rows=self.list_rows(), enough=stop)[start:stop]
-            found_ids = search(rows, query, list_rows=self.list_rows(), ranked=False)
+                return search(rows, query, list_rows=self.list_rows_of(self.account), enough=stop)[start:stop]
+            found_ids = search(rows, query, list_rows=self.list_rows_of(self.account), ranked=False)
             rows = self.list_rows().filter(id__in=found_ids).order_by(*self.order_by(order))
             return list(rows.values_list("id", flat=True)[start:stop])
 
@@ -193,7 +205,8 @@ class Listing(Paged):
         if stop <= SORT_LIMIT:
             if estimate_counts(rows)[0] > COMMON_ROWS:
                 # A filter by the column of the order shortens the list at its beginning.
-                list_rows = filters.filter_by_column(next(iter(self.columns(order))))
+                all_rows = self.list_rows_of(self.account)
+                list_rows = filters.filter_by_column(all_rows, next(iter(self.columns(order))))
                 ids = scan_in_order(rows, list_rows, start=start, stop=stop)
             if ids is None:
                 ids = collect_and_sort(rows, start=start, stop=stop)
@@ -221,7 +234,7 @@ class Listing(Paged):
             page, order, filters = self.read_list()
             ids = self.ids(filters, order, start=page.start, stop=page.stop)
         query = values_query(hashable(type(self)))
-        shown = query(account_id=self.account.id, ids=ids[: page.size]) if ids else []
+        shown = query(account_id=self.account.id, ids=ids[: page.size], **self.access_arguments) if ids else []
         id_index, zone = self.serializer_class.names.index("id"), self.account.zone
         rows = {values[id_index]: values for values in shown}
         return self.respond_with_page(

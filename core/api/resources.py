@@ -1,6 +1,6 @@
 """The base of the views of JSON resources: create, read, update, delete."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,8 @@ from django.urls import reverse
 from core.api.requests import APIRequest
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
+from core.db.access import Access, prepared_access
+from core.db.limited_rows import LimitedQuerySet, limit
 from core.db.prepared import PreparedQuery, prepared
 from core.db.tenancy import account_of
 from core.db.transactions import in_transaction
@@ -20,7 +22,27 @@ if TYPE_CHECKING:
     from accounts.account import Account
 
 
-class ResourceViewSet(JSONViewSet):
+class LimitedRows(JSONViewSet):
+    """The base of views of rows of which some users access only a part."""
+
+    @staticmethod
+    def rows_of(account: "Account") -> QuerySet[Any]:
+        """Return the rows of the account that are not in the trash, with the annotations that a response needs."""
+        raise NotImplementedError
+
+    @classmethod
+    def accessible_rows_of(cls, account: "Account", access: Access) -> QuerySet[Any]:
+        """Return those of `rows_of` that are accessible. Override it if an annotation depends on the access."""
+        rows: QuerySet[Any] = limit(cls.rows_of(account), access)
+        return rows
+
+    @property
+    def access_arguments(self) -> dict[str, Any]:
+        """The arguments of `row_query` and `values_query` for the access; none if the access makes no difference."""
+        return self.access.arguments if self.access.is_limited and depends_on_access(hashable(type(self))) else {}
+
+
+class ResourceViewSet(LimitedRows):
     """The base of views that create, read, update and delete one kind of resource."""
 
     # The key and the model of the resource, as in `core.registry`.
@@ -29,21 +51,17 @@ class ResourceViewSet(JSONViewSet):
     route: str
     model: type[Model]
 
-    @staticmethod
-    def rows_of(account: "Account") -> QuerySet[Any]:
-        """Return the rows of the account that are not in the trash, with the annotations that a response needs."""
-        raise NotImplementedError
-
     def rows(self) -> QuerySet[Any]:
-        return self.rows_of(self.account)
+        return self.accessible_rows_of(self.account, self.access)
 
     def location_of(self, row: Any) -> str:
         """Return the URL of the row."""
         return self.base_url + reverse(self.route, args=[row.id])
 
     def find(self, id: int, *, locked: bool = False) -> Any:
-        """Return the row with an id. Raise Http404 if there is none."""
-        row = row_query(hashable(type(self))).first(account_id=self.account.id, id=id, locked=locked)
+        """Return the row with an id. Raise Http404 if there is none, or if the user may not access it."""
+        query = row_query(hashable(type(self)))
+        row = query.first(account_id=self.account.id, id=id, locked=locked, **self.access_arguments)
         if row is None:
             raise Http404
         row.account = self.account
@@ -51,7 +69,7 @@ class ResourceViewSet(JSONViewSet):
 
     def context(self) -> dict[str, Any]:
         """Return the context of the serializer, which its fields use for lookups."""
-        return {"account": self.account}
+        return {"account": self.account, "access": self.access}
 
     def serializer(self, data: Any, row: Any = None, context: dict[str, Any] | None = None) -> ResourceSerializer:
         return self.serializer_class(row, data=data, partial=row is not None, context=context or self.context())
@@ -60,7 +78,8 @@ class ResourceViewSet(JSONViewSet):
         return self.write(lambda: self.find_existing(self.read_content(None)))
 
     def retrieve(self, request: APIRequest, id: int) -> HttpResponse:
-        values = values_query(hashable(type(self))).first(account_id=self.account.id, ids=[id])
+        query = values_query(hashable(type(self)))
+        values = query.first(account_id=self.account.id, ids=[id], **self.access_arguments)
         if values is None:
             raise Http404
         return self.respond(self.serializer_class.represent_values(values, self.account.zone))
@@ -104,8 +123,15 @@ class ResourceViewSet(JSONViewSet):
 
         row, ignored, pending, created = in_transaction(write_row)
         headers = {"Location": self.location_of(row)} if created else {}
+        headers |= self.handover_header(row)
         status = 201 if created else 200
         return self.respond(self.represent(row), status=status, ignored=ignored, pending=pending, headers=headers)
+
+    def handover_header(self, row: Any) -> dict[str, str]:
+        """Return the header that says that the user, who has just written the row, can't access it any more."""
+        ids = self.access.responsible_ids
+        is_lost = ids is not None and hasattr(row, "responsible_id") and row.responsible_id not in ids
+        return {"X-Handed-Over": "true"} if is_lost else {}
 
     def destroy(self, request: APIRequest, id: int) -> HttpResponse:
         in_transaction(lambda: self.find(id, locked=True).trash(by=request.user))
@@ -126,12 +152,20 @@ def hashable(view: type[Any]) -> Any:
 
 
 @cache
+def depends_on_access(view: type[Any]) -> bool:
+    """Return whether the rows of a `LimitedRows` view differ between users."""
+    overrides = view.accessible_rows_of.__func__ is not LimitedRows.accessible_rows_of.__func__  # type: ignore[attr-defined]
+    return overrides or isinstance(view.rows_of(account_of(0)), LimitedQuerySet)
+
+
+@cache
 def row_query(viewset: type[Any]) -> PreparedQuery:
     """Return the query for a row of a `ResourceViewSet` by its id."""
 
-    @prepared(account_id=int, id=int)
-    def query(account_id: int, id: int, locked: bool) -> QuerySet[Any]:
-        rows: Any = viewset.rows_of(account_of(account_id)).filter(id=id)[:1]
+    @prepared(account_id=int, id=int, responsible_ids=list)
+    def query(account_id: int, id: int, locked: bool, responsible_ids: Collection[int] | None = None) -> QuerySet[Any]:
+        access = prepared_access(responsible_ids)
+        rows: Any = viewset.accessible_rows_of(account_of(account_id), access).filter(id=id)[:1]
         return rows.locked() if locked else rows
 
     return query
@@ -144,9 +178,10 @@ def values_query(viewset: type[Any]) -> PreparedQuery:
     `viewset` is a `ResourceViewSet` or a `Listing`.
     """
 
-    @prepared(account_id=int, ids=list)
-    def query(account_id: int, ids: list[int]) -> QuerySet[Any, Any]:
-        rows = viewset.rows_of(account_of(account_id)).order_by().filter(id__any=ids)
+    @prepared(account_id=int, ids=list, responsible_ids=list)
+    def query(account_id: int, ids: list[int], responsible_ids: Collection[int] | None = None) -> QuerySet[Any, Any]:
+        access = prepared_access(responsible_ids)
+        rows = viewset.accessible_rows_of(account_of(account_id), access).order_by().filter(id__any=ids)
         return rows.values_list(*viewset.serializer_class.columns)
 
     return query

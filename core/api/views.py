@@ -20,6 +20,7 @@ from core.api.parameters import as_parameters
 from core.api.requests import APIRequest
 from core.api.serializers import ResourceSerializer
 from core.api.unused_hooks import check_view, reject_unused_hooks
+from core.db.access import Access
 from core.errors import FieldError, FieldErrors
 
 if TYPE_CHECKING:
@@ -148,6 +149,13 @@ class TenantViewSet(viewsets.ViewSet):
     def account(self) -> "Account":
         """The account, which authentication reads together with the user."""
         return self.request._request.account
+
+    @property
+    def access(self) -> Access:
+        """The rows of the account that the user may access."""
+        user: Any = self.request.user
+        access: Access = user.access
+        return access
 
     @property
     def base_url(self) -> str:

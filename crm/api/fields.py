@@ -86,6 +86,7 @@ class ExternalIds(WireField):
             return
         held = lookup.holders(self.model, set_pairs)
         others = {pair: holder for pair, holder in held.items() if row is None or holder != row.id}
+        lookup.check_accessible(self.model, others)
         if others:
             raise FieldErrors(self.model.taken_error(pair, lookup.label_of(holder)) for pair, holder in others.items())
 

@@ -6,8 +6,9 @@ from typing import Any, TypeVar
 
 from accounts.models import Account, User
 from core.api.fields import ReferenceMixin
+from core.db.access import Access
 from core.db.tenancy import next_ids
-from core.errors import ConcurrentUpdate
+from core.errors import ConcurrentUpdate, FieldErrors
 from crm.api.fields import ExternalIds
 from crm.base import Resource
 from crm.external_ids import ExternallyIdentified, Pair
@@ -23,8 +24,8 @@ class Lookup:
     An `optimistic` lookup leaves out the holders of a new row's external ids, because the insert checks them, and sets `skipped_lookup`.
     """
 
-    def __init__(self, account: Account, *, optimistic: bool = False):
-        self.account = account
+    def __init__(self, account: Account, access: Access, *, optimistic: bool = False):
+        self.account, self.access = account, access
         self.optimistic = optimistic
         self.skipped_lookup = False
         self._definitions: dict[str, dict[str, FieldDefinition]] = {}
@@ -46,7 +47,13 @@ class Lookup:
 
     def client(self, id: int) -> Client | None:
         """Lock and return the client. Return None if the client is in the trash."""
-        return self.account.clients.live().locked().filter(id=id).first()
+        return self.account.clients.live().limited_to(self.access).locked().filter(id=id).first()
+
+    def check_accessible(self, model: type[ExternallyIdentified], holders: Mapping[Pair, int]) -> None:
+        """Raise FieldErrors for the pairs whose holder the user may not access."""
+        hidden_ids = model.hidden_ids(self.account.id, holders.values(), self.access)
+        if errors := model.hidden_errors(holders, hidden_ids):
+            raise FieldErrors(errors)
 
     def new(self, model: type[ResourceT]) -> ResourceT:
         return model(account=self.account)
@@ -58,11 +65,13 @@ class BulkLookup(Lookup):
     `assign` adds the values of each item to the lookup. So each item is validated as if the items before it had been written already.
     """
 
-    def __init__(self, account: Account, *, max_new: int):
-        super().__init__(account)
+    def __init__(self, account: Account, access: Access, *, max_new: int):
+        super().__init__(account, access)
         # Those ids in the items that exist, by field.
         self.existing_ids: dict[str, Mapping[int, int]] = {}
         self._ids = iter(next_ids(account.id, max_new))
+        # The ids of the holders that the user may not access.
+        self._hidden_ids: set[int] = set()
         self._holders: dict[type[ExternallyIdentified], dict[Pair, int]] = defaultdict(dict)
         # The locked and the new rows of all kinds: the resources of an account share one sequence of ids.
         self._rows: dict[int, Any] = {}
@@ -79,12 +88,17 @@ class BulkLookup(Lookup):
         for name, field in fields.items():
             if isinstance(field, ReferenceMixin):
                 ids: set[int] = set().union(*(field.ids_in(body.get(name)) for body in bodies))
-                self.existing_ids[name] = field.look_up(self.account, ids)
+                self.existing_ids[name] = field.look_up(self.account, ids, self.access)
 
     def look_up_holders(self, model: type[ExternallyIdentified], bodies: Iterable[dict[str, Any]]) -> None:
         """Look up the holders of the external ids that the bodies name."""
         pairs = {pair for body in bodies for pair in ExternalIds.valid_pairs(body.get("external_ids")).items()}
         self._holders[model] |= model.holders(self.account.id, pairs)
+        self._hidden_ids |= model.hidden_ids(self.account.id, self._holders[model].values(), self.access)
+
+    def check_accessible(self, model: type[ExternallyIdentified], holders: Mapping[Pair, int]) -> None:
+        if errors := model.hidden_errors(holders, self._hidden_ids):
+            raise FieldErrors(errors)
 
     def lock_clients(self, rows: ClientQuerySet, bodies: Collection[dict[str, Any]], *, by_email: bool = False) -> None:
         """Lock the clients that hold an external id of the bodies. With `by_email`, also lock the oldest client with each e-mail.
@@ -93,7 +107,9 @@ class BulkLookup(Lookup):
         """
         self._clients, holders = rows, self._holders[Client]
         pairs = [pair for body in bodies for pair in ExternalIds.valid_pairs(body.get("external_ids")).items()]
-        holder_ids = {pair: holders[pair] for pair in pairs if pair in holders}
+        holder_ids = {
+            pair: holders[pair] for pair in pairs if pair in holders and holders[pair] not in self._hidden_ids
+        }
         if by_email and (keys := {key for body in bodies if (key := email_key(body.get("email")))}):
             self._oldest_by_email = rows.oldest_by_email(self.account.id, keys)
         ids = {*holder_ids.values(), *self._oldest_by_email.values()}
@@ -108,7 +124,10 @@ class BulkLookup(Lookup):
 
     def find_existing(self, *, email: Any, external_ids: dict[str, str]) -> Client | None:
         """Return the client as `ClientQuerySet.find_existing` does. Call `lock_clients` first."""
-        holder_id = Client.single_holder(self.holders(Client, external_ids).values(), self.label_of)
+        holders = self.holders(Client, external_ids)
+        if errors := Client.hidden_errors(holders, self._hidden_ids):
+            raise FieldErrors(error.within("external_ids") for error in errors)
+        holder_id = Client.single_holder(holders.values(), self.label_of)
         if holder_id is None and (key := email_key(email)):
             if key in self._stale_emails:
                 self._stale_emails.discard(key)

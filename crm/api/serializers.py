@@ -26,7 +26,7 @@ from core.api.fields import (
     WireField,
 )
 from core.api.serializers import ResourceSerializer
-from core.errors import ConcurrentUpdate
+from core.errors import ConcurrentUpdate, FieldErrors
 from crm.api.defined_fields import DefinedFieldsField, DefinedFieldsSerializer
 from crm.api.fields import EXTERNAL_ID, DerivedName, ExternalIds
 from crm.external_ids import ExternallyIdentified
@@ -216,7 +216,12 @@ class NestedClient(WireField):
             self.fail("both")
         lookup, deal = self.context["lookup"], cast(ResourceSerializer, self.parent)
         pairs = ExternalIds.valid_pairs(data.get("external_ids"))
-        holders = sorted(set(lookup.holders(Client, pairs).values()))
+        held = lookup.holders(Client, pairs)
+        try:
+            lookup.check_accessible(Client, held)
+        except FieldErrors as caught:
+            raise FieldErrors(error.within("external_ids") for error in caught.errors) from None
+        holders = sorted(set(held.values()))
         if len(holders) > 1:
             self.fail("several", ids=", ".join(str(lookup.label_of(id)) for id in holders))
         if not holders:

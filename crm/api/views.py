@@ -12,6 +12,7 @@ from core.api.requests import APIRequest
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer, declared_fields
 from core.api.views import NOT_SETTABLE, REPEATED, nest_errors, not_settable_errors
+from core.db.access import ALL_ROWS, Access
 from core.db.transactions import in_transaction
 from core.db.trash import TrashableQuerySet
 from core.errors import ConcurrentUpdate, FieldError, FieldErrors
@@ -46,7 +47,7 @@ class CRMViewSet(Listing, ResourceViewSet):
 
     def context(self) -> dict[str, Any]:
         """Return the context of one attempt. Only the first attempt is optimistic."""
-        self.lookup, self.optimistic = Lookup(self.account, optimistic=self.optimistic), False
+        self.lookup, self.optimistic = Lookup(self.account, self.access, optimistic=self.optimistic), False
         return {**super().context(), "lookup": self.lookup}
 
     def check(self, **serializers_by_key: ResourceSerializer) -> list[str]:
@@ -80,10 +81,14 @@ class BulkViewSet(CRMViewSet):
         ignored = [name for name in self.body if name not in {*self.common_keys, f"{self.key}s", *self.body_keys}]
         if ignored and self.strict:
             raise FieldErrors(FieldError(name, NOT_SETTABLE) for name in ignored)
-        results, ignored_in_items = in_transaction(lambda: self.write_items(items, all_or_nothing))
+        headers: dict[str, str] = {}
+        results, ignored_in_items = in_transaction(lambda: self.write_items(items, all_or_nothing, headers))
         pending = [name for result in results for name in result.get("pending_links", [])]
         return self.respond(
-            results, ignored=list(dict.fromkeys(ignored + ignored_in_items)), pending=list(dict.fromkeys(pending))
+            results,
+            ignored=list(dict.fromkeys(ignored + ignored_in_items)),
+            pending=list(dict.fromkeys(pending)),
+            headers=headers,
         )
 
     def read_items(self) -> list[Any]:
@@ -109,8 +114,13 @@ class BulkViewSet(CRMViewSet):
     def request_options(self) -> list[str]:
         return [*super().request_options, *(["atomic"] if self.action == "bulk" and self.read_atomic() else [])]
 
-    def write_items(self, items: list[Any], all_or_nothing: bool) -> tuple[list[dict[str, Any]], list[str]]:
-        """Return the result of each item, and the names of ignored fields. With `all_or_nothing`, any error raises FieldErrors."""
+    def write_items(
+        self, items: list[Any], all_or_nothing: bool, headers: dict[str, str]
+    ) -> tuple[list[dict[str, Any]], list[str]]:
+        """Return the result of each item, and the names of ignored fields. With `all_or_nothing`, any error raises FieldErrors.
+
+        Add the headers of the response to `headers`.
+        """
         lookup = self.look_up_bulk([item for item in items if isinstance(item, dict)])
         context = {**self.context(), "lookup": lookup, "existing_ids": lookup.existing_ids}
         outcomes: list[tuple[int, Resource | None]] = []
@@ -135,7 +145,10 @@ class BulkViewSet(CRMViewSet):
         if errors and all_or_nothing:
             item_errors = [error.within(str(position)) for position, listed in errors.items() for error in listed]
             raise FieldErrors(error.within(f"{self.key}s") for error in item_errors)
-        self.model.flush(list({row.id: row for _, row in outcomes if row is not None}.values()))
+        rows = list({row.id: row for _, row in outcomes if row is not None}.values())
+        self.model.flush(rows)
+        for row in rows:
+            headers |= self.handover_header(row)
         results = [
             {"status": status, self.key: self.represent(row), **pending.get(position, {})}
             if row is not None
@@ -156,7 +169,7 @@ class BulkViewSet(CRMViewSet):
     def look_up_bulk(self, bodies: list[dict[str, Any]]) -> BulkLookup:
         """Return the lookup with all rows that the bodies name."""
         nested = [body["client"] for body in bodies if isinstance(body.get("client"), dict)]
-        lookup = BulkLookup(self.account, max_new=len(bodies) + len(nested))
+        lookup = BulkLookup(self.account, self.access, max_new=len(bodies) + len(nested))
         lookup.look_up_links(declared_fields(self.serializer_class), bodies)
         self.lock_bulk(lookup, bodies, nested)
         return lookup
@@ -179,7 +192,7 @@ class ExternallyIdentifiedViewSet(BulkViewSet):
         pairs = self.read_pairs()
 
         def find() -> ExternallyIdentified | None:
-            row = self.model.lock_holder(cast(TrashableQuerySet, self.rows()), self.account.id, pairs)
+            row = self.model.lock_holder(cast(TrashableQuerySet, self.rows()), self.account.id, pairs, self.access)
             if row is None:
                 return None
             if others := sorted(pairs.items() - row.external_ids.items()):
@@ -257,7 +270,11 @@ class ClientViewSet(ExternallyIdentifiedViewSet):
 
     @classmethod
     def rows_of(cls, account: Account) -> ClientQuerySet:
-        return cls.list_rows_of(account).with_counts(account)
+        return cls.accessible_rows_of(account, ALL_ROWS)
+
+    @classmethod
+    def accessible_rows_of(cls, account: Account, access: Access) -> ClientQuerySet:
+        return cls.list_rows_of(account).limited_to(access).with_counts(account, access)
 
     def complete(self, given: Any, row: Any = None) -> Any:
         """Return the input with the `try_update` that is beside the client in the body, and with `external_id` among the external ids."""
@@ -277,14 +294,17 @@ class ClientViewSet(ExternallyIdentifiedViewSet):
     def find_existing(self, given: Any) -> Client | None:
         if not self.is_try_update(given):
             return None
-        return self.rows_of(self.account).find_existing(
-            self.account.id, email=given.get("email"), external_ids=ExternalIds.valid_pairs(given.get("external_ids"))
+        return cast(ClientQuerySet, self.rows()).find_existing(
+            self.account.id,
+            email=given.get("email"),
+            external_ids=ExternalIds.valid_pairs(given.get("external_ids")),
+            access=self.access,
         )
 
     def lock_bulk(self, lookup: BulkLookup, bodies: list[dict[str, Any]], nested_clients: list[dict[str, Any]]) -> None:
         lookup.look_up_holders(Client, bodies)
         lookup.lock_clients(
-            self.rows_of(self.account), [body for body in bodies if self.is_try_update(body)], by_email=True
+            cast(ClientQuerySet, self.rows()), [body for body in bodies if self.is_try_update(body)], by_email=True
         )
 
     def find_existing_in_bulk(self, given: Any, lookup: BulkLookup) -> Client | None:
@@ -327,7 +347,11 @@ class ContactListViewSet(CRMViewSet):
 
     @classmethod
     def rows_of(cls, account: Account) -> ContactListQuerySet:
-        return cls.list_rows_of(account).with_counts()
+        return cls.accessible_rows_of(account, ALL_ROWS)
+
+    @classmethod
+    def accessible_rows_of(cls, account: Account, access: Access) -> ContactListQuerySet:
+        return cls.list_rows_of(account).with_counts(access)
 
 
 class DealViewSet(ExternallyIdentifiedViewSet):
@@ -344,4 +368,4 @@ class DealViewSet(ExternallyIdentifiedViewSet):
     def lock_bulk(self, lookup: BulkLookup, bodies: list[dict[str, Any]], nested_clients: list[dict[str, Any]]) -> None:
         lookup.look_up_holders(Deal, bodies)
         lookup.look_up_holders(Client, nested_clients)
-        lookup.lock_clients(self.account.clients.live(), nested_clients)
+        lookup.lock_clients(self.account.clients.live().limited_to(self.access), nested_clients)

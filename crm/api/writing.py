@@ -29,7 +29,7 @@ def write_row(row: RowT, data: Mapping[str, Any], *, by: User) -> RowT:
     resource = str(row._meta.model_name)
     existing = None if row._state.adding else row
     account: Account = row.account
-    context = {"account": account, "lookup": Lookup(account)}
+    context = {"account": account, "access": by.access, "lookup": Lookup(account, by.access)}
     serializer = SERIALIZERS[resource](existing, data=nested(data), partial=existing is not None, context=context)
     try:
         values = serializer.read()

@@ -60,6 +60,8 @@ class PostViewSet(Listing, ResourceViewSet):
     serializer_class = PostSerializer
     filters = ForumPostFilters
     orders = ("id", "created_at", "updated_at")
+    # The whole team sees the posts of the forums.
+    has_limited_rows = False
 
     @staticmethod
     def list_rows_of(account: Account) -> PostQuerySet:
@@ -96,7 +98,7 @@ class PostViewSet(Listing, ResourceViewSet):
 
     def comment(self, data: dict[str, Any]) -> HttpResponse:
         def act() -> tuple[Comment, list[str], list[str]]:
-            serializer = CommentOnPostSerializer(data=data, context={"account": self.account})
+            serializer = CommentOnPostSerializer(data=data, context=self.context())
             ignored = self.check(post=serializer)
             pending = serializer.pending_links
             # The serializer has locked the post, which may be in the trash.
@@ -111,7 +113,7 @@ class PostViewSet(Listing, ResourceViewSet):
 
     def find_comment(self, id: int) -> Comment:
         """Return the comment with this id. Raise Http404 if it does not exist, or if its post is in the trash."""
-        comment = self.account.comments.of_live_posts().with_names().filter(id=id).first()
+        comment = self.account.comments.of_live_posts(self.access).with_names().filter(id=id).first()
         if comment is None:
             raise Http404
         return comment
@@ -119,7 +121,7 @@ class PostViewSet(Listing, ResourceViewSet):
     def lock_comment(self, id: int) -> tuple[Post, Comment]:
         """Lock the post of a comment, and return both. Raise Http404, or PermissionDenied if the user may not change the comment."""
         post_id = self.account.comments.filter(id=id).values("post_id")
-        post = self.account.posts.live().locked().filter(id__in=post_id).first()
+        post = self.account.posts.live().limited_to(self.access).locked().filter(id__in=post_id).first()
         if post is None:
             raise Http404
         comment = self.account.comments.with_names().filter(post_id=post.id, id=id).first()
@@ -133,7 +135,7 @@ class PostViewSet(Listing, ResourceViewSet):
         def act() -> tuple[Comment, list[str]]:
             post, comment = self.lock_comment(id)
             serializer = CommentAsPostSerializer(
-                comment, data=self.body.get(self.key), partial=True, context={"account": self.account}
+                comment, data=self.body.get(self.key), partial=True, context=self.context()
             )
             ignored = self.check(post=serializer)
             if "comment" in serializer.values:
@@ -215,14 +217,17 @@ class PostViewSet(Listing, ResourceViewSet):
     def update_row(self, row: Post, values: dict[str, Any]) -> None:
         row.write(values, by=self.request.user)
 
+    def handover_header(self, row: Post) -> dict[str, str]:
+        return super().handover_header(row) if row.category_id is None else {}
+
 
 class TaskFilters(PostFilters):
     closed = WireFilter(BooleanField())
     scheduled_after = WireFilter(QueryDateTimeField(), field_name="scheduled_at", lookup_expr="gte")
     scheduled_before = WireFilter(QueryDateTimeField(), field_name="scheduled_at", lookup_expr="lt")
 
-    def filter_by_column(self, column: str) -> QuerySet[Any]:
-        rows = super().filter_by_column(column)
+    def filter_by_column(self, rows: QuerySet[Any], column: str) -> QuerySet[Any]:
+        rows = super().filter_by_column(rows, column)
         is_closed = self.form.cleaned_data["closed"]
         if column == "completed_at" and is_closed is not None:
             # Otherwise a scan in the descending order would read all open tasks first.

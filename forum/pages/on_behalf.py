@@ -14,10 +14,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.models import Account
+from accounts.models import Account, User
 from accounts.pages.forms import Form
 from core.api.fields import MAX_TEXT_LENGTH, lock_ids
 from core.db import locks
+from core.db.limited_rows import limit
 from core.db.trash import TrashableQuerySet
 from core.errors import FieldError
 from core.pages.base import redirect
@@ -26,7 +27,7 @@ from core.search.queries import search, search_transaction
 from forum.api.serializers import PostSerializer
 from forum.api.views import agent_of
 from forum.models import Category, Post
-from forum.pages.team import MAX_FOUND, ResubmittableTeamPage, TeamPage, normalize_text
+from forum.pages.team import MAX_FOUND, ResubmittableTeamPage, TeamPage, normalize_text, serializer_context
 from forum.requests import ForumUserRequest
 
 MAX_VOTES = 100
@@ -58,12 +59,12 @@ class Customer:
         kinds = {resource.key for resource in registry.customers()}
         return cls(match[1], int(match[2])) if match and match[1] in kinds else None
 
-    def rows(self, account: Account) -> QuerySet:
-        return live_rows(registry[self.kind], account).filter(id=self.id)
+    def rows(self, user: User) -> QuerySet:
+        return accessible_rows(registry[self.kind], user).filter(id=self.id)
 
-    def find(self, account: Account) -> "Customer | None":
-        """Return the customer with its name, or None if the account has no such row."""
-        row = self.rows(account).values_list("name", "email").first()
+    def find(self, user: User) -> "Customer | None":
+        """Return the customer with its name, or None if the user can't access such a row."""
+        row = self.rows(user).values_list("name", "email").first()
         return row and Customer(self.kind, self.id, *row)
 
 
@@ -71,17 +72,23 @@ def live_rows(resource: Resource, account: Account) -> TrashableQuerySet:
     return cast(TrashableQuerySet, resource.rows_of(account)).live()
 
 
-def search_customers(account: Account, text: str) -> list[Customer]:
-    """Return the customers that a search finds, grouped by resource."""
+def accessible_rows(resource: Resource, user: User) -> TrashableQuerySet:
+    rows: TrashableQuerySet = limit(live_rows(resource, user.account), user.access)
+    return rows
+
+
+def search_customers(user: User, text: str) -> list[Customer]:
+    """Return the customers that a search of the user finds, grouped by resource."""
     if not text:
         return []
     ids: list[int] = []
     queries: list[QuerySet] = []
-    with search_transaction(account.id, text) as query:
+    with search_transaction(user.account_id, text) as query:
         for resource in registry.customers():
-            rows = live_rows(resource, account)
+            rows = accessible_rows(resource, user)
             # The search leaves out similar words, because it runs after every key press.
-            found_ids = search(rows, query, enough=MAX_FOUND, fuzzy=False)[:MAX_FOUND]
+            list_rows = live_rows(resource, user.account)
+            found_ids = search(rows, query, list_rows=list_rows, enough=MAX_FOUND, fuzzy=False)[:MAX_FOUND]
             ids += found_ids
             found = rows.filter(id__in=found_ids).order_by()
             queries.append(found.values_list(Value(resource.key), "id", "name", "email"))
@@ -100,18 +107,18 @@ class ProxyVotesPage(TeamPage):
 
     def show_votes(self, request: ForumUserRequest, id: int) -> HttpResponse:
         q = self.read_query()
-        found = search_customers(request.account, q)
+        found = search_customers(request.user, q)
         if request.htmx:
             return self.render("forum/customers.html", q=q, found=found, offers_vote=True)
         post = self.find(id)
-        votes = list(request.account.proxy_votes.of_post(id).with_names()[: MAX_VOTES + 1])
+        votes = list(request.account.proxy_votes.of_post(id).accessible_to(request.user).with_names()[: MAX_VOTES + 1])
         return self.render(
             section="suggestions", post=post, votes=votes[:MAX_VOTES], more=len(votes) > MAX_VOTES, q=q, found=found
         )
 
     def cast(self, request: ForumUserRequest, id: int) -> HttpResponse:
         customer = Customer.read(request.POST.get("customer"))
-        customer = customer and customer.find(request.account)
+        customer = customer and customer.find(request.user)
         if customer is None:
             messages.error(request, _("Choose the client or contact whose vote it is."))
             return redirect("forum-proxy-votes", id)
@@ -124,7 +131,7 @@ class ProxyVotesPage(TeamPage):
 
     def withdraw(self, request: ForumUserRequest, id: int) -> HttpResponse:
         customer = Customer.read(request.POST.get("customer"))
-        if customer is not None:
+        if customer is not None and customer.find(request.user) is not None:
             self.perform(
                 lambda: self.lock(id).withdraw_proxy_vote(**customer.link), success_message=_("The vote is withdrawn.")
             )
@@ -162,7 +169,7 @@ class NewPostOnBehalfPage(ResubmittableTeamPage):
     def get(self, request: ForumUserRequest) -> HttpResponse:
         if request.htmx:
             q = self.read_query()
-            return self.render("forum/customers.html", q=q, found=search_customers(request.account, q))
+            return self.render("forum/customers.html", q=q, found=search_customers(request.user, q))
         kinds = [resource.key for resource in registry.customers()]
         customers = (Customer.read(f"{kind}-{request.GET.get(kind, '')}") for kind in kinds)
         return self.show(self.form(initial={"counts": True}), next(filter(None, customers), None))
@@ -182,9 +189,9 @@ class NewPostOnBehalfPage(ResubmittableTeamPage):
         return [form["title"], form["content"]]
 
     def show(self, form: OnBehalfForm, customer: Customer | None) -> HttpResponse:
-        account, q = self.request.account, self.read_query()
-        selected = customer and customer.find(account)
-        found = [other for other in search_customers(account, q) if other != selected]
+        user, q = self.request.user, self.read_query()
+        selected = customer and customer.find(user)
+        found = [other for other in search_customers(user, q) if other != selected]
         found = [selected, *found] if selected else found
         return self.render_form(
             form, section="suggestions", q=q, found=found, selected_value=selected and selected.value
@@ -192,7 +199,7 @@ class NewPostOnBehalfPage(ResubmittableTeamPage):
 
     def create(self, request: ForumUserRequest) -> HttpResponse:
         form, customer = self.form(request.POST), Customer.read(request.POST.get("customer"))
-        if customer is None or customer.find(request.account) is None:
+        if customer is None or customer.find(request.user) is None:
             form.add_error(None, _("Choose the client or contact whose suggestion it is."))
             return self.show(form, customer)
         created: list[Post] = []
@@ -212,10 +219,10 @@ class NewPostOnBehalfPage(ResubmittableTeamPage):
         )
         if (post := equal_posts.filter(created_at__gt=timezone.now() - DOUBLE_CLICK_WINDOW).first()) is not None:
             return post
-        if not lock_ids(customer.rows(account)):
+        if not lock_ids(customer.rows(user)):
             raise FieldError("customer", gettext_lazy("no longer exists"), "gone")
         data = {name: values[name] for name in ("title", "content", "category_id")}
-        serializer = PostSerializer(data=data, context={"account": account})
+        serializer = PostSerializer(data=data, context=serializer_context(self.request))
         validated = serializer.read()
         post = Post(account=account, agent=agent_of(self.request))
         post.write({**validated, **customer.link}, by=user)

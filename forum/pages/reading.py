@@ -15,6 +15,7 @@ from django.urls import reverse
 
 from accounts.models import Status, User
 from core.api import paging, throttling
+from core.db.limited_rows import limit
 from core.db.text import replace_non_xml
 from core.db.transactions import in_transaction
 from core.pages.base import base_url
@@ -117,7 +118,10 @@ class PostsPage(ForumPage):
             if ids:
                 # All resources of an account share one sequence of ids.
                 queries = [
-                    customer.rows_of(account).filter(id__in=ids).order_by().values_list("id", "name")
+                    limit(customer.rows_of(account), user.access)
+                    .filter(id__in=ids)
+                    .order_by()
+                    .values_list("id", "name")
                     for customer in registry.customers()
                 ]
                 names = dict(queries[0].union(*queries[1:], all=True))
@@ -197,9 +201,9 @@ class PostPage(ForumPage):
         duplicates = list(merged.values_list("id", "title")[: MAX_DUPLICATES + 1])
         duplicate_id = request.GET.get("from", "")
         names = account.votes.voter_names(account.id, id, limit=MAX_VOTERS, reader=user) if post.votes_cache else []
-        if is_team and post.votes_cache > len(names):
+        if user is not None and user.is_team and post.votes_cache > len(names):
             # The names of customers follow those of users. At least half of the places are reserved for users.
-            proxy_votes: Any = account.proxy_votes.of_post(id).with_names()[:MAX_VOTERS]
+            proxy_votes: Any = account.proxy_votes.of_post(id).accessible_to(user).with_names()[:MAX_VOTERS]
             customer_names = [vote.client_name or vote.contact_name for vote in proxy_votes]
             names = (names[: max(MAX_VOTERS - len(customer_names), MAX_VOTERS // 2)] + customer_names)[:MAX_VOTERS]
         return self.render(
@@ -255,7 +259,9 @@ class PostPage(ForumPage):
             if user.is_team:
                 annotations |= {
                     f"{customer.key}_name": Subquery(
-                        customer.rows_of(account).filter(id=OuterRef(f"{customer.key}_id")).values("name")
+                        limit(customer.rows_of(account), user.access)
+                        .filter(id=OuterRef(f"{customer.key}_id"))
+                        .values("name")
                     )
                     for customer in registry.customers()
                 }

@@ -61,6 +61,11 @@ MESSAGES = {
 }
 
 
+def serializer_context(request: ForumUserRequest) -> dict[str, Any]:
+    """Return the context of a serializer, as the Account API has it."""
+    return {"account": request.account, "access": request.user.access}
+
+
 class PostInTrash(Http404):
     """The post is in the trash. It may have been moved there after the page was opened."""
 
@@ -112,7 +117,7 @@ class TeamPage(ForumPage):
 
     def write_post(self, post: Post, data: dict[str, Any]) -> None:
         """Validate the values as the Account API does, and write them. The caller must have locked the post."""
-        serializer = PostSerializer(post, data=data, context={"account": self.request.account}, partial=True)
+        serializer = PostSerializer(post, data=data, context=serializer_context(self.request), partial=True)
         post.write(serializer.read(), by=self.request.user)
 
     def read_query(self) -> str:

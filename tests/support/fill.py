@@ -77,6 +77,8 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     account.follows.create(post_id=post.id, user_id=user.id, is_following=True)
     make_post(user, f"{label} duplicate", duplicate_from_id=post.id)
     task = make_task(user, f"{label} task", client_id=client.id)
+    group = account.user_groups.create(name=f"{label} group")
+    account.users.filter(id=user.id).update(group_id=group.id)
     session, _secret = Session.objects.start(user, agent=label)
     Handover.objects.begin(session, host=host.name, nonce=digest_of(label))
     SignInCode.objects.make(account, f"{label}@example.com")

@@ -37,7 +37,10 @@ def test_it_works(acme):
 
 def test_a_contact_of_a_client(acme):
     client = make_client(acme.bob, "Acme Ltd")
-    submit(acme.page(acme.bob), f"/app/contacts/new?client_id={client.id}", name="Jan", position="Buyer")
+    page = acme.page(acme.bob)
+    path = f"/app/contacts/new?client_id={client.id}"
+    assert page.get(f"/app/clients/{client.id}").html.find("a", href=path)
+    submit(page, path, name="Jan", position="Buyer")
     contact = Contact.objects.get()
     assert (contact.name, contact.client_id, contact.position) == ("Jan", client.id, "Buyer")
 

@@ -60,25 +60,25 @@ def encode(value: Any) -> str:
 LINKS = {FieldType.USER, FieldType.STATUS, FieldType.CLIENT, FieldType.CONTACT}
 
 
-def name_of(field: Field, id: int, account: Account) -> str:
-    """Return the name of the row that a link names."""
+def name_of(field: Field, id: int, account: Account, user: User) -> str:
+    """Return the name of the row that a link names, or "" if the user may not access the row."""
     if field.type == FieldType.STATUS:
         status = account.statuses.filter(id=id).first()
         return status_name(status) if status else ""
     rows: dict[FieldType, Any] = {
         FieldType.USER: account.users,
-        FieldType.CLIENT: account.clients,
-        FieldType.CONTACT: account.contacts,
+        FieldType.CLIENT: account.clients.accessible_to(user),
+        FieldType.CONTACT: account.contacts.accessible_to(user),
     }
     return str(rows[field.type].filter(id=id).values_list("name", flat=True).first() or "")
 
 
-def display(field: Field, value: Any, account: Account) -> str:
-    """Return a value as a text for people. For a link to another row it takes a statement."""
+def display(field: Field, value: Any, account: Account, user: User | None = None) -> str:
+    """Return a value as a text for people. For a link to another row it takes a statement, and needs the user who reads it."""
     if value is None or value in ("", []):
         return ""
     if field.type in LINKS:
-        return name_of(field, value, account)
+        return "" if user is None else name_of(field, value, account, user)
     if isinstance(value, bool):
         return _("Yes") if value else _("No")
     if isinstance(value, list):
@@ -164,7 +164,9 @@ def link_choices(field: Field, account: Account, user: User, row: Resource | Non
     if field.type == FieldType.USER:
         team = account.users.filter(**ASSIGNABLE).order_by("name", "id").values_list("id", "name", "login")
         pairs = [(id, name or login) for id, name, login in team[:MAX_USERS]]
-        return pairs if value is None or value in dict(pairs) else [*pairs, (value, name_of(field, value, account))]
+        return (
+            pairs if value is None or value in dict(pairs) else [*pairs, (value, name_of(field, value, account, user))]
+        )
     client_id = row.id if isinstance(row, Client) else getattr(row, "client_id", None)
     contacts = account.contacts.live().accessible_to(user).filter(Q(client_id=client_id or 0) | Q(id=value or 0))
     return list(contacts.order_by("id").values_list("id", "name")[:MAX_CHOICES])
@@ -227,7 +229,7 @@ class FieldEdit:
     @property
     def entered(self) -> str:
         """The value that was entered, for people."""
-        return display(self.field, self._as_stored(self.submitted_value()), self.account)
+        return display(self.field, self._as_stored(self.submitted_value()), self.account, self.user)
 
     def save(self, rows: QuerySet) -> bool:
         """Write the value to the only row of `rows`. Return whether the row has the value now; otherwise the form has the errors."""
@@ -251,7 +253,7 @@ class FieldEdit:
             before = encode(stored)
             # A value that is equal to the stored one is no conflict: both users entered the same.
             if before != encode(self._as_stored(value)):
-                self.conflicting = display(self.field, stored, self.account)
+                self.conflicting = display(self.field, stored, self.account, self.user)
                 self.changed_by = (
                     self.account.users.filter(id=row.updater_id).values_list("name", flat=True).first() or ""
                 )

@@ -365,7 +365,7 @@ class ClientPage(CustomerPage):
     kind = CLIENT
 
     def annotated(self, rows: QuerySet) -> QuerySet:
-        contacts = self.request.account.contacts.live()
+        contacts = self.request.account.contacts.live().accessible_to(self.request.user)
         return (
             super()
             .annotated(rows)
