@@ -219,3 +219,22 @@ def test_htmx_gets_the_field_alone(acme, client):
     answer = visitor.post(address, data, headers={"HX-Request": "true"})
     assert answer.html.select_one(".value").get_text().strip() == "Warszawa"
     assert stored(client).city == "Warszawa"
+
+
+# Agents who see only their own rows
+
+
+def test_hidden_rows(acme):
+    acme.account.agents_see = "own"
+    acme.account.save()
+    hidden = make_client(acme.alice, "Canary", responsible_id=acme.alice.id)
+    own = make_contact(acme.bob, "Nora", client_id=hidden.id, responsible_id=acme.bob.id)
+    deal = make_deal(acme.alice, "Canary deal", responsible_id=acme.alice.id)
+    bob = acme.page(acme.bob)
+    for path in (path_of(hidden), f"{path_of(hidden)}/edit?field=city", f"/app/deals/{deal.id}"):
+        bob.get(path, status=404)
+    for path in (f"/app/contacts/{own.id}", f"/app/contacts/{own.id}/edit?field=client_id&q=canary"):
+        assert "Canary" not in bob.get(path)
+    found = bob.get("/app/find?q=canary")
+    assert not found.html.select("main section.card")
+    assert "Canary" in acme.page(acme.alice).get(path_of(hidden))
