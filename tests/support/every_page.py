@@ -195,6 +195,17 @@ def of_record(collection: str, end: str = "") -> Callable[[World], str]:
     return lambda world: f"/app/{collection.removeprefix('trashed_')}/{world.records[collection]}{end}"
 
 
+def type_into_the_search(page) -> None:
+    """Type into the search of the header, or follow the link that replaces it on small screens."""
+    search = page.locator("#find")
+    if search.is_visible():
+        type_in(search, "north")
+        page.locator("#find-list").wait_for()
+    else:
+        page.locator(".find .bell").click()
+        page.locator("main [type=search]").wait_for()
+
+
 def edit_the_city(page) -> None:
     page.get_by_role("link", name="Change: City").click()
     page.locator(".fact.editing").wait_for()
@@ -338,6 +349,9 @@ PAGES = [
     PageCase("app/inbox", "bob", path="/app/inbox?tab=unapproved", state="unapproved"),
     PageCase("app/inbox", "alice", path="/app/inbox?tab=mine", state="empty"),
     PageCase("app/inbox", "bob", state="with errors", prepare=set_no_status),
+    PageCase("app/find", "bob", path="/app/find?q=north"),
+    PageCase("app/find", "bob", path="/app/find?q=qqqq", state="without results"),
+    PageCase("app/find", "bob", path="/app/clients", state="while typing", prepare=type_into_the_search),
     PageCase("app/clients", "bob"),
     PageCase("app/clients/<id:id>", "bob", path=of_record("clients")),
     PageCase("app/clients/<id:id>", "bob", path=of_record("clients"), prepare=edit_the_city, state="while editing"),

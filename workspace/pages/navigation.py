@@ -37,10 +37,32 @@ def register_entries() -> None:
     """Register the entries in `core.pages.navigation`."""
     register(
         "main",
-        Entry("clients", _("Clients"), "workspace-clients", order=50, group=GROUP, is_shown=is_team_of_site),
-        Entry("contacts", _("Contacts"), "workspace-contacts", order=60, group=GROUP, is_shown=is_team_of_site),
         Entry(
-            "deals", pgettext_lazy("menu", "Deals"), "workspace-deals", order=70, group=GROUP, is_shown=is_team_of_site
+            "clients",
+            _("Clients"),
+            "workspace-clients",
+            order=50,
+            group=GROUP,
+            is_shown=is_team_of_site,
+            shortcut="g c",
+        ),
+        Entry(
+            "contacts",
+            _("Contacts"),
+            "workspace-contacts",
+            order=60,
+            group=GROUP,
+            is_shown=is_team_of_site,
+            shortcut="g o",
+        ),
+        Entry(
+            "deals",
+            pgettext_lazy("menu", "Deals"),
+            "workspace-deals",
+            order=70,
+            group=GROUP,
+            is_shown=is_team_of_site,
+            shortcut="g d",
         ),
         Entry(
             "tasks",
@@ -50,11 +72,13 @@ def register_entries() -> None:
             group=GROUP,
             is_shown=is_team_of_site,
             count=number_due,
+            shortcut="g t",
         ),
     )
     register(
         "settings", Entry("fields", _("Fields"), "workspace-fields", "text-cursor-input", order=62, is_shown=is_admin)
     )
+    register("search", Entry("find", _("Search everything"), "workspace-find", "search", is_shown=is_team_of_site))
     register(
         "new",
         *(

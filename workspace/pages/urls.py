@@ -4,10 +4,12 @@ from workspace.pages import records
 from workspace.pages.calendar import CalendarPage, FeedView
 from workspace.pages.creating import NewClientPage, NewContactPage, NewDealPage
 from workspace.pages.fields import FieldPage, FieldsPage
+from workspace.pages.finding import FindPage
 from workspace.pages.lists import ClientsPage, ContactListsPage, ContactsPage, DealsPage
 from workspace.pages.tasks import EditTaskPage, TaskFormPage, TaskPage, TasksPage
 
 urlpatterns: list[URLPattern] = [
+    path("app/find", FindPage.as_view(), name="workspace-find"),
     path("app/clients/<id:id>", records.ClientPage.as_view(), name="workspace-client"),
     path("app/clients/<id:id>/edit", records.EditClientPage.as_view(), name="workspace-client-edit"),
     path("app/contacts/<id:id>", records.ContactPage.as_view(), name="workspace-contact"),
