@@ -1,8 +1,6 @@
 """The query of a list: read from the parameters of its URL, and executed within limits of rows and time."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
@@ -43,12 +41,10 @@ class TooSlow(Exception):
     """A list whose filters no index serves, in an account with too many rows to compare each of them."""
 
 
-@contextmanager
-def limited_time() -> Iterator[None]:
-    """Raise `TooSlow` if a statement takes more than `TIME_LIMIT_MS`. Call this within a transaction that ends with the block."""
+def limit_time() -> None:
+    """Cancel statements of the transaction that take more than `TIME_LIMIT_MS`."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT set_config('statement_timeout', %s, true)", [str(TIME_LIMIT_MS)])
-    yield
 
 
 @dataclass
@@ -206,7 +202,11 @@ class ListQuery:
         index serves the filters and too many rows would have to be compared.
         """
         try:
-            with search_transaction(self.account.id, self.q) as text, limited_time():
+            with search_transaction(self.account.id, self.q) as text:
+                if self.q and not (self.conditions or self.special):
+                    # The search limits the rows that it reads itself.
+                    return self._search(text, page)
+                limit_time()
                 if self.q:
                     return self._search(text, page)
                 ids = self._filtered_ids(page.start, page.stop)
@@ -236,7 +236,8 @@ class ListQuery:
 
     def _count(self) -> int | None:
         try:
-            with search_transaction(self.account.id), limited_time():
+            with search_transaction(self.account.id):
+                limit_time()
                 return self.rows.order_by()[: MAX_COUNT + 1].count()
         except OperationalError as error:
             if isinstance(error.__cause__, QueryCanceled):
