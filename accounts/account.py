@@ -9,6 +9,7 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from core.db.prepared import prepared
 
@@ -18,6 +19,26 @@ PREFIX_PATTERN = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])\Z"
 def random_account_id() -> int:
     """Return a random id that does not reveal the number of accounts and is exact in a JSON number."""
     return secrets.randbelow(2**48 - 1) + 1
+
+
+# Pages translate these reasons (`reason`), but not those that a team has written.
+DEFAULT_WON_REASONS = (gettext_noop("Price"), gettext_noop("Features"), gettext_noop("Recommendation"))
+DEFAULT_LOST_REASONS = (
+    gettext_noop("Too expensive"),
+    gettext_noop("Chose a competitor"),
+    gettext_noop("Not the right time"),
+    gettext_noop("No longer needed"),
+    gettext_noop("No answer"),
+)
+MAX_REASONS = 50
+
+
+def default_won_reasons() -> list[str]:
+    return list(DEFAULT_WON_REASONS)
+
+
+def default_lost_reasons() -> list[str]:
+    return list(DEFAULT_LOST_REASONS)
 
 
 class AgentsSee(models.TextChoices):
@@ -44,6 +65,9 @@ class Account(models.Model):
     agents_see = models.CharField(
         max_length=255, choices=AgentsSee.choices, default=AgentsSee.ALL, db_default=AgentsSee.ALL
     )
+    # The reasons that are offered when a deal is won or lost.
+    won_reasons = ArrayField(models.CharField(max_length=255), default=default_won_reasons, db_default=[])
+    lost_reasons = ArrayField(models.CharField(max_length=255), default=default_lost_reasons, db_default=[])
     # The keys of the resources for which the account defines fields. A request that finds none here reads no definitions.
     resources_with_fields = ArrayField(models.TextField(), default=list, db_default=[], editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -66,7 +90,7 @@ class Account(models.Model):
         return ZoneInfo(self.time_zone)
 
     def change(self, **values: Any) -> None:
-        """Save the fields that an admin may set: name, time zone, language, currency, and what agents see."""
+        """Save the fields that an admin may set."""
         for name, value in values.items():
             setattr(self, name, value)
         self.save(update_fields=[*values, "updated_at"])
@@ -74,6 +98,11 @@ class Account(models.Model):
     def default_status(self, kind: str) -> Any:
         """Return the first status of the kind, or None."""
         return _default_status.first(account_id=self.id, kind=kind)
+
+    def default_pipeline_id(self) -> int | None:
+        """Return the id of the first pipeline, to which a new status of deals belongs by default."""
+        ids = self.pipelines.order_by("position", "id").values_list("id", flat=True)
+        return ids.first()
 
     def statuses_of_kind(self, kind: str) -> models.QuerySet[Any]:
         """Return the statuses of the kind, ordered by position."""

@@ -6,6 +6,7 @@ from django.db import transaction
 
 from accounts.account import Account
 from accounts.host_names import normalize
+from accounts.pipelines import Pipeline
 from accounts.signals import account_created
 from accounts.statuses import Status
 from accounts.tokens import APIToken
@@ -33,7 +34,7 @@ def create_account(
     if host:
         site_host = account.hosts.create(name=cast(str, normalize(host)))
     account_created.send(Account, account=account, host=site_host)
-    account.statuses.bulk_create(Status.defaults(account))
+    account.statuses.bulk_create(Status.defaults(account, Pipeline.create_first(account)))
     owner = User.objects.create_for(
         account,
         login=login,

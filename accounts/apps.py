@@ -13,13 +13,20 @@ class AccountsConfig(AppConfig):
         "kind": _("kind"),
         "login": _("login"),
         "logo": _("logo"),
+        "lost_reasons": _("reasons for losing"),
         "on_roadmap": _("on the roadmap"),
+        "outcome": _("outcome"),
+        "pipeline": _("pipeline"),
+        "pipeline_id": _("pipeline"),
+        "probability": _("probability"),
         "responsible": _("responsible"),
         "role": _("role"),
+        "rot_days": _("days"),
         "status": _("status"),
         "tags": _("tags"),
         "tokens": _("tokens"),
         "user": _("user"),
+        "won_reasons": _("reasons for winning"),
     }
 
     def ready(self) -> None:

@@ -7,6 +7,7 @@ from accounts.groups import Group as Group
 from accounts.handovers import Handover as Handover
 from accounts.hosts import Host as Host
 from accounts.invitations import Invitation as Invitation
+from accounts.pipelines import Pipeline as Pipeline
 from accounts.sessions import Session as Session
 from accounts.sign_in_codes import SignInCode as SignInCode
 from accounts.statuses import Status as Status

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from accounts.api.account import AccountSerializer, OwnerSerializer, Prefix
+from accounts.api.account import AccountSerializer, AccountSettingsSerializer, OwnerSerializer, Prefix
+from accounts.api.pipelines import PipelineSerializer
 from accounts.api.statuses import StatusFilters, StatusSerializer
 from accounts.api.users import Login, Password, UserSerializer
-from accounts.models import Account, Status, User
+from accounts.models import Account, Pipeline, Status, User
 from core.api.changes import FeedSerializer, SinceField
 from core.api.fields import WireField
 from core.api.serializers import declared_fields
@@ -28,6 +29,8 @@ TIME = {"type": "string", "format": "date-time"}
 
 SHAPES[AccountSerializer] = Shape(Account)
 SHAPES[UserSerializer] = Shape(User)
+SHAPES[AccountSettingsSerializer] = Shape(Account)
+SHAPES[PipelineSerializer] = Shape(Pipeline, computed=frozenset({"position"}))
 SHAPES[StatusSerializer] = Shape(Status, computed=frozenset({"position"}))
 
 
@@ -109,6 +112,8 @@ ACCOUNT: dict[str, Any] = {
     "time_zone": "Europe/Warsaw",
     "language": "en",
     "currency": "EUR",
+    "won_reasons": ["Price", "Features", "Recommendation"],
+    "lost_reasons": ["Too expensive", "No answer"],
     "url": "https://shop.example.com",
     **TIMES,
 }
@@ -121,8 +126,13 @@ STATUS = {
     "position": 13,
     "closed": True,
     "on_roadmap": False,
+    "outcome": "won",
+    "probability": 100,
+    "pipeline_id": 1,
+    "rot_days": None,
     **TIMES,
 }
+PIPELINE = {"id": 1, "name": "Sales", "position": 1, **TIMES}
 
 register_operation(
     "GET /app/account.json",
@@ -135,6 +145,20 @@ register_operation(
         response=account_schema,
     ),
 )
+for method, verb in (("PUT", "update"), ("PATCH", "patch")):
+    register_operation(
+        f"{method} /app/account.json",
+        Operation(
+            f"{verb}_account",
+            "Update the account",
+            "For admins. The reasons are offered to the team when a deal is won or lost.",
+            "Account",
+            {"account": {"lost_reasons": ["Too expensive", "No answer"]}},
+            ACCOUNT,
+            body_serializers={"account": AccountSettingsSerializer},
+            response=account_schema,
+        ),
+    )
 register_operation(
     "POST /app/account.json",
     Operation(
@@ -174,7 +198,10 @@ register_list(
     "Statuses",
     [STATUS],
     description="All statuses, by kind and position.",
-    query_parameters=lambda: {**PAGE_PARAMETERS, "kind": query_schema(StatusFilters.base_filters["kind"].wire)},
+    query_parameters=lambda: {
+        **PAGE_PARAMETERS,
+        **{name: query_schema(StatusFilters.base_filters[name].wire) for name in ("kind", "pipeline_id")},
+    },
     kind="deal",
 )
 register_resource(
@@ -183,11 +210,33 @@ register_resource(
     "Statuses",
     id=37,
     response_example=STATUS,
-    create={"kind": "deal", "code": "paid", "name": "Paid", "closed": True},
+    create={"kind": "deal", "code": "paid", "name": "Paid", "outcome": "won"},
     update={"color": "#16a34a"},
-    creation="For admins. If a status with this kind and code exists, it is updated (200).",
+    creation="For admins. If a status with this kind and code exists, it is updated (200). A status of deals that is closed without an "
+    "outcome is lost.",
     deletion="For admins. A status that is in use cannot be deleted, nor can the last status for posts.",
     create_statuses=(201, 200),
+    delete_error_statuses=frozenset({422}),
+)
+
+register_list(
+    "/app/pipelines.json",
+    "list_pipelines",
+    "List pipelines",
+    "Pipelines",
+    [PIPELINE],
+    description="The pipelines of deals, by position. The statuses of deals of a pipeline are its stages.",
+)
+register_resource(
+    "/app/pipelines",
+    "pipeline",
+    "Pipelines",
+    id=1,
+    response_example=PIPELINE,
+    create={"name": "Repairs"},
+    update={"name": "Sales in Poland"},
+    creation="For admins. The name must be unique in the account.",
+    deletion="For admins. A pipeline with statuses cannot be deleted, nor can the last pipeline.",
     delete_error_statuses=frozenset({422}),
 )
 

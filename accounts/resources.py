@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Status
+from accounts.models import Pipeline, Status
 from core.registry import Resource, newest_id
 
 RESOURCES = (
@@ -15,5 +15,15 @@ RESOURCES = (
         icon="list-checks",
         collection="statuses",
         samples={"status": lambda request: newest_id(request.account.statuses.all())},
+    ),
+    Resource(
+        "pipeline",
+        Pipeline,
+        "accounts.api.pipelines.PipelineViewSet",
+        label=_("Pipeline"),
+        plural_label=_("Pipelines"),
+        icon="git-branch",
+        collection="pipelines",
+        samples={"pipeline": lambda request: newest_id(request.account.pipelines.all())},
     ),
 )

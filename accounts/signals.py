@@ -8,3 +8,6 @@ account_created = Signal()
 
 # Sent in the transaction in which a person joins an account by signing up or by an invitation. Arguments: `user`.
 user_joined = Signal()
+
+# Sent in the transaction that changes the outcome of a status of deals. Arguments: `status`.
+outcome_changed = Signal()

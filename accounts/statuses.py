@@ -9,6 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 from psycopg.errors import ForeignKeyViolation
 
+from accounts.pipelines import Pipeline
+from accounts.signals import outcome_changed
 from core.db.ordering import MAX_POSITION, Ordered
 from core.db.tenancy import TenantModel
 from core.errors import FieldError
@@ -18,6 +20,14 @@ if TYPE_CHECKING:
     from django.utils.functional import _StrPromise as StrPromise
 
     from accounts.account import Account
+
+
+STATUS_OF_DEAL = (
+    # Without these tests for null, the condition would be null, which PostgreSQL accepts.
+    Q(kind="deal", outcome__isnull=False, probability__isnull=False, pipeline_id__isnull=False)
+    & Q(probability__range=(0, 100))
+    & (Q(outcome="open", closed=False) | Q(outcome__in=("won", "lost"), closed=True))
+) | (~Q(kind="deal") & Q(outcome=None, probability=None, pipeline_id=None, rot_days=None))
 
 
 class StatusQuerySet(models.QuerySet["Status"]):
@@ -32,6 +42,11 @@ class Status(Ordered, TenantModel):
         POST = "post"
         DEAL = "deal"
         CLIENT = "client"
+
+    class Outcome(models.TextChoices):
+        OPEN = "open"
+        WON = "won"
+        LOST = "lost"
 
     # (kind, code, name, color, closed). Pages translate the names (`status_name`).
     DEFAULTS = (
@@ -50,6 +65,18 @@ class Status(Ordered, TenantModel):
         (Kind.DEAL, "lost", gettext_noop("Lost"), "#dc2626", True),
     )
 
+    # The outcomes, probabilities and days to rot of the default statuses of deals, by code.
+    DEAL_DEFAULTS: "dict[str, tuple[str, int, int | None]]" = {
+        "new": (Outcome.OPEN, 10, 7),
+        "qualified": (Outcome.OPEN, 30, 14),
+        "proposal": (Outcome.OPEN, 60, 14),
+        "won": (Outcome.WON, 100, None),
+        "lost": (Outcome.LOST, 0, None),
+    }
+    # The probability of a new open status of deals.
+    DEFAULT_PROBABILITY = 50
+    MAX_ROT_DAYS = 3650
+
     # New statuses of posts with these codes are on the roadmap, unless the request sets `on_roadmap`.
     ROADMAP = ("planned", "started", "completed")
 
@@ -66,10 +93,19 @@ class Status(Ordered, TenantModel):
     position = models.IntegerField(default=0)
     closed = models.BooleanField(default=False)
     on_roadmap = models.BooleanField(default=False, db_default=False)
+    # These are null, except for statuses of deals. Such a status is closed unless its outcome is open. The probability is the percentage
+    # of deals in the status that are expected to be won: 100 for won, 0 for lost.
+    outcome = models.CharField(max_length=255, choices=Outcome.choices, null=True)
+    probability = models.SmallIntegerField(null=True)
+    pipeline_id = models.BigIntegerField(null=True)
+    # After this number of days in the status, pages mark a deal without a planned task as rotting. Null means never.
+    rot_days = models.SmallIntegerField(null=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
-    search = Search(short=("code",), condition=Q(), not_searched={"color": "a colour code"})
+    search = Search(
+        short=("code",), condition=Q(), not_searched={"color": "a colour code", "outcome": "one of three values"}
+    )
 
     objects = StatusQuerySet.as_manager()
 
@@ -78,14 +114,31 @@ class Status(Ordered, TenantModel):
         verbose_name_plural = "statuses"
         constraints = [
             models.UniqueConstraint(fields=["account", "kind", "code"], name="status_code_unique"),
-            models.UniqueConstraint(fields=["account", "kind", "name"], name="status_name_unique"),
+            models.UniqueConstraint(
+                fields=["account", "kind", "name"], name="status_name_unique", condition=~Q(kind="deal")
+            ),
+            models.UniqueConstraint(
+                fields=["account", "pipeline_id", "name"], name="deal_status_name_unique", condition=Q(kind="deal")
+            ),
+            models.CheckConstraint(name="status_of_deal", condition=STATUS_OF_DEAL),
         ]
 
     def __str__(self) -> str:
         return self.code
 
     @classmethod
-    def defaults(cls, account: "Account") -> list["Status"]:
+    def defaults(cls, account: "Account", pipeline: Pipeline) -> list["Status"]:
+        """Return the statuses of a new account. Those of deals belong to the pipeline."""
+
+        def of_deal(code: str) -> dict[str, Any]:
+            outcome, probability, rot_days = cls.DEAL_DEFAULTS[code]
+            return {
+                "outcome": outcome,
+                "probability": probability,
+                "rot_days": rot_days,
+                "pipeline_id": pipeline.id,
+            }
+
         return [
             cls(
                 account=account,
@@ -96,6 +149,7 @@ class Status(Ordered, TenantModel):
                 closed=closed,
                 on_roadmap=cls.is_on_roadmap_by_default(kind, code),
                 position=position,
+                **(of_deal(code) if kind == cls.Kind.DEAL else {}),
             )
             for position, (kind, code, name, color, closed) in enumerate(cls.DEFAULTS, start=1)
         ]
@@ -107,8 +161,25 @@ class Status(Ordered, TenantModel):
     def siblings(self) -> "models.QuerySet[Status]":
         return self.account.statuses.filter(kind=self.kind)
 
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        if self._state.adding and self.kind == self.Kind.DEAL:
+            if self.pipeline_id is None:
+                self.pipeline_id = self.account.default_pipeline_id()
+            self._settle_outcome({name: getattr(self, name) for name in ("outcome", "closed", "probability")})
+        super().save(*args, **kwargs)
+
     def write(self, values: dict[str, Any]) -> None:
-        """Insert the status with the values, or update the fields in `values`. Without a position, a new status comes last."""
+        """Insert the status with the values, or update the fields in `values`. Without a position, a new status comes last.
+
+        `closed` and `outcome` of a status of deals say the same, so a change of one changes the other. A status that is closed without
+        an outcome is lost. If both change, the outcome decides.
+        """
+        changed, former_outcome = {*values, "updated_at"}, self.outcome
+        settled = {"outcome", "closed", "probability"}
+        if not self._state.adding and self.kind == self.Kind.DEAL and not settled.isdisjoint(values):
+            self._settle_outcome(values, former=self.outcome)
+            values = {name: value for name, value in values.items() if name not in settled}
+            changed |= settled
         for name, value in values.items():
             setattr(self, name, value)
         if self._state.adding:
@@ -119,7 +190,26 @@ class Status(Ordered, TenantModel):
                 self.position = min(last + 1, MAX_POSITION)
             self.save(force_insert=True)
         else:
-            self.save(update_fields={*values, "updated_at"})
+            self.save(update_fields=changed)
+            if self.outcome != former_outcome:
+                outcome_changed.send(Status, status=self)
+
+    def _settle_outcome(self, values: dict[str, Any], *, former: str | None = None) -> None:
+        """Set `outcome`, `closed` and `probability` of a status of deals. `former` is the outcome before, None for a new status."""
+        outcome, closed = values.get("outcome"), values.get("closed")
+        was_closed = former not in (None, self.Outcome.OPEN)
+        if outcome is None or outcome == former:
+            if closed is None or closed == was_closed:
+                outcome = former or self.Outcome.OPEN
+            else:
+                outcome = self.Outcome.LOST if closed else self.Outcome.OPEN
+        self.outcome, self.closed = outcome, outcome != self.Outcome.OPEN
+        if self.closed:
+            self.probability = 100 if outcome == self.Outcome.WON else 0
+        elif (probability := values.get("probability")) is not None:
+            self.probability = probability
+        elif former != self.Outcome.OPEN:
+            self.probability = self.DEFAULT_PROBABILITY
 
     def erase(self) -> None:
         """Delete the status. The caller must lock all statuses of the account before (`locked`).

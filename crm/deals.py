@@ -9,10 +9,12 @@ from accounts.models import User
 from accounts.tags import Tagged
 from core.db.additional_fields import NOT_SEARCHED, additional_fields
 from core.db.trash import link_indexes, trash_index
+from core.db.triggers import TriggerBigIntegerField, TriggerDateTimeField
 from core.search.declaration import Search
 from crm.base import Resource, list_indexes, optional_long_text, optional_text
 from crm.clients import Client, LinkedToClient
 from crm.external_ids import ExternalIdHolder, ExternallyIdentified
+from crm.stages import stage_indexes
 
 
 class DealExternalId(ExternalIdHolder):
@@ -35,6 +37,16 @@ class Deal(ExternallyIdentified, LinkedToClient, Tagged, Resource):
     url = optional_text()
     origin = optional_text()
     expected_close_date = models.DateField(null=True)
+    contact_id = models.BigIntegerField(null=True)
+    # The contact while it is in the trash. Restoring the contact moves the id back to `contact_id`.
+    trashed_contact_id = models.BigIntegerField(null=True, editable=False)
+    won_reason = optional_text()
+    lost_reason = optional_text()
+    # Triggers set these columns when the status changes (`crm.stages`). They are null for a deal without a status.
+    closed_at = TriggerDateTimeField(null=True)
+    stage_entered_at = TriggerDateTimeField(null=True)
+    # The order of the deals in a status. A deal that gets a status comes first, unless the write also sets its position.
+    board_position = TriggerBigIntegerField(null=True)
     additional_fields = additional_fields()
 
     # A client from the input of the deal that is not written yet.
@@ -48,6 +60,8 @@ class Deal(ExternallyIdentified, LinkedToClient, Tagged, Resource):
             "currency": "a code that most deals share",
             "url": "the address of the deal in another system",
             "origin": "the name of another system, shared by many deals",
+            "won_reason": "mostly one of a few texts",
+            "lost_reason": "mostly one of a few texts",
             "additional_fields": NOT_SEARCHED,
         },
     )
@@ -57,6 +71,8 @@ class Deal(ExternallyIdentified, LinkedToClient, Tagged, Resource):
         default_related_name = "deals"
         indexes = [
             *link_indexes("deal", "client", "id"),
+            *link_indexes("deal", "contact", "id"),
+            *stage_indexes(),
             trash_index("deal"),
             *list_indexes("deal"),
         ]

@@ -16,3 +16,5 @@ from crm.contacts import ContactQuerySet as ContactQuerySet
 from crm.deals import Deal as Deal
 from crm.deals import DealExternalId as DealExternalId
 from crm.field_definitions import FieldDefinition as FieldDefinition
+from crm.stages import DealCount as DealCount
+from crm.stages import DealStage as DealStage

@@ -26,7 +26,7 @@ from core.openapi.operations import (
     register_resource,
     register_tags,
 )
-from core.openapi.schema import JSONOperationSchema
+from core.openapi.schema import PAGE_PARAMETERS, JSONOperationSchema
 from crm.api.field_definitions import MAX_COMPARED_ROWS, ChoicesField, FieldDefinitionSerializer, KeyField
 from crm.api.fields import DerivedName, ExternalIds
 from crm.api.filters import ExternalIdPairs
@@ -345,6 +345,31 @@ register_operation(
             "required": ["count", "compared", "complete"],
             "additionalProperties": False,
         },
+    ),
+)
+TIME = {"type": "string", "format": "date-time"}
+STAGE = {
+    "type": "object",
+    "properties": {
+        "status_id": {"type": ["integer", "null"]},
+        "entered_at": TIME,
+        "left_at": {**TIME, "type": ["string", "null"]},
+        "user_id": {"type": "integer"},
+    },
+    "required": ["status_id", "entered_at", "left_at", "user_id"],
+    "additionalProperties": False,
+}
+register_operation(
+    "GET /app/deals/{id}/stages.json",
+    Operation(
+        "list_stages",
+        "List the stages of a deal",
+        "The statuses that the deal has had, oldest first, with the users who moved it. The current stage has no left_at.",
+        "Deals",
+        response_example=[{"status_id": 10, "entered_at": "2026-11-21T12:00:00+01:00", "left_at": None, "user_id": 15}],
+        parameters={"id": 29},
+        query_parameters=lambda: PAGE_PARAMETERS,
+        response={"type": "array", "items": STAGE},
     ),
 )
 for kind, tag in (("client", "Clients"), ("contact", "Contacts"), ("deal", "Deals")):

@@ -9,14 +9,14 @@ from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 
 from accounts import throttling
-from accounts.account import PREFIX_PATTERN
+from accounts.account import MAX_REASONS, PREFIX_PATTERN
 from accounts.account_creation import create_account
 from accounts.api.users import NewUserSerializer, UserSerializer
 from accounts.host_names import is_reserved
 from accounts.models import Account, Host
 from accounts.names import INVISIBLE_MESSAGE, has_invisible
 from accounts.permissions import IsAdminOrTeamReadOnly
-from core.api.fields import IntegerField, TextField
+from core.api.fields import IntegerField, TextField, TextListField
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
 from core.db.transactions import in_transaction
@@ -71,6 +71,15 @@ class AccountSerializer(ResourceSerializer):
     time_zone = TextField(read_only=True)
     language = TextField(read_only=True)
     currency = TextField(read_only=True)
+    won_reasons = TextListField(max_items=MAX_REASONS, read_only=True)
+    lost_reasons = TextListField(max_items=MAX_REASONS, read_only=True)
+
+
+class AccountSettingsSerializer(ResourceSerializer):
+    """The fields of an account that admins may change."""
+
+    won_reasons = TextListField(max_items=MAX_REASONS)
+    lost_reasons = TextListField(max_items=MAX_REASONS)
 
 
 class OwnerSerializer(NewUserSerializer):
@@ -116,6 +125,18 @@ class AccountViewSet(JSONViewSet):
         return self.respond(
             data, status=201, ignored=ignored, headers={"Location": data["url"] + reverse("accounts-json-account")}
         )
+
+    def update(self, request: Request) -> HttpResponse:
+        def act() -> list[str]:
+            serializer = AccountSettingsSerializer(
+                self.account, data=self.body.get("account"), partial=True, context={"account": self.account}
+            )
+            ignored = self.check(account=serializer)
+            self.account.change(**serializer.values)
+            return ignored
+
+        ignored = in_transaction(act)
+        return self.respond(self.represent(self.account), ignored=ignored)
 
     def represent(self, row: Account, **extra: Any) -> dict[str, Any]:
         data = AccountSerializer.represent(row, row.zone)

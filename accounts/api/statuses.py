@@ -1,7 +1,7 @@
 """Statuses of posts, deals and clients in the Account API."""
 
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
@@ -10,8 +10,8 @@ from rest_framework.request import Request
 
 from accounts.models import Account, Status
 from accounts.permissions import IsAdminOrTeamReadOnly
-from core.api.fields import BooleanField, ChoiceField, IntegerField, TextField
-from core.api.filters import ListFilters, WireFilter
+from core.api.fields import BooleanField, ChoiceField, IntegerField, RelatedField, TextField
+from core.api.filters import ListFilters, WireFilter, link_filter
 from core.api.lists import Listing
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer
@@ -19,6 +19,9 @@ from core.db.ordering import MAX_POSITION
 from core.db.text import is_xml_text
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
+
+# The fields that only statuses of deals have.
+OF_DEALS = ("outcome", "probability", "pipeline_id", "rot_days")
 
 
 class StatusSerializer(ResourceSerializer):
@@ -29,10 +32,14 @@ class StatusSerializer(ResourceSerializer):
     position = IntegerField(min_value=-MAX_POSITION, max_value=MAX_POSITION)
     closed = BooleanField()
     on_roadmap = BooleanField()
+    outcome = ChoiceField(Status.Outcome.values)
+    probability = IntegerField(min_value=0, max_value=100)
+    pipeline_id = RelatedField("pipelines")
+    rot_days = IntegerField(min_value=1, max_value=Status.MAX_ROT_DAYS)
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Apply the rules that involve several fields. A null is ignored, except for `color`, which it empties."""
-        values = {name: value for name, value in values.items() if value is not None or name == "color"}
+        """Apply the rules that involve several fields. A null is ignored, except for `color` and `rot_days`, which it empties."""
+        values = {name: value for name, value in values.items() if value is not None or name in ("color", "rot_days")}
         row = self.instance
         kind = row.kind if row else values.setdefault("kind", Status.Kind.POST)
         if values.get("kind", kind) != kind:
@@ -40,14 +47,31 @@ class StatusSerializer(ResourceSerializer):
         others = self.context["account"].statuses.filter(kind=kind).exclude(id=row.id if row else None)
         if kind != Status.Kind.POST and values.get("on_roadmap"):
             raise FieldError("on_roadmap", _("can only be set for posts"), "kind")
-        taken = [name for name in ("code", "name") if name in values and others.filter(**{name: values[name]}).exists()]
+        if kind != Status.Kind.DEAL and (wrong := [name for name in OF_DEALS if values.get(name) is not None]):
+            raise FieldErrors(FieldError(name, _("can only be set for deals"), "kind") for name in wrong)
+        rivals = {"code": others, "name": others}
+        if kind == Status.Kind.DEAL and not {"name", "pipeline_id"}.isdisjoint(values):
+            # Statuses of different pipelines may have the same name.
+            rivals["name"] = others.filter(pipeline_id=values.get("pipeline_id") or self.current_pipeline_id())
+            if row:
+                values.setdefault("name", row.name)
+        taken = [
+            name for name in ("code", "name") if name in values and rivals[name].filter(**{name: values[name]}).exists()
+        ]
         if taken:
             raise FieldErrors(FieldError(name, _("is already taken"), "taken") for name in taken)
         return values
 
+    def current_pipeline_id(self) -> int | None:
+        """Return the id of the pipeline of the status: the first pipeline for a new status."""
+        if self.instance:
+            return cast(int, self.instance.pipeline_id)
+        return cast(Account, self.context["account"]).default_pipeline_id()
+
 
 class StatusFilters(ListFilters):
     kind = WireFilter(ChoiceField(Status.Kind.values))
+    pipeline_id = link_filter()
 
 
 class StatusViewSet(Listing, ResourceViewSet):

@@ -1,6 +1,7 @@
 from django.urls import path
 
 from accounts.api.account import AccountViewSet
+from accounts.api.pipelines import PipelineViewSet
 from accounts.api.statuses import StatusViewSet
 from accounts.api.trash import TrashViewSet
 from accounts.api.users import UserViewSet
@@ -9,10 +10,14 @@ from core.api.routing import CREATE, ITEM
 
 urlpatterns = [
     path(
-        "app/account.json", AccountViewSet.as_view({"get": "retrieve", "post": "create"}), name="accounts-json-account"
+        "app/account.json",
+        AccountViewSet.as_view({"get": "retrieve", "post": "create", "put": "update", "patch": "update"}),
+        name="accounts-json-account",
     ),
     path("app/statuses.json", StatusViewSet.as_view({"get": "list"} | CREATE), name="accounts-json-statuses"),
     path("app/statuses/<id:id>.json", StatusViewSet.as_view(ITEM), name="accounts-json-status"),
+    path("app/pipelines.json", PipelineViewSet.as_view({"get": "list"} | CREATE), name="accounts-json-pipelines"),
+    path("app/pipelines/<id:id>.json", PipelineViewSet.as_view(ITEM), name="accounts-json-pipeline"),
     path("app/users.json", UserViewSet.as_view({"get": "list"}), name="accounts-json-users"),
     path("app/trash.json", TrashViewSet.as_view({"get": "list"}), name="accounts-json-trash"),
     path(

@@ -413,6 +413,37 @@ class RelatedListField(ReferenceMixin, WireField):
         return [existing[number] for number in ids]
 
 
+class TextListField(WireField):
+    """A list of texts without duplicates. Blank texts are ignored."""
+
+    default_error_messages = {
+        "list": _("must be a list of texts"),
+        "too_many": _("are too many (maximum is {most})"),
+        "too_long": _("has a text that is too long (maximum is {most} characters)"),
+        "characters": TextField.default_error_messages["characters"],
+    }
+
+    def __init__(self, *, max_items: int, **kwargs: Any) -> None:
+        self.max_items = max_items
+        super().__init__(**kwargs)
+
+    def run_validation(self, data: Any = empty) -> Any:
+        return super().run_validation([] if data in (None, "") else data)
+
+    def to_internal_value(self, data: Any) -> list[str]:
+        items = to_list(data)
+        if not isinstance(items, list) or any(isinstance(item, bool | list | dict) for item in items):
+            self.fail("list")
+        texts = list(dict.fromkeys(str(item).strip() for item in items if item is not None and str(item).strip()))
+        if len(texts) > self.max_items:
+            self.fail("too_many", most=self.max_items)
+        if any(len(text) > MAX_NAME_LENGTH for text in texts):
+            self.fail("too_long", most=MAX_NAME_LENGTH)
+        if not all(map(is_xml_text, texts)):
+            self.fail("characters")
+        return texts
+
+
 class TagsField(WireField):
     """Names of tags, as a list or as one comma-separated text."""
 

@@ -50,6 +50,8 @@ class Counter:
     source: str
     # Pairs of SQL: a condition, and a query of the `columns` for which a row that meets the condition is counted. `{row}` is the row.
     values: tuple[tuple[str, str], ...]
+    # A column with a sum, and the SQL of the amount that a row adds to it. It is summed along with the count.
+    amount: tuple[str, str] | None = None
     # The query of `account_id`, the group and a number of its deltas. By default, all rows with the same values but one are deltas.
     deltas: str = ""
     # The query for the new rows of a group (`account_id`, `columns` and the count) from the CTE `deleted`. By default, it adds them up.
@@ -78,7 +80,10 @@ class Counter:
 
     @property
     def _compaction(self) -> str:
-        sums = f"SELECT {self._key}, sum({self.count}) FROM deleted GROUP BY {self._key} HAVING sum({self.count}) <> 0"  # noqa: S608
+        measures = (self.count, self.amount[0]) if self.amount else (self.count,)
+        sums = ", ".join(f"sum({measure})" for measure in measures)
+        are_used = " OR ".join(f"sum({measure}) <> 0" for measure in measures)
+        sums = f"SELECT {self._key}, {sums} FROM deleted GROUP BY {self._key} HAVING {are_used}"  # noqa: S608
         return f"""
             WITH deleted AS (
                 DELETE FROM {self.table} WHERE account_id = %(account_id)s AND {self.group} = %(group_id)s RETURNING *
@@ -89,10 +94,14 @@ class Counter:
     def _values_of(self, row: str) -> list[tuple[str, str]]:
         return [(condition.format(row=row), query.format(row=row)) for condition, query in self.values]
 
+    def _amount_of(self, row: str) -> str:
+        return self.amount[1].format(row=row) if self.amount else ""
+
     def _insert(self, rows: str) -> str:
         """Return the statement that inserts the rows of a query of `account_id`, `columns` and the count."""
+        amount = f", {self.amount[0]}" if self.amount else ""
         return f"""
-            INSERT INTO {self.table} ({self._key}, {self.count}, number)
+            INSERT INTO {self.table} ({self._key}, {self.count}{amount}, number)
             SELECT *, nextval('{self.table}_numbers') FROM ({rows}) AS rows
         """  # noqa: S608
 
@@ -101,13 +110,15 @@ class Counter:
     @property
     def count_all(self) -> str:
         """The statement that counts all rows into an empty table. It is also needed after writes without triggers."""
+        amount = f", {self._amount_of('source')} AS amount" if self.amount else ""
         values = " UNION ALL ".join(
-            f"SELECT source.account_id, value.* FROM {self.source} AS source CROSS JOIN LATERAL ({query}) AS value"  # noqa: S608
+            f"SELECT source.account_id, value.*{amount} FROM {self.source} AS source CROSS JOIN LATERAL ({query}) AS value"  # noqa: S608
             f" WHERE {condition}"
             for condition, query in self._values_of("source")
         )
+        sums, names = ("count(*), sum(amount)", f"{self._key}, amount") if self.amount else ("count(*)", self._key)
         return self._insert(
-            f"SELECT {self._key}, count(*) FROM ({values}) AS counted ({self._key}) GROUP BY {self._key}"  # noqa: S608
+            f"SELECT {self._key}, {sums} FROM ({values}) AS counted ({names}) GROUP BY {self._key}"  # noqa: S608
         )
 
     @property
@@ -116,10 +127,11 @@ class Counter:
         deltas = []
         for row, count in (("OLD", -1), ("NEW", 1)):
             for condition, query in self._values_of(row):
-                values = f"SELECT {row}.account_id, value.*, {count} FROM ({query}) AS value"  # noqa: S608
+                amount = f", {count} * {self._amount_of(row)}" if self.amount else ""
+                values = f"SELECT {row}.account_id, value.*, {count}{amount} FROM ({query}) AS value"  # noqa: S608
                 deltas.append(f"IF {condition} THEN {self._insert(values)}; END IF;")
         # An update of other columns than these inserts no delta.
-        columns = sorted(set(re.findall(r"\bNEW\.(\w+)", str(self._values_of("NEW")))))
+        columns = sorted(set(re.findall(r"\bNEW\.(\w+)", str(self._values_of("NEW")) + self._amount_of("NEW"))))
         old, new = (", ".join(f"{row}.{column}" for column in columns) for row in ("OLD", "NEW"))
         return f"""
             CREATE OR REPLACE FUNCTION {self.table}_insert_deltas() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -30,6 +30,8 @@ from psycopg.errors import ConnectionTimeout
 from psycopg.pq import TransactionStatus
 from psycopg.types.numeric import Int8
 
+from core.db.triggers import TriggerField
+
 # Values that stand for arguments while a query is compiled. Each is unique, so that it can be found in the compiled query, and within
 # the range of every column.
 _number = count(1_900_000_000)
@@ -233,13 +235,19 @@ class Insertion:
 
 
 def update(row: Model, names: Collection[str]) -> None:
-    """Update fields of a row, as `save(update_fields=…)` does. Raise the model's DoesNotExist if the row was deleted."""
-    text, fields, keys = _update_statement(type(row), tuple(sorted(names)))
+    """Update fields of a row, as `save(update_fields=…)` does, and read the columns that the database sets.
+
+    Raise the model's DoesNotExist if the row was deleted.
+    """
+    text, fields, keys, returned = _update_statement(type(row), tuple(sorted(names)))
     database = connections[DEFAULT_DB_ALIAS]
     values = [field.get_db_prep_save(field.pre_save(row, False), database) for field in fields]
     values += [key.get_db_prep_save(getattr(row, key.attname), database) for key in keys]
-    if not execute(text, values):
+    rows = execute(text, values)
+    if not rows:
         raise type(row).DoesNotExist  # type: ignore[attr-defined]  # Django adds it to each model
+    for field, value in zip(returned, rows[0], strict=False):
+        setattr(row, field.attname, value)
 
 
 @cache
@@ -260,12 +268,18 @@ def insertion_of(model: type[Model]) -> Insertion:
 
 
 @cache
-def _update_statement(model: type[Model], names: tuple[str, ...]) -> tuple[str, list[Field], list[Field]]:
+def _update_statement(
+    model: type[Model], names: tuple[str, ...]
+) -> tuple[str, list[Field], list[Field], list[TriggerField]]:
     meta = model._meta
     fields, keys = [cast(Field, meta.get_field(name)) for name in names], list(meta.pk_fields)
     changes = ", ".join(f'"{field.column}" = {_placeholder(field)}' for field in fields)
     condition = " AND ".join(f'"{key.column}" = %s' for key in keys)
-    return f'UPDATE "{meta.db_table}" SET {changes} WHERE {condition} RETURNING true', fields, keys  # noqa: S608
+    returned = [field for field in meta.local_concrete_fields if isinstance(field, TriggerField)]
+    # RETURNING needs at least one column.
+    returning = ", ".join(f'"{field.column}"' for field in returned) or "true"
+    text = f'UPDATE "{meta.db_table}" SET {changes} WHERE {condition} RETURNING {returning}'  # noqa: S608
+    return text, fields, keys, returned
 
 
 def _placeholder(field: Field) -> str:

@@ -111,6 +111,17 @@ class EmailExtension(TextExtension):
         return {"type": "string", "maxLength": self.target.max_length, "pattern": pattern}
 
 
+class TextListExtension(WireFieldExtension):
+    target_class = fields.TextListField
+
+    def request_schema(self) -> JSONSchema:
+        item = {"type": ["string", "number", "null"], "maxLength": fields.MAX_NAME_LENGTH, **XML_TEXT}
+        return {"type": "array", "items": item, "maxItems": self.target.max_items}
+
+    def response_schema(self) -> JSONSchema:
+        return {"type": "array", "items": {"type": "string"}}
+
+
 class ChoiceExtension(WireFieldExtension):
     target_class = fields.ChoiceField
 

@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.db.models import Exists, OuterRef, QuerySet
 
 from accounts.api.filters import TagFilter
-from core.api.fields import IntegerField, TextField, WireField
-from core.api.filters import ListFilters, WireFilter, link_filter
+from accounts.models import Status
+from core.api.fields import ChoiceField, DateField, IntegerField, TextField, WireField
+from core.api.filters import ListFilters, QueryDateTimeField, WireFilter, link_filter
 from core.db.tenancy import fold
 from crm.api.fields import EXTERNAL_ID, ExternalIds
 from crm.external_ids import MAX_EXTERNAL_IDS, ExternallyIdentified
@@ -138,6 +139,17 @@ class ContactListFilters(ListFilters):
     updater_id = link_filter()
 
 
+class StatusesFilter(WireFilter):
+    """A filter for the deals whose status has a value in a column of its own, such as the outcome."""
+
+    def filter(self, rows: QuerySet, value: Any) -> QuerySet:
+        if value is None:
+            return rows
+        statuses = self.parent.account.statuses.filter(kind="deal", **{cast(str, self.field_name): value})
+        ids = list(statuses.values_list("id", flat=True))
+        return rows.filter(status_id__in=ids) if ids else rows.none()
+
+
 class DealFilters(ExternalIdsListFilters):
     tag = TagFilter()
     external_ids = ExternalIdPairsFilter(Deal)
@@ -146,3 +158,10 @@ class DealFilters(ExternalIdsListFilters):
     responsible_id = link_filter()
     creator_id = link_filter()
     updater_id = link_filter()
+    contact_id = link_filter()
+    outcome = StatusesFilter(ChoiceField(Status.Outcome.values))
+    pipeline_id = StatusesFilter(IntegerField())
+    closed_at__after = WireFilter(QueryDateTimeField(), field_name="closed_at", lookup_expr="gte")
+    closed_at__before = WireFilter(QueryDateTimeField(), field_name="closed_at", lookup_expr="lt")
+    expected_close_date__after = WireFilter(DateField(), field_name="expected_close_date", lookup_expr="gte")
+    expected_close_date__before = WireFilter(DateField(), field_name="expected_close_date", lookup_expr="lt")

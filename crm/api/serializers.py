@@ -264,6 +264,11 @@ class DealSerializer(DefinedFieldsSerializer):
     additional_fields = DefinedFieldsField(CUSTOM_FIELDS)
     creator_id = IntegerField(read_only=True)
     updater_id = IntegerField(read_only=True)
+    contact_id = RelatedField("contacts")
+    won_reason = TextField()
+    lost_reason = TextField()
+    closed_at = DateTimeField(read_only=True)
+    stage_entered_at = DateTimeField(read_only=True)
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
         """Leave out a null currency, because a deal always has one."""

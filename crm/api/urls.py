@@ -28,6 +28,7 @@ urlpatterns = [
         FieldDefinitionViewSet.as_view({"get": "misfits"}),
         name="crm-json-field-definition-misfits",
     ),
+    path("app/deals/<id:id>/stages.json", DealViewSet.as_view({"get": "stages"}), name="crm-json-deal-stages"),
     path("app/clients/bulk.json", ClientViewSet.as_view(BULK), name="crm-json-clients-bulk"),
     path("app/contacts/bulk.json", ContactViewSet.as_view(BULK), name="crm-json-contacts-bulk"),
     path("app/deals/bulk.json", DealViewSet.as_view(BULK), name="crm-json-deals-bulk"),

@@ -10,7 +10,7 @@ from core.api.fields import MISSING, BooleanField
 from core.api.lists import Listing
 from core.api.requests import APIRequest
 from core.api.resources import ResourceViewSet
-from core.api.serializers import ResourceSerializer, declared_fields
+from core.api.serializers import ResourceSerializer, declared_fields, format_time
 from core.api.views import NOT_SETTABLE, REPEATED, nest_errors, not_settable_errors
 from core.db.access import ALL_ROWS, Access
 from core.db.transactions import in_transaction
@@ -29,7 +29,16 @@ from crm.api.lookup import BulkLookup, Lookup
 from crm.api.serializers import ClientSerializer, ContactListSerializer, ContactSerializer, DealSerializer
 from crm.base import Resource
 from crm.external_ids import MAX_EXTERNAL_IDS, ExternallyIdentified
-from crm.models import Client, ClientQuerySet, Contact, ContactList, ContactListQuerySet, ContactQuerySet, Deal
+from crm.models import (
+    Client,
+    ClientQuerySet,
+    Contact,
+    ContactList,
+    ContactListQuerySet,
+    ContactQuerySet,
+    Deal,
+    DealStage,
+)
 
 
 class CRMViewSet(Listing, ResourceViewSet):
@@ -369,3 +378,17 @@ class DealViewSet(ExternallyIdentifiedViewSet):
         lookup.look_up_holders(Deal, bodies)
         lookup.look_up_holders(Client, nested_clients)
         lookup.lock_clients(self.account.clients.live().limited_to(self.access), nested_clients)
+
+    def stages(self, request: APIRequest, id: int) -> HttpResponse:
+        """Return the stages of a deal, oldest first."""
+        deal, page = self.find(id), self.read_page()
+        rows = self.account.deal_stages.filter(deal_id=deal.id).order_by("number")
+        return self.respond_with_page(page, rows[page.start : page.stop], self.represent_stage)
+
+    def represent_stage(self, row: DealStage) -> dict[str, Any]:
+        return {
+            "status_id": row.status_id,
+            "entered_at": format_time(row.entered_at, self.account.zone),
+            "left_at": format_time(row.left_at, self.account.zone),
+            "user_id": row.user_id,
+        }

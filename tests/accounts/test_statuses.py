@@ -215,7 +215,7 @@ def test_orders_filters_and_searches(acme, other):
         422,
         "validation_failed",
         {
-            "tag": ["is not one of the parameters page, per_page, order, updated_since, q, kind"],
+            "tag": ["is not one of the parameters page, per_page, order, updated_since, q, kind, pipeline_id"],
             "order": ["is not one of id, -id, created_at, -created_at, updated_at, -updated_at, name, -name"],
         },
     )
@@ -246,6 +246,80 @@ def test_it_rejects_the_deletion_of_the_last_status_for_posts(acme, admin):
     # The status of a deal is optional.
     for status in acme.account.statuses.filter(kind="deal"):
         assert admin.delete(f"/app/statuses/{status.id}.json").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, (False, "open", 50)),
+        ({"closed": True}, (True, "lost", 0)),
+        ({"outcome": "won"}, (True, "won", 100)),
+        ({"outcome": "lost", "closed": False, "probability": 70}, (True, "lost", 0)),
+        ({"outcome": "open", "closed": True, "probability": 70}, (False, "open", 70)),
+    ],
+    ids=str,
+)
+def test_the_outcome_of_a_new_status_of_deals(acme, admin, fields, expected):
+    body = read(post(admin, code="a", name="A", kind="deal", **fields))
+    assert (body["closed"], body["outcome"], body["probability"]) == expected
+    assert body["pipeline_id"] == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "fields", "expected"),
+    [
+        ("new", {"closed": True}, (True, "lost", 0)),
+        ("won", {"closed": False}, (False, "open", 50)),
+        # Nothing changes.
+        ("won", {"closed": True}, (True, "won", 100)),
+        ("won", {"probability": 5}, (True, "won", 100)),
+        # A client sends the whole status back, and changes one of the fields.
+        ("new", {"closed": False, "outcome": "won", "probability": 10}, (True, "won", 100)),
+        ("won", {"closed": False, "outcome": "won"}, (False, "open", 50)),
+        ("qualified", {"probability": 35}, (False, "open", 35)),
+    ],
+    ids=str,
+)
+def test_the_outcome_of_a_changed_status_of_deals(acme, admin, code, fields, expected):
+    row = acme.account.statuses.get(kind="deal", code=code)
+    body = read(admin.put(f"/app/statuses/{row.id}.json", json={"status": fields}))
+    assert (body["closed"], body["outcome"], body["probability"]) == expected
+
+
+def test_only_statuses_of_deals_have_an_outcome(acme, admin):
+    fields = {"outcome": "won", "probability": 5, "pipeline_id": 1, "rot_days": 3}
+    errors = {name: ["can only be set for deals"] for name in fields}
+    assert_refused(post(admin, code="a", name="A", **fields), 422, "validation_failed", errors)
+
+
+def test_statuses_of_different_pipelines_may_have_the_same_name(acme, admin):
+    other = acme.account.pipelines.create(name="Repairs", position=2)
+    body = read(post(admin, code="won-2", name="Won", kind="deal", pipeline_id=other.id))
+    assert (body["name"], body["pipeline_id"]) == ("Won", other.id)
+    errors = {"name": ["is already taken"]}
+    response = post(admin, code="won-3", name="Won", kind="deal", pipeline_id=other.id)
+    assert_refused(response, 422, "validation_failed", errors)
+    # The status cannot move to a pipeline with a status of the same name.
+    response = admin.put(f"/app/statuses/{body['id']}.json", json={"status": {"pipeline_id": 1}})
+    assert_refused(response, 422, "validation_failed", errors)
+
+
+def test_the_version_before_may_still_write_statuses(acme):
+    """It does not know the columns for deals."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            INSERT INTO accounts_status (account_id, kind, code, name, position, closed, created_at, updated_at)
+            VALUES (%s, 'deal', 'a', 'A', 9, true, now(), now())
+            """,
+            [acme.account.id],
+        )
+        cursor.execute("UPDATE accounts_status SET closed = false WHERE code = 'lost'")
+    values = acme.account.statuses.filter(kind="deal", code__in=["a", "lost"]).order_by("code")
+    assert list(values.values_list("code", "outcome", "probability", "pipeline_id")) == [
+        ("a", "lost", 0, 1),
+        ("lost", "open", 0, 1),
+    ]
 
 
 def test_a_new_status_can_be_used_for_posts(acme, admin):

@@ -98,13 +98,18 @@ def test_every_foreign_key_between_tenant_tables_includes_the_account(db):
             assert len(columns) == 2, name
 
 
-# Triggers copy these columns from posts, where they are foreign keys.
+# Triggers copy these columns from posts and deals, where they are foreign keys.
 WRITTEN_BY_TRIGGERS = {
     ("forum_postcount", "category_id"),
     ("forum_postcount", "status_id"),
     ("forum_facetcount", "forum_id"),
     ("forum_facetcount", "category_id"),
     ("forum_facetcount", "status_id"),
+    ("crm_dealcount", "status_id"),
+    ("crm_dealcount", "responsible_id"),
+    ("crm_dealstage", "deal_id"),
+    ("crm_dealstage", "status_id"),
+    ("crm_dealstage", "user_id"),
 }
 
 

@@ -2,13 +2,14 @@ from decimal import Decimal
 
 from tests.support.assertions import assert_answered, assert_refused
 from tests.support.bodies import deal_body
-from tests.support.factories import make_client, make_deal
+from tests.support.factories import make_client, make_contact, make_deal
 from tests.support.lists import link_to_first_page, values_by_page, values_of
 
 PATH = "/app/deals.json"
 PARAMETERS = (
     "page, per_page, order, updated_since, q, tag, external_ids[key], client_id, status_id, responsible_id, creator_id,"
-    " updater_id"
+    " updater_id, contact_id, outcome, pipeline_id, closed_at__after, closed_at__before, expected_close_date__after,"
+    " expected_close_date__before"
 )
 
 
@@ -32,11 +33,11 @@ def test_an_empty_list(acme, other):
 
 def test_it_rejects_unknown_and_invalid_parameters(acme):
     assert_refused(
-        acme.json().get(f"{PATH}?contact_id=1&order=price", headers={"Prefer": "handling=strict"}),
+        acme.json().get(f"{PATH}?colour=1&order=price", headers={"Prefer": "handling=strict"}),
         422,
         "validation_failed",
         {
-            "contact_id": [f"is not one of the parameters {PARAMETERS}"],
+            "colour": [f"is not one of the parameters {PARAMETERS}"],
             "order": ["is not one of id, -id, created_at, -created_at, updated_at, -updated_at, name, -name"],
         },
     )
@@ -69,3 +70,36 @@ def test_pages_orders_filters_and_searches(acme):
         "charis": ["Chairs"],
     }.items():
         assert names_for(f"q={query}") == expected, query
+
+
+def test_filters_by_contact_outcome_and_time(acme):
+    contact = make_contact(acme.alice)
+    statuses = {status.code: status.id for status in acme.account.statuses_of_kind("deal")}
+    repairs = acme.account.pipelines.create(name="Repairs", position=2)
+    repair = acme.account.statuses.create(kind="deal", code="repair", name="Repair", pipeline_id=repairs.id)
+    make_deal(acme.alice, "Open", status_id=statuses["new"], contact_id=contact.id, expected_close_date="2026-12-01")
+    won = make_deal(acme.alice, "Won", status_id=statuses["won"], expected_close_date="2026-12-31")
+    make_deal(acme.alice, "Lost", status_id=statuses["lost"])
+    make_deal(acme.alice, "Repair", status_id=repair.id)
+    make_deal(acme.alice, "Without a status")
+    acme.account.deals.filter(id=won.id).update(closed_at="2026-01-26T17:06:53Z")
+
+    for query, expected in {
+        f"contact_id={contact.id}": ["Open"],
+        "outcome=open": ["Open", "Repair"],
+        "outcome=won": ["Won"],
+        f"pipeline_id={repairs.id}": ["Repair"],
+        "pipeline_id=1&outcome=lost": ["Lost"],
+        "pipeline_id=99": [],
+        "closed_at__after=2026-01-26": ["Won", "Lost"],
+        "closed_at__before=2026-02-01": ["Won"],
+        "expected_close_date__after=2026-12-31": ["Won"],
+        "expected_close_date__before=2026-12-31": ["Open"],
+    }.items():
+        assert values_of(acme.json().get(f"{PATH}?{query}")) == expected, query
+    assert_refused(
+        acme.json().get(f"{PATH}?outcome=maybe"),
+        422,
+        "validation_failed",
+        {"outcome": ["is not one of open, won, lost"]},
+    )

@@ -70,6 +70,8 @@ def deal_body(row, by: User, **fields) -> dict:
         "additional_fields": {},
         "creator_id": by.id,
         "updater_id": by.id,
+        "closed_at": on_the_wire(row.closed_at) if row.closed_at else None,
+        "stage_entered_at": on_the_wire(row.stage_entered_at) if row.stage_entered_at else None,
     }
     return _body(DealSerializer, row, {**usual, **fields})
 
@@ -112,4 +114,7 @@ def comment_as_post_body(row, by: User, text: str) -> dict:
 
 
 def status_body(row, **fields) -> dict:
-    return _body(StatusSerializer, row, {"kind": "post", "position": 8, "closed": False, "on_roadmap": False, **fields})
+    """Return the body of a status, whose fields for deals are those of the row unless the fields contain them."""
+    names = ("outcome", "probability", "pipeline_id", "rot_days")
+    usual = {"kind": "post", "position": 8, "closed": False, "on_roadmap": False}
+    return _body(StatusSerializer, row, {**usual, **{name: getattr(row, name) for name in names}, **fields})

@@ -51,6 +51,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         user,
         f"{label} deal",
         client_id=client.id,
+        contact_id=contact.id,
         status_id=statuses[Status.Kind.DEAL].id,
         external_ids={"key": label},
         **common,
@@ -90,6 +91,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     # Rows in the trash, and the rows that were linked to them.
     trashed = make_contact(user, f"{label} trashed contact")
     make_client(user, f"{label} unlinked client", contact_id=trashed.id)
+    make_deal(user, f"{label} deal of a trashed contact", contact_id=trashed.id)
     trashed.trash(by=user)
     trashed = make_client(user, f"{label} trashed client")
     make_contact(user, f"{label} unlinked contact", client_id=trashed.id)
@@ -113,6 +115,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         deal=deal.id,
         post=post.id,
         task=task.id,
+        pipeline=account.pipelines.create(name=f"{label} pipeline", position=2).id,
         status=account.statuses.create(kind=Status.Kind.POST, code=f"{label} spare", name=f"{label} spare").id,
         trash=trashed.id,
         notification=notification.id,

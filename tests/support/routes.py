@@ -98,6 +98,7 @@ def deal(ids):
             "client_id": ids.client,
             "status_id": ids.deal_status,
             "responsible_id": ids.user,
+            "contact_id": ids.contact,
         }
     }
 
@@ -127,6 +128,14 @@ def changed_field_definition(ids):
     return {"field_definition": {"label": "Brand new"}}
 
 
+def pipeline(ids):
+    return {"pipeline": {"name": "Brand new"}}
+
+
+def settings(ids):
+    return {"account": {"lost_reasons": ["Too late"]}}
+
+
 def webhook(ids):
     return {"webhook": {"url": "https://hooks.example.com/new"}}
 
@@ -142,7 +151,7 @@ def comment(ids):
 # The fields of a request that hold the id of another row.
 OF_CLIENT = ["status_id", "responsible_id", "contact_id"]
 OF_CONTACT = ["client_id", "contact_list_ids", "responsible_id"]
-OF_DEAL = ["client_id", "status_id", "responsible_id"]
+OF_DEAL = ["client_id", "status_id", "responsible_id", "contact_id"]
 OF_POST = ["client_id", "responsible_id", "status_id", "category_id", "forum_id"]
 # The query of an upsert by an unused external id.
 NEW = "?external_ids[new]=17"
@@ -223,6 +232,7 @@ TABLE = [
     Row("PUT", "app/deals/<id:id>.json", deal, foreign=OF_DEAL),
     Row("PATCH", "app/deals/<id:id>.json", deal, foreign=OF_DEAL),
     Row("DELETE", "app/deals/<id:id>.json"),
+    Row("GET", "app/deals/<id:id>/stages.json"),
     Row("GET", "app/deals/tags.json"),
     Row("POST", "app/deals/bulk.json", **bulk(deal, OF_DEAL)),
     Row("POST", "app/posts.json", post, team=201, foreign=OF_POST),
@@ -235,6 +245,14 @@ TABLE = [
     Row("POST", "app/posts/<id:id>/comments.json", comment, team=201),
     Row("POST", "app/posts/<id:id>/vote.json", team=201),
     Row("DELETE", "app/posts/<id:id>/vote.json"),
+    Row("PUT", "app/account.json", settings, admins_only=True),
+    Row("PATCH", "app/account.json", settings, admins_only=True),
+    Row("GET", "app/pipelines.json"),
+    Row("POST", "app/pipelines.json", pipeline, team=201, admins_only=True),
+    Row("GET", "app/pipelines/<id:id>.json"),
+    Row("PUT", "app/pipelines/<id:id>.json", pipeline, admins_only=True),
+    Row("PATCH", "app/pipelines/<id:id>.json", pipeline, admins_only=True),
+    Row("DELETE", "app/pipelines/<id:id>.json", admins_only=True),
     Row("GET", "app/statuses.json"),
     Row("POST", "app/statuses.json", status, team=201, admins_only=True),
     Row("GET", "app/statuses/<id:id>.json"),

@@ -1,0 +1,73 @@
+"""Pipelines of deals in the Account API."""
+
+from typing import Any, cast
+
+from django.db.models import QuerySet
+from django.http import Http404, HttpResponse
+from django.utils.translation import gettext_lazy as _
+from rest_framework.request import Request
+
+from accounts.models import Account, Pipeline
+from accounts.permissions import IsAdminOrTeamReadOnly
+from core.api.fields import IntegerField, TextField
+from core.api.filters import ListFilters
+from core.api.lists import Listing
+from core.api.resources import ResourceViewSet
+from core.api.serializers import ResourceSerializer
+from core.db.ordering import MAX_POSITION
+from core.db.transactions import in_transaction
+
+
+class PipelineName(TextField):
+    default_error_messages = {"taken": _("is already taken")}
+
+    def to_internal_value(self, data: Any) -> str:
+        name = cast(str, super().to_internal_value(data))
+        row = self.parent.instance
+        if self.context["account"].pipelines.filter(name=name).exclude(id=row.id if row else None).exists():
+            self.fail("taken")
+        return name
+
+
+class PipelineSerializer(ResourceSerializer):
+    model = Pipeline
+
+    name = PipelineName(required=True)
+    position = IntegerField(min_value=-MAX_POSITION, max_value=MAX_POSITION)
+
+    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Leave out a null position."""
+        return {name: value for name, value in values.items() if value is not None}
+
+
+class PipelineViewSet(Listing, ResourceViewSet):
+    key = "pipeline"
+    route = "accounts-json-pipeline"
+    model = Pipeline
+    serializer_class = PipelineSerializer
+    permission_classes = [IsAdminOrTeamReadOnly]
+    filters = ListFilters
+    default_order = ("position", "id")
+
+    @staticmethod
+    def list_rows_of(account: Account) -> QuerySet[Pipeline]:
+        return account.pipelines.all()
+
+    def destroy(self, request: Request, id: int) -> HttpResponse:
+        def act() -> None:
+            # Lock all pipelines. Otherwise two concurrent requests could delete the last two.
+            pipelines = {pipeline.id: pipeline for pipeline in self.account.pipelines.order_by("id").locked()}
+            if id not in pipelines:
+                raise Http404
+            pipelines[id].erase()
+
+        in_transaction(act)
+        return self.respond("ok")
+
+    def create_row(self, values: dict[str, Any]) -> Pipeline:
+        row = Pipeline(account=self.account)
+        row.write(values)
+        return row
+
+    def update_row(self, row: Pipeline, values: dict[str, Any]) -> None:
+        row.write(values)

@@ -1,0 +1,218 @@
+"""The stages of deals: the statuses that a deal has had, and the numbers and sums of the deals in each status.
+
+Triggers keep them, whatever writes the deal. The time of a change is `updated_at` of the deal if the write sets it, else the time of the
+statement.
+
+- `stage_entered_at` is the time at which the deal got its status.
+- `closed_at` is the time at which the outcome of the status became won or lost. It stays if the deal moves from one closed status to
+  another one with the same outcome, and it is null while the outcome is open.
+- `board_position` orders the deals of a status. A deal that gets a status comes first, unless the same write sets its position.
+
+If an admin changes the outcome of a status, a job sets `closed_at` of its deals: to `stage_entered_at` if the outcome is won or lost now,
+else to null (`crm.jobs`).
+"""
+
+from typing import Any
+
+from django.db import migrations, models
+from django.db.models import F, Q
+
+from accounts.access import AccessQuerySet
+from accounts.models import Account
+from core.db.counters import Counter, CountModel
+
+# A status is compacted if it has more deltas than this.
+MAX_DELTAS = 500
+
+
+def stage_indexes() -> list[models.Index]:
+    """Return the indexes of deals for the columns of the board, and for the filters by time."""
+    return [
+        models.Index(
+            fields=["account", "status_id", "board_position", "id"],
+            name="deal_by_position",
+            condition=Q(trashed_at=None, status_id__isnull=False),
+        ),
+        models.Index(
+            fields=["account", "responsible_id", "status_id", "board_position", "id"],
+            name="deal_of_user_by_position",
+            condition=Q(trashed_at=None, status_id__isnull=False, responsible_id__isnull=False),
+        ),
+        models.Index(
+            fields=["account", "closed_at", "id"],
+            name="deal_by_closing",
+            condition=Q(trashed_at=None, closed_at__isnull=False),
+        ),
+        models.Index(
+            fields=["account", "expected_close_date", "id"],
+            name="deal_by_expected_close",
+            condition=Q(trashed_at=None, expected_close_date__isnull=False),
+        ),
+    ]
+
+
+class DealStage(models.Model):
+    """A status that a deal has or had.
+
+    Triggers write the rows. The ids are copies from the deal, whose foreign keys check them. A status may be deleted later.
+    """
+
+    pk = models.CompositePrimaryKey("account_id", "deal_id", "number")
+    account = models.ForeignKey(Account, models.CASCADE, db_index=False, db_constraint=False)
+    deal_id = models.BigIntegerField()
+    # A number that orders the stages of a deal.
+    number = models.BigIntegerField()
+    # Null if the status was taken from the deal.
+    status_id = models.BigIntegerField(null=True)
+    entered_at = models.DateTimeField()
+    # Null for the current stage.
+    left_at = models.DateTimeField(null=True)
+    # The user who moved the deal to the stage.
+    user_id = models.BigIntegerField()
+
+    class Meta:
+        default_related_name = "deal_stages"
+
+    def __str__(self) -> str:
+        return f"Status {self.status_id} of deal {self.deal_id} since {self.entered_at}"
+
+
+class DealCountQuerySet(AccessQuerySet):
+    def clean_up(self) -> None:
+        """Compact the statuses that have collected many deltas."""
+        for account_id, status_id in COUNTER.groups_to_compact(MAX_DELTAS):
+            COUNTER.compact(account_id, status_id)
+
+    def totals(self) -> "models.QuerySet[Any, Any]":
+        """Return (status_id, currency, number of deals, sum of their prices) for each status and currency."""
+        return (
+            self.order_by()
+            .values("status_id", "currency")
+            .annotate(number_of_deals=models.Sum("deals"), total=models.Sum("price"))
+            .filter(number_of_deals__gt=0)
+            .order_by("status_id", F("number_of_deals").desc(), "currency")
+            .values_list("status_id", "currency", "number_of_deals", "total")
+        )
+
+
+class DealCount(CountModel):
+    """A number of deals with the same status, currency and responsible user, and the sum of their prices."""
+
+    pk = models.CompositePrimaryKey("account_id", "status_id", "currency", "responsible_id", "number")
+    status_id = models.BigIntegerField()
+    currency = models.TextField()
+    # 0 for deals for which nobody is responsible.
+    responsible_id = models.BigIntegerField()
+    deals = models.IntegerField()
+    price = models.DecimalField(max_digits=30, decimal_places=6)
+
+    objects = DealCountQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"{self.deals:+} with status {self.status_id}, {self.price:+} {self.currency}"
+
+
+COUNTER = Counter(
+    table="crm_dealcount",
+    count="deals",
+    columns=("status_id", "currency", "responsible_id"),
+    group="status_id",
+    source="crm_deal",
+    values=(
+        (
+            "{row}.status_id IS NOT NULL AND {row}.trashed_at IS NULL",
+            "SELECT {row}.status_id, {row}.currency, coalesce({row}.responsible_id, 0)",
+        ),
+    ),
+    amount=("price", "coalesce({row}.price, 0)"),
+)
+
+# Migrations
+
+CREATE_TRIGGERS = """
+CREATE SEQUENCE crm_dealstage_numbers CACHE 1;
+
+CREATE FUNCTION crm_enter_stage() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    moment CONSTANT timestamptz := CASE
+        WHEN TG_OP = 'INSERT' THEN NEW.created_at
+        WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updated_at
+        ELSE clock_timestamp()
+    END;
+    outcome text;
+    former_outcome text;
+BEGIN
+    IF NEW.status_id IS NULL THEN
+        NEW.stage_entered_at := NULL;
+        NEW.closed_at := NULL;
+        NEW.board_position := NULL;
+        RETURN NEW;
+    END IF;
+    NEW.stage_entered_at := moment;
+    SELECT accounts_status.outcome INTO outcome FROM accounts_status WHERE account_id = NEW.account_id AND id = NEW.status_id;
+    IF outcome IS NULL OR outcome = 'open' THEN
+        NEW.closed_at := NULL;
+    ELSE
+        IF TG_OP = 'UPDATE' AND OLD.closed_at IS NOT NULL THEN
+            SELECT accounts_status.outcome INTO former_outcome FROM accounts_status
+            WHERE account_id = OLD.account_id AND id = OLD.status_id;
+        END IF;
+        IF former_outcome IS DISTINCT FROM outcome OR NEW.closed_at IS NULL THEN
+            NEW.closed_at := moment;
+        END IF;
+    END IF;
+    IF NEW.board_position IS NULL OR (TG_OP = 'UPDATE' AND NEW.board_position IS NOT DISTINCT FROM OLD.board_position) THEN
+        NEW.board_position := -(extract(epoch FROM moment) * 1000000)::bigint;
+    END IF;
+    RETURN NEW;
+END $$;
+
+CREATE FUNCTION crm_record_stage() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    moment CONSTANT timestamptz := coalesce(
+        NEW.stage_entered_at,
+        CASE WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updated_at ELSE clock_timestamp() END
+    );
+BEGIN
+    IF TG_OP = 'UPDATE' THEN
+        UPDATE crm_dealstage SET left_at = moment
+        WHERE account_id = NEW.account_id AND deal_id = NEW.id AND left_at IS NULL;
+    END IF;
+    INSERT INTO crm_dealstage (account_id, deal_id, number, status_id, entered_at, user_id)
+    VALUES (NEW.account_id, NEW.id, nextval('crm_dealstage_numbers'), NEW.status_id, moment, NEW.updater_id);
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION crm_erase_stages() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM crm_dealstage WHERE account_id = OLD.account_id AND deal_id = OLD.id;
+    RETURN NULL;
+END $$;
+
+CREATE TRIGGER enter_stage BEFORE INSERT ON crm_deal FOR EACH ROW
+    WHEN (NEW.status_id IS NOT NULL) EXECUTE FUNCTION crm_enter_stage();
+CREATE TRIGGER enter_stage_changed BEFORE UPDATE ON crm_deal FOR EACH ROW
+    WHEN (OLD.status_id IS DISTINCT FROM NEW.status_id) EXECUTE FUNCTION crm_enter_stage();
+CREATE TRIGGER record_stage AFTER INSERT ON crm_deal FOR EACH ROW
+    WHEN (NEW.status_id IS NOT NULL) EXECUTE FUNCTION crm_record_stage();
+CREATE TRIGGER record_stage_changed AFTER UPDATE ON crm_deal FOR EACH ROW
+    WHEN (OLD.status_id IS DISTINCT FROM NEW.status_id) EXECUTE FUNCTION crm_record_stage();
+CREATE TRIGGER erase_stages AFTER DELETE ON crm_deal FOR EACH ROW
+    WHEN (OLD.status_id IS NOT NULL OR OLD.stage_entered_at IS NOT NULL) EXECUTE FUNCTION crm_erase_stages();
+"""
+
+DROP_TRIGGERS = """
+DROP TRIGGER erase_stages ON crm_deal;
+DROP TRIGGER record_stage_changed ON crm_deal;
+DROP TRIGGER record_stage ON crm_deal;
+DROP TRIGGER enter_stage_changed ON crm_deal;
+DROP TRIGGER enter_stage ON crm_deal;
+DROP FUNCTION crm_erase_stages();
+DROP FUNCTION crm_record_stage();
+DROP FUNCTION crm_enter_stage();
+DROP SEQUENCE crm_dealstage_numbers;
+"""
+
+
+def create_stage_triggers() -> migrations.RunSQL:
+    return migrations.RunSQL(CREATE_TRIGGERS, DROP_TRIGGERS)

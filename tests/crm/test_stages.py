@@ -1,0 +1,182 @@
+"""The stages of deals, and the numbers and sums of the deals in each status."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from crm.models import Client, Deal, DealCount
+from crm.stages import COUNTER
+from tests.support.assertions import assert_answered, assert_refused, on_the_wire, read
+from tests.support.bodies import deal_body
+from tests.support.factories import make_contact, make_deal
+from tests.support.jobs import run_jobs
+
+
+@pytest.fixture
+def statuses(acme) -> dict[str, int]:
+    return {status.code: status.id for status in acme.account.statuses_of_kind("deal")}
+
+
+def put(acme, deal: Deal, **fields):
+    return acme.json().put(f"/app/deals/{deal.id}.json", json={"deal": fields})
+
+
+def history(deal: Deal) -> list[tuple]:
+    rows = deal.account.deal_stages.filter(deal_id=deal.id).order_by("number")
+    return list(rows.values_list("status_id", "entered_at", "left_at", "user_id"))
+
+
+def test_it_works(acme, statuses):
+    contact = make_contact(acme.alice)
+    fields = {"status_id": statuses["new"], "contact_id": contact.id, "lost_reason": "x"}
+    deal = make_deal(acme.alice, "Chairs", **fields)
+    assert deal.stage_entered_at == deal.created_at
+    response = put(acme, deal, status_id=statuses["won"], won_reason="Price", lost_reason=None)
+    deal.refresh_from_db()
+    assert deal.stage_entered_at == deal.closed_at == deal.updated_at
+    fields |= {"status_id": statuses["won"], "won_reason": "Price", "lost_reason": None, "updater_id": acme.bob.id}
+    assert_answered(response, 200, deal_body(deal, acme.alice, name="Chairs", **fields))
+    created_at, moved_at = on_the_wire(deal.created_at), on_the_wire(deal.updated_at)
+    stages = [
+        {"status_id": statuses["new"], "entered_at": created_at, "left_at": moved_at, "user_id": acme.alice.id},
+        {"status_id": statuses["won"], "entered_at": moved_at, "left_at": None, "user_id": acme.bob.id},
+    ]
+    path = f"/app/deals/{deal.id}/stages.json"
+    link = f'<http://acme.example.test{path}?page=1>; rel="first"'
+    assert_answered(acme.json().get(path), 200, stages, link=link)
+
+
+def test_unknown_deals_have_no_stages(acme, other):
+    deal = make_deal(other.mallory)
+    assert_refused(acme.json().get(f"/app/deals/{deal.id}/stages.json"), 404, "not_found")
+
+
+def test_a_deal_without_a_status_has_no_stages(acme, statuses):
+    deal = make_deal(acme.alice)
+    assert (deal.stage_entered_at, deal.closed_at, deal.board_position, history(deal)) == (None, None, None, [])
+    put(acme, deal, status_id=statuses["won"])
+    put(acme, deal, status_id=None)
+    deal.refresh_from_db()
+    assert (deal.stage_entered_at, deal.closed_at, deal.board_position) == (None, None, None)
+    assert [status for status, *_ in history(deal)] == [statuses["won"], None]
+
+
+def test_a_deal_keeps_its_time_of_closing_while_its_outcome_is_the_same(acme, statuses):
+    paid = acme.account.statuses.create(kind="deal", code="paid", name="Paid", outcome="won")
+    deal = make_deal(acme.alice, status_id=statuses["won"])
+    closed_at = deal.closed_at
+    put(acme, deal, status_id=paid.id)
+    deal.refresh_from_db()
+    assert deal.closed_at == closed_at < deal.stage_entered_at
+    put(acme, deal, status_id=statuses["lost"])
+    deal.refresh_from_db()
+    assert deal.closed_at == deal.stage_entered_at > closed_at
+    put(acme, deal, status_id=statuses["new"])
+    deal.refresh_from_db()
+    assert deal.closed_at is None
+
+
+def test_every_way_to_write_a_deal_is_recorded(acme, statuses):
+    first, second = make_deal(acme.alice, status_id=statuses["new"]), make_deal(acme.alice, status_id=statuses["new"])
+    acme.account.deals.filter(id=first.id).update(status_id=statuses["lost"])
+    first.refresh_from_db()
+    assert first.closed_at == first.stage_entered_at > first.updated_at
+    for deal in (first, second):
+        deal.assign({"status_id": statuses["won"]}, by=acme.bob)
+    Deal.flush([first, second])
+    assert second.closed_at == second.stage_entered_at == second.updated_at
+    for deal, expected in ((first, ["new", "lost", "won"]), (second, ["new", "won"])):
+        assert [status for status, *_ in history(deal)] == [statuses[code] for code in expected]
+    # A write of other fields is no stage.
+    put(acme, first, name="Renamed", status_id=statuses["won"])
+    assert len(history(first)) == 3
+    id = first.id
+    first.delete()
+    assert not acme.account.deal_stages.filter(deal_id=id).exists()
+
+
+def test_a_deal_that_gets_a_status_comes_first(acme, statuses):
+    first, second, third = (make_deal(acme.alice, status_id=statuses["new"]) for _ in range(3))
+    assert third.board_position < second.board_position < first.board_position
+    put(acme, first, status_id=statuses["won"])
+    put(acme, first, status_id=statuses["new"])
+    first.refresh_from_db()
+    assert first.board_position < third.board_position
+
+
+def test_a_change_of_the_outcome_of_a_status_changes_its_deals(acme, statuses):
+    proposal = acme.account.statuses.get(id=statuses["proposal"])
+    deal, other = make_deal(acme.alice, status_id=proposal.id), make_deal(acme.alice, status_id=statuses["new"])
+    proposal.write({"outcome": "won"})
+    run_jobs()
+    deal.refresh_from_db()
+    other.refresh_from_db()
+    assert (deal.closed_at, other.closed_at) == (deal.stage_entered_at, None)
+    proposal.write({"closed": False})
+    run_jobs()
+    deal.refresh_from_db()
+    assert deal.closed_at is None
+
+
+# Numbers and sums
+
+
+def totals(acme) -> list[tuple]:
+    return list(DealCount.objects.filter(account=acme.account).totals())
+
+
+def test_the_totals_follow_every_change(acme, statuses):
+    new, won = statuses["new"], statuses["won"]
+    first = make_deal(acme.alice, status_id=new, price=Decimal("100.5"), responsible_id=acme.bob.id)
+    make_deal(acme.alice, status_id=new, price=Decimal(50))
+    make_deal(acme.alice, status_id=new, price=Decimal(7), currency="PLN")
+    make_deal(acme.alice, status_id=new)
+    make_deal(acme.alice, price=Decimal(10_000))
+    expected = [(new, "EUR", 3, Decimal("150.5")), (new, "PLN", 1, Decimal(7))]
+    assert totals(acme) == expected
+    COUNTER.compact(acme.account.id, new)
+    assert totals(acme) == expected
+    assert DealCount.objects.filter(account=acme.account, status_id=new).count() == 3
+    put(acme, first, price=200)
+    assert totals(acme)[0] == (new, "EUR", 3, Decimal(250))
+    put(acme, first, status_id=won)
+    assert totals(acme) == [(new, "EUR", 2, Decimal(50)), expected[1], (won, "EUR", 1, Decimal(200))]
+    first.refresh_from_db()
+    first.trash(by=acme.alice)
+    assert [row for row in totals(acme) if row[0] == won] == []
+    first.restore()
+    assert totals(acme)[-1] == (won, "EUR", 1, Decimal(200))
+    COUNTER.compact(acme.account.id, won)
+    assert totals(acme)[-1] == (won, "EUR", 1, Decimal(200))
+
+
+def test_all_rows_can_be_counted_again(acme, statuses):
+    make_deal(acme.alice, status_id=statuses["new"], price=Decimal(3), responsible_id=acme.bob.id)
+    make_deal(acme.alice, status_id=statuses["new"], price=Decimal(4))
+    before = totals(acme)
+    DealCount.objects.all().delete()
+    with connection.cursor() as cursor:
+        cursor.execute(COUNTER.count_all)
+    assert totals(acme) == before
+
+
+def test_the_history_of_imported_deals_begins_with_their_creation(acme, statuses):
+    created_at = timezone.now() - timedelta(days=40)
+    deal = Deal(account=acme.account, currency="EUR")
+    deal.assign({"name": "Old", "status_id": statuses["new"]}, by=acme.alice)
+    deal.created_at = created_at
+    Deal.flush([deal])
+    assert deal.stage_entered_at == created_at
+
+
+def test_a_contact_in_the_trash_is_linked_again_when_it_is_restored(acme):
+    contact = make_contact(acme.alice)
+    deal = make_deal(acme.alice, contact_id=contact.id)
+    contact.trash(by=acme.alice)
+    assert read(acme.json().get(f"/app/deals/{deal.id}.json"))["contact_id"] is None
+    contact.restore()
+    assert read(acme.json().get(f"/app/deals/{deal.id}.json"))["contact_id"] == contact.id
+    assert Client.objects.count() == 0
