@@ -76,6 +76,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     account.status_changes.create(post_id=post.id, name=label, user_id=user.id)
     post.vote(by=user)
     account.follows.create(post_id=post.id, user_id=user.id, is_following=True)
+    account.calendar_feeds.create(user_id=user.id, digest=digest_of(label))
     make_post(user, f"{label} duplicate", duplicate_from_id=post.id)
     task = make_task(user, f"{label} task", client_id=client.id)
     group = account.user_groups.create(name=f"{label} group")

@@ -76,8 +76,15 @@ class CalendarPage(TaskActions):
         cells = [
             {
                 "day": day,
-                "is_today": day == today,
-                "is_outside": day.month != month.month,
+                "classes": " ".join(
+                    name
+                    for name, applies in (
+                        ("today", day == today),
+                        ("outside", day.month != month.month),
+                        ("free", not by_day[day]),
+                    )
+                    if applies
+                ),
                 "tasks": by_day[day][:DAY_SIZE],
                 "rest": by_day[day][DAY_SIZE:],
             }

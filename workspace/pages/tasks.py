@@ -25,7 +25,7 @@ from core.db import locks
 from core.db.text import replace_non_xml
 from core.db.transactions import in_transaction
 from core.error_responses import error_response
-from core.errors import FieldError
+from core.errors import Conflict
 from core.pages.base import redirect, safe_path
 from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
 from forum.models import Post
@@ -146,7 +146,7 @@ class TaskActions(WorkspacePage):
             def act(id: int = id) -> None:
                 task: Post | None = self.tasks().locked().filter(id=id).first()  # type: ignore[attr-defined]
                 if task is None:
-                    raise FieldError("", _("The task was deleted in the meantime, or you may not see it."), "gone")
+                    raise Conflict(_("The task was deleted in the meantime, or you may not see it."))
                 if task.closed != closed:
                     task.write({"closed": closed}, by=self.request.user)
 
@@ -178,7 +178,7 @@ class TaskActions(WorkspacePage):
         def act() -> None:
             task: Post | None = self.tasks().locked().filter(id__in=ids[:1]).first()  # type: ignore[attr-defined]
             if task is None:
-                raise FieldError("", _("The task was deleted in the meantime, or you may not see it."), "gone")
+                raise Conflict(_("The task was deleted in the meantime, or you may not see it."))
             at = moved_to(task.scheduled_at, day)
             # The reminder keeps its distance from the time of the task.
             remind_at = task.remind_at and at - (task.scheduled_at - task.remind_at if task.scheduled_at else at - at)
@@ -444,10 +444,10 @@ class TaskFormPage(WorkspacePage):
         return {}
 
     def checked_links(self, ids: dict[str, int | None]) -> dict[str, int | None]:
-        """Return the links as columns. Raise FieldError if the user may not access a row."""
+        """Return the links as columns. Raise Conflict if the user may not access a row."""
         for link, id in ids.items():
             if id is not None and not self.rows_of(link).filter(id=id).exists():
-                raise FieldError("", _("The client, contact or deal was deleted in the meantime."), "gone")
+                raise Conflict(_("The client, contact or deal was deleted in the meantime."))
         return {f"{link}_id": id for link, id in ids.items()}
 
     def save(self, form: TaskForm, ids: dict[str, int | None]) -> Post:
@@ -488,10 +488,10 @@ class EditTaskPage(TaskFormPage):
         tasks: Any = all_tasks(self.request.account, self.request.user)
         task: Post | None = tasks.locked().filter(id=id).first()
         if task is None:
-            raise FieldError("", _("The task was deleted in the meantime, or you may not see it."), "gone")
+            raise Conflict(_("The task was deleted in the meantime, or you may not see it."))
         if task.updated_at.isoformat() != form.cleaned_data["version"]:
             form.replace_data("version", task.updated_at.isoformat())
-            raise FieldError("", _("Somebody changed this task in the meantime. Save again to overwrite the changes."))
+            raise Conflict(_("Somebody changed this task in the meantime. Save again to overwrite the changes."))
         hidden = {
             link for link in LINKS if (own := getattr(task, f"{link}_id")) and not self.rows_of(link).filter(id=own)
         }
