@@ -295,6 +295,19 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
         self._change(email=email)
         self.reset_bounces()
 
+    @transaction.atomic(savepoint=False)
+    def change_group(self, name: str) -> None:
+        """Move the user to the group with the name, which is created if there is none, or out of the group for a blank name.
+
+        Delete the former group if it has no users any more.
+        """
+        former_id, groups = self.group_id, self.account.user_groups
+        locks.acquire(("groups of users", self.account_id))
+        self.group_id = groups.get_or_create(name=name)[0].id if name else None
+        self.save(update_fields=["group_id", "updated_at"])
+        if not User.objects.filter(account_id=self.account_id, group_id=former_id or 0).exists():
+            groups.filter(id=former_id or 0).delete()
+
     def record_bounce(self) -> None:
         """Count a permanent rejection of the e-mail address. At `MAX_BOUNCES`, stop sending notifications until `reset_bounces`."""
         self.bounces += 1

@@ -85,6 +85,8 @@ class Field:
     in_lists: bool = False
     # The definition of a field that the account defines.
     definition: FieldDefinition | None = None
+    # The key of an additional field without a definition.
+    undefined_key: str = ""
 
     @property
     def choices(self) -> Sequence[str]:
@@ -93,17 +95,17 @@ class Field:
     @property
     def column(self) -> str:
         """The column that holds the value: for a defined field, that of all additional fields."""
-        return "additional_fields" if self.definition else self.name
+        return "additional_fields" if self.key else self.name
 
     @property
     def key(self) -> str:
         """The key in `additional_fields`; empty for a built-in field."""
-        return self.definition.key if self.definition else ""
+        return self.definition.key if self.definition else self.undefined_key
 
     def value_of(self, row: Any) -> Any:
         """Return the value of a row, which has the attribute `column`. A value that does not fit the type is returned as it is stored."""
         value = getattr(row, self.column)
-        return self.read_stored(value.get(self.key)) if self.definition else value
+        return self.read_stored(value.get(self.key)) if self.key else value
 
     def read_stored(self, value: Any) -> Any:
         """Return the value for people and forms, from the value that is stored in `additional_fields`."""

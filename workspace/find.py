@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from django.db.models import CharField, OuterRef, QuerySet, Subquery, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast, Coalesce, NullIf
+from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
@@ -29,7 +30,7 @@ class Group:
     name: str
     label: str | Promise
     icon: str
-    # The routes of the page of one row, and of the list that takes the parameter `q`.
+    # The route of the page of one row, and that of the list, which takes the parameter `q`. Empty if there is no such page.
     route: str
     list_route: str
     rows: Callable[[Account, User], QuerySet]
@@ -46,6 +47,11 @@ class Result:
     id: int
     name: str
     detail: str | None
+
+    @property
+    def path(self) -> str:
+        """The path of the page of the row, or "" if there is none."""
+        return reverse(self.group.route, args=[self.id]) if self.group.route else ""
 
 
 def client_name(account: Account, user: User) -> Subquery:
@@ -73,7 +79,7 @@ GROUPS = (
         _("Contacts"),
         "user",
         "workspace-contact",
-        "workspace-contacts",
+        "",
         lambda account, user: account.contacts.live().accessible_to(user),
         "name",
         lambda account, user: Coalesce(client_name(account, user), text("email"), text("phone")),
@@ -83,7 +89,7 @@ GROUPS = (
         _("Deals"),
         "handshake",
         "workspace-deal",
-        "workspace-deals",
+        "",
         lambda account, user: account.deals.live().accessible_to(user),
         "name",
         client_name,
@@ -102,8 +108,8 @@ GROUPS = (
         "tasks",
         _("Tasks"),
         "square-check",
-        "workspace-task",
-        "workspace-tasks",
+        "",
+        "",
         lambda account, user: account.posts.live().tasks().accessible_to(user),
         "title",
         client_name,

@@ -1,6 +1,7 @@
 """The settings pages for users: the lists of the team, the members and the invitations, and the page of one user."""
 
 from collections.abc import Iterable
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from django import forms
@@ -77,6 +78,17 @@ class RoleForm(Form):
     def __init__(self, *args: Any, user: User, by: User, **kwargs: Any) -> None:
         super().__init__(*args, initial={"role": user.role}, **kwargs)
         self.set_choices("role", role_choices(by.assignable_roles))
+
+
+class GroupForm(Form):
+    group = forms.CharField(
+        label=gettext_lazy("Group"),
+        required=False,
+        max_length=255,
+        help_text=gettext_lazy(
+            "Users with the same group see each other's customers, deals and tasks, if agents see only their own."
+        ),
+    )
 
 
 class UsersPage(SettingsPage):
@@ -192,6 +204,7 @@ class UserPage(SettingsPage):
     part = "users"
     actions = {
         "role": "change_role",
+        "group": "change_group",
         "deactivate": "deactivate",
         "reactivate": "reactivate",
         "revoke": "revoke",
@@ -210,12 +223,16 @@ class UserPage(SettingsPage):
         user = self.find(id)
         return self.show(user, RoleForm(user=user, by=request.user))
 
-    def show(self, user: User, form: Form) -> HttpResponse:
+    def show(self, user: User, form: Form, group_form: Form | None = None) -> HttpResponse:
         now = timezone.now()
+        if group_form is None and user.is_team:
+            names = self.request.account.user_groups.filter(id=user.group_id or 0).values_list("name", flat=True)
+            group_form = GroupForm(initial={"group": names.first() or ""}, auto_id="group-%s")
         tokens = list(user.tokens.filter(revoked_at=None).order_by("-id")[:MAX_TOKENS_SHOWN])
         return self.render_form(
             form,
             user=user,
+            group_form=group_form,
             role_name=ROLE_NAMES[user.role],
             tokens=tokens,
             sessions=user.sessions.filter(expires_at__gt=now).values("family").distinct().count(),
@@ -231,6 +248,17 @@ class UserPage(SettingsPage):
         role = form.cleaned_data["role"]
         message = _("%(name)s has another role now: %(role)s.") % {"name": display_name(user), "role": ROLE_NAMES[role]}
         self.perform(lambda: user.change_role(role, by=request.user), success_message=message)
+        return self.redirect_back(user)
+
+    def change_group(self, request: UserRequest, id: int) -> HttpResponse:
+        user = self.find(id)
+        form = GroupForm(request.POST, auto_id="group-%s")
+        if not user.is_team or not form.is_valid():
+            response = self.show(user, RoleForm(user=user, by=request.user), form if user.is_team else None)
+            response.status_code = HTTPStatus.UNPROCESSABLE_ENTITY
+            return response
+        name = form.cleaned_data["group"]
+        self.perform(lambda: user.change_group(name), success_message=_("The group is saved."))
         return self.redirect_back(user)
 
     def deactivate(self, request: UserRequest, id: int) -> HttpResponse:

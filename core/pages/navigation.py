@@ -23,6 +23,8 @@ class Entry:
     group: str = ""
     # Entries of all apps are sorted by this number.
     order: int = 0
+    # The keys that open the page, such as "g c". The help for the keyboard lists them.
+    shortcut: str = ""
     # The page has a form that a dialog can show.
     in_dialog: bool = False
     is_shown: Callable[[PageRequest], bool] = lambda request: True
@@ -39,7 +41,7 @@ _menus: defaultdict[str, list[Entry]] = defaultdict(list)
 
 
 def register(menu: str, *entries: Entry) -> None:
-    """Add entries to a menu: `main`, `new`, `header`, `user`, `profile` or `settings`."""
+    """Add entries to a menu: `main`, `search`, `new`, `header`, `user`, `profile` or `settings`."""
     _menus[menu] = sorted([*_menus[menu], *entries], key=lambda entry: entry.order)
 
 

@@ -44,9 +44,9 @@ def register_entries() -> None:
     )
     register(
         "main",
-        Entry("suggestions", _("Suggestions"), "forum-suggestions", order=10, is_shown=has_forum),
+        Entry("suggestions", _("Suggestions"), "forum-suggestions", order=10, is_shown=has_forum, shortcut="g s"),
         Entry("roadmap", _("Roadmap"), "forum-roadmap", order=20, is_shown=has_forum),
-        Entry("inbox", _("Inbox"), "forum-inbox", order=30, is_shown=is_team_of_forum, count=count_new),
+        Entry("inbox", _("Inbox"), "forum-inbox", order=30, is_shown=is_team_of_forum, count=count_new, shortcut="g i"),
     )
     own_posts = Entry("posts", _("My suggestions and votes"), "forum-own-posts", "lightbulb", order=20)
     register("user", own_posts)

@@ -262,3 +262,12 @@ def test_a_read_takes_as_many_statements_as_without_a_limit(world, django_assert
     client.get(path)
     with django_assert_num_queries(2):
         assert client.get(path).status_code == 200
+
+
+def test_no_page_shows_a_hidden_row(world):
+    hidden, own = world.hidden, world.own
+    page = world.acme.page(world.acme.bob)
+    for path in ("clients", f"clients/{own.client}", f"contacts/{own.mixed}"):
+        assert CANARY not in page.get(f"/app/{path}").text.lower()
+    for path in (f"clients/{hidden.client}", f"contacts/{hidden.contact}", f"deals/{hidden.deal}"):
+        assert page.get(f"/app/{path}", status=404)

@@ -5,9 +5,11 @@ Add the page of a new route to PAGES; `test_every_page_is_in_the_list` fails unt
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import timedelta
 from urllib.parse import urlencode
 
 from django.urls import URLPattern, get_resolver
+from django.utils import timezone
 
 from accounts import links
 from accounts.models import Session, Status, User
@@ -96,6 +98,20 @@ class World:
         }
         self.post.cast_proxy_vote(by=self.bob, client_id=client.id)
         self.post.cast_proxy_vote(by=self.bob, contact_id=contact.id)
+        self.task = make_task(
+            self.bob,
+            f"Call Nora about the invoice {LONG_WORD}",
+            content=MARKDOWN,
+            client_id=client.id,
+            contact_id=contact.id,
+            responsible_id=self.bob.id,
+            scheduled_at=timezone.now() - timedelta(days=2),
+            priority=1,
+        )
+        self.task.comment(by=self.bob, text="Nobody answers.", agent="test")
+        for days in (0, 0, 0, 0, 3, 20):
+            at = timezone.now() + timedelta(days=days)
+            make_task(self.bob, f"Write to {LONG_WORD}", responsible_id=self.bob.id, scheduled_at=at)
         make_post(self.carol, "Has nobody approved this yet?", content=MARKDOWN, approved=False)
         self.account.forums.update(approval=True)
         self.webhook, _secret = Endpoint.objects.all().add(
@@ -179,6 +195,17 @@ def of_record(collection: str, end: str = "") -> Callable[[World], str]:
     return lambda world: f"/app/{collection.removeprefix('trashed_')}/{world.records[collection]}{end}"
 
 
+def type_into_the_search(page) -> None:
+    """Type into the search of the header, or follow the link that replaces it on small screens."""
+    search = page.locator("#find")
+    if search.is_visible():
+        type_in(search, "north")
+        page.locator("#find-list").wait_for()
+    else:
+        page.locator(".find .bell").click()
+        page.locator("main [type=search]").wait_for()
+
+
 def edit_the_city(page) -> None:
     page.get_by_role("link", name="Change: City").click()
     page.locator(".fact.editing").wait_for()
@@ -204,6 +231,11 @@ def set_no_status(page) -> None:
 
 def submit_empty_form(page) -> None:
     page.locator("main form button").first.click()
+    page.get_by_role("alert").wait_for()
+
+
+def save_empty_task(page) -> None:
+    page.locator(".actions button").click()
     page.get_by_role("alert").wait_for()
 
 
@@ -317,6 +349,9 @@ PAGES = [
     PageCase("app/inbox", "bob", path="/app/inbox?tab=unapproved", state="unapproved"),
     PageCase("app/inbox", "alice", path="/app/inbox?tab=mine", state="empty"),
     PageCase("app/inbox", "bob", state="with errors", prepare=set_no_status),
+    PageCase("app/find", "bob", path="/app/find?q=north"),
+    PageCase("app/find", "bob", path="/app/find?q=qqqq", state="without results"),
+    PageCase("app/find", "bob", path="/app/clients", state="while typing", prepare=type_into_the_search),
     PageCase("app/clients", "bob"),
     PageCase("app/clients/<id:id>", "bob", path=of_record("clients")),
     PageCase("app/clients/<id:id>", "bob", path=of_record("clients"), prepare=edit_the_city, state="while editing"),
@@ -328,6 +363,16 @@ PAGES = [
     PageCase("app/deals/<id:id>", "bob", path=of_record("deals")),
     PageCase("app/deals/<id:id>/edit", "bob", path=of_record("deals", "/edit?field=price")),
     PageCase("app/clients", "bob", path="/app/clients?q=qqqq", state="search without results"),
+    PageCase(
+        "app/clients",
+        "bob",
+        path="/app/clients?name__contains=north&sort=name&add=responsible_id",
+        state="with a filter and the form of another",
+    ),
+    PageCase("app/clients", "bob", path="/app/clients?sort=colour&add=city", status=422, state="with errors"),
+    PageCase("app/contacts", "bob"),
+    PageCase("app/deals", "bob"),
+    PageCase("app/contact_lists", "bob"),
     PageCase("app/notifications", "carol"),
     PageCase("app/notifications", "alice", path="/app/notifications?page=2", state="empty"),
     PageCase("app/sign-in"),
@@ -381,6 +426,13 @@ PAGES = [
     PageCase("app/account/statuses", "alice"),
     PageCase("app/account/statuses/<id:id>", "alice", path=lambda world: f"/app/account/statuses/{world.status.id}"),
     PageCase("app/clients/new", "bob"),
+    PageCase("app/tasks", "bob"),
+    PageCase("app/tasks", "bob", path="/app/tasks?group=done", state="empty"),
+    PageCase("app/tasks/new", "bob"),
+    PageCase("app/tasks/new", "bob", state="with errors", prepare=save_empty_task),
+    PageCase("app/tasks/calendar", "bob"),
+    PageCase("app/tasks/<id:id>", "bob", path=lambda world: f"/app/tasks/{world.task.id}"),
+    PageCase("app/tasks/<id:id>/edit", "bob", path=lambda world: f"/app/tasks/{world.task.id}/edit"),
     PageCase("app/contacts/new", "bob", path=lambda world: f"/app/contacts/new?client_id={world.records['clients']}"),
     PageCase("app/deals/new", "bob"),
     PageCase("app/account/fields", "alice"),

@@ -12,6 +12,7 @@ from tests.support.factories import (
     make_deal,
     make_field_definition,
     make_post,
+    make_task,
     make_token,
     make_user,
 )
@@ -50,6 +51,7 @@ def make_rows(account, user) -> dict[str, int | str]:
     post = make_post(user, f"{SECRET} wish", content=SECRET)
     return {
         "posts": post.id,
+        "tasks": make_task(user, f"{SECRET} task", content=SECRET).id,
         "comments": make_comment(post, user, SECRET).id,
         "categories": category.id,
         "category_name": category.name,

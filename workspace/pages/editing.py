@@ -65,12 +65,12 @@ def name_of(field: Field, id: int, account: Account, user: User) -> str:
     if field.type == FieldType.STATUS:
         status = account.statuses.filter(id=id).first()
         return status_name(status) if status else ""
-    rows: dict[FieldType, Any] = {
-        FieldType.USER: account.users,
-        FieldType.CLIENT: account.clients.accessible_to(user),
-        FieldType.CONTACT: account.contacts.accessible_to(user),
-    }
-    return str(rows[field.type].filter(id=id).values_list("name", flat=True).first() or "")
+    if field.type == FieldType.USER:
+        rows: Any = account.users.all()
+    else:
+        rows = (account.clients if field.type == FieldType.CLIENT else account.contacts).live()
+        rows = rows.none() if user is None else rows.accessible_to(user)
+    return str(rows.filter(id=id).values_list("name", flat=True).first() or "")
 
 
 def display(field: Field, value: Any, account: Account, user: User | None = None) -> str:

@@ -1,42 +1,342 @@
-"""The lists of clients, contacts, deals and tasks."""
+"""The lists of clients, contacts, deals and contact lists. The URL of a list holds its filters, its order and its columns."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
-from django.db.models import QuerySet
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
-from core.api.paging import Page as ListPage
-from core.db.text import replace_non_xml
-from core.search.queries import MAX_QUERY_LENGTH, MAX_RESULTS, search, search_transaction
-from crm.models import Client
+from accounts.roles import ASSIGNABLE
+from accounts.templatetags.statuses import status_name
+from core.errors import FieldError
+from core.pages.base import redirect
+from core.pages.routes import path_with_id
+from crm.conditions import ME, OPERATORS, Condition, Operator, parameter_name
+from crm.fields import Field, FieldType, grouped
+from workspace.lists.cells import LINKS, Cell, Names, cell_of, value_in
+from workspace.lists.declarations import LISTS, ORDERS, RecordList
+from workspace.lists.queries import MAX_COUNT, ListQuery, TooSlow
 from workspace.pages.base import WorkspacePage
 from workspace.requests import TeamRequest
 
+# The most users in the choices of a filter.
+MAX_USERS = 500
+MORE_OR_LESS = (FieldType.NUMBER, FieldType.MONEY)
+# The choice of the form for the parameter `__empty=false`.
+FILLED = "filled"
+INACTIVE = "inactive_days"
+DEFAULT_INACTIVE_DAYS = 30
+# Fields whose values people do not type: other pages link to lists with them.
+NOT_TYPED = (FieldType.CLIENT, FieldType.CONTACT)
 
-class ClientsPage(WorkspacePage):
-    """The list of clients, newest first. A search is ordered by rank."""
 
-    template_name = "workspace/clients.html"
-    section = "clients"
-    COLUMNS = ("id", "name", "email", "phone", "city", "updated_at")
+def operator_label(field: Field, operator: str) -> str:
+    labels: dict[str, str] = {
+        Operator.IS: _("is"),
+        Operator.NOT: _("is not"),
+        Operator.CONTAINS: _("contains"),
+        Operator.AFTER: _("is more than") if field.type in MORE_OR_LESS else _("is after"),
+        Operator.BEFORE: _("is less than") if field.type in MORE_OR_LESS else _("is before"),
+        Operator.EMPTY: _("is empty"),
+        FILLED: _("is not empty"),
+    }
+    return labels[operator]
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A filter in use, with the query string of the list without it."""
+
+    label: str
+    remove: str
+
+
+@dataclass(frozen=True)
+class Column:
+    field: Field
+    # The query string of the list in the order of this column; empty if the list can't have this order.
+    sort: str = ""
+    # "ascending" or "descending" if the list is in the order of this column.
+    direction: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    id: int
+    name: str
+    path: str
+    cells: list[Cell]
+
+
+@dataclass(frozen=True)
+class FilterForm:
+    """The form that adds a filter on one field."""
+
+    name: str
+    label: str | Promise
+    operators: list[tuple[str, str]]
+    # The values to choose from; None for an input.
+    choices: list[tuple[str, str]] | None
+    input_type: str
+    value: str = ""
+    error: str = ""
+
+
+class RecordListPage(WorkspacePage):
+    """A list of records."""
+
+    template_name = "workspace/list.html"
+    declaration: RecordList
 
     def get(self, request: TeamRequest) -> HttpResponse:
+        parameters = request.GET
+        query = ListQuery.read(self.declaration, parameters, account=request.account, user=request.user)
+        if "field" in parameters:
+            return self.add_filter(query)
+        return self.show(query)
+
+    @property
+    def section(self) -> str:  # type: ignore[override]  # computed here
+        return self.declaration.collection
+
+    def show(self, query: ListQuery, filter_form: FilterForm | None = None) -> HttpResponse:
         page = self.read_page()
-        q = replace_non_xml(request.GET.get("q", "")).strip()[:MAX_QUERY_LENGTH]
-        rows = self.find(q, page)
-        return self.render(rows=rows[: page.size], page=page, more=len(rows) > page.size, q=q)
+        ids: list[int] = []
+        count, is_too_slow = None, False
+        try:
+            ids, count = query.find(page)
+        except TooSlow:
+            is_too_slow = True
+        status = 422 if query.errors or (filter_form and filter_form.error) else 200
+        names, rows = self.rows(query, ids[: page.size])
+        adding = filter_form or self.filter_form(query, self.request.GET.get("add", ""))
+        return self.render(
+            http_status=status,
+            declaration=self.declaration,
+            query=query,
+            hidden=query.parameters(),
+            page=page,
+            rows=rows,
+            more=len(ids) > page.size,
+            count=self.count_text(count),
+            is_too_slow=is_too_slow,
+            errors=[(error.field, error.text) for error in query.errors],
+            tabs=self.tabs(query),
+            chips=self.chips(query, names),
+            columns=self.columns(query),
+            groups=[(label, fields) for label, fields in grouped(query.fields)],
+            shown={"name", *(each.name for each in query.shown_fields)},
+            filter_groups=self.filter_groups(query),
+            filter_form=adding,
+            orders=self.orders(query),
+            clear=query_string([("columns", ",".join(query.columns)), ("sort", query.sort)]),
+        )
 
-    def rows(self) -> QuerySet[Client]:
-        return self.request.account.clients.live().accessible_to(self.request.user)
+    # The rows
 
-    def find(self, q: str, page: ListPage) -> list[dict[str, Any]]:
-        """Return the rows of the page, and one more if another page follows."""
-        rows = self.rows()
-        if not q:
-            return list(rows.order_by("-id").values(*self.COLUMNS)[page.start : page.stop])
-        if page.start >= MAX_RESULTS:
-            return []
-        with search_transaction(self.request.account.id, q) as query:
-            ids = search(rows, query, enough=page.stop)[page.start : page.stop]
-        found = {row["id"]: row for row in rows.filter(id__in=ids).values(*self.COLUMNS)}
-        return [found[id] for id in ids if id in found]
+    def rows(self, query: ListQuery, ids: list[int]) -> tuple[Names, list[Row]]:
+        """Return the names of linked rows, and the rows with these ids, in order."""
+        fields = query.shown_fields
+        columns = {"id", "name", *(each.column for each in fields)}
+        if self.declaration.resource == "deal":
+            columns.add("currency")
+        found = {row["id"]: row for row in query.list_rows.filter(id__in=ids).values(*columns)} if ids else {}
+        rows = [found[id] for id in ids if id in found]
+        links = [(each, value_in(row, each)) for row in rows for each in fields if each.type in LINKS]
+        links += [
+            (each.field, each.value)
+            for each in query.conditions
+            if each.field.type in LINKS and each.operator != Operator.EMPTY
+        ]
+        names = Names.read(self.declaration, self.request.account, self.request.user, links)
+        return names, [
+            Row(row["id"], row["name"], self.path_of(row), [cell_of(row, each, names) for each in fields])
+            for row in rows
+        ]
+
+    def path_of(self, row: dict[str, Any]) -> str:
+        """Return the path of the page of a row."""
+        return path_with_id(self.declaration.row_route, row["id"])
+
+    @staticmethod
+    def count_text(count: int | None) -> str:
+        if count is None:
+            return ""
+        if count > MAX_COUNT:
+            return _("more than 1,000")
+        return ngettext("%(n)d entry", "%(n)d entries", count) % {"n": count}
+
+    # The parts of the page
+
+    def tabs(self, query: ListQuery) -> list[tuple[str, str, bool]]:
+        """Return the label, the query string and whether it is the current one, of each standard view."""
+        views = [(_("All"), "")]
+        if self.declaration.has_responsible:
+            views.append((_("Mine"), urlencode({"mine": "true"})))
+        views.append((_("Recently changed"), urlencode({"sort": "-updated_at"})))
+        if self.declaration.has_tasks:
+            views.append((_("No task planned"), urlencode({"no_task": "true"})))
+        current = urlencode([pair for pair in query.parameters() if pair[0] != "columns"])
+        return [(label, f"?{text}" if text else "?", text == current) for label, text in views]
+
+    def chips(self, query: ListQuery, names: Names) -> list[Chip]:
+        chips = [Chip(self.condition_label(each, names), query.query_string_without(each)) for each in query.conditions]
+        labels = {"mine": _("Mine"), "no_task": _("No task planned")}
+        for name, value in query.special.items():
+            if name == INACTIVE:
+                days = ngettext("No activity for %(n)d day", "No activity for %(n)d days", value) % {"n": value}
+                chips.append(Chip(days, query.query_string(**{name: ""})))
+            elif name == "contact_list_id":
+                named = self.request.account.contact_lists.live().filter(id=value).values_list("name", flat=True)
+                label = _("In the contact list “%(name)s”") % {"name": named.first() or value}
+                chips.append(Chip(label, query.query_string(**{name: ""})))
+            else:
+                chips.append(Chip(labels[name], query.query_string(**{name: ""})))
+        return chips
+
+    def condition_label(self, each: Condition, names: Names) -> str:
+        if each.operator == Operator.EMPTY:
+            return f"{each.field.label} {operator_label(each.field, Operator.EMPTY if each.value else FILLED)}"
+        value = each.text
+        if each.field.type in LINKS:
+            value = _("me") if each.text == ME else names.of(each.field.type, each.value)
+        elif each.field.type == FieldType.BOOLEAN:
+            value = _("yes") if each.value else _("no")
+        return f"{each.field.label} {operator_label(each.field, each.operator)} {value}"
+
+    def columns(self, query: ListQuery) -> list[Column]:
+        current = query.sort or ("" if query.q else "-created_at")
+        by_name = {each.name: each for each in query.fields}
+        columns = []
+        for each in [by_name["name"], *query.shown_fields]:
+            if each.name not in ORDERS:
+                columns.append(Column(each))
+                continue
+            is_current = current.removeprefix("-") == each.name
+            direction = ("descending" if current.startswith("-") else "ascending") if is_current else ""
+            columns.append(
+                Column(each, query.query_string(sort=f"-{each.name}" if current == each.name else each.name), direction)
+            )
+        return columns
+
+    def orders(self, query: ListQuery) -> list[tuple[str, str, bool]]:
+        """Return the value, the label and whether it is selected, of each order."""
+        current = query.sort or "-created_at"
+        labels = {
+            "name": _("Name, A to Z"),
+            "-name": _("Name, Z to A"),
+            "-created_at": _("Newest first"),
+            "created_at": _("Oldest first"),
+            "-updated_at": _("Last changed first"),
+            "updated_at": _("Last changed last"),
+        }
+        return [(value, label, value == current) for value, label in labels.items()]
+
+    # The form that adds a filter
+
+    def filter_groups(self, query: ListQuery) -> list[tuple[str | Promise, list[tuple[str | Promise, str]]]]:
+        """Return the headings of the groups of fields, each with the labels and the query strings that show the form of a field."""
+        special: list[tuple[str | Promise, str]] = []
+        if self.declaration.has_responsible:
+            special.append((_("Mine"), query.query_string(mine="true")))
+        if self.declaration.has_tasks:
+            special.append((_("No task planned"), query.query_string(no_task="true")))
+        special.append((_("No activity for some time"), query.query_string(add=INACTIVE)))
+        groups: list[tuple[str | Promise, list[tuple[str | Promise, str]]]] = [(_("Activity"), special)]
+        for label, fields in grouped(query.fields):
+            links = [(each.label, query.query_string(add=each.name)) for each in fields if each.type not in NOT_TYPED]
+            groups.append((label, links))
+        return groups
+
+    def filter_form(self, query: ListQuery, name: str, *, value: str = "", error: str = "") -> FilterForm | None:
+        """Return the form for a field, or None if there is no such field."""
+        if name == INACTIVE:
+            label = gettext_lazy("No activity for how many days?")
+            return FilterForm(name, label, [], None, "number", value or str(DEFAULT_INACTIVE_DAYS), error)
+        field = next((each for each in query.fields if each.name == name), None)
+        if field is None or field.type in NOT_TYPED:
+            return None
+        operators: list[str] = list(OPERATORS[field.type])
+        if Operator.EMPTY in operators:
+            operators.append(FILLED)
+        labels = [(str(operator), operator_label(field, operator)) for operator in operators]
+        input_type = "date" if field.type in (FieldType.DATE, FieldType.TIME) else "text"
+        return FilterForm(name, field.label, labels, self.choices(field), input_type, value, error)
+
+    def choices(self, field: Field) -> list[tuple[str, str]] | None:
+        account = self.request.account
+        if field.type == FieldType.USER:
+            team = account.users.filter(**ASSIGNABLE).order_by("name", "id").values_list("id", "name", "login")
+            return [(ME, _("Me")), *((str(id), name or login) for id, name, login in team[:MAX_USERS])]
+        if field.type == FieldType.STATUS:
+            statuses = account.statuses_of_kind(self.declaration.status_kind)
+            return [(str(status.id), status_name(status)) for status in statuses]
+        if field.type == FieldType.BOOLEAN:
+            return [("true", _("Yes")), ("false", _("No"))]
+        if field.type in (FieldType.CHOICE, FieldType.CHOICES):
+            return [(choice, choice) for choice in field.choices]
+        return None
+
+    def add_filter(self, query: ListQuery) -> HttpResponse:
+        """Redirect to the list with the filter of the submitted form, or show the form again with an error."""
+        values = self.request.GET
+        name, operator, value = (values.get(key, "").strip() for key in ("field", "operator", "value"))
+        if name == INACTIVE:
+            parameter, value = INACTIVE, value or str(DEFAULT_INACTIVE_DAYS)
+        else:
+            field = next((each for each in query.fields if each.name == name), None)
+            if field is None:
+                return redirect(self.request.path + query.query_string())
+            if operator in (Operator.EMPTY, FILLED):
+                value = "true" if operator == Operator.EMPTY else "false"
+            operator = Operator.EMPTY if operator == FILLED else operator
+            if operator not in OPERATORS[field.type]:
+                operator = OPERATORS[field.type][0]
+            parameter = parameter_name(field, Operator(operator))
+        checked = ListQuery.read(
+            self.declaration,
+            parameters_of([(parameter, value)]),
+            account=self.request.account,
+            user=self.request.user,
+        )
+        error = self.first_error(checked.errors) if value else _("Can't be blank")
+        if error:
+            return self.show(query, self.filter_form(query, name, value=value, error=error))
+        pairs = [pair for pair in query.parameters() if pair != (parameter, value) and pair[0] != INACTIVE]
+        return redirect(self.request.path + query_string([*pairs, (parameter, value)]))
+
+    @staticmethod
+    def first_error(errors: list[FieldError]) -> str:
+        return errors[0].text.capitalize() if errors else ""
+
+
+def query_string(pairs: Iterable[tuple[str, str]]) -> str:
+    return "?" + urlencode([(name, value) for name, value in pairs if value])
+
+
+def parameters_of(pairs: Iterable[tuple[str, str]]) -> QueryDict:
+    return QueryDict(urlencode(list(pairs)))
+
+
+class ClientsPage(RecordListPage):
+    declaration = LISTS["client"]
+
+
+class ContactsPage(RecordListPage):
+    declaration = LISTS["contact"]
+
+
+class DealsPage(RecordListPage):
+    declaration = LISTS["deal"]
+
+
+class ContactListsPage(RecordListPage):
+    declaration = LISTS["contact_list"]
+
+    def path_of(self, row: dict[str, Any]) -> str:
+        return reverse("workspace-contacts", query={"contact_list_id": row["id"]})

@@ -4,11 +4,13 @@ from typing import TYPE_CHECKING
 
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from accounts.pages.navigation import is_admin, is_team
 from core.pages.navigation import Entry, register
 from core.pages.routes import register_start_page
 from core.requests import PageRequest
+from workspace.tasks import count_due
 
 if TYPE_CHECKING:
     from accounts.models import Account, User
@@ -20,6 +22,12 @@ def is_team_of_site(request: PageRequest) -> bool:
     return request.site is not None and is_team(request)
 
 
+def number_due(request: PageRequest) -> int:
+    """Return the number of the user's tasks that are due today or overdue."""
+    user = request.user
+    return 0 if user is None or not user.is_team else count_due(user.account, user)
+
+
 def start_page(account: "Account", user: "User") -> str | None:
     """Return the path of the clients for the team of an account that was created for the CRM."""
     return reverse("workspace-clients") if user.is_team and account.initial_module == GROUP else None
@@ -29,11 +37,48 @@ def register_entries() -> None:
     """Register the entries in `core.pages.navigation`."""
     register(
         "main",
-        Entry("clients", _("Clients"), "workspace-clients", order=50, group=GROUP, is_shown=is_team_of_site),
+        Entry(
+            "clients",
+            _("Clients"),
+            "workspace-clients",
+            order=50,
+            group=GROUP,
+            is_shown=is_team_of_site,
+            shortcut="g c",
+        ),
+        Entry(
+            "contacts",
+            _("Contacts"),
+            "workspace-contacts",
+            order=60,
+            group=GROUP,
+            is_shown=is_team_of_site,
+            shortcut="g o",
+        ),
+        Entry(
+            "deals",
+            pgettext_lazy("menu", "Deals"),
+            "workspace-deals",
+            order=70,
+            group=GROUP,
+            is_shown=is_team_of_site,
+            shortcut="g d",
+        ),
+        Entry(
+            "tasks",
+            _("Tasks"),
+            "workspace-tasks",
+            order=80,
+            group=GROUP,
+            is_shown=is_team_of_site,
+            count=number_due,
+            shortcut="g t",
+        ),
     )
     register(
         "settings", Entry("fields", _("Fields"), "workspace-fields", "text-cursor-input", order=62, is_shown=is_admin)
     )
+    register("search", Entry("find", _("Search everything"), "workspace-find", "search", is_shown=is_team_of_site))
     register(
         "new",
         *(
@@ -47,6 +92,7 @@ def register_entries() -> None:
                 start=1,
             )
         ),
+        Entry("task", _("Task"), "workspace-task-new", "square-check", order=10, is_shown=is_team_of_site),
         Entry(
             "suggestion",
             _("Suggestion on behalf of a customer"),

@@ -246,7 +246,7 @@ def fact_of(row: Resource, kind: Kind, field: Field) -> Fact:
         # Like an empty field: only the exception is shown.
         text = ""
     else:
-        text = display(field, value, row.account)
+        text = display(field, value, row.account, None)
     edit_path = "" if field.read_only else reverse(kind.edit_route, args=[row.id], query={"field": field.name})
     return Fact(field, text, href_of(field, value), edit_path)
 

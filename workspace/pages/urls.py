@@ -1,11 +1,15 @@
 from django.urls import URLPattern, path
 
 from workspace.pages import records
+from workspace.pages.calendar import CalendarPage, FeedView
 from workspace.pages.creating import NewClientPage, NewContactPage, NewDealPage
 from workspace.pages.fields import FieldPage, FieldsPage
-from workspace.pages.lists import ClientsPage
+from workspace.pages.finding import FindPage
+from workspace.pages.lists import ClientsPage, ContactListsPage, ContactsPage, DealsPage
+from workspace.pages.tasks import EditTaskPage, TaskFormPage, TaskPage, TasksPage
 
 urlpatterns: list[URLPattern] = [
+    path("app/find", FindPage.as_view(), name="workspace-find"),
     path("app/clients/<id:id>", records.ClientPage.as_view(), name="workspace-client"),
     path("app/clients/<id:id>/edit", records.EditClientPage.as_view(), name="workspace-client-edit"),
     path("app/contacts/<id:id>", records.ContactPage.as_view(), name="workspace-contact"),
@@ -18,4 +22,13 @@ urlpatterns: list[URLPattern] = [
     path("app/contacts/new", NewContactPage.as_view(), name="workspace-contact-new"),
     path("app/deals/new", NewDealPage.as_view(), name="workspace-deal-new"),
     path("app/clients", ClientsPage.as_view(), name="workspace-clients"),
+    path("app/contacts", ContactsPage.as_view(), name="workspace-contacts"),
+    path("app/contact_lists", ContactListsPage.as_view(), name="workspace-contact-lists"),
+    path("app/deals", DealsPage.as_view(), name="workspace-deals"),
+    path("app/tasks", TasksPage.as_view(), name="workspace-tasks"),
+    path("app/tasks/new", TaskFormPage.as_view(), name="workspace-task-new"),
+    path("app/tasks/calendar", CalendarPage.as_view(), name="workspace-tasks-calendar"),
+    path("app/tasks.ics", FeedView.as_view(), name="workspace-tasks-ics"),
+    path("app/tasks/<id:id>", TaskPage.as_view(), name="workspace-task"),
+    path("app/tasks/<id:id>/edit", EditTaskPage.as_view(), name="workspace-task-edit"),
 ]

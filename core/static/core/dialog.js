@@ -1,4 +1,4 @@
-// Forms in a dialog: a link with data-dialog opens its page's form there, and the key c opens the menu of these links.
+// Forms in a dialog: a link with data-dialog opens its page's form there.
 "use strict";
 
 const dialog = document.getElementById("dialog");
@@ -23,13 +23,4 @@ document.addEventListener("dialog-close", () => dialog.close());
 dialog.addEventListener("close", () => {
   document.getElementById("dialog-content").replaceChildren();
   opener?.focus();
-});
-
-document.addEventListener("keydown", (event) => {
-  const menu = document.querySelector("details[data-shortcut]");
-  if (!menu || event.key !== menu.dataset.shortcut || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (dialog.open || event.target.closest("input, select, textarea, [contenteditable]")) return;
-  event.preventDefault();
-  menu.open = true;
-  menu.querySelector("a")?.focus();
 });

@@ -204,3 +204,32 @@ def test_a_user_demoted_meanwhile_cannot_change_roles(acme, admin):
     admin.change_role("member", by=acme.alice)
     with pytest.raises(PermissionDenied), transaction.atomic():
         acme.bob.change_role("admin", by=stale)
+
+
+def test_the_group_can_be_changed(acme):
+    """A group exists while it has users."""
+    page = acme.page(acme.alice)
+
+    def save(user, name):
+        form = page.get(path_of(user)).forms["group"]
+        form["group"] = name
+        response = form.submit("do", value="group").follow()
+        assert "The group is saved." in response
+        return response.forms["group"]["group"].value
+
+    assert save(acme.bob, "Sales") == "Sales"
+    assert save(acme.alice, "Sales") == "Sales"
+    group = acme.account.user_groups.get()
+    assert set(acme.account.users.filter(group_id=group.id)) == {acme.alice, acme.bob}
+    assert save(acme.bob, "") == ""
+    assert save(acme.alice, "Support") == "Support"
+    assert [group.name for group in acme.account.user_groups.all()] == ["Support"]
+
+
+def test_it_rejects_a_group_of_a_member_and_a_long_name(acme):
+    page = acme.page(acme.alice)
+    assert "group" not in page.get(path_of(acme.carol)).forms
+    form = page.get(path_of(acme.bob)).forms["group"]
+    form["group"] = "a" * 256
+    assert form.submit("do", value="group", status=422).forms["group"]["group"].value == "a" * 256
+    assert not acme.account.user_groups.exists()

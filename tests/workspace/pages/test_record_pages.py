@@ -61,16 +61,16 @@ def test_panels_show_that_there_is_more(acme, client):
         make_deal(acme.bob, client_id=client.id)
     page = acme.page(acme.bob).get(path_of(client))
     assert "There are more than shown here." in texts(page)
-    assert len(page.html.select("#deals + ul > li")) == 5
+    assert len(page.html.select("[aria-labelledby=deals] .list > li")) == 5
 
 
 def test_a_client_in_the_trash_can_be_restored_by_the_user_who_deleted_it(acme, client):
     visitor = acme.page(acme.bob)
-    deleted = visitor.get(path_of(client)).forms[1].submit("do", value="trash", status=303).follow()
+    deleted = visitor.get(path_of(client)).forms["trash"].submit("do", value="trash", status=303).follow()
     assert "This client is in the trash." in texts(deleted)
     client.refresh_from_db()
     assert client.trashed_by_id == acme.bob.id
-    restored = deleted.forms[1].submit("do", value="restore", status=303).follow()
+    restored = deleted.forms["restore"].submit("do", value="restore", status=303).follow()
     assert "It is restored." in texts(restored)
     client.refresh_from_db()
     assert client.trashed_at is None
@@ -126,7 +126,7 @@ def test_the_customer_votes_for_another_suggestion(acme, client):
 
 def edit(visitor, client, field: str):
     """Return the form for a field of the client."""
-    return visitor.get(f"{path_of(client)}/edit", {"field": field}).forms[1]
+    return visitor.get(f"{path_of(client)}/edit", {"field": field}).forms["edit-field"]
 
 
 def stored(client) -> Client:
@@ -173,7 +173,7 @@ def test_it_rejects_an_invalid_value(acme, client):
     form["value"] = "a lot"
     page = form.submit(status=422)
     assert page.html.select_one(".field-error").get_text().strip() == "Is not a number"
-    assert page.forms[1]["value"].value == "a lot"
+    assert page.forms["edit-field"]["value"].value == "a lot"
 
 
 def test_a_conflict_shows_both_values(acme, client):
@@ -185,7 +185,7 @@ def test_a_conflict_shows_both_values(acme, client):
     assert page.html.select_one("[data-theirs]").get_text() == "Kraków"
     assert page.html.select_one("[data-mine]").get_text() == "Warszawa"
     assert stored(client).city == "Kraków"
-    page.forms[1].submit(status=303)
+    page.forms["edit-field"].submit(status=303)
     assert stored(client).city == "Warszawa"
 
 
@@ -219,3 +219,22 @@ def test_htmx_gets_the_field_alone(acme, client):
     answer = visitor.post(address, data, headers={"HX-Request": "true"})
     assert answer.html.select_one(".value").get_text().strip() == "Warszawa"
     assert stored(client).city == "Warszawa"
+
+
+# Agents who see only their own rows
+
+
+def test_hidden_rows(acme):
+    acme.account.agents_see = "own"
+    acme.account.save()
+    hidden = make_client(acme.alice, "Canary", responsible_id=acme.alice.id)
+    own = make_contact(acme.bob, "Nora", client_id=hidden.id, responsible_id=acme.bob.id)
+    deal = make_deal(acme.alice, "Canary deal", responsible_id=acme.alice.id)
+    bob = acme.page(acme.bob)
+    for path in (path_of(hidden), f"{path_of(hidden)}/edit?field=city", f"/app/deals/{deal.id}"):
+        bob.get(path, status=404)
+    for path in (f"/app/contacts/{own.id}", f"/app/contacts/{own.id}/edit?field=client_id&q=canary"):
+        assert "Canary" not in bob.get(path)
+    found = bob.get("/app/find?q=canary")
+    assert not found.html.select("main section.card")
+    assert "Canary" in acme.page(acme.alice).get(path_of(hidden))

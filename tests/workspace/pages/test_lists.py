@@ -1,0 +1,271 @@
+"""The lists of clients, contacts, deals and contact lists: filters, orders and columns."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from crm.models import Client
+from tests.support.factories import (
+    make_client,
+    make_contact,
+    make_contact_list,
+    make_deal,
+    make_field_definition,
+    make_task,
+)
+from tests.support.reading import statements
+from workspace.lists import queries
+from workspace.lists.queries import ListQuery, TooSlow
+
+PATH = "/app/clients"
+
+
+def names(page) -> list[str]:
+    return [cell.get_text(strip=True) for cell in page.html.select("tbody th")]
+
+
+def chips(page) -> list[str]:
+    return [" ".join(chip.find("bdi").get_text().split()) for chip in page.html.select(".chips .chip")]
+
+
+def headings(page) -> list[str]:
+    return [" ".join(cell.get_text(" ").split()) for cell in page.html.select("thead th")]
+
+
+@pytest.fixture
+def clients(acme):
+    """Three clients with different values in each kind of field."""
+    status = acme.account.statuses.create(kind="client", code="hot", name="Hot", color="#ff0000")
+    for key, label, type, choices in (
+        ("size", "Size", "choice", ["S", "XL"]),
+        ("seats", "Seats", "number", []),
+        ("since", "Customer since", "date", []),
+        ("areas", "Areas", "choices", ["north", "south"]),
+    ):
+        make_field_definition(acme.account, key, label=label, type=type, choices=choices)
+    adler = make_client(
+        acme.bob,
+        "Adler",
+        email="Office@Adler.example",
+        city="Warszawa",
+        phone="+48 600-100-200",
+        status_id=status.id,
+        responsible_id=acme.bob.id,
+        tags=["vip"],
+        company=True,
+        discount=5,
+        country="Poland",
+        additional_fields={"size": "XL", "seats": 12, "since": "2026-03-01", "areas": ["north"], "old": 7},
+    )
+    brandt = make_client(
+        acme.bob,
+        "Brandt",
+        city="Gdańsk",
+        discount=10,
+        company=False,
+        responsible_id=acme.alice.id,
+        additional_fields={"size": "S", "seats": 3, "since": "2025-03-01"},
+    )
+    corvus = make_client(acme.bob, "Corvus", country="100%")
+    moment = timezone.now()
+    for days, client in ((1, corvus), (50, brandt), (100, adler)):
+        Client.objects.filter(pk=client.pk).update(
+            created_at=moment - timedelta(days=days), updated_at=moment - timedelta(days=days)
+        )
+    return {"status": status.id, "bob": acme.bob.id, "day": (moment - timedelta(days=60)).date().isoformat()}
+
+
+FILTERS = [
+    ("", "Corvus Brandt Adler"),
+    ("name=adler", "Adler"),
+    ("name__not=Adler", "Corvus Brandt"),
+    ("name__contains=ran", "Brandt"),
+    ("city__contains=gda", "Brandt"),
+    ("city__contains=warsz", "Adler"),
+    ("city__empty=true", "Corvus"),
+    ("city__empty=false", "Brandt Adler"),
+    ("country__contains=0%25", "Corvus"),
+    ("email=office@adler.EXAMPLE", "Adler"),
+    ("email__not=office@adler.example", "Corvus Brandt"),
+    ("email__contains=adler.ex", "Adler"),
+    ("phone__contains=600100", "Adler"),
+    ("status_id={status}", "Adler"),
+    ("status_id__not={status}", "Corvus Brandt"),
+    ("status_id__empty=true", "Corvus Brandt"),
+    ("responsible_id=me", "Adler"),
+    ("mine=true", "Adler"),
+    ("mine=false", "Corvus Brandt Adler"),
+    ("responsible_id__not={bob}", "Corvus Brandt"),
+    ("tags=VIP", "Adler"),
+    ("tags__not=vip", "Corvus Brandt"),
+    ("tags__empty=false", "Adler"),
+    ("company=true", "Adler"),
+    ("company=false", "Brandt"),
+    ("company__empty=true", "Corvus"),
+    ("discount__after=5", "Brandt"),
+    ("discount__before=10", "Adler"),
+    ("discount=10", "Brandt"),
+    ("discount__empty=true", "Corvus"),
+    ("created_at__before={day}", "Adler"),
+    ("created_at__after={day}", "Corvus Brandt"),
+    ("created_at__after={day}T00:00:00Z", "Corvus Brandt"),
+    ("inactive_days=30", "Brandt Adler"),
+    ("inactive_days=30&city__contains=gda", "Brandt"),
+    ("additional_fields[size]=XL", "Adler"),
+    ("additional_fields[size]__not=XL", "Corvus Brandt"),
+    ("additional_fields[size]__empty=true", "Corvus"),
+    ("additional_fields[seats]__after=3", "Adler"),
+    ("additional_fields[seats]=3", "Brandt"),
+    ("additional_fields[since]__before=2026-01-01", "Brandt"),
+    ("additional_fields[since]=2026-03-01", "Adler"),
+    ("additional_fields[areas]=north", "Adler"),
+    ("additional_fields[old]=7", "Adler"),
+    ("additional_fields[size]__empty=false&q=brandt", "Brandt"),
+    ("sort=name", "Adler Brandt Corvus"),
+    ("sort=-name", "Corvus Brandt Adler"),
+    ("sort=updated_at", "Adler Brandt Corvus"),
+    ("q=adler&sort=name", "Adler"),
+]
+
+
+def test_it_works(acme, clients):
+    page = acme.page(acme.bob).get(f"{PATH}?columns=city,status_id,responsible_id,tags,discount,created_at&sort=name")
+    assert headings(page) == ["Name", "City", "Status", "Responsible", "Tags", "Discount", "Created"]
+    rows = [
+        [" ".join(cell.get_text(" ").split()) for cell in row.select("th, td")] for row in page.html.select("tbody tr")
+    ]
+    assert rows == [
+        ["Adler", "Warszawa", "Hot", "BN Bob Nowak", "vip", "5", "3 months ago"],
+        ["Brandt", "Gdańsk", "", "A alice", "", "10", "1 month ago"],
+        ["Corvus", "", "", "", "", "", "1 day ago"],
+    ]
+    assert page.html.select_one(".count").get_text() == "3 entries"
+    assert page.click("Brandt").html.select_one("h1").get_text(strip=True).startswith("Brandt")
+
+
+@pytest.mark.parametrize(("query", "expected"), FILTERS)
+def test_it_filters_and_orders(acme, clients, query, expected):
+    assert names(acme.page(acme.bob).get(f"{PATH}?{query.format(**clients)}")) == expected.split()
+
+
+WRONG = {
+    "citty=x": "citty is not a filter of this list",
+    "city__after=x": "city__after is not a filter of this list",
+    "status_id=x": "status_id is not an id",
+    "discount__after=x": "discount__after is not a number",
+    "created_at__after=yesterday": "created_at__after is not a date such as 2026-01-31",
+    "created_at__after=9999-12-31": "created_at__after is not a date such as 2026-01-31",
+    "company=perhaps": "company is not true or false",
+    "mine=perhaps": "mine is not true or false",
+    "inactive_days=0": "inactive_days is not a number that is possible here",
+    "contact_list_id=1": "contact_list_id is not a filter of this list",
+    "sort=city": "sort is not a column by which the list can be ordered",
+    "columns=email,colour": "columns has a column that this list does not have",
+    f"city={'x' * 256}": "city is too long or has characters that can't be stored",
+    "city=%00": "city is too long or has characters that can't be stored",
+}
+
+
+@pytest.mark.parametrize("query", WRONG)
+def test_it_rejects_wrong_parameters_and_uses_the_others(acme, clients, query):
+    page = acme.page(acme.bob).get(f"{PATH}?{query}&name__contains=dle", status=422)
+    errors = [" ".join(item.get_text().split()) for item in page.html.select(".notice.error li")]
+    assert errors == [WRONG[query]]
+    assert names(page) == ["Adler"]
+
+
+def test_a_filter_is_added_and_removed(acme, clients):
+    bob = acme.page(acme.bob)
+    page = bob.get(f"{PATH}?sort=name").click("City", href="add=city")
+    form = page.forms["filter"]
+    form["operator"], form["value"] = "contains", "a"
+    page = form.submit().follow()
+    assert (names(page), chips(page)) == (["Adler", "Brandt"], ["City contains a"])
+    form = page.click("Responsible", href="add=").forms["filter"]
+    form["value"] = "me"
+    page = form.submit().follow()
+    assert (names(page), chips(page)) == (["Adler"], ["City contains a", "Responsible is me"])
+    page = page.click("City contains a")
+    assert (names(page), chips(page)) == (["Adler"], ["Responsible is me"])
+    assert names(page.click("Clear the filters")) == ["Adler", "Brandt", "Corvus"]
+
+
+def test_it_rejects_a_filter_with_a_wrong_value(acme, clients):
+    page = acme.page(acme.bob).get(f"{PATH}?name__contains=a&add=created_at")
+    form = page.forms["filter"]
+    form["value"] = "soon"
+    page = form.submit(status=422)
+    assert page.html.select_one("#filter-error").get_text() == "Is not a date such as 2026-01-31"
+    assert page.forms["filter"]["value"].value == "soon"
+    assert chips(page) == ["Name contains a"]
+
+
+def test_the_columns_are_selected(acme, clients):
+    bob = acme.page(acme.bob)
+    page = bob.get(f"{PATH}?sort=name")
+    form = next(form for form in page.forms.values() if "Show these columns" in form.text)
+    for box in form.fields["columns"][1:]:
+        box.checked = box._value in ("city", "additional_fields[size]")
+    page = form.submit()
+    assert headings(page) == ["Name", "City", "Size"]
+    assert names(page) == ["Adler", "Brandt", "Corvus"]
+
+
+def test_rows_without_a_planned_task(acme, clients):
+    adler = acme.account.clients.get(name="Adler")
+    make_task(acme.bob, "Call", client_id=adler.id)
+    assert names(acme.page(acme.bob).get(PATH).click("No task planned", index=0)) == ["Corvus", "Brandt"]
+
+
+def test_activity_of_linked_rows_counts(acme, clients):
+    make_deal(acme.bob, "New", client_id=acme.account.clients.get(name="Adler").id)
+    assert names(acme.page(acme.bob).get(f"{PATH}?inactive_days=30")) == ["Brandt"]
+
+
+def test_a_filter_that_takes_too_long_is_cut_off(acme, clients, monkeypatch):
+    def find(*args):
+        raise TooSlow
+
+    monkeypatch.setattr(ListQuery, "find", find)
+    page = acme.page(acme.bob).get(f"{PATH}?country__contains=po")
+    assert "This takes too long" in page.html.select_one(".notice.error").get_text()
+    assert chips(page) == ["Country contains po"]
+
+
+def test_statements_have_a_time_limit(acme, clients, monkeypatch):
+    monkeypatch.setattr(queries, "TIME_LIMIT_MS", 1)
+    monkeypatch.setattr(queries, "collect_and_sort", lambda *args, **kwargs: sleep_in_database())
+    page = acme.page(acme.bob).get(f"{PATH}?country__contains=po")
+    assert "This takes too long" in page.html.select_one(".notice.error").get_text()
+
+
+def sleep_in_database():
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_sleep(1)")
+
+
+def test_the_other_lists(acme):
+    bob = acme.page(acme.bob)
+    client = make_client(acme.bob, "Adler")
+    members = make_contact_list(acme.bob, "Readers")
+    make_contact(acme.bob, "Nora", client_id=client.id, contact_list_ids=[members.id])
+    make_contact(acme.bob, "Olga")
+    make_deal(acme.bob, "Roof", client_id=client.id, price="1234.5")
+    make_deal(acme.bob, "Wall")
+    assert names(bob.get(f"/app/contacts?client_id={client.id}")) == ["Nora"]
+    page = bob.get("/app/contact_lists").click("Readers")
+    assert (names(page), chips(page)) == (["Nora"], ["In the contact list “Readers”"])
+    page = bob.get(f"/app/deals?client_id={client.id}")
+    assert (names(page), chips(page)) == (["Roof"], ["Client is Adler"])
+    assert page.html.select_one(".amount").get_text() == "1,234.50 EUR"
+    assert names(bob.get("/app/deals?price__after=1000")) == ["Roof"]
+
+
+@pytest.mark.parametrize(
+    "query", ["", "?city__contains=gda", "?mine=true&inactive_days=3", "?q=adler", "?add=status_id"]
+)
+def test_the_number_of_statements_has_a_limit(acme, clients, query):
+    assert len(statements(acme.page(acme.bob), PATH + query)) <= 12

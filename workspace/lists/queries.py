@@ -1,0 +1,245 @@
+"""The query of a list: read from the parameters of its URL, and executed within limits of rows and time."""
+
+import re
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db import OperationalError, connection
+from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models.expressions import F, OrderBy, RawSQL
+from django.http import QueryDict
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from psycopg.errors import QueryCanceled
+
+from accounts.models import Account, User
+from core.api.lists import COMMON_ROWS, SORT_LIMIT, collect_and_sort, scan_in_order
+from core.api.paging import Page
+from core.db.text import replace_non_xml
+from core.errors import FieldError
+from core.search.queries import MAX_QUERY_LENGTH, MAX_RESULTS, estimate_counts, search, search_transaction
+from crm.conditions import BOOLEANS, MAX_CONDITIONS, Condition, find_field
+from crm.fields import Field
+from crm.models import ContactListMembership
+from workspace.lists.declarations import ORDERS, RecordList
+
+DEFAULT_ORDER = "-created_at"
+# A list is counted up to this number.
+MAX_COUNT = 1000
+# The milliseconds that a statement of a list may take. No index may serve a filter, and the table may have millions of rows.
+TIME_LIMIT_MS = 1000
+MAX_INACTIVE_DAYS = 3650
+# Parameters that only pages read: of the list and of the form that adds a filter.
+PAGE_PARAMETERS = ("page", "per_page", "view", "add", "field", "operator", "value")
+SPECIAL = ("mine", "no_task", "inactive_days", "contact_list_id")
+
+
+class TooSlow(Exception):
+    """A list whose filters no index serves, in an account with too many rows to compare each of them."""
+
+
+def limit_time() -> None:
+    """Cancel statements of the transaction that take more than `TIME_LIMIT_MS`."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('statement_timeout', %s, true)", [str(TIME_LIMIT_MS)])
+
+
+@dataclass
+class ListQuery:
+    """What a list shows: its conditions, order and columns."""
+
+    declaration: RecordList
+    account: Account
+    user: User
+    fields: list[Field]
+    q: str = ""
+    conditions: list[Condition] = field(default_factory=list)
+    # The special filters, by the name of their parameter.
+    special: dict[str, Any] = field(default_factory=dict)
+    # A column, with a minus sign for a descending order; empty for the default, which is by rank for a search.
+    sort: str = ""
+    columns: list[str] = field(default_factory=list)
+    errors: list[FieldError] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, declaration: RecordList, parameters: QueryDict, *, account: Account, user: User) -> "ListQuery":
+        """Return the query. Parameters with errors are left out of it, and `errors` has their errors."""
+        query = cls(declaration, account, user, declaration.fields(account))
+        fields = {each.name: each for each in query.fields}
+        for name, values in parameters.lists():
+            try:
+                query._read(name, values, fields)
+            except FieldError as error:
+                query.errors.append(error)
+        return query
+
+    def _read(self, name: str, values: list[str], fields: dict[str, Field]) -> None:
+        text = values[-1].strip()
+        if name in PAGE_PARAMETERS:
+            return
+        if name == "columns":
+            self._read_columns([each.strip() for value in values for each in value.split(",")], fields)
+        elif name == "q":
+            self.q = replace_non_xml(text)[:MAX_QUERY_LENGTH]
+        elif name == "sort":
+            if text.removeprefix("-") not in ORDERS and text:
+                raise FieldError(name, _("is not a column by which the list can be ordered"), "choice")
+            self.sort = text
+        elif not text and find_field(name, fields) is None:
+            return
+        elif name in SPECIAL:
+            self._read_special(name, text)
+        else:
+            self._read_conditions(name, values, fields)
+
+    def _read_conditions(self, name: str, values: list[str], fields: dict[str, Field]) -> None:
+        found = find_field(name, fields)
+        if found is None:
+            raise FieldError(name, _("is not a filter of this list"), "unknown")
+        for value in filter(str.strip, values):
+            if len(self.conditions) >= MAX_CONDITIONS:
+                raise FieldError(name, _("is one filter too many"), "too_many")
+            self.conditions.append(Condition.read(*found, value, account=self.account, user=self.user))
+
+    def _read_columns(self, names: list[str], fields: dict[str, Field]) -> None:
+        unknown = [name for name in names if name and name not in fields]
+        self.columns = list(dict.fromkeys(name for name in names if name in fields))
+        if unknown:
+            raise FieldError("columns", _("has a column that this list does not have"), "unknown")
+
+    def _read_special(self, name: str, text: str) -> None:
+        if name in ("mine", "no_task"):
+            if text.lower() not in BOOLEANS:
+                raise FieldError(name, _("is not true or false"), "boolean")
+            is_known = self.declaration.has_responsible if name == "mine" else self.declaration.has_tasks
+            if not is_known:
+                raise FieldError(name, _("is not a filter of this list"), "unknown")
+            if BOOLEANS[text.lower()]:
+                self.special[name] = True
+            return
+        if name == "contact_list_id" and self.declaration.resource != "contact":
+            raise FieldError(name, _("is not a filter of this list"), "unknown")
+        is_number = re.fullmatch(r"[0-9]{1,18}", text, re.ASCII)
+        if not is_number or (name == "inactive_days" and not 0 < int(text) <= MAX_INACTIVE_DAYS):
+            raise FieldError(name, _("is not a number that is possible here"), "number")
+        self.special[name] = int(text)
+
+    # The URL
+
+    def parameters(self) -> list[tuple[str, str]]:
+        """Return the parameters of the URL with this query."""
+        pairs = [("q", self.q)] if self.q else []
+        pairs += [(each.parameter, each.text) for each in self.conditions]
+        pairs += [(name, "true" if value is True else str(value)) for name, value in self.special.items()]
+        if self.sort:
+            pairs.append(("sort", self.sort))
+        if self.columns:
+            pairs.append(("columns", ",".join(self.columns)))
+        return pairs
+
+    def query_string(self, **changes: str) -> str:
+        """Return the query string with `changes`. A blank value removes the parameter."""
+        pairs = [(name, value) for name, value in self.parameters() if name not in changes]
+        pairs += [(name, value) for name, value in changes.items() if value]
+        return "?" + urlencode(pairs)
+
+    def query_string_without(self, condition: Condition) -> str:
+        """Return the query string without one condition."""
+        removed = (condition.parameter, condition.text)
+        return "?" + urlencode([pair for pair in self.parameters() if pair != removed])
+
+    @property
+    def is_filtered(self) -> bool:
+        return bool(self.q or self.conditions or self.special)
+
+    @property
+    def shown_fields(self) -> list[Field]:
+        """The fields of the columns, without the name, which is always the first column."""
+        by_name = {each.name: each for each in self.fields}
+        chosen = [by_name[name] for name in self.columns] if self.columns else [f for f in self.fields if f.in_lists]
+        return [each for each in chosen if each.name != "name"]
+
+    # The rows
+
+    @property
+    def list_rows(self) -> QuerySet[Any]:
+        return self.declaration.rows_of(self.account, self.user)
+
+    @cached_property
+    def rows(self) -> QuerySet[Any]:
+        """The rows that pass the filters, without the search."""
+        rows = self.list_rows
+        for each in self.conditions:
+            rows = each.filter(rows)
+        if "mine" in self.special:
+            rows = rows.filter(responsible_id=self.user.id)
+        if (list_id := self.special.get("contact_list_id")) is not None:
+            lists = self.account.contact_lists.live().filter(id=list_id)
+            members = ContactListMembership.objects.filter(account_id=self.account.id, contact_list_id=list_id)
+            rows = rows.filter(Exists(lists), Exists(members.filter(contact_id=OuterRef("id"))))
+        if (days := self.special.get("inactive_days")) is not None:
+            moment = timezone.now() - timedelta(days=days)
+            rows = self.declaration.without_activity_since(rows, self.account, moment)
+        if "no_task" in self.special:
+            rows = self.declaration.without_tasks(rows, self.account)
+        return rows
+
+    def order_by(self) -> list[OrderBy]:
+        order = self.sort or DEFAULT_ORDER
+        name, descending = order.removeprefix("-"), order.startswith("-")
+        names = [name] if name == "id" else [name, "id"]
+        return [
+            OrderBy(RawSQL("search_name", []) if each == "name" else F(each), descending=descending) for each in names
+        ]
+
+    def find(self, page: Page) -> tuple[list[int], int | None]:
+        """Return the ids of a page, with one more if another page follows, and the number of rows.
+
+        The number is None if counting takes too long, and `MAX_COUNT + 1` if there are more than `MAX_COUNT` rows. Raise `TooSlow` if no
+        index serves the filters and too many rows would have to be compared.
+        """
+        try:
+            with search_transaction(self.account.id, self.q) as text:
+                if self.q and not (self.conditions or self.special):
+                    # The search limits the rows that it reads itself.
+                    return self._search(text, page)
+                limit_time()
+                if self.q:
+                    return self._search(text, page)
+                ids = self._filtered_ids(page.start, page.stop)
+        except OperationalError as error:
+            if isinstance(error.__cause__, QueryCanceled):
+                raise TooSlow from error
+            raise
+        if len(ids) <= page.size and (ids or page.number == 1):
+            return ids, page.start + len(ids)
+        return ids, self._count()
+
+    def _search(self, text: Any, page: Page) -> tuple[list[int], int]:
+        ids = search(self.rows, text, list_rows=self.list_rows, enough=MAX_RESULTS, ranked=not self.sort)
+        if self.sort:
+            ids = list(self.list_rows.filter(id__in=ids).order_by(*self.order_by()).values_list("id", flat=True))
+        return ids[page.start : page.stop], len(ids)
+
+    def _filtered_ids(self, start: int, stop: int) -> list[int]:
+        """Return the ids as `Listing.filtered_ids` does: scan the first rows of the list, or else collect all rows that pass and sort them."""
+        rows, ids = self.rows.order_by(*self.order_by()), None
+        if self.is_filtered and stop <= SORT_LIMIT:
+            if estimate_counts(rows)[0] > COMMON_ROWS:
+                ids = scan_in_order(rows, self.list_rows.order_by(*self.order_by()), start=start, stop=stop)
+            if ids is None:
+                ids = collect_and_sort(rows, start=start, stop=stop)
+        return list(rows.values_list("id", flat=True)[start:stop]) if ids is None else ids
+
+    def _count(self) -> int | None:
+        try:
+            with search_transaction(self.account.id):
+                limit_time()
+                return self.rows.order_by()[: MAX_COUNT + 1].count()
+        except OperationalError as error:
+            if isinstance(error.__cause__, QueryCanceled):
+                return None
+            raise
