@@ -41,6 +41,8 @@ def test_it_works(partner):
             "time_zone": "UTC",
             "language": "en",
             "currency": "EUR",
+            "won_reasons": account.won_reasons,
+            "lost_reasons": account.lost_reasons,
             "url": "http://new-one.example.test",
             "user": {
                 "id": owner.id,
@@ -188,9 +190,8 @@ def test_an_admin_may_create_accounts(partner):
 
 
 def test_it_rejects_other_methods(partner):
-    for method in ("PUT", "PATCH", "DELETE"):
-        response = partner.json(partner.alice_token).request(method, "/app/account.json")
-        assert_refused(response, 405, "method_not_allowed", allow="GET, HEAD, POST")
+    response = partner.json(partner.alice_token).delete("/app/account.json")
+    assert_refused(response, 405, "method_not_allowed", allow="GET, HEAD, POST, PUT, PATCH")
 
 
 @pytest.mark.parametrize("fields", [{}, {"from_partner": None}, {"from_partner": ""}], ids=str)

@@ -14,6 +14,14 @@ def body(account, **fields) -> dict:
         "time_zone": "UTC",
         "language": "en",
         "currency": "EUR",
+        "won_reasons": ["Price", "Features", "Recommendation"],
+        "lost_reasons": [
+            "Too expensive",
+            "Chose a competitor",
+            "Not the right time",
+            "No longer needed",
+            "No answer",
+        ],
         "url": "http://acme.example.test",
         **fields,
         "created_at": on_the_wire(account.created_at),
@@ -32,9 +40,8 @@ def test_it_rejects_members(acme):
 
 
 def test_it_rejects_other_methods(acme):
-    for method in ("PUT", "PATCH", "DELETE"):
-        response = acme.json(acme.alice_token).request(method, "/app/account.json")
-        assert_refused(response, 405, "method_not_allowed", allow="GET, HEAD, POST")
+    response = acme.json(acme.alice_token).delete("/app/account.json")
+    assert_refused(response, 405, "method_not_allowed", allow="GET, HEAD, POST, PUT, PATCH")
 
 
 @pytest.mark.parametrize("host", ["example.test", "api.example.test"])
