@@ -103,9 +103,7 @@ class Status(Ordered, TenantModel):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
-    search = Search(
-        short=("code",), condition=Q(), not_searched={"color": "a colour code", "outcome": "one of three values"}
-    )
+    search = Search(short=("code",), condition=Q(), not_searched={"color": "a colour code"})
 
     objects = StatusQuerySet.as_manager()
 

@@ -205,8 +205,9 @@ def test_every_change_of_every_kind_of_row(acme, kind):
 
 def test_changes_of_statuses(acme):
     """Statuses are deleted at once, without the trash."""
-    assert changes_since(acme, None)[:12] == [
-        ("status", id, "created") for id in acme.account.statuses.order_by("id").values_list("id", flat=True)
+    assert changes_since(acme, None)[:13] == [
+        ("pipeline", acme.account.pipelines.get().id, "created"),
+        *(("status", id, "created") for id in acme.account.statuses.order_by("id").values_list("id", flat=True)),
     ]
     since = current_cursor(acme)
     status = acme.account.statuses.create(kind="client", code="lead", name="Lead")
@@ -332,8 +333,8 @@ def test_rolled_back_changes_are_not_in_the_feed(acme):
     client = make_client(acme.alice)
     assert changes_since(acme, since) == [("client", client.id, "created")]
     numbers = list(acme.account.changes.order_by("number").values_list("number", flat=True))
-    # The changes of 12 default statuses and of the client.
-    assert numbers == list(range(1, 14))
+    # The changes of the default pipeline, of 12 default statuses and of the client.
+    assert numbers == list(range(1, 15))
 
 
 def test_rejected_requests_are_not_in_the_feed(acme):
@@ -361,7 +362,7 @@ def test_changes_are_deleted_with_their_account(acme):
         # Rows that refer to users are deleted first.
         for table in ("crm_client", "crm_contact"):
             cursor.execute(f"DELETE FROM {table} WHERE account_id = %s", [id])  # noqa: S608
-    for relation in ("posts", "categories", "forums", "hosts"):
+    for relation in ("posts", "categories", "forums", "hosts", "statuses"):
         getattr(acme.account, relation).all().delete()
     Account.objects.filter(id=id).delete()
     connection.check_constraints()
@@ -410,7 +411,7 @@ def test_a_feed_without_cursor_starts_at_the_first_change(acme):
     client = make_client(acme.alice)
     for since in (None, ""):
         body = read(get(acme, since))
-        assert [change["resource"] for change in body["changes"]] == ["status"] * 12 + ["client"]
+        assert [change["resource"] for change in body["changes"]] == ["pipeline", *["status"] * 12, "client"]
         assert body["changes"][-1]["id"] == client.id
         assert changes_since(acme, body["cursor"]) == []
 
@@ -421,7 +422,7 @@ def test_an_account_with_no_changes_yet(other):
     for since in (None, "now", body["cursor"]):
         response = other.json().get(PATH, params={"since": since} if since else None)
         assert_answered(response, 200, body)
-    assert len(changes_since(other, body["cursor"])) == 12
+    assert len(changes_since(other, body["cursor"])) == 13
 
 
 def test_the_cursor_now_starts_after_the_last_change(acme):
@@ -459,7 +460,7 @@ def test_numbers_reveal_nothing_about_other_accounts(acme, other):
         connection.check_constraints()
     for account in (acme.account, other.account):
         account.changes.assign_all_numbers(account.id)
-        assert list(account.changes.order_by("number").values_list("number", flat=True)) == list(range(1, 14))
+        assert list(account.changes.order_by("number").values_list("number", flat=True)) == list(range(1, 15))
 
 
 def test_the_feed_is_the_same_at_hosts_without_an_account(acme):
@@ -479,24 +480,24 @@ def test_old_changes_are_erased(acme, other, caplog, monkeypatch):
         make_client(cast.account.users.first())
     connection.check_constraints()
     acme.account.changes.assign_all_numbers(acme.account.id)
-    backdate(acme.account, 91, up_to=13)
+    backdate(acme.account, 91, up_to=14)
     with caplog.at_level("INFO", "rostrum.housekeeping"):
         run_housekeeping()
-    assert [record.getMessage() for record in caplog.records] == ["erased 13 old changes"]
-    assert [change.number for change in acme.account.changes.all()] == [14]
-    assert other.account.changes.count() == 14
+    assert [record.getMessage() for record in caplog.records] == ["erased 14 old changes"]
+    assert [change.number for change in acme.account.changes.all()] == [15]
+    assert other.account.changes.count() == 15
     # New changes continue the numbers.
     client = make_client(acme.alice)
     assert changes_since(acme, None)[-1] == ("client", client.id, "created")
-    assert acme.account.changes.order_by("number").last().number == 15
+    assert acme.account.changes.order_by("number").last().number == 16
 
 
 def test_the_last_change_is_never_erased(acme):
     since = current_cursor(acme)
-    backdate(acme.account, 1000, up_to=12)
+    backdate(acme.account, 1000, up_to=13)
     # The newest change is kept although it is old, because a cursor there must stay valid.
     run_housekeeping()
-    assert [change.number for change in acme.account.changes.all()] == [12]
+    assert [change.number for change in acme.account.changes.all()] == [13]
     # A cursor contains the time of its change, which `backdate` has changed.
     assert get(acme, since).status_code == 422
     since = current_cursor(acme)
@@ -511,8 +512,8 @@ def test_it_rejects_a_cursor_before_the_kept_changes(acme):
     run_housekeeping()
     for cursor in (before_all, early):
         assert_refused(get(acme, cursor), 422, "validation_failed", {"since": [EXPIRED_MESSAGE]})
-    assert len(changes_since(acme, late)) == 4
-    assert len(changes_since(acme, None)) == 5
+    assert len(changes_since(acme, late)) == 5
+    assert len(changes_since(acme, None)) == 6
 
 
 def test_it_rejects_a_cursor_from_before_a_backup_was_restored(acme):
@@ -520,7 +521,7 @@ def test_it_rejects_a_cursor_from_before_a_backup_was_restored(acme):
     cursor_of_backup = current_cursor(acme)
     client = make_client(acme.alice)
     lost_cursor = current_cursor(acme)
-    acme.account.changes.filter(number=13).delete()
+    acme.account.changes.filter(number=14).delete()
     assert_refused(get(acme, lost_cursor), 422, "validation_failed", {"since": [EXPIRED_MESSAGE]})
     client.write({"name": "Another"}, by=acme.alice)
     assert changes_since(acme, cursor_of_backup) == [("client", client.id, "updated")]
@@ -563,7 +564,7 @@ def test_the_feed_is_read_from_an_index(acme, other, django_assert_num_queries, 
     fill = """
         INSERT INTO accounts_change (account_id, position, number, resource, id, change, at)
         SELECT %s, nextval('accounts_change_positions'), n, 'client', n, 'created', now()
-        FROM generate_series(13, 20000) AS n
+        FROM generate_series(14, 20000) AS n
     """
     connection.check_constraints()
     for account in (acme.account, other.account):
@@ -593,7 +594,7 @@ def test_old_changes_are_found_by_an_index(acme):
         cursor.execute(
             "INSERT INTO accounts_change (account_id, position, number, resource, id, change, at)"
             " SELECT account_id, nextval('accounts_change_positions'), n, resource, id, change, at"
-            " FROM accounts_change, generate_series(13, 20000) AS n WHERE number = 1"
+            " FROM accounts_change, generate_series(14, 20000) AS n WHERE number = 1"
         )
         cursor.execute("ANALYZE accounts_change")
     with CaptureQueriesContext(connection) as queries:

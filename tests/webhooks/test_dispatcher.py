@@ -39,7 +39,7 @@ def test_it_works(receiver):
     writer.join()
     for account, _alice, _token in casts:
         numbers = [request.json["number"] for request in receiver.requests if request.path.endswith(account.prefix)]
-        assert numbers == list(range(13, 13 + 8))
+        assert numbers == list(range(14, 14 + 8))
     assert Delivery.objects.count() == 24
     assert not Follower.objects.filter(name="webhook").exclude(due_at=None).exists()
 
@@ -71,7 +71,7 @@ def test_endpoints_that_hang_do_not_delay_others(acme, receiver, monkeypatch):
             work_until(is_done, dispatcher.deliver_webhooks, workers=1)
         finally:
             release.set()
-        assert receiver.numbers == [13, 14, 15]
+        assert receiver.numbers == [14, 15, 16]
         # Of the six endpoints that had failed, two were called at the same time.
         assert len(called) == 4 + 2
 
@@ -122,7 +122,7 @@ def test_a_worker_that_dies_loses_nothing(acme, receiver):
     work_until(lambda: len(receiver.requests) == 1 and Delivery.objects.count() == 1, dispatcher.deliver_webhooks)
     assert Follower.objects.advance_leased([lost], [0]) == []
     follower = Follower.objects.get(name="webhook")
-    assert follower.cursor == follower.newest == 13
+    assert follower.cursor == follower.newest == 14
     assert Delivery.objects.count() == 1
 
 

@@ -20,7 +20,7 @@ from core.api.lists import COMMON_ROWS, SORT_LIMIT, collect_and_sort, scan_in_or
 from core.api.paging import Page
 from core.db.text import replace_non_xml
 from core.errors import FieldError
-from core.search.queries import MAX_QUERY_LENGTH, MAX_RESULTS, estimate_counts, search, search_transaction
+from core.search.queries import MAX_QUERY_LENGTH, estimate_counts, search, search_transaction
 from crm.conditions import BOOLEANS, MAX_CONDITIONS, Condition, find_field
 from crm.fields import Field
 from crm.models import ContactListMembership
@@ -219,7 +219,11 @@ class ListQuery:
         return ids, self._count()
 
     def _search(self, text: Any, page: Page) -> tuple[list[int], int]:
-        ids = search(self.rows, text, list_rows=self.list_rows, enough=MAX_RESULTS, ranked=not self.sort)
+        ranked = not self.sort
+        # Similar words are searched only if no row has the words themselves.
+        ids = search(self.rows, text, list_rows=self.list_rows, ranked=ranked, fuzzy=False) or search(
+            self.rows, text, list_rows=self.list_rows, ranked=ranked
+        )
         if self.sort:
             ids = list(self.list_rows.filter(id__in=ids).order_by(*self.order_by()).values_list("id", flat=True))
         return ids[page.start : page.stop], len(ids)

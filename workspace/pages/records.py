@@ -397,9 +397,15 @@ class DealPage(RecordPage):
     actions = {**RecordPage.actions, "stage": "move"}
 
     def annotated(self, rows: QuerySet) -> QuerySet:
-        clients = self.request.account.clients.live().accessible_to(self.request.user)
+        account, user = self.request.account, self.request.user
         return (
-            super().annotated(rows).annotate(status_data=status_of_row(), client_name=name_of_row(clients, "client_id"))
+            super()
+            .annotated(rows)
+            .annotate(
+                status_data=status_of_row(),
+                client_name=name_of_row(account.clients.live().accessible_to(user), "client_id"),
+                contact_name=name_of_row(account.contacts.live().accessible_to(user), "contact_id"),
+            )
         )
 
     def panels(self, row: Any) -> dict[str, Any]:

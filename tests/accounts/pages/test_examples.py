@@ -103,6 +103,7 @@ def test_examples_contain_ids_of_the_account(filled, section):
             "deals",
             "field_definitions",
             "notifications",
+            "pipelines",
             "posts",
             "statuses",
             "webhooks",

@@ -56,8 +56,8 @@ def test_it_works(stored):
     for account, _alice, _token in casts:
         account.refresh_from_db()
         numbers = [int(number) for number in account.name.removeprefix(account.prefix).split(",") if number.isdigit()]
-        assert numbers == list(range(1, 12 + 3 + 1))
-    assert len(stored.handled) == 20 * (12 + 3)
+        assert numbers == list(range(1, 13 + 3 + 1))
+    assert len(stored.handled) == 20 * (13 + 3)
 
 
 def test_two_workers_do_not_number_the_same_account(acme):
@@ -66,7 +66,7 @@ def test_two_workers_do_not_number_the_same_account(acme):
         Change.objects.lock_numbering(acme.account.id)
         [count] = at_once(lambda: Change.objects.assign_numbers_of([acme.account.id]))
         assert count == 0
-    assert Change.objects.assign_numbers_of([acme.account.id]) == 13
+    assert Change.objects.assign_numbers_of([acme.account.id]) == 14
 
 
 def test_many_accounts_are_numbered_by_a_few_statements(stored, monkeypatch, django_assert_num_queries):
@@ -97,8 +97,8 @@ def test_a_worker_that_dies_loses_nothing(acme, stored, monkeypatch):
     Follower.objects.update(due_at="2026-01-01T00:00Z")
     work_until(is_done, dispatcher.run_followers, workers=1)
     acme.account.refresh_from_db()
-    assert acme.account.name.endswith("1,2,3,4,5,6,7,8,9,10,11,12,13,")
-    assert acme.account.name.count(",13,") == 1
+    assert acme.account.name.endswith("1,2,3,4,5,6,7,8,9,10,11,12,13,14,")
+    assert acme.account.name.count(",14,") == 1
 
 
 def test_a_loop_survives_errors(monkeypatch, caplog):

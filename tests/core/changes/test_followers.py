@@ -66,7 +66,7 @@ def test_a_new_follower_begins_with_the_next_change(acme, monkeypatch):
 
 def test_a_new_account_is_followed_from_its_first_change(recorder, other):
     run_followers()
-    assert len(recorder.of(other.account.id)) == other.account.statuses.count()
+    assert len(recorder.of(other.account.id)) == other.account.statuses.count() + other.account.pipelines.count()
 
 
 def test_a_reader_of_the_feed_makes_followers_due(acme, recorder):

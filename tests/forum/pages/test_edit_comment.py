@@ -69,7 +69,7 @@ def test_the_team_edits_any_comment_and_sees_all_versions(acme, post, comment):
     assert path(comment, "history") not in page
     page = bob.get(f"/app/posts/{post.id}").click("Earlier versions")
     assert [element.get_text() for element in page.html.select("pre")] == ["Third", "Second", "Yes please"]
-    headings = [" ".join(element.get_text().split()) for element in page.html.select("h2")]
+    headings = [" ".join(element.get_text().split()) for element in page.html.select("main h2")]
     assert headings == ["Current version", "Replaced by Bob Nowak, just now", "Replaced by Carol Member, just now"]
     assert "Nobody has edited this comment." in bob.get(path(make_comment(post, acme.bob), "history"))
 

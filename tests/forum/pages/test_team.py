@@ -325,7 +325,7 @@ def test_it_takes_few_statements(acme):
     bob = acme.page(acme.bob)
     assert_few_statements(bob, tools_path(post))
     _response, queries = capture_queries(lambda: bob.get(tools_path(post), headers=HTMX))
-    assert len(queries) <= 8
+    assert len(queries) <= 9
 
 
 def test_the_name_of_the_customer_is_only_for_the_team(acme):

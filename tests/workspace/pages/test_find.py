@@ -7,7 +7,7 @@ from workspace.find import MAX_FOUND, MAX_SUGGESTED
 PATH = "/app/find"
 # The session, the forum, the number of new suggestions; the planner setting with the folded words, the estimated numbers, the search and
 # the rows.
-STATEMENTS = 7
+STATEMENTS = 8
 
 
 @pytest.fixture

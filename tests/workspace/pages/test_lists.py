@@ -265,7 +265,7 @@ def test_the_other_lists(acme):
 
 
 @pytest.mark.parametrize(
-    "query", ["", "?city__contains=gda", "?mine=true&inactive_days=3", "?q=adler", "?add=status_id"]
+    "query", ["", "?city__contains=gda", "?mine=true&inactive_days=3", "?q=adler", "?q=qqqqqq", "?add=status_id"]
 )
 def test_the_number_of_statements_has_a_limit(acme, clients, query):
     assert len(statements(acme.page(acme.bob), PATH + query)) <= 12
