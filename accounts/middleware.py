@@ -37,6 +37,9 @@ class AccountMiddleware:
             response.headers.setdefault("Cache-Control", "private, no-store")
             if request.method in ("GET", "HEAD") and response.status_code == 200:
                 response = apply_etag_and_gzip(request, response)
+            elif response.status_code == 422 and "gzip" in request.META.get("HTTP_ACCEPT_ENCODING", ""):
+                # A page whose address or form has an error is as long as any other page.
+                response = cast(HttpResponse, gzip_middleware.process_response(request, response))
             if response.status_code != 304:
                 response.headers.setdefault("Content-Length", str(len(response.content)))
         if (status := getattr(request, "limit_status", None)) is not None:

@@ -296,11 +296,12 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
         self.reset_bounces()
 
     @transaction.atomic(savepoint=False)
-    def change_group(self, name: str) -> None:
+    def change_group(self, name: str, *, by: "User") -> None:
         """Move the user to the group with the name, which is created if there is none, or out of the group for a blank name.
 
-        Delete the former group if it has no users any more.
+        Delete the former group if it has no users any more. Raise PermissionDenied if `by` may not manage the user.
         """
+        self._check_managed(by)
         former_id, groups = self.group_id, self.account.user_groups
         locks.acquire(("groups of users", self.account_id))
         self.group_id = groups.get_or_create(name=name)[0].id if name else None

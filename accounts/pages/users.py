@@ -225,7 +225,7 @@ class UserPage(SettingsPage):
 
     def show(self, user: User, form: Form, group_form: Form | None = None) -> HttpResponse:
         now = timezone.now()
-        if group_form is None and user.is_team:
+        if group_form is None and user.is_team and self.request.user.may_manage(user):
             names = self.request.account.user_groups.filter(id=user.group_id or 0).values_list("name", flat=True)
             group_form = GroupForm(initial={"group": names.first() or ""}, auto_id="group-%s")
         tokens = list(user.tokens.filter(revoked_at=None).order_by("-id")[:MAX_TOKENS_SHOWN])
@@ -258,7 +258,7 @@ class UserPage(SettingsPage):
             response.status_code = HTTPStatus.UNPROCESSABLE_ENTITY
             return response
         name = form.cleaned_data["group"]
-        self.perform(lambda: user.change_group(name), success_message=_("The group is saved."))
+        self.perform(lambda: user.change_group(name, by=request.user), success_message=_("The group is saved."))
         return self.redirect_back(user)
 
     def deactivate(self, request: UserRequest, id: int) -> HttpResponse:

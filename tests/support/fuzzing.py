@@ -76,6 +76,8 @@ class World:
         if kind == "status":
             body = {"kind": "deal", "code": name, "name": name, **values}
             return self.send("POST", "/app/statuses.json", {"status": body})["id"]
+        if kind == "field_definition":
+            return self.send("POST", "/app/field_definitions.json", {kind: {"resource": "client", "label": name}})["id"]
         if kind in ("post", "task"):
             body = {"title": name, **({"task_kind": "task"} if kind == "task" else {})}
             return self.send("POST", "/app/posts.json", {"post": body})["id"]
@@ -119,6 +121,8 @@ REFERENCES = {
     "category_id": "category",
     "forum_id": "forum",
     "post_id": "post",
+    "deal_id": "deal",
+    "pipeline_id": "pipeline",
 }
 LIST_PARAMETERS = ("order", "page", "per-page")
 
@@ -287,6 +291,24 @@ class RequestFixer:
 
     def fix_contact_list_fields(self, case, fields: dict) -> dict:
         return self.rename(fields, "name")
+
+    def fix_pipeline_fields(self, case, fields: dict) -> dict:
+        return self.rename(fields, "name")
+
+    def fix_field_definition_fields(self, case, fields: dict) -> dict:
+        if case.method != "POST":
+            # These are fixed, or belong to the type of the existing definition.
+            for name in ("resource", "key", "type", "choices"):
+                fields.pop(name, None)
+        else:
+            # A key that is made from a long label may equal another one.
+            fields["key"] = f"key_{self.world.unique()}"
+            if is_blank(fields.get("resource")):
+                fields["resource"] = "client"
+            fields.pop("choices", None)
+            if fields.get("type") in ("choice", "choices"):
+                fields["choices"] = ["small", "large"]
+        return self.rename(fields, "label")
 
     def rename(self, fields: dict, *names: str) -> dict:
         for name in names:
