@@ -220,9 +220,9 @@ def client_data(row: tuple) -> dict:
     for name in ("external_ids", "additional_fields"):
         if isinstance(data[name], str):
             data[name] = json.loads(data[name])
-    for name in ("last_activity", *TIME_FIELDS):
-        data[name] = format_time(data[name])
-    return data
+    for name in ClientSerializer.times:
+        data[name] = None if data[name] is None else format_time(data[name])
+    return {name: data[name] for name in ClientSerializer.names}
 
 
 def json_response(data, **options) -> HttpResponse:
