@@ -333,6 +333,9 @@ class RequestFixer:
         if fields.get("kind") != "post":
             # Only statuses of posts can be on the roadmap. The existing status is one of deals.
             fields.pop("on_roadmap", None)
+        if case.method == "POST" and fields.get("kind") != "deal":
+            for name in ("outcome", "probability", "pipeline_id", "rot_days"):
+                fields.pop(name, None)
         return self.rename(fields, "code", "name")
 
     def fix_webhook_fields(self, case, fields: dict) -> dict:
