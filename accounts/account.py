@@ -42,7 +42,7 @@ def default_lost_reasons() -> list[str]:
 
 
 class AgentsSee(models.TextChoices):
-    """What the agents of an account access (`accounts.access`)."""
+    """The rows of the CRM that the agents of an account can access (`accounts.access`)."""
 
     ALL = "all"
     # The rows that they or a user of their group are responsible for.

@@ -20,7 +20,7 @@ MIN_NAME_LENGTH, MIN_TAX_NO_LENGTH = 3, 6
 
 
 class Reason(StrEnum):
-    """What two rows have in common, the strongest reason first."""
+    """The reason why two rows are similar. The strongest reason comes first."""
 
     EMAIL = "email"
     TAX_NO = "tax_no"

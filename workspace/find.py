@@ -30,7 +30,7 @@ class Group:
     name: str
     label: str | Promise
     icon: str
-    # The route of the page of one row, and that of the list, which takes the parameter `q`. Empty if there is no such page.
+    # The route of the page of one row, and that of the list, which takes the parameter `q`. The latter is empty if the list has no search.
     route: str
     list_route: str
     rows: Callable[[Account, User], QuerySet]
@@ -50,8 +50,8 @@ class Result:
 
     @property
     def path(self) -> str:
-        """The path of the page of the row, or "" if there is none."""
-        return reverse(self.group.route, args=[self.id]) if self.group.route else ""
+        """The path of the page of the row."""
+        return reverse(self.group.route, args=[self.id])
 
 
 def client_name(account: Account, user: User) -> Subquery:
@@ -79,7 +79,7 @@ GROUPS = (
         _("Contacts"),
         "user",
         "workspace-contact",
-        "",
+        "workspace-contacts",
         lambda account, user: account.contacts.live().accessible_to(user),
         "name",
         lambda account, user: Coalesce(client_name(account, user), text("email"), text("phone")),
@@ -89,7 +89,7 @@ GROUPS = (
         _("Deals"),
         "handshake",
         "workspace-deal",
-        "",
+        "workspace-deals",
         lambda account, user: account.deals.live().accessible_to(user),
         "name",
         client_name,
@@ -108,7 +108,7 @@ GROUPS = (
         "tasks",
         _("Tasks"),
         "square-check",
-        "",
+        "workspace-task",
         "",
         lambda account, user: account.posts.live().tasks().accessible_to(user),
         "title",

@@ -8,7 +8,7 @@ from core.db.tenancy import composite_foreign_key, id_triggers, plan_for_large_a
 
 
 class Migration(migrations.Migration):
-    """What agents see, and the groups of users."""
+    """Add the setting that limits the rows of agents, and the groups of users."""
 
     dependencies = [("accounts", "0027_resources_with_fields")]
 

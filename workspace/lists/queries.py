@@ -49,7 +49,7 @@ def limit_time() -> None:
 
 @dataclass
 class ListQuery:
-    """What a list shows: its conditions, order and columns."""
+    """The conditions, the order and the columns of a list."""
 
     declaration: RecordList
     account: Account

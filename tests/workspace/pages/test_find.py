@@ -46,6 +46,7 @@ def test_it_works(acme, rows):
         f"/app/contacts/{rows['contact'].id}",
         f"/app/deals/{rows['deal'].id}",
         f"/app/posts/{rows['post'].id}",
+        f"/app/tasks/{rows['task'].id}",
     }
     # Fewer than enough rows were found, so two more statements search for similar words.
     assert len(queries) == STATEMENTS + 2, queries
@@ -81,7 +82,7 @@ def test_the_list_while_typing(acme, rows):
     page = acme.page(acme.bob).get(f"{PATH}?q=northw", headers={"HX-Request": "true"})
     assert page.html.find("html") is None
     options = page.html.select("[role=listbox] [role=group] a[role=option]")
-    assert len(options) == MAX_SUGGESTED + 3
+    assert len(options) == MAX_SUGGESTED + 4
     assert len({option["id"] for option in options}) == len(options)
 
 

@@ -14,7 +14,7 @@ TASKS = "/app/tasks"
 
 
 def on_day(days: int, hour: int = 12) -> datetime:
-    """Return a time so many days from now, in the time zone of the account, which is UTC."""
+    """Return the current time plus a number of days, in the time zone of the account, which is UTC."""
     return timezone.make_aware(datetime.combine(timezone.localdate() + timedelta(days=days), time(hour)))
 
 
