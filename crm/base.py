@@ -79,7 +79,7 @@ class Resource(TenantModel, Trashable):
         if sets_responsible and values.get("responsible_id") is None and by.access.is_limited:
             # Without a responsible user, the agent could not access the row.
             values["responsible_id"] = by.id
-        assign_links(values, "client_id", "contact_id")
+        assign_links(values, "client_id", "contact_id", "deal_id")
         for name, value in values.items():
             setattr(self, name, value)
         self.updater_id, self.updated_at = by.id, timezone.now()

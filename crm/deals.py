@@ -26,7 +26,7 @@ class Deal(ExternallyIdentified, LinkedToClient, Tagged, Resource):
     """A sale, expected or closed."""
 
     HOLDER_MODEL = DealExternalId
-    REFERRERS = ("posts",)
+    REFERRERS = ("notes", "posts")
 
     name = models.CharField(max_length=255)
     description = optional_long_text()

@@ -30,6 +30,7 @@ from core.openapi.schema import PAGE_PARAMETERS, JSONOperationSchema
 from crm.api.field_definitions import MAX_COMPARED_ROWS, ChoicesField, FieldDefinitionSerializer, KeyField
 from crm.api.fields import DerivedName, ExternalIds
 from crm.api.filters import ExternalIdPairs
+from crm.api.notes import IdListField, NoteSerializer
 from crm.api.serializers import (
     ClientSerializer,
     ContactListSerializer,
@@ -41,7 +42,7 @@ from crm.api.serializers import (
 from crm.api.views import BulkViewSet
 from crm.external_ids import MAX_EXTERNAL_IDS
 from crm.field_definitions import MAX_CHOICES, MAX_DEFINITIONS
-from crm.models import Client, Contact, ContactList, Deal, FieldDefinition
+from crm.models import Client, Contact, ContactList, Deal, FieldDefinition, Note
 
 # The characters with which the key of a defined field neither begins nor ends.
 OTHER = NON_XML_CHARACTERS + WHITE_SPACE
@@ -127,6 +128,13 @@ class ChoicesExtension(WireFieldExtension):
         return {"type": "array", "items": choice, "maxItems": MAX_CHOICES}
 
 
+class IdListExtension(WireFieldExtension):
+    target_class = IdListField
+
+    def response_schema(self) -> JSONSchema:
+        return {"type": "array", "items": {"type": "integer"}}
+
+
 def require_name(schema: JSONSchema, partial: bool) -> JSONSchema:
     """Return the schema of a new row, which requires a name or a field that the name is derived from."""
     if partial:
@@ -143,6 +151,7 @@ def require_name(schema: JSONSchema, partial: bool) -> JSONSchema:
 SHAPES[ClientSerializer] = typed_shape(ClientSerializer, Client, refine_input=require_name)
 SHAPES[ContactSerializer] = typed_shape(ContactSerializer, Contact, refine_input=require_name)
 SHAPES[ContactListSerializer] = Shape(ContactList)
+SHAPES[NoteSerializer] = Shape(Note)
 SHAPES[FieldDefinitionSerializer] = Shape(FieldDefinition, computed=frozenset({"key", "position"}))
 SHAPES[DealSerializer] = typed_shape(DealSerializer, Deal)
 
@@ -295,6 +304,17 @@ register_resource(
     creation="Instead of client_id, the body may contain a client. It is the client that has one of the given external ids, or a new one.",
     deletion=TO_TRASH,
 )
+NOTE = example_of(
+    NoteSerializer,
+    id=41,
+    client_id=26,
+    kind="call",
+    content="Wants an offer by Friday. @bob takes over.",
+    noted_at="2026-11-21T12:00:00+01:00",
+    duration=15,
+    mentioned_user_ids=[16],
+    **WRITE_FIELDS,
+)
 FIELD_DEFINITION = example_of(
     FieldDefinitionSerializer,
     id=40,
@@ -308,6 +328,18 @@ FIELD_DEFINITION = example_of(
     position=1,
     created_at=WRITE_FIELDS["created_at"],
     updated_at=WRITE_FIELDS["updated_at"],
+)
+register_list("/app/notes.json", "list_notes", "List notes", "Notes", [NOTE], client_id=26)
+register_resource(
+    "/app/notes",
+    "note",
+    "Notes",
+    id=41,
+    response_example=NOTE,
+    create={"client_id": 26, "kind": "call", "content": "Wants an offer by Friday. @bob takes over.", "duration": 15},
+    update={"content": "Wants an offer by Thursday."},
+    creation="A note is about one client, one contact or one deal. An @ with the login or the name of a user of the team mentions them.",
+    deletion=TO_TRASH,
 )
 register_list(
     "/app/field_definitions.json",

@@ -3,7 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from core.registry import Resource, newest_id
-from crm.models import Client, Contact, ContactList, Deal, FieldDefinition
+from crm.models import Client, Contact, ContactList, Deal, FieldDefinition, Note
 
 RESOURCES = (
     Resource(
@@ -47,6 +47,16 @@ RESOURCES = (
         icon="handshake",
         collection="deals",
         samples={"deal": lambda request: newest_id(request.account.deals.live().accessible_to(request.user))},
+    ),
+    Resource(
+        "note",
+        Note,
+        "crm.api.notes.NoteViewSet",
+        label=_("Note"),
+        plural_label=_("Notes"),
+        icon="sticky-note",
+        collection="notes",
+        samples={"note": lambda request: newest_id(request.account.notes.live())},
     ),
     Resource(
         "field_definition",

@@ -21,7 +21,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
-from forum.mentions import mentions_in
+from accounts.mentions import mentions_in
 
 logger = logging.getLogger("rostrum.markdown")
 

@@ -3,6 +3,7 @@ from django.urls import path
 from accounts.api.tags import TagViewSet
 from core.api.routing import BULK, CREATE, ITEM
 from crm.api.field_definitions import FieldDefinitionViewSet
+from crm.api.notes import NoteViewSet
 from crm.api.views import ClientViewSet, ContactListViewSet, ContactViewSet, DealViewSet
 
 LIST = {"get": "list"}
@@ -17,6 +18,8 @@ urlpatterns = [
     path("app/contact_lists/<id:id>.json", ContactListViewSet.as_view(ITEM), name="crm-json-contact-list"),
     path("app/deals.json", DealViewSet.as_view(LIST | CREATE | UPSERT), name="crm-json-deals"),
     path("app/deals/<id:id>.json", DealViewSet.as_view(ITEM), name="crm-json-deal"),
+    path("app/notes.json", NoteViewSet.as_view(LIST | CREATE), name="crm-json-notes"),
+    path("app/notes/<id:id>.json", NoteViewSet.as_view(ITEM), name="crm-json-note"),
     path(
         "app/field_definitions.json",
         FieldDefinitionViewSet.as_view(LIST | CREATE),
