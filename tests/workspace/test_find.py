@@ -26,7 +26,8 @@ def test_it_works(acme):
         "tasks": [],
     }
     assert_answered(response, 200, found)
-    assert len(queries) <= 9
+    # Fewer rows than fit were found, so similar words are searched as well.
+    assert len(queries) <= 10
 
 
 def test_it_finds_every_kind_and_limits_their_number(acme):
@@ -47,7 +48,11 @@ def test_rows_of_others_are_not_found(acme, other):
 
 @pytest.mark.parametrize(
     ("query", "rule"),
-    [("", "can't be blank"), ("?q=+", "can't be blank"), (f"?q={'x' * 256}", "is too long (maximum is 255 characters)")],
+    [
+        ("", "can't be blank"),
+        ("?q=+", "can't be blank"),
+        (f"?q={'x' * 256}", "is too long (maximum is 255 characters)"),
+    ],
 )
 def test_it_rejects_a_text_that_cannot_be_searched(acme, query, rule):
     assert_refused(acme.json().get(PATH + query), 422, "validation_failed", {"q": [rule]})
