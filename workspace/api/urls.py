@@ -1,3 +1,27 @@
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-urlpatterns: list[URLPattern] = []
+from core.api.routing import CREATE
+from workspace.api.bulk_changes import BulkChangeViewSet
+
+urlpatterns: list[URLPattern] = [
+    path(
+        "app/bulk_changes.json",
+        BulkChangeViewSet.as_view({"get": "list"} | CREATE),
+        name="workspace-json-bulk-changes",
+    ),
+    path(
+        "app/bulk_changes/<id:id>.json",
+        BulkChangeViewSet.as_view({"get": "retrieve"}),
+        name="workspace-json-bulk-change",
+    ),
+    path(
+        "app/bulk_changes/<id:id>/undo.json",
+        BulkChangeViewSet.as_view({"post": "undo"}),
+        name="workspace-json-bulk-change-undo",
+    ),
+    path(
+        "app/bulk_changes/<id:id>/cancel.json",
+        BulkChangeViewSet.as_view({"post": "cancel"}),
+        name="workspace-json-bulk-change-cancel",
+    ),
+]
