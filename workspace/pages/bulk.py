@@ -28,12 +28,10 @@ from workspace.export import MAX_EXPORTED, export
 from workspace.lists.declarations import LISTS
 from workspace.lists.queries import ListQuery, TooSlow
 from workspace.pages.base import WorkspacePage
-from workspace.pages.lists import MAX_USERS
+from workspace.pages.lists import EXPORT, MAX_USERS
 from workspace.requests import TeamRequest
 from workspace.selection import count_matching, matching_ids
 
-# The action of the selection that is not a change.
-EXPORT = "export"
 # The maximum number of rows that are selected one by one: those of the longest page.
 MAX_SELECTED = 100
 MAX_LISTED = 50
@@ -117,13 +115,15 @@ class NewBulkChangePage(WorkspacePage):
         selection = self.read_selection()
         if selection is None:
             return error_response(request, 400)
+        key = request.POST.get("action", "")
+        action = actions_of(selection.resource).get(key)
+        if action is not None and (location := self.location_of(selection, action)) is not None:
+            return redirect(location)
         if (problem := self.problem_of(selection)) is not None:
             messages.error(request, problem)
             return redirect(selection.list_path)
-        key = request.POST.get("action", "")
         if key == EXPORT:
             return self.export(selection)
-        action = actions_of(selection.resource).get(key)
         if action is None:
             messages.error(request, _("Choose what to do with the selected entries."))
             return redirect(selection.list_path)
@@ -170,7 +170,7 @@ class NewBulkChangePage(WorkspacePage):
         if not is_sent or not form.is_valid():
             return self.show(**context)
         shown = self.request.POST.get("number", "")
-        if selection.is_all and shown != str(selection.number) and not self.location_of(selection, action, form):
+        if selection.is_all and shown != str(selection.number):
             return self.show(**context, has_changed=True)
         if selection.number > BATCH_SIZE and self.request.POST.get("confirmed") != "1":
             value = form.text(action.field) if action.field else ""
@@ -178,25 +178,24 @@ class NewBulkChangePage(WorkspacePage):
             return self.show(**context, question=asked)
         return self.apply(selection, action, form, context)
 
-    def form_values(self, selection: Selection, action: Action, form: ValueForm) -> dict[str, Any]:
+    def form_values(self, selection: Selection, action: Action) -> dict[str, Any]:
+        """Return the values that identify the form together with its key."""
         return {
             "resource": selection.resource,
             "action": action.key,
             "ids": [] if selection.is_all else selection.ids,
             "query": selection.query_text if selection.is_all else "",
-            **form.cleaned_data,
+            "value": self.request.POST.get(action.field, ""),
         }
 
-    def location_of(self, selection: Selection, action: Action, form: ValueForm) -> str | None:
-        """Return the path of the change if the form was sent before."""
-        values = self.form_values(selection, action, form)
-        return location_of_form(self.request.user, self.request.POST.get("key", ""), values)
+    def location_of(self, selection: Selection, action: Action) -> str | None:
+        """Return the path of the change if the form was sent before. Its rows may no longer match the query."""
+        key = self.request.POST.get("key", "")
+        return location_of_form(self.request.user, key, self.form_values(selection, action)) if key else None
 
     def apply(self, selection: Selection, action: Action, form: ValueForm, context: dict[str, Any]) -> HttpResponse:
         """Start the change, once for each form, and redirect to its page."""
-        values, key = self.form_values(selection, action, form), self.request.POST.get("key", "")
-        if (location := self.location_of(selection, action, form)) is not None:
-            return redirect(location)
+        values, key = self.form_values(selection, action), self.request.POST.get("key", "")
         try:
             ids = list(matching_ids(selection.query, limit=MAX_ROWS)) if selection.is_all else selection.ids
         except TooSlow:
