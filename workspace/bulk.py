@@ -29,8 +29,8 @@ RESOURCES = ("client", "contact", "deal")
 # The maximum number of rows of a change.
 MAX_ROWS = 100_000
 # The number of rows that a transaction changes. A change of more rows runs in a job. Each row that is moved to the trash takes several
-# statements, so fewer rows are moved in the request.
-BATCH_SIZE, MAX_TRASHED_IN_REQUEST = 500, 25
+# statements, so its batches are smaller.
+BATCH_SIZE, TRASH_BATCH_SIZE, MAX_TRASHED_IN_REQUEST = 500, 100, 25
 # A change without progress for this time is continued: its job may have failed too often.
 STALLED_AFTER = timedelta(minutes=15)
 # The maximum number of rows that the page and the JSON of a change name among those that were left alone.
@@ -207,6 +207,10 @@ class BulkChange(TenantModel):
         return self.changed if self.state in (self.State.UNDOING, self.State.UNDONE) else self.total
 
     @property
+    def batch_size(self) -> int:
+        return TRASH_BATCH_SIZE if self.known_action.is_trash else BATCH_SIZE
+
+    @property
     def fits_request(self) -> bool:
         """True if the rows are so few that the request processes them in its transaction."""
         return self.to_process <= (MAX_TRASHED_IN_REQUEST if self.known_action.is_trash else BATCH_SIZE)
@@ -225,7 +229,7 @@ class BulkChange(TenantModel):
         return self._undo_batch(user) if self.state == self.State.UNDOING else self._apply_batch(user)
 
     def _apply_batch(self, user: User) -> bool:
-        rows = self.rows.after(self.position)[:BATCH_SIZE]
+        rows = self.rows.after(self.position)[: self.batch_size]
         ids = [row.target for row in rows]
         try:
             value = self.known_action.read({self.known_action.field: self.value}, self.resource, self.account, user)
@@ -249,7 +253,7 @@ class BulkChange(TenantModel):
         return self._advance(ids, self.State.DONE)
 
     def _undo_batch(self, user: User) -> bool:
-        stored = {row.target: row for row in self.rows.to_undo(self.position)[:BATCH_SIZE]}
+        stored = {row.target: row for row in self.rows.to_undo(self.position)[: self.batch_size]}
         ids = list(stored)
         rows = cast(Any, getattr(self.account, self.declaration.collection)).accessible_to(user)
         if not self.known_action.is_trash:
@@ -281,7 +285,7 @@ class BulkChange(TenantModel):
 
     def _advance(self, ids: list[int], end: str) -> bool:
         """Store the progress. At the end, set the state `end` and return False."""
-        is_last = len(ids) < BATCH_SIZE or (self.processed >= self.to_process)
+        is_last = len(ids) < self.batch_size or (self.processed >= self.to_process)
         if ids:
             self.position = ids[-1]
         if is_last:

@@ -1,14 +1,10 @@
 """All rows that match the query of a list: their number and their ids."""
 
 from array import array
-from collections.abc import Iterator
-from contextlib import contextmanager
 
-from django.db import OperationalError, connection, transaction
-from psycopg.errors import QueryCanceled
-
+from core.db.time_limit import time_limit
 from core.search.queries import search_transaction
-from workspace.lists.queries import ListQuery, TooSlow
+from workspace.lists.queries import ListQuery
 
 # The milliseconds that finding all rows of a query may take. A page of the list has a shorter limit.
 TIME_LIMIT_MS = 8000
@@ -16,27 +12,11 @@ TIME_LIMIT_MS = 8000
 STEP = 10_000
 
 
-@contextmanager
-def time_limit() -> Iterator[None]:
-    """Cancel statements that take more than `TIME_LIMIT_MS`, and raise `TooSlow`. The transaction then keeps its earlier limit."""
-    try:
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SELECT current_setting('statement_timeout')")
-            [before] = cursor.fetchone()
-            cursor.execute("SELECT set_config('statement_timeout', %s, true)", [str(TIME_LIMIT_MS)])
-            yield
-            cursor.execute("SELECT set_config('statement_timeout', %s, true)", [before])
-    except OperationalError as error:
-        if isinstance(error.__cause__, QueryCanceled):
-            raise TooSlow from error
-        raise
-
-
 def count_matching(query: ListQuery, *, limit: int) -> int:
     """Return the number of rows that match, or `limit + 1` if there are more. Raise `TooSlow`."""
     if query.q:
         return len(matching_ids(query, limit=limit))
-    with time_limit(), search_transaction(query.account.id):
+    with time_limit(TIME_LIMIT_MS), search_transaction(query.account.id):
         return query.rows.order_by()[: limit + 1].count()
 
 
@@ -45,7 +25,7 @@ def matching_ids(query: ListQuery, *, limit: int, ordered: bool = False) -> "arr
 
     A search finds the same rows as the list. A cursor reads the ids of other queries, so that a million of them take 8 MB of memory.
     """
-    with time_limit(), search_transaction(query.account.id, query.q) as text:
+    with time_limit(TIME_LIMIT_MS), search_transaction(query.account.id, query.q) as text:
         if query.q:
             return array("q", query.search_ids(text)[: limit + 1])
         rows = query.rows.order_by(*query.order_by()) if ordered else query.rows.order_by()

@@ -11,12 +11,13 @@ from core.api.fields import ChoiceField, DateTimeField, IntegerField, TagsField,
 from core.api.lists import Paged
 from core.api.requests import APIRequest
 from core.api.serializers import ResourceSerializer, format_time
+from core.db.time_limit import TooSlow
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
 from workspace.bulk import MAX_ROWS, RESOURCES, BulkChange, BulkChangeQuerySet, check_action
 from workspace.bulk_actions import ACTIONS
 from workspace.lists.declarations import LISTS
-from workspace.lists.queries import ListQuery, TooSlow
+from workspace.lists.queries import ListQuery
 from workspace.selection import matching_ids
 
 # The maximum number of rows that a request selects by their ids. A query selects more.

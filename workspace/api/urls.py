@@ -2,6 +2,8 @@ from django.urls import URLPattern, path
 
 from core.api.routing import CREATE
 from workspace.api.bulk_changes import BulkChangeViewSet
+from workspace.api.reports import ReportViewSet
+from workspace.reports.queries import REPORTS
 
 urlpatterns: list[URLPattern] = [
     path(
@@ -23,5 +25,13 @@ urlpatterns: list[URLPattern] = [
         "app/bulk_changes/<id:id>/cancel.json",
         BulkChangeViewSet.as_view({"post": "cancel"}),
         name="workspace-json-bulk-change-cancel",
+    ),
+    *(
+        path(
+            f"app/reports/{name}.json",
+            ReportViewSet.as_view({"get": "retrieve"}, report=report),
+            name=f"workspace-json-report-{name}",
+        )
+        for name, report in REPORTS.items()
     ),
 ]

@@ -20,13 +20,14 @@ from accounts.roles import ASSIGNABLE
 from accounts.templatetags.statuses import status_name
 from core.api.idempotency import location_of_form, new_form_key, once_from_form
 from core.db.transactions import in_transaction
+from core.db.time_limit import TooSlow
 from core.error_responses import error_response
 from core.pages.base import redirect
 from workspace.bulk import BATCH_SIZE, MAX_ROWS, RESOURCES, BulkChange, BulkChangeQuerySet, actions_of
 from workspace.bulk_actions import ACTIONS, Action, Result
 from workspace.export import MAX_EXPORTED, export
 from workspace.lists.declarations import LISTS
-from workspace.lists.queries import ListQuery, TooSlow
+from workspace.lists.queries import ListQuery
 from workspace.pages.base import WorkspacePage
 from workspace.pages.lists import EXPORT, MAX_USERS
 from workspace.requests import TeamRequest

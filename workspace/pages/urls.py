@@ -7,6 +7,7 @@ from workspace.pages.creating import NewClientPage, NewContactPage, NewDealPage
 from workspace.pages.fields import FieldPage, FieldsPage
 from workspace.pages.finding import FindPage
 from workspace.pages.lists import ClientsPage, ContactListsPage, ContactsPage, DealsPage
+from workspace.pages.reports import ReportPage
 from workspace.pages.tasks import EditTaskPage, TaskFormPage, TaskPage, TasksPage
 
 urlpatterns: list[URLPattern] = [
@@ -32,6 +33,8 @@ urlpatterns: list[URLPattern] = [
     path("app/bulk_changes", BulkChangesPage.as_view(), name="workspace-bulk-changes"),
     path("app/bulk_changes/new", NewBulkChangePage.as_view(), name="workspace-bulk-change-new"),
     path("app/bulk_changes/<id:id>", BulkChangePage.as_view(), name="workspace-bulk-change"),
+    path("app/reports", ReportPage.as_view(), name="workspace-reports"),
+    path("app/reports/<slug:name>", ReportPage.as_view(), name="workspace-report"),
     path("app/tasks", TasksPage.as_view(), name="workspace-tasks"),
     path("app/tasks/new", TaskFormPage.as_view(), name="workspace-task-new"),
     path("app/tasks/calendar", CalendarPage.as_view(), name="workspace-tasks-calendar"),
