@@ -13,7 +13,7 @@ document.addEventListener("DOMContentLoaded", () => {
   function show() {
     const number = boxes.filter((box) => box.checked).length;
     bar.hidden = !number && !all.checked;
-    output.textContent = number === 1 ? output.dataset.one : output.dataset.many.replace("%n%", number);
+    output.textContent = `${output.dataset.label}: ${number}`;
     page.checked = number === boxes.length;
     page.indeterminate = number > 0 && number < boxes.length;
     for (const box of boxes) box.closest("tr").classList.toggle("selected", box.checked || all.checked);
