@@ -429,7 +429,7 @@ def process_batch(account_id: int, bulk_change_id: int) -> bool:
         if change is None:
             return False
         user_id = change.undone_by_id if change.state == BulkChange.State.UNDOING else change.author_id
-        user = change.account.users.filter(id=user_id, is_active=True, role__in=User.TEAM).first()
+        user = change.account.users.filter(id=user_id or 0, is_active=True, role__in=User.TEAM).first()
         if user is None:
             change.fail(BulkChange.Failure.USER)
             return False

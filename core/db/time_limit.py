@@ -21,7 +21,8 @@ def time_limit(milliseconds: int) -> Iterator[None]:
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(
-                "SELECT current_setting('statement_timeout'), set_config('statement_timeout', %s, true)", [str(milliseconds)]
+                "SELECT current_setting('statement_timeout'), set_config('statement_timeout', %s, true)",
+                [str(milliseconds)],
             )
             before, _limit = cursor.fetchone()
             yield

@@ -11,7 +11,9 @@ NUMBER = 5000
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("action", "field"), [("set_responsible", "responsible_id"), ("add_tags", "tags"), ("trash", "")])
+@pytest.mark.parametrize(
+    ("action", "field"), [("set_responsible", "responsible_id"), ("add_tags", "tags"), ("trash", "")]
+)
 def test_each_row_gets_its_own_values_back(acme, action, field):
     make_client(acme.alice, "Client 0", tags=["old"])
     many = (

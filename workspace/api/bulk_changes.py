@@ -72,10 +72,12 @@ class BulkChangeSerializer(ResourceSerializer):
 
     @classmethod
     def represent(cls, row: Any, zone: ZoneInfo) -> dict[str, Any]:
-        values = {"responsible_id": None, "status_id": None, "tags": [], "contact_list_id": None}
+        values: dict[str, Any] = {"responsible_id": None, "status_id": None, "tags": [], "contact_list_id": None}
         if field := row.known_action.field:
             values[field] = row.value
-        data = {name: values[name] if name in values else getattr(row, name, None) for name in cls.names}
+        data: dict[str, Any] = {
+            name: values[name] if name in values else getattr(row, name, None) for name in cls.names
+        }
         data |= {name: format_time(data[name], zone) for name in cls.times}
         return {**data, "query": row.query or None, "failure": row.failure or None}
 
@@ -169,5 +171,3 @@ class BulkChangeViewSet(Paged):
         page = self.read_page()
         rows = self.rows().order_by("-id")[page.start : page.stop]
         return self.respond_with_page(page, rows, lambda row: self.represent(row) | {"left_alone": []})
-
-

@@ -19,12 +19,11 @@ from accounts.pages.settings import parse_id
 from accounts.roles import ASSIGNABLE
 from accounts.templatetags.statuses import status_name
 from core.api.idempotency import location_of_form, new_form_key, once_from_form
-from core.db.transactions import in_transaction
 from core.db.time_limit import TooSlow
 from core.error_responses import error_response
 from core.pages.base import redirect
 from workspace.bulk import BATCH_SIZE, MAX_ROWS, RESOURCES, BulkChange, BulkChangeQuerySet, actions_of
-from workspace.bulk_actions import ACTIONS, Action, Result
+from workspace.bulk_actions import Action, Result
 from workspace.export import MAX_EXPORTED, export
 from workspace.lists.declarations import LISTS
 from workspace.lists.queries import ListQuery
@@ -83,8 +82,8 @@ class ValueForm(Form):
     def text(self, name: str) -> str:
         """Return the valid value as people read it."""
         value: str = self.cleaned_data[name]
-        field = self.fields[name]
-        return str(dict(field.choices).get(value, value)) if isinstance(field, forms.ChoiceField) else value
+        choices: Any = getattr(self.fields[name], "choices", ())
+        return str(dict(choices).get(value, value))
 
 
 @dataclass
@@ -382,5 +381,3 @@ def respond_with_csv(query: ListQuery, ids: Any) -> HttpResponse:
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     response.headers["Cache-Control"] = "private, no-store"
     return response  # type: ignore[return-value]  # the stubs have no common base
-
-

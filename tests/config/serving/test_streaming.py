@@ -80,11 +80,11 @@ def test_an_error_releases_the_slot():
 
     def chunks():
         yield b"0"
-        raise ValueError
+        raise LookupError
 
     answer, _statuses, _application = respond(chunks(), slots)
     next(answer)
-    with pytest.raises(ValueError):
+    with pytest.raises(LookupError):
         next(answer)
     assert slots.in_use == 0
 
