@@ -7,7 +7,6 @@ class WorkspaceConfig(AppConfig):
     name = "workspace"
 
     def ready(self) -> None:
-        from workspace import jobs  # noqa: F401
         from workspace.pages.navigation import register_entries
 
         register_entries()

@@ -21,6 +21,7 @@ from core.db.tenancy import TenantModel, foreign_object
 from core.db.transactions import in_transaction
 from core.db.trash import KEPT_FOR
 from core.errors import Conflict, FieldError, FieldErrors
+from core.jobs.registration import has_time_left, job, periodic_job
 from workspace.bulk_actions import ACTIONS, Action, Result
 from workspace.lists.declarations import LISTS, RecordList
 
@@ -33,6 +34,8 @@ MAX_ROWS = 100_000
 BATCH_SIZE, TRASH_BATCH_SIZE, MAX_TRASHED_IN_REQUEST = 500, 100, 25
 # A change without progress for this time is continued: its job may have failed too often.
 STALLED_AFTER = timedelta(minutes=15)
+# The maximum number of stalled changes that are continued at a time.
+MAX_CONTINUED = 100
 # The maximum number of rows that the page and the JSON of a change name among those that were left alone.
 MAX_LEFT_ALONE = 100
 
@@ -216,8 +219,6 @@ class BulkChange(TenantModel):
         return self.to_process <= (MAX_TRASHED_IN_REQUEST if self.known_action.is_trash else BATCH_SIZE)
 
     def run_or_defer(self, user: User) -> None:
-        from workspace.jobs import run_bulk_change
-
         if self.fits_request:
             while self.run_batch(user):
                 pass
@@ -437,3 +438,25 @@ def process_batch(account_id: int, bulk_change_id: int) -> bool:
         return change.run_batch(user)
 
     return in_transaction(act)
+
+
+# Jobs
+
+
+@job(time_limit=300)
+def run_bulk_change(*, account_id: int, bulk_change_id: int) -> None:
+    """Process the rows of a bulk change, or of its undo, batch after batch. Each batch is one transaction."""
+    follows = True
+    while follows and has_time_left():
+        follows = process_batch(account_id, bulk_change_id)
+    if follows:
+        run_bulk_change.defer(account_id=account_id, bulk_change_id=bulk_change_id)
+
+
+@periodic_job(cron="*/15 * * * *")
+def continue_bulk_changes() -> None:
+    """Continue changes without progress, such as those whose job failed during an outage of the database."""
+    stalled = BulkChange.objects.active().filter(updated_at__lt=timezone.now() - STALLED_AFTER).order_by("updated_at")
+    for account_id, id in stalled.values_list("account_id", "id")[:MAX_CONTINUED]:
+        # Another transaction may hold the change. It is then in progress, and processing waits for the lock.
+        run_bulk_change.defer(account_id=account_id, bulk_change_id=id, _queueing_lock=f"bulk change {account_id}/{id}")
