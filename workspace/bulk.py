@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, Self, cast
 
 from django.core.exceptions import PermissionDenied
-from django.db import connection, models
+from django.db import connection, models, transaction
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -120,10 +120,11 @@ class BulkChange(TenantModel):
     # Starting, cancelling, undoing
 
     @classmethod
+    @transaction.atomic(savepoint=False)
     def start(
         cls, account: Account, *, by: User, resource: str, action: str, data: dict[str, Any], ids: list[int], query: str
     ) -> Self:
-        """Change rows, or begin to change them in a job. Call it in a transaction. Raise FieldErrors.
+        """Change rows, or begin to change them in a job. Raise FieldErrors.
 
         `data` has the value of the action under the name of its field. `ids` may contain ids of rows that do not exist.
         """
@@ -156,6 +157,7 @@ class BulkChange(TenantModel):
         self.state, self.finished_at = self.State.CANCELLED, timezone.now()
         self._save("state", "finished_at")
 
+    @transaction.atomic(savepoint=False)
     def undo(self, *, by: User) -> None:
         """Give the changed rows their previous values back, or begin to in a job. The caller has locked the change.
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from core.api.fields import MAX_INTEGER
 from core.openapi.fields import WireFieldExtension
 from core.openapi.operations import SHAPES, JSONSchema, Operation, Shape, example_of, register_operation
 from core.openapi.schema import PAGE_PARAMETERS
@@ -86,7 +87,7 @@ class SelectedIdsExtension(WireFieldExtension):
     target_class = SelectedIdsField
 
     def request_schema(self) -> JSONSchema:
-        ids = {"type": "integer", "minimum": 1, "maximum": 2**63 - 1}
+        ids = {"type": "integer", "minimum": 1, "maximum": MAX_INTEGER}
         return {"type": "array", "items": ids, "maxItems": MAX_IDS}
 
 

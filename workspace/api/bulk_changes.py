@@ -7,7 +7,17 @@ from zoneinfo import ZoneInfo
 from django.http import Http404, HttpResponse, QueryDict
 from django.urls import reverse
 
-from core.api.fields import ChoiceField, DateTimeField, IntegerField, TagsField, TextField, WireField
+from core.api.fields import (
+    MAX_INTEGER,
+    ChoiceField,
+    DateTimeField,
+    IntegerField,
+    TagsField,
+    TextField,
+    WireField,
+    to_id,
+    to_list,
+)
 from core.api.lists import Paged
 from core.api.requests import APIRequest
 from core.api.serializers import ResourceSerializer, format_time
@@ -34,13 +44,16 @@ class SelectedIdsField(WireField):
     }
 
     def to_internal_value(self, data: Any) -> list[int]:
-        if not isinstance(data, list) or any(
-            isinstance(id, bool) or not isinstance(id, int) or not 0 < id < 2**63 for id in data
-        ):
+        items = to_list(data)
+        if not isinstance(items, list):
             self.fail("list")
-        if len(data) > MAX_IDS:
+        items = [item for item in items if not isinstance(item, str) or item.strip()]
+        if len(items) > MAX_IDS:
             self.fail("too_many", most=MAX_IDS)
-        return data
+        ids = [id for item in items if (id := to_id(item)) is not None and 0 < id <= MAX_INTEGER]
+        if len(ids) < len(items):
+            self.fail("list")
+        return ids
 
 
 class LeftAloneField(WireField):
