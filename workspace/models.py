@@ -1,3 +1,5 @@
 """The models of the team's pages."""
 
+from workspace.bulk import BulkChange as BulkChange
+from workspace.bulk import BulkChangeRow as BulkChangeRow
 from workspace.calendar_feeds import CalendarFeed as CalendarFeed

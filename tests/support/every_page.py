@@ -33,6 +33,7 @@ from tests.support.followers import run_followers
 from tests.support.page_routes import page_class
 from tests.support.people import type_in
 from webhooks.models import Endpoint
+from workspace.models import BulkChange
 
 LONG_WORD = "averyveryverylongwordwithoutanyplacetobreakit" * 4
 MARKDOWN = (
@@ -120,6 +121,15 @@ class World:
         Endpoint.objects.filter(id=self.webhook.id).update(failing_since=self.webhook.created_at)
         for status in (204, 500):
             make_delivery(self.webhook, status=status, request=f'{{"name": "{LONG_WORD}"}}', response=LONG_WORD)
+        self.bulk_change = BulkChange.start(
+            self.account,
+            by=self.bob,
+            resource="client",
+            action="add_tags",
+            data={"tags": ["north", LONG_WORD[:60]]},
+            ids=[client.id, trashed.id],
+            query="",
+        )
         # Rows in the trash.
         make_post(self.bob, "A duplicate of another").trash(by=self.bob)
         make_client(self.bob, "Nowak and Sons").trash(by=self.bob)
@@ -277,6 +287,17 @@ def make_a_token(page) -> None:
     page.get_by_role("button", name="Create token").click()
     page.get_by_label("Token").wait_for()
     run_an_example(page)
+
+
+def select_entries(page) -> None:
+    """Select all entries of the page of a list, which shows the form of the selection."""
+    page.check("[data-select-page]")
+
+
+def continue_with_tags(page) -> None:
+    select_entries(page)
+    page.select_option("#selection [name=action]", "add_tags")
+    page.click("#selection button")
 
 
 def add_a_webhook(page) -> None:
@@ -438,6 +459,11 @@ PAGES = [
     PageCase("app/tasks/<id:id>/edit", "bob", path=lambda world: f"/app/tasks/{world.task.id}/edit"),
     PageCase("app/contacts/new", "bob", path=lambda world: f"/app/contacts/new?client_id={world.records['clients']}"),
     PageCase("app/deals/new", "bob"),
+    PageCase("app/clients", "bob", state="selected entries", prepare=select_entries),
+    PageCase("app/clients", "bob", state="tags for selected entries", prepare=continue_with_tags),
+    PageCase("app/bulk_changes", "bob"),
+    PageCase("app/bulk_changes", "alice", path="/app/bulk_changes?page=9", state="empty"),
+    PageCase("app/bulk_changes/<id:id>", "bob", path=lambda world: f"/app/bulk_changes/{world.bulk_change.id}"),
     PageCase("app/account/fields", "alice"),
     PageCase("app/account/fields", "alice", path="/app/account/fields?resource=deal", state="empty"),
     PageCase("app/account/fields/<id:id>", "alice", path=lambda world: f"/app/account/fields/{world.field.id}"),

@@ -21,6 +21,7 @@ from tests.support.factories import (
     make_user,
 )
 from webhooks.models import Endpoint
+from workspace.models import BulkChange
 
 SECRET = "acme-secret"
 
@@ -114,7 +115,22 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     field_definition = make_field_definition(account, label, type="choice", choices=[label])
     webhook, _secret = Endpoint.objects.all().add(account, url=f"https://hooks.example.com/{label}")
     delivery = make_delivery(webhook, request=label)
+    bulk_change = BulkChange.start(
+        account,
+        by=user,
+        resource="client",
+        action="add_tags",
+        data={"tags": [label]},
+        ids=[client.id],
+        query=f"q={label}",
+    )
+    # The second change is undone, so that all columns have values.
+    undone = BulkChange.start(
+        account, by=user, resource="client", action="add_tags", data={"tags": ["more"]}, ids=[client.id], query=""
+    )
+    undone.undo(by=user)
     return SimpleNamespace(
+        bulk_change=bulk_change.id,
         webhook=webhook.id,
         delivery=delivery.id,
         field_definition=field_definition.id,

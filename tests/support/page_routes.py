@@ -18,6 +18,7 @@ from tests.support.factories import (
 )
 from tests.support.fill import SECRET
 from webhooks.models import Endpoint
+from workspace.models import BulkChange
 
 
 def page_class(pattern: URLPattern) -> type[Page] | None:
@@ -61,6 +62,15 @@ def make_rows(account, user) -> dict[str, int | str]:
         "contacts": make_contact(user, f"{SECRET} contact").id,
         "deals": make_deal(user, f"{SECRET} deal").id,
         "fields": make_field_definition(account, label=f"{SECRET} field").id,
+        "bulk_changes": BulkChange.start(
+            account,
+            by=user,
+            resource="client",
+            action="add_tags",
+            data={"tags": [SECRET]},
+            ids=[make_client(user, f"{SECRET} tagged").id],
+            query="",
+        ).id,
         "webhooks": Endpoint.objects.all().add(account, url=f"https://hooks.example.com/{SECRET}")[0].id,
         "users": make_user(account, f"{SECRET}-user").id,
         "tokens": account.tokens.newest_id(),

@@ -140,6 +140,11 @@ def settings(ids):
     return {"account": {"lost_reasons": ["Too late"]}}
 
 
+def bulk_change(ids):
+    values = {"resource": "client", "action": "set_responsible", "ids": [ids.client], "responsible_id": ids.user}
+    return {"bulk_change": values}
+
+
 def webhook(ids):
     return {"webhook": {"url": "https://hooks.example.com/new"}}
 
@@ -283,6 +288,11 @@ TABLE = [
     Row("PATCH", "app/field_definitions/<id:id>.json", changed_field_definition, admins_only=True),
     Row("DELETE", "app/field_definitions/<id:id>.json", admins_only=True),
     Row("GET", "app/field_definitions/<id:id>/misfits.json"),
+    Row("GET", "app/bulk_changes.json"),
+    Row("POST", "app/bulk_changes.json", bulk_change, team=201, foreign=["responsible_id"]),
+    Row("GET", "app/bulk_changes/<id:id>.json"),
+    Row("POST", "app/bulk_changes/<id:id>/undo.json"),
+    Row("POST", "app/bulk_changes/<id:id>/cancel.json", team=409),
     Row("GET", "app/trash.json", admins_only=True),
     Row("POST", "app/trash/<id:id>/restore.json", admins_only=True),
     Row("GET", "app/webhooks.json", admins_only=True),

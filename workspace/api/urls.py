@@ -1,11 +1,33 @@
 from django.urls import URLPattern, path
 
+from core.api.routing import CREATE
+from workspace.api.bulk_changes import BulkChangeViewSet
 from workspace.api.finding import FindViewSet
 from workspace.api.reports import ReportViewSet
 from workspace.reports.queries import REPORTS
 
 urlpatterns: list[URLPattern] = [
     path("app/find.json", FindViewSet.as_view({"get": "retrieve"}), name="workspace-json-find"),
+    path(
+        "app/bulk_changes.json",
+        BulkChangeViewSet.as_view({"get": "list"} | CREATE),
+        name="workspace-json-bulk-changes",
+    ),
+    path(
+        "app/bulk_changes/<id:id>.json",
+        BulkChangeViewSet.as_view({"get": "retrieve"}),
+        name="workspace-json-bulk-change",
+    ),
+    path(
+        "app/bulk_changes/<id:id>/undo.json",
+        BulkChangeViewSet.as_view({"post": "undo"}),
+        name="workspace-json-bulk-change-undo",
+    ),
+    path(
+        "app/bulk_changes/<id:id>/cancel.json",
+        BulkChangeViewSet.as_view({"post": "cancel"}),
+        name="workspace-json-bulk-change-cancel",
+    ),
     *(
         path(
             f"app/reports/{name}.json",

@@ -246,6 +246,11 @@ class ListQuery:
         return ids, self._count()
 
     def _search(self, text: Any, page: Page) -> tuple[list[int], int]:
+        ids = self.search_ids(text)
+        return ids[page.start : page.stop], len(ids)
+
+    def search_ids(self, text: Any) -> list[int]:
+        """Return the ids of all rows that a search finds, in the order of the list."""
         ranked = not self.sort
         # Similar words are searched only if no row has the words themselves.
         ids = search(self.rows, text, list_rows=self.list_rows, ranked=ranked, fuzzy=False) or search(
@@ -253,7 +258,7 @@ class ListQuery:
         )
         if self.sort:
             ids = list(self.list_rows.filter(id__in=ids).order_by(*self.order_by()).values_list("id", flat=True))
-        return ids[page.start : page.stop], len(ids)
+        return ids
 
     def _filtered_ids(self, start: int, stop: int) -> list[int]:
         """Return the ids as `Listing.filtered_ids` does: scan the first rows of the list, or else collect all rows that pass and sort them."""

@@ -21,6 +21,7 @@ from core.pages.base import redirect
 from core.pages.routes import path_with_id
 from crm.conditions import ME, OPERATORS, Condition, Operator, parameter_name
 from crm.fields import Field, FieldType, grouped
+from workspace.bulk import RESOURCES, actions_of
 from workspace.lists.cells import LINKS, Cell, Names, cell_of, value_in
 from workspace.lists.declarations import LISTS, ORDERS, RecordList
 from workspace.lists.queries import MAX_COUNT, ListQuery, TooSlow
@@ -34,6 +35,8 @@ MORE_OR_LESS = (FieldType.NUMBER, FieldType.MONEY)
 # The choice of the form for the parameter `__empty=false`.
 FILLED = "filled"
 INACTIVE = "inactive_days"
+# The action of a selection that changes nothing.
+EXPORT = "export"
 DEFAULT_INACTIVE_DAYS = 30
 # Fields whose values people do not type: other pages link to lists with them.
 NOT_TYPED = (FieldType.CLIENT, FieldType.CONTACT)
@@ -138,6 +141,7 @@ class RecordListPage(WorkspacePage):
             filter_groups=self.filter_groups(query),
             filter_form=adding,
             orders=self.orders(query),
+            bulk_actions=bulk_actions(self.declaration.resource),
             clear=query_string([("columns", ",".join(query.columns)), ("sort", query.sort)]),
         )
 
@@ -338,6 +342,13 @@ class RecordListPage(WorkspacePage):
     @staticmethod
     def first_error(errors: list[FieldError]) -> str:
         return errors[0].text.capitalize() if errors else ""
+
+
+def bulk_actions(resource: str) -> list[tuple[str, str | Promise]]:
+    """Return the values and labels of what can be done with selected rows."""
+    if resource not in RESOURCES:
+        return []
+    return [*((action.key, action.label) for action in actions_of(resource).values()), (EXPORT, _("Export as CSV"))]
 
 
 def query_string(pairs: Iterable[tuple[str, str]]) -> str:

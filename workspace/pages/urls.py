@@ -1,6 +1,7 @@
 from django.urls import URLPattern, path
 
 from workspace.pages import records
+from workspace.pages.bulk import BulkChangePage, BulkChangesPage, ExportPage, NewBulkChangePage
 from workspace.pages.calendar import CalendarPage, FeedView
 from workspace.pages.creating import NewClientPage, NewContactPage, NewDealPage
 from workspace.pages.fields import FieldPage, FieldsPage
@@ -26,6 +27,12 @@ urlpatterns: list[URLPattern] = [
     path("app/contacts", ContactsPage.as_view(), name="workspace-contacts"),
     path("app/contact_lists", ContactListsPage.as_view(), name="workspace-contact-lists"),
     path("app/deals", DealsPage.as_view(), name="workspace-deals"),
+    path("app/clients/export.csv", ExportPage.as_view(resource="client"), name="workspace-clients-export"),
+    path("app/contacts/export.csv", ExportPage.as_view(resource="contact"), name="workspace-contacts-export"),
+    path("app/deals/export.csv", ExportPage.as_view(resource="deal"), name="workspace-deals-export"),
+    path("app/bulk_changes", BulkChangesPage.as_view(), name="workspace-bulk-changes"),
+    path("app/bulk_changes/new", NewBulkChangePage.as_view(), name="workspace-bulk-change-new"),
+    path("app/bulk_changes/<id:id>", BulkChangePage.as_view(), name="workspace-bulk-change"),
     path("app/reports", ReportPage.as_view(), name="workspace-reports"),
     path("app/reports/<slug:name>", ReportPage.as_view(), name="workspace-report"),
     path("app/tasks", TasksPage.as_view(), name="workspace-tasks"),
