@@ -44,6 +44,7 @@ class Names:
     statuses: dict[int, Status] = field(default_factory=dict)
     clients: dict[int, str] = field(default_factory=dict)
     contacts: dict[int, str] = field(default_factory=dict)
+    deals: dict[int, str] = field(default_factory=dict)
 
     @classmethod
     def read(cls, declaration: RecordList, account: Account, user: User, links: Iterable[tuple[Field, Any]]) -> "Names":
@@ -62,21 +63,28 @@ class Names:
             names.clients = named(account.clients.live().accessible_to(user), found)
         if found := ids[FieldType.CONTACT]:
             names.contacts = named(account.contacts.live().accessible_to(user), found)
+        if found := ids[FieldType.DEAL]:
+            names.deals = named(account.deals.live().accessible_to(user), found)
         return names
 
     def of(self, type: FieldType, id: int) -> str:
         """Return the name of a row, or its number if the user may not see it."""
         if type == FieldType.STATUS:
             return status_name(self.statuses[id]) if id in self.statuses else str(id)
-        names = {FieldType.USER: self.users, FieldType.CLIENT: self.clients, FieldType.CONTACT: self.contacts}[type]
-        return names.get(id, str(id))
+        names = {
+            FieldType.USER: self.users,
+            FieldType.CLIENT: self.clients,
+            FieldType.CONTACT: self.contacts,
+            FieldType.DEAL: self.deals,
+        }
+        return names[type].get(id, str(id))
 
 
 def named(rows: QuerySet[Any], ids: set[int]) -> dict[int, str]:
     return dict(rows.filter(id__in=ids).values_list("id", "name"))
 
 
-LINKS = (FieldType.USER, FieldType.STATUS, FieldType.CLIENT, FieldType.CONTACT)
+LINKS = (FieldType.USER, FieldType.STATUS, FieldType.CLIENT, FieldType.CONTACT, FieldType.DEAL)
 
 
 def value_in(row: dict[str, Any], each: Field) -> Any:
