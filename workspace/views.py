@@ -24,6 +24,7 @@ from core.db.text import is_xml_text
 from core.errors import FieldError, FieldErrors
 from crm.conditions import Operator
 from crm.fields import FieldType
+from workspace.lists.cells import Names
 from workspace.lists.declarations import LISTS
 from workspace.lists.queries import PAGE_PARAMETERS, ListQuery
 
@@ -182,6 +183,14 @@ def too_long(most: int) -> FieldError:
     return FieldError("query", _("is too long (maximum is {most} characters)"), "too_long", {"most": most})
 
 
+def views_of(resource: str, *, account: Account, user: User) -> list[SavedView]:
+    """Return the views of a list that the user sees, the shared ones first. Their number is limited."""
+    views = list(account.saved_views.visible_to(user).filter(resource=resource).in_order())
+    for view in views:
+        view.account = account
+    return views
+
+
 def is_of_list(parameters: QueryDict) -> bool:
     """Return whether a URL has parameters of a list, which replace those of its view."""
     return any(name not in PAGE_PARAMETERS for name in parameters)
@@ -190,7 +199,7 @@ def is_of_list(parameters: QueryDict) -> bool:
 def open_view(view: SavedView, user: User) -> ListQuery:
     """Return the list of a view as the user sees it. `errors` names the filters and columns that are gone, which are left out.
 
-    It takes a statement for each kind of rows that the filters name.
+    It takes at most two statements, if the filters name other rows.
     """
     declaration = LISTS[view.resource]
     query = ListQuery.read(declaration, QueryDict(view.query), account=view.account, user=user)
@@ -203,29 +212,15 @@ def leave_out_missing(query: ListQuery) -> None:
     """Remove the conditions on statuses, users and other rows that no longer exist, and add an error for each of them."""
     account, user = query.account, query.user
     links = [each for each in query.conditions if each.field.type in GONE and each.operator != Operator.EMPTY]
-    missing = []
-    for type in {each.field.type for each in links}:
-        ids = {each.value for each in links if each.field.type == type}
-        missing += [(type, id) for id in ids - existing_ids(type, ids, query, account, user)]
+    names = Names.read(query.declaration, account, user, [(each.field, each.value) for each in links])
     for each in links:
-        if (each.field.type, each.value) in missing:
+        if not names.has(each.field.type, each.value):
             query.conditions.remove(each)
             query.errors.append(FieldError(each.parameter, GONE[each.field.type], "missing"))
     list_id = query.special.get("contact_list_id")
     if list_id is not None and not account.contact_lists.live().filter(id=list_id).exists():
         del query.special["contact_list_id"]
         query.errors.append(FieldError("contact_list_id", LIST_GONE, "missing"))
-
-
-def existing_ids(type: FieldType, ids: set[int], query: ListQuery, account: Account, user: User) -> set[int]:
-    """Return those of the ids that name a row which the user may access."""
-    if type == FieldType.STATUS:
-        return {status.id for status in account.statuses_of_kind(query.declaration.status_kind)} & ids
-    if type == FieldType.USER:
-        return set(account.users.filter(id__in=ids).values_list("id", flat=True))
-    collection = {FieldType.CLIENT: "clients", FieldType.CONTACT: "contacts", FieldType.DEAL: "deals"}[type]
-    rows = getattr(account, collection).live().accessible_to(user)
-    return set(rows.filter(id__in=ids).values_list("id", flat=True))
 
 
 def read_list(

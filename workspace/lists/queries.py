@@ -1,7 +1,7 @@
 """The query of a list: read from the parameters of its URL, and executed within limits of rows and time."""
 
 import re
-from contextlib import nullcontext
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
@@ -18,9 +18,8 @@ from accounts.models import Account, User
 from core.api.lists import COMMON_ROWS, SORT_LIMIT, collect_and_sort, scan_in_order
 from core.api.paging import Page
 from core.db.text import replace_non_xml
-from core.db.time_limits import TooSlow, time_limit
 from core.errors import FieldError
-from core.search.queries import MAX_QUERY_LENGTH, estimate_counts, search, search_transaction
+from core.search.queries import MAX_QUERY_LENGTH, TooSlow, estimate_counts, search, search_transaction
 from crm.conditions import BOOLEANS, MAX_CONDITIONS, Condition, find_field
 from crm.fields import Field
 from crm.models import ContactListMembership
@@ -134,30 +133,31 @@ class ListQuery:
         """The query string of a saved view, without a question mark. Lists with the same rows, order and columns have the same one."""
         return urlencode(sorted(self.parameters()))
 
-    def of_view(self, pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Return the parameters of a URL with these parameters, and with the saved view that the list began with.
+    def in_view(self, pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Return the parameters that have a value, and the saved view that the list began with.
 
         Other parameters in a URL replace those of the view. A blank order therefore stands for a list without any.
         """
-        if self.view_id is None:
-            return pairs
-        return [("view", str(self.view_id)), *(pairs or [("sort", "")])]
+        filled = [(name, value) for name, value in pairs if value]
+        return filled if self.view_id is None else [("view", str(self.view_id)), *(filled or [("sort", "")])]
+
+    def link(self, pairs: Iterable[tuple[str, str]]) -> str:
+        """Return the query string of a list with these parameters, in the same saved view."""
+        return "?" + urlencode(self.in_view(pairs))
 
     @property
     def hidden(self) -> list[tuple[str, str]]:
         """The parameters of the list, for hidden inputs."""
-        return self.of_view(self.parameters())
+        return self.in_view(self.parameters())
 
     def query_string(self, **changes: str) -> str:
         """Return the query string with `changes`. A blank value removes the parameter."""
-        pairs = [(name, value) for name, value in self.parameters() if name not in changes]
-        pairs += [(name, value) for name, value in changes.items() if value]
-        return "?" + urlencode(self.of_view(pairs))
+        return self.link([*((name, value) for name, value in self.parameters() if name not in changes), *changes.items()])
 
     def query_string_without(self, condition: Condition) -> str:
         """Return the query string without one condition."""
         removed = (condition.parameter, condition.text)
-        return "?" + urlencode(self.of_view([pair for pair in self.parameters() if pair != removed]))
+        return self.link(pair for pair in self.parameters() if pair != removed)
 
     @property
     def is_filtered(self) -> bool:
@@ -213,8 +213,8 @@ class ListQuery:
         index serves the filters and too many rows would have to be compared.
         """
         # A search without filters limits the rows that it reads itself.
-        limit = time_limit() if self.conditions or self.special or not self.q else nullcontext()
-        with limit, search_transaction(self.account.id, self.q) as text:
+        is_limited = bool(self.conditions or self.special or not self.q)
+        with search_transaction(self.account.id, self.q, is_limited=is_limited) as text:
             if self.q:
                 return self._search(text, page)
             ids = self._filtered_ids(page.start, page.stop)
@@ -225,9 +225,7 @@ class ListQuery:
     def _search(self, text: Any, page: Page) -> tuple[list[int], int]:
         ranked = not self.sort
         # Similar words are searched only if no row has the words themselves.
-        ids = search(self.rows, text, list_rows=self.list_rows, ranked=ranked, fuzzy=False) or search(
-            self.rows, text, list_rows=self.list_rows, ranked=ranked
-        )
+        ids = search(self.rows, text, list_rows=self.list_rows, ranked=ranked, is_fuzzy_fallback=True)
         if self.sort:
             ids = list(self.list_rows.filter(id__in=ids).order_by(*self.order_by()).values_list("id", flat=True))
         return ids[page.start : page.stop], len(ids)
@@ -244,7 +242,7 @@ class ListQuery:
 
     def _count(self) -> int | None:
         try:
-            with time_limit(), search_transaction(self.account.id):
+            with search_transaction(self.account.id, is_limited=True):
                 return self.rows.order_by()[: MAX_COUNT + 1].count()
         except TooSlow:
             return None
