@@ -2,10 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
+from urllib.parse import urlencode
 
 from django.db.models import CharField, F, QuerySet, Value
 from django.db.models.functions import Cast, Coalesce, NullIf
@@ -14,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import Account, Status, User
 from accounts.templatetags.statuses import status_name
+from core.pages.routes import path_with_id
 from crm.fields import Field, FieldType
 from workspace.lists.declarations import RecordList
 
@@ -31,6 +33,8 @@ class Cell:
     # The values of a list, such as tags.
     items: tuple[str, ...] = ()
     time: datetime | None = None
+    # The path of the form that changes the value; "" if it can't be changed in the list.
+    edit_path: str = ""
 
     @property
     def is_empty(self) -> bool:
@@ -100,7 +104,31 @@ def value_in(row: dict[str, Any], each: Field) -> Any:
     return each.read_stored((row["additional_fields"] or {}).get(each.key)) if each.key else row[each.name]
 
 
+def cells_of(
+    declaration: RecordList, row: dict[str, Any], fields: Iterable[Field], names: Names
+) -> list[Cell]:
+    """Return the cells of a row, each with the path of its form if the list is editable."""
+    path = path_with_id(declaration.edit_route, row["id"]) if declaration.edit_route else ""
+    return [
+        replace(cell, edit_path=f"{path}?{urlencode({'field': cell.field.name})}")
+        if path and not cell.field.read_only
+        else cell
+        for cell in (cell_of(row, each, names) for each in fields)
+    ]
+
+
+def read_cell(declaration: RecordList, account: Account, user: User, id: int, each: Field) -> Cell | None:
+    """Return the cell of one row, or None if the user may not access the row."""
+    columns = {"id", each.column, *declaration.further_columns}
+    row = declaration.rows_of(account, user).filter(id=id).values(*columns).first()
+    if row is None:
+        return None
+    links = [(each, value_in(row, each))] if each.type in LINKS else []
+    return cells_of(declaration, row, [each], Names.read(declaration, account, user, links))[0]
+
+
 def cell_of(row: dict[str, Any], each: Field, names: Names) -> Cell:
+    """Return the cell for a row of `values`."""
     value = value_in(row, each)
     if value is None or value == "":
         return Cell(each)

@@ -52,6 +52,8 @@ class RecordList:
     name_field: str = "name"
     orders: Mapping[str, str | Promise] = field(default_factory=lambda: ORDERS)
     default_order: str = "-created_at"
+    # Columns that the cells of other columns show.
+    further_columns: tuple[str, ...] = ()
     # True if the fields of a row can be edited in the cells of the list.
     is_editable: bool = False
     # The columns of rows that link to the rows, by the related name on the account.
@@ -61,6 +63,11 @@ class RecordList:
     def fields(self, account: Account) -> list[Field]:
         """Return the fields of the rows, with those that the account defines."""
         return list(OWN_FIELDS[self.resource]) if self.resource in OWN_FIELDS else fields_of(account, self.resource)
+
+    @property
+    def edit_route(self) -> str:
+        """The route of the form for one field of a row; "" if the rows can't be edited in the list."""
+        return f"{self.row_route}-edit" if self.is_editable else ""
 
     @property
     def has_responsible(self) -> bool:
@@ -154,6 +161,7 @@ LISTS: dict[str, RecordList] = {
             "workspace-deals",
             "workspace-deal",
             is_editable=True,
+            further_columns=("currency",),
             nothing=_("There are no deals yet."),
             status_kind=Status.Kind.DEAL,
             rows_of=lambda account, user: account.deals.live().accessible_to(user),

@@ -21,7 +21,7 @@ from core.pages.base import redirect
 from core.pages.routes import path_with_id
 from crm.conditions import ME, OPERATORS, Condition, Operator, parameter_name
 from crm.fields import Field, FieldType, grouped
-from workspace.lists.cells import LINKS, Cell, Names, cell_of, value_in
+from workspace.lists.cells import LINKS, Cell, Names, cells_of, value_in
 from workspace.lists.declarations import LISTS, RecordList
 from workspace.lists.queries import MAX_COUNT, ListQuery, TooSlow
 from workspace.pages.base import WorkspacePage
@@ -153,9 +153,8 @@ class RecordListPage(WorkspacePage):
     def rows(self, query: ListQuery, ids: list[int]) -> tuple[Names, list[Row]]:
         """Return the names of linked rows, and the rows with these ids, in order."""
         fields = query.shown_fields
-        columns = {"id", self.declaration.name_field, *(each.column for each in fields)}
-        if self.declaration.resource == "deal":
-            columns.add("currency")
+        declaration = self.declaration
+        columns = {"id", declaration.name_field, *declaration.further_columns, *(each.column for each in fields)}
         found = {row["id"]: row for row in query.list_rows.filter(id__in=ids).values(*columns)} if ids else {}
         rows = [found[id] for id in ids if id in found]
         links = [(each, value_in(row, each)) for row in rows for each in fields if each.type in LINKS]
@@ -164,9 +163,14 @@ class RecordListPage(WorkspacePage):
             for each in query.conditions
             if each.field.type in LINKS and each.operator != Operator.EMPTY
         ]
-        names = Names.read(self.declaration, self.request.account, self.request.user, links)
+        names = Names.read(declaration, self.request.account, self.request.user, links)
         return names, [
-            Row(row["id"], row[self.declaration.name_field], self.path_of(row), [cell_of(row, each, names) for each in fields])
+            Row(
+                row["id"],
+                row[declaration.name_field],
+                self.path_of(row),
+                cells_of(declaration, row, fields, names),
+            )
             for row in rows
         ]
 
