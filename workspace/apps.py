@@ -7,6 +7,13 @@ class WorkspaceConfig(AppConfig):
     name = "workspace"
 
     def ready(self) -> None:
+        from core.registry import newest_id, registry
+        from crm.api.conditions import register_reader
         from workspace.pages.navigation import register_entries
+        from workspace.views import read_api_list
 
         register_entries()
+        register_reader(read_api_list)
+        registry.register_sample(
+            "views", "view", lambda request: newest_id(request.account.saved_views.visible_to(request.user))
+        )

@@ -152,9 +152,7 @@ class SavedView(Ordered, TenantModel):
         parameters = QueryDict(self.query.removeprefix("?"))
         found = ListQuery.read(declaration, parameters, account=self.account, user=user)
         if found.errors:
-            error = found.errors[0]
-            message = _("has {parameter}, which {error}")
-            return FieldError("query", message, error.code, {"parameter": error.field, "error": lazy_text(error)})
+            return within_query(found.errors[0], "query")
         self.query = found.normal_form
         return too_long(MAX_QUERY_LENGTH) if len(self.query) > MAX_QUERY_LENGTH else None
 
@@ -177,6 +175,12 @@ TOO_MANY_SHARED = _("can't be set: the team shares {most} views already, which i
 
 
 lazy_text = lazy(lambda error: error.text, str)
+
+
+def within_query(error: FieldError, field: str) -> FieldError:
+    """Return the error of a parameter as the error of a field that holds a query string or names a view."""
+    params = {"parameter": error.field, "error": lazy_text(error)}
+    return FieldError(field, _("has {parameter}, which {error}"), "invalid", params)
 
 
 def too_long(most: int) -> FieldError:
@@ -240,6 +244,32 @@ def read_list(
         query.view_id = view.id
     elif text:
         query.errors.append(FieldError("view", VIEW_GONE, "missing"))
+    return query
+
+
+def read_api_list(resource: str, parameters: QueryDict, account: Account, user: User) -> ListQuery:
+    """Return the conditions of a list in the Account API: those of the saved view `view`, and the other parameters.
+
+    A filter of the view that is gone is an error here, because a program would not notice that it gets more rows. The code of the error
+    of a parameter that no list has is `unknown`.
+    """
+    conditions = parameters.copy()
+    text = conditions.get("view", "").strip()
+    conditions.pop("view", None)
+    only_of_pages = [name for name in PAGE_PARAMETERS if name in conditions]
+    query = ListQuery.read(LISTS[resource], conditions, account=account, user=user)
+    query.errors += [FieldError(name, _("is not a filter of this list"), "unknown") for name in only_of_pages]
+    if not text:
+        return query
+    view = find_view(text, resource, account=account, user=user)
+    if view is None:
+        query.errors.append(FieldError("view", VIEW_GONE, "missing"))
+        return query
+    opened = open_view(view, user)
+    query.errors += [within_query(error, "view") for error in opened.errors if error.field != "columns"]
+    query.q, query.sort = opened.q, query.sort or opened.sort
+    query.conditions += opened.conditions
+    query.special = opened.special | query.special
     return query
 
 
