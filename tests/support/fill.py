@@ -16,6 +16,7 @@ from tests.support.factories import (
     make_delivery,
     make_field_definition,
     make_post,
+    make_saved_view,
     make_task,
     make_user,
 )
@@ -105,7 +106,9 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     field_definition = make_field_definition(account, label, type="choice", choices=[label])
     webhook, _secret = Endpoint.objects.all().add(account, url=f"https://hooks.example.com/{label}")
     delivery = make_delivery(webhook, request=label)
+    view = make_saved_view(user, f"{label} view", query=f"city={label}", shared=True)
     return SimpleNamespace(
+        view=view.id,
         webhook=webhook.id,
         delivery=delivery.id,
         field_definition=field_definition.id,
