@@ -12,7 +12,7 @@ from django.http import HttpResponse, QueryDict
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext, pgettext
 
 from accounts.roles import ASSIGNABLE
 from accounts.templatetags.statuses import status_name
@@ -247,7 +247,7 @@ class RecordListPage(WorkspacePage):
         if each.field.type in LINKS:
             value = _("me") if each.text == ME else names.of(each.field.type, each.value)
         elif each.field.type == FieldType.BOOLEAN:
-            value = _("yes") if each.value else _("no")
+            return f"{each.field.label}: {_('yes') if each.value else _('no')}"
         return f"{each.field.label} {operator_label(each.field, each.operator)} {value}"
 
     def current_order(self, query: ListQuery) -> str:
@@ -389,8 +389,8 @@ class TaskListPage(RecordListPage):
 
     def standard_views(self) -> list[tuple[str, str]]:
         return [
-            (_("Open"), urlencode({"closed": "false"})),
+            (pgettext("tasks", "Open"), urlencode({"closed": "false"})),
             (_("Mine"), urlencode({"closed": "false", "mine": "true"})),
-            (_("Done"), urlencode({"closed": "true", "sort": "-completed_at"})),
+            (pgettext("tasks", "Done"), urlencode({"closed": "true", "sort": "-completed_at"})),
             (_("All"), ""),
         ]
