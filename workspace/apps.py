@@ -1,10 +1,17 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class WorkspaceConfig(AppConfig):
     """The team's pages over clients, contacts, deals, tasks and suggestions."""
 
     name = "workspace"
+    field_labels = {
+        "contact_list": _("contact list"),
+        "query": _("filters"),
+        "shared": _("share with the team"),
+        "view": _("view"),
+    }
 
     def ready(self) -> None:
         from core.registry import newest_id, registry
