@@ -136,7 +136,9 @@ class SavedView(Ordered, TenantModel):
         if not self.name:
             return FieldError("name", _("can't be blank"), "blank")
         if len(self.name) > MAX_NAME_LENGTH:
-            return FieldError("name", _("is too long (maximum is {most} characters)"), "too_long", {"most": MAX_NAME_LENGTH})
+            return FieldError(
+                "name", _("is too long (maximum is {most} characters)"), "too_long", {"most": MAX_NAME_LENGTH}
+            )
         if not is_xml_text(self.name):
             return FieldError("name", _("has characters that can't be stored"), "characters")
         others = self.account.saved_views.filter(owner_id=self.owner_id, resource=self.resource, name=self.name)

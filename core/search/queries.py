@@ -210,9 +210,7 @@ class StagedSearch:
     def has_several_terms(self) -> bool:
         return len(self.query.terms) > 1 and not self.query.digits
 
-    def steps(
-        self, estimates: Sequence[int], *, ranked: bool, fuzzy: bool, is_fuzzy_fallback: bool = False
-    ) -> Steps:
+    def steps(self, estimates: Sequence[int], *, ranked: bool, fuzzy: bool, is_fuzzy_fallback: bool = False) -> Steps:
         """Search, with the estimated numbers of rows of `estimated`. Yield each statement, and continue with its rows."""
         query, has_several_terms, terms = self.query, self.has_several_terms, self.rarest_candidates(ranked)
         self.total, whole_words, prefixes, substrings, similar, *counts = estimates

@@ -385,9 +385,14 @@ PAGES = [
     ),
     PageCase("app/clients", "bob", path="/app/clients?sort=colour&add=city", status=422, state="with errors"),
     PageCase(
-        "app/clients", "bob", path=lambda world: f"/app/clients?view={world.view.id}&sort=name", state="in a changed view"
+        "app/clients",
+        "bob",
+        path=lambda world: f"/app/clients?view={world.view.id}&sort=name",
+        state="in a changed view",
     ),
-    PageCase("app/clients", "bob", path="/app/clients?columns=city", prepare=edit_a_cell, state="with a cell as a form"),
+    PageCase(
+        "app/clients", "bob", path="/app/clients?columns=city", prepare=edit_a_cell, state="with a cell as a form"
+    ),
     PageCase("app/clients", "bob", path="/app/clients?city__empty=false", prepare=open_the_view_form, state="to save"),
     PageCase("app/contacts", "bob"),
     PageCase("app/deals", "bob"),
@@ -396,6 +401,9 @@ PAGES = [
     PageCase("app/views", "bob", path="/app/views?resource=deal", state="empty"),
     PageCase("app/views/new", "bob", path="/app/views/new?resource=client&query=city%3Da"),
     PageCase("app/views/<id:id>", "bob", path=lambda world: f"/app/views/{world.view.id}"),
+    PageCase("app/reports", "bob"),
+    PageCase("app/reports/<slug:name>", "bob", path="/app/reports/results"),
+    PageCase("app/reports/<slug:name>", "bob", path="/app/reports/people?from=x", state="with errors"),
     PageCase("app/contact_lists", "bob"),
     PageCase("app/notifications", "carol"),
     PageCase("app/notifications", "alice", path="/app/notifications?page=2", state="empty"),

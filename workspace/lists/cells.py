@@ -104,9 +104,7 @@ def value_in(row: dict[str, Any], each: Field) -> Any:
     return each.read_stored((row["additional_fields"] or {}).get(each.key)) if each.key else row[each.name]
 
 
-def cells_of(
-    declaration: RecordList, row: dict[str, Any], fields: Iterable[Field], names: Names
-) -> list[Cell]:
+def cells_of(declaration: RecordList, row: dict[str, Any], fields: Iterable[Field], names: Names) -> list[Cell]:
     """Return the cells of a row, each with the path of its form if the list is editable."""
     path = path_with_id(declaration.edit_route, row["id"]) if declaration.edit_route else ""
     return [

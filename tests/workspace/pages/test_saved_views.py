@@ -98,7 +98,9 @@ def test_what_is_gone_is_left_out_with_a_message(acme):
     user = make_user(acme.account, "gone")
     definition = make_field_definition(acme.account, "seats", label="Seats", type="number")
     contact = make_contact(acme.bob, "Nora")
-    query = f"status_id={status.id}&responsible_id__not={user.id}&additional_fields[seats]__after=3&contact_id={contact.id}"
+    query = (
+        f"status_id={status.id}&responsible_id__not={user.id}&additional_fields[seats]__after=3&contact_id={contact.id}"
+    )
     view = make_saved_view(acme.bob, query=f"{query}&city__contains=gd&columns=city,additional_fields[seats]")
     acme.account.statuses.filter(id=status.id).delete()
     acme.account.users.filter(id=user.id).delete()
@@ -190,7 +192,17 @@ def test_views_are_moved(acme):
     form = page.forms[f"row-{acme.account.saved_views.get(name='C').id}"]
     page = form.submit(name="step", value="up").follow()
     assert [row["data-name"] for row in page.html.select("li[data-id]")] == ["Shared", "A", "C", "B"]
-    assert tabs(bob.get(PATH)) == ["All", "Mine", "Recently changed", "No task planned", "Shared", "A", "C", "B", "Manage views"]
+    assert tabs(bob.get(PATH)) == [
+        "All",
+        "Mine",
+        "Recently changed",
+        "No task planned",
+        "Shared",
+        "A",
+        "C",
+        "B",
+        "Manage views",
+    ]
 
 
 def test_the_list_shows_the_first_views_and_the_current_one(acme):
@@ -199,7 +211,9 @@ def test_the_list_shows_the_first_views_and_the_current_one(acme):
     assert tabs(page)[4:] == [*(f"View {n}" for n in range(6)), "View 8", "All views"]
 
 
-@pytest.mark.parametrize("path", ["/app/views?resource=post", "/app/views/new", "/app/views/new?resource=post", "/app/views/7"])
+@pytest.mark.parametrize(
+    "path", ["/app/views?resource=post", "/app/views/new", "/app/views/new?resource=post", "/app/views/7"]
+)
 def test_unknown_lists_and_views(acme, path):
     acme.page(acme.bob).get(path, status=404)
 

@@ -7,7 +7,7 @@ from django.db.models import Q
 class Migration(migrations.Migration):
     # So that rows can be written while the indexes are built.
     atomic = False
-    dependencies = [("crm", "0016_notes")]
+    dependencies = [("crm", "0018_stages_by_time")]
 
     operations = [
         AddIndexConcurrently(
