@@ -3,3 +3,4 @@
 from workspace.bulk import BulkChange as BulkChange
 from workspace.bulk import BulkChangeRow as BulkChangeRow
 from workspace.calendar_feeds import CalendarFeed as CalendarFeed
+from workspace.views import SavedView as SavedView

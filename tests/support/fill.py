@@ -17,6 +17,7 @@ from tests.support.factories import (
     make_field_definition,
     make_note,
     make_post,
+    make_saved_view,
     make_task,
     make_user,
 )
@@ -115,6 +116,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     field_definition = make_field_definition(account, label, type="choice", choices=[label])
     webhook, _secret = Endpoint.objects.all().add(account, url=f"https://hooks.example.com/{label}")
     delivery = make_delivery(webhook, request=label)
+    view = make_saved_view(user, f"{label} view", query=f"city={label}", shared=True)
     bulk_change = BulkChange.start(
         account,
         by=user,
@@ -131,6 +133,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     undone.undo(by=user)
     return SimpleNamespace(
         bulk_change=bulk_change.id,
+        view=view.id,
         webhook=webhook.id,
         delivery=delivery.id,
         field_definition=field_definition.id,

@@ -149,6 +149,10 @@ def webhook(ids):
     return {"webhook": {"url": "https://hooks.example.com/new"}}
 
 
+def view(ids):
+    return {"view": {"resource": "client", "name": "Brand new", "query": "city=a"}}
+
+
 def resend(ids):
     return {"resend": {"delivery_id": ids.delivery}}
 
@@ -305,6 +309,12 @@ TABLE = [
     Row("POST", "app/webhooks/<id:id>/test.json", admins_only=True),
     Row("POST", "app/webhooks/<id:id>/resend.json", resend, foreign=["delivery_id"], admins_only=True),
     Row("GET", "app/webhooks/<id:id>/deliveries.json", admins_only=True),
+    Row("GET", "app/views.json"),
+    Row("POST", "app/views.json", view, team=201),
+    Row("GET", "app/views/<id:id>.json"),
+    Row("PUT", "app/views/<id:id>.json", view),
+    Row("PATCH", "app/views/<id:id>.json", view),
+    Row("DELETE", "app/views/<id:id>.json"),
     Row("POST", "app/posts/<id:id>/follow.json"),
     Row("DELETE", "app/posts/<id:id>/follow.json"),
     Row("GET", "app/notifications.json", member=200),

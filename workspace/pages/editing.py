@@ -8,7 +8,7 @@ the form is shown again with both values, and submitting it again replaces the o
     if edit.save(request.account.clients.live().accessible_to(request.user).filter(id=client.id)): …
 
 Afterwards `edit.row` is the row as it is stored. `edit.form` has the errors, and `edit.conflicting` the value of somebody else.
-`EditFieldPage` (`workspace.pages.records`) does this for a record; its path has the parameters `field` and, for a cell, `cell=1`.
+`EditFieldPage` (`workspace.pages.records`) does this for a record, and for a cell of a list.
 """
 
 import json
@@ -201,7 +201,9 @@ class FieldForm(Form):
     ) -> None:
         value = None if row is None else field.value_of(row)
         initial = {"value": initial_value(field, value), "shown": encode(value), **kwargs.pop("initial", {})}
-        super().__init__(*args, initial=initial, auto_id=f"edit-{field.column}-%s", **kwargs)
+        # A list may have forms for several rows.
+        auto_id = f"edit-{field.column}-{row.id if row is not None else 'new'}-%s"
+        super().__init__(*args, initial=initial, auto_id=auto_id, **kwargs)
         self.fields["value"] = form_field(field, account, user, row, q=q)
         self.fields["value"].widget.attrs["data-focus"] = ""
         if self.fields["value"].required:

@@ -25,12 +25,14 @@ from accounts.pages.settings import parse_id
 from accounts.templatetags.statuses import status_name
 from core.db.text import replace_non_xml
 from core.error_responses import error_response
-from core.pages.base import redirect
+from core.pages.base import redirect, referring_path, safe_path
 from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
 from crm.api.writing import write_row
 from crm.base import Resource
 from crm.fields import Field, FieldType, builtin_fields, fields_of, grouped
 from forum.models import Post
+from workspace.lists.cells import read_cell
+from workspace.lists.declarations import LISTS
 from workspace.pages.base import WorkspacePage
 from workspace.pages.editing import LINKS, FieldEdit, FieldForm, display, editable_field
 from workspace.requests import TeamRequest
@@ -519,7 +521,11 @@ def external_ids_of(row: Any) -> list[tuple[str, str, str]]:
 
 
 class EditFieldPage(WorkspacePage):
-    """The form for one field of a record. For htmx, the response is the field alone: the form, or the value after it was saved."""
+    """The form for one field of a record.
+
+    For htmx, the response is the field alone: the form, or the value after it was saved. With the parameter `cell`, the field is the cell
+    of a list. Without JavaScript, the form is a page of its own, which returns to the page with the link (`next`).
+    """
 
     template_name = "workspace/edit_field.html"
     record_class: type[RecordPage]
@@ -532,6 +538,10 @@ class EditFieldPage(WorkspacePage):
     def section(self) -> str:  # type: ignore[override]  # derived from the kind
         return self.record_class.kind.section
 
+    @property
+    def is_cell(self) -> bool:
+        return bool(self.request.htmx) and "cell" in self.request.GET
+
     def find(self, id: int) -> tuple[Resource, Field]:
         """Return the record and the field that the parameter `field` names."""
         row = self.record_page.find(id)
@@ -543,7 +553,7 @@ class EditFieldPage(WorkspacePage):
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
         row, field = self.find(id)
         if request.htmx and "cancel" in request.GET:
-            return self.show_value(row, field)
+            return self.show_value(row.id, field)
         q = replace_non_xml(request.GET.get("q", ""))[:MAX_QUERY_LENGTH].strip()
         form = FieldForm(field, request.account, request.user, row, q=q)
         return self.show_form(row, field, form, q=q)
@@ -557,19 +567,36 @@ class EditFieldPage(WorkspacePage):
         rows = self.record_page.rows().live().filter(id=id)  # type: ignore[attr-defined]
         if not edit.save(rows):
             return self.show_form(row, field, edit.form, q=q, conflict=edit)
+        if not rows.exists():
+            return self.leave(row)
         if request.htmx:
-            return self.show_value(self.record_page.find(id), field)
+            return self.show_value(id, field)
         messages.success(request, _("%(field)s is saved.") % {"field": field.label})
-        return redirect(self.record_class.kind.route, id)
+        return redirect(self.back(row))
+
+    def leave(self, row: Resource) -> HttpResponse:
+        """Return a redirect to the list, after the user gave the record to a user whose records they may not see."""
+        messages.success(self.request, _("%(name)s is saved. You do not see it any more.") % {"name": str(row)})
+        path = reverse(self.record_class.kind.list_route)
+        return HttpResponse(headers={"HX-Redirect": path}) if self.request.htmx else redirect(path)
+
+    def back(self, row: Resource) -> str:
+        """Return the path of the page with the link to the form: the list, or the page of the record."""
+        record = reverse(self.record_class.kind.route, args=[row.id])
+        if self.request.method == "POST":
+            return safe_path(self.request, self.request.POST.get("next"), record)
+        path = referring_path(self.request, record)
+        return record if path.startswith(f"{record}/") else path
 
     def show_form(
         self, row: Resource, field: Field, form: FieldForm, *, q: str = "", conflict: FieldEdit | None = None
     ) -> HttpResponse:
         status = 422 if form.is_bound else 200
         is_conflict = conflict is not None and conflict.conflicting is not None
+        cell = {"cell": 1} if self.is_cell else {}
         template = "workspace/field_form.html" if self.request.htmx else self.template_name
         return self.render(
-            template,
+            "workspace/cell_form.html" if self.is_cell else template,
             http_status=status,
             kind=self.record_class.kind,
             row=row,
@@ -577,12 +604,20 @@ class EditFieldPage(WorkspacePage):
             form=form,
             q=q,
             conflict=conflict if is_conflict else None,
-            edit_path=reverse(self.record_class.kind.edit_route, args=[row.id], query={"field": field.name}),
+            edit_path=reverse(self.record_class.kind.edit_route, args=[row.id], query={"field": field.name, **cell}),
             searches=field.type == FieldType.CLIENT,
+            back=self.back(row),
         )
 
-    def show_value(self, row: Resource, field: Field) -> HttpResponse:
-        return self.render("workspace/fact.html", fact=fact_of(row, self.record_class.kind, field), focused=True)
+    def show_value(self, id: int, field: Field) -> HttpResponse:
+        kind = self.record_class.kind
+        if not self.is_cell:
+            fact = fact_of(self.record_page.find(id), kind, field)
+            return self.render("workspace/fact.html", fact=fact, focused=True)
+        cell = read_cell(LISTS[kind.resource], self.request.account, self.request.user, id, field)
+        if cell is None:
+            raise Http404
+        return self.render("workspace/cell.html", cell=cell, focused=True)
 
 
 class EditClientPage(EditFieldPage):
