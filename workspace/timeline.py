@@ -173,9 +173,24 @@ def subject_rows(account: Account, user: User) -> dict[str, models.QuerySet[Any]
             text=Left("content", MAX_TEXT_LENGTH + 1),
             duration="duration",
         ),
-        "post": live(account.posts.live().accessible_to(user), title="title", scheduled_at="scheduled_at"),
+        "post": live(account.posts.live().accessible_to(user), title="title"),
         "vote": votes.annotate(found=first(posts.annotate(found=JSONObject(title="title", post_id="id")))),
     }
+
+
+def timeline_of(
+    account: Account, resource: str, id: int, *, user: User, kinds: Collection[str] = ()
+) -> TimelineEntryQuerySet:
+    """Return the entries of a client, a contact or a deal that the user may see, newest first. No kinds mean all kinds."""
+    entries: TimelineEntryQuerySet = account.timeline_entries.filter(**{f"{resource}_id": id})
+    if kinds:
+        entries = entries.filter(kind__in=kinds)
+    return entries.with_subjects(account, user).newest_first()
+
+
+def cut_text(text: str) -> str:
+    """Return a text of at most `MAX_TEXT_LENGTH` characters."""
+    return text if len(text) <= MAX_TEXT_LENGTH else f"{text[: MAX_TEXT_LENGTH - 1].rstrip()}…"
 
 
 class TimelineEntry(models.Model):
@@ -202,6 +217,9 @@ class TimelineEntry(models.Model):
     # The user who acted, if this is known.
     user_id = models.BigIntegerField(null=True)
     data = models.JSONField(default=dict, encoder=DjangoJSONEncoder, decoder=ExactDecoder)
+
+    # The annotation of `with_subjects`: the title and further values of the row that the entry is about.
+    subject: dict[str, Any]
 
     objects = TimelineEntryQuerySet.as_manager()
 

@@ -10,8 +10,8 @@ from django.db.migrations.state import ProjectState
 from django.utils import timezone
 
 from accounts.models import User
-from crm.models import Client, Contact, Note
-from tests.support.factories import make_client, make_contact, make_deal, make_field_definition, make_post, make_task
+from crm.models import Client, Contact
+from tests.support.factories import make_client, make_contact, make_deal, make_field_definition, make_note, make_post, make_task
 from workspace.models import TimelineEntry
 from workspace.timeline import MIRRORED_KINDS
 from workspace.timeline_triggers import MAX_VALUE_LENGTH, MIRRORS, logged_columns
@@ -22,12 +22,6 @@ COLUMNS = ("kind", "at", "resource", "resource_id", "client_id", "contact_id", "
 @pytest.fixture
 def client(acme) -> Client:
     return make_client(acme.alice, "Northwind")
-
-
-def make_note(user, content: str = "Wants an offer", **fields) -> Note:
-    note = Note(account=user.account)
-    note.write({"content": content, **fields}, by=user)
-    return note
 
 
 def reload(row):
