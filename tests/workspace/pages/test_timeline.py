@@ -69,7 +69,7 @@ def test_filters(acme, client):
     make_deal(acme.bob, "Roof", client_id=client.id)
     visitor = acme.page(acme.bob)
     assert texts(visitor.get(f"{path_of(client)}?show=notes")) == ["Note Hello Bob Nowak"]
-    assert texts(visitor.get(f"{path_of(client)}?show=nothing")) == ["Deal added Roof Bob Nowak", "Note Hello bob"]
+    assert texts(visitor.get(f"{path_of(client)}?show=nothing")) == ["Deal added Roof Bob Nowak", "Note Hello Bob Nowak"]
     page = visitor.get(f"{path_of(client)}?show=changes")
     assert "There are no entries of this kind." in page.html.find(id="timeline").get_text()
     [current] = page.html.select("#timeline [aria-current]")
