@@ -77,8 +77,8 @@ register_kind("task", _("Task added"), "square", "tasks")
 register_kind("task_done", _("Task completed"), "square-check", "tasks")
 register_kind("deal", _("Deal added"), "handshake", "deals")
 register_kind("stage", _("Deal moved"), "arrow-right", "deals")
-register_kind("suggestion", _("Suggestion"), "lightbulb", "suggestions")
-register_kind("vote", _("Vote"), "thumbs-up", "suggestions")
+register_kind("suggestion", _("Suggestion added"), "lightbulb", "suggestions")
+register_kind("vote", _("Vote cast"), "thumbs-up", "suggestions")
 register_kind("change", _("Fields changed"), "pencil", "changes")
 
 

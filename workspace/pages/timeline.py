@@ -31,8 +31,6 @@ from workspace.timeline import GROUPS, KINDS, LINKS, EntryKind, TimelineEntry, c
 PAGE_SIZE = 20
 # A longer value of a changed field is cut.
 MAX_VALUE_LENGTH = 120
-# What stands for an empty value.
-EMPTY = "\N{EN DASH}"
 ROUTES = {
     "client": "workspace-client",
     "contact": "workspace-contact",
@@ -40,11 +38,12 @@ ROUTES = {
     "post": "forum-post",
     "task": "workspace-task",
 }
+ICONS = {"client": "building-2", "contact": "user", "deal": "handshake"}
 
 
 @dataclass(frozen=True)
 class ChangedField:
-    """A change of a field, with the values as people see them."""
+    """A change of a field, with the values as people see them. An empty value is blank."""
 
     label: str | Promise
     before: str
@@ -60,8 +59,8 @@ class Item:
     href: str
     who: str
     text: str = ""
-    # The other rows to which the entry belongs: their addresses and names.
-    links: list[tuple[str, str]] = field(default_factory=list)
+    # The other rows to which the entry belongs: their icons, addresses and names.
+    links: list[tuple[str, str, str]] = field(default_factory=list)
     changes: list[ChangedField] = field(default_factory=list)
     before: Status | None = None
     after: Status | None = None
@@ -157,7 +156,7 @@ class Items:
             who=entry.who or "",  # type: ignore[attr-defined]  # an annotation of `with_names`
             text=cut_text(subject.get("text") or ""),
             links=[
-                (path_with_id(ROUTES[link], getattr(entry, f"{link}_id")), name)
+                (ICONS[link], path_with_id(ROUTES[link], getattr(entry, f"{link}_id")), name)
                 for link in LINKS
                 if link not in (self.resource, entry.resource) and (name := getattr(entry, f"{link}_name"))
             ],
@@ -183,13 +182,13 @@ class Items:
 
     def text_of(self, each: Field, value: Any) -> str:
         if value is None:
-            return EMPTY
+            return ""
         if each.type in LINK_TYPES and isinstance(value, int):
             return self.names.of(each.type, value)
         if isinstance(value, dict):
             value = json.dumps(value, ensure_ascii=False, default=str)
         text = value if each.type in LINK_TYPES else display(each, each.read_stored(value), self.request.account)
-        return Truncator(str(text)).chars(MAX_VALUE_LENGTH) or EMPTY
+        return Truncator(str(text)).chars(MAX_VALUE_LENGTH)
 
 
 def status_in(values: dict[str, Any] | None) -> Status | None:
