@@ -12,25 +12,23 @@ If a contact or deal moves to another client, its entries move too. A link to a 
 and restoring it write no entries. Entries about a row in the trash, or about a row that the user may not access, are not shown.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from functools import partial
 from json import JSONDecoder
 from typing import Any, Self
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
-from django.db.models import Case, F, Func, Q, Value, When
-from django.db.models.functions import Coalesce, JSONObject, Left
+from django.db.models import Case, Func, Q, Value, When
+from django.db.models.functions import JSONObject, Left
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Account, User
 from crm.base import Resource
-from crm.models import Client, Contact, Deal
 
 # The number of characters of a note that a timeline shows.
 MAX_TEXT_LENGTH = 1000

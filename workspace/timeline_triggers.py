@@ -118,7 +118,7 @@ NOTES = Mirror(
     "crm_note",
     "note",
     f"""SELECT source.account_id, source.noted_at AS at, source.kind, 'note' AS resource, source.id AS resource_id,
-        source.creator_id AS user_id, {JOINED_LINKS} FROM crm_note AS source {JOINS}""",
+        source.creator_id AS user_id, {JOINED_LINKS} FROM crm_note AS source {JOINS}""",  # noqa: S608
     "source.trashed_at IS NULL",
     has_links("{row}"),
     ("{row}.noted_at", "{row}.kind", "{row}.trashed_at", *EITHER_LINK),
@@ -132,7 +132,7 @@ POSTS = Mirror(
         CROSS JOIN LATERAL (VALUES
             (source.created_at, CASE WHEN source.category_id IS NULL THEN 'task' ELSE 'suggestion' END, source.user_id),
             (CASE WHEN source.category_id IS NULL THEN source.completed_at END, 'task_done', NULL)
-        ) AS event (at, kind, user_id)""",
+        ) AS event (at, kind, user_id)""",  # noqa: S608
     f"source.trashed_at IS NULL AND event.at IS NOT NULL AND {has_links('source')}",
     has_links("{row}"),
     (
@@ -163,7 +163,7 @@ DEALS = Mirror(
     "deal",
     f"""SELECT source.account_id, source.created_at AS at, 'deal' AS kind, 'deal' AS resource, source.id AS resource_id,
         {either("source", "client")} AS client_id, {either("source", "contact")} AS contact_id,
-        source.id AS deal_id, source.creator_id AS user_id FROM crm_deal AS source""",
+        source.id AS deal_id, source.creator_id AS user_id FROM crm_deal AS source""",  # noqa: S608
     "true",
     "true",
     ("{row}.created_at", either("{row}", "client"), either("{row}", "contact")),
@@ -229,7 +229,8 @@ BEGIN
     ) USING OLD.account_id, OLD.id;
     RETURN NULL;
 END $$;
-""" + "".join(
+"""  # noqa: S608
+ERASE_TRIGGERS = "".join(
     f"CREATE TRIGGER erase_entries AFTER DELETE ON crm_{link} FOR EACH ROW"
     f" EXECUTE FUNCTION workspace_erase_entries('{link}');\n"
     for link in LINKS
@@ -370,7 +371,7 @@ def create_triggers() -> list[migrations.RunSQL]:
     return [
         *(migrations.RunSQL(mirror.create(), mirror.drop()) for mirror in MIRRORS),
         migrations.RunSQL(MOVE_ENTRIES, DROP_MOVE_ENTRIES),
-        migrations.RunSQL(ERASE_ENTRIES, DROP_ERASE_ENTRIES),
+        migrations.RunSQL(ERASE_ENTRIES + ERASE_TRIGGERS, DROP_ERASE_ENTRIES),
         migrations.RunSQL(STAGE_LOG, "DROP TRIGGER log_stage ON crm_deal; DROP FUNCTION workspace_log_stage();"),
     ]
 

@@ -11,7 +11,15 @@ from django.utils import timezone
 
 from accounts.models import User
 from crm.models import Client, Contact
-from tests.support.factories import make_client, make_contact, make_deal, make_field_definition, make_note, make_post, make_task
+from tests.support.factories import (
+    make_client,
+    make_contact,
+    make_deal,
+    make_field_definition,
+    make_note,
+    make_post,
+    make_task,
+)
 from workspace.models import TimelineEntry
 from workspace.timeline import MIRRORED_KINDS
 from workspace.timeline_triggers import MAX_VALUE_LENGTH, MIRRORS, logged_columns

@@ -19,7 +19,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.models import Account, Status, User
+from accounts.models import Account, Status
 from accounts.pages.forms import Form
 from accounts.pages.settings import parse_id
 from accounts.templatetags.statuses import status_name

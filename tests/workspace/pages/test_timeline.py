@@ -30,7 +30,10 @@ def path_of(row) -> str:
 def texts(page) -> list[str]:
     """Return the text of each entry, without its time."""
     entries = page.html.select("#timeline .entries > li")
-    return [re.sub(r"\d?\d:\d\d (a|p)\.m\. ?|(mid|)n(ight|oon)", "", " ".join(entry.get_text(" ").split())).strip() for entry in entries]
+    return [
+        re.sub(r"\d?\d:\d\d (a|p)\.m\. ?|(mid|)n(ight|oon)", "", " ".join(entry.get_text(" ").split())).strip()
+        for entry in entries
+    ]
 
 
 def test_it_works(acme, client):
@@ -69,7 +72,10 @@ def test_filters(acme, client):
     make_deal(acme.bob, "Roof", client_id=client.id)
     visitor = acme.page(acme.bob)
     assert texts(visitor.get(f"{path_of(client)}?show=notes")) == ["Note Hello Bob Nowak"]
-    assert texts(visitor.get(f"{path_of(client)}?show=nothing")) == ["Deal added Roof Bob Nowak", "Note Hello Bob Nowak"]
+    assert texts(visitor.get(f"{path_of(client)}?show=nothing")) == [
+        "Deal added Roof Bob Nowak",
+        "Note Hello Bob Nowak",
+    ]
     page = visitor.get(f"{path_of(client)}?show=changes")
     assert "There are no entries of this kind." in page.html.find(id="timeline").get_text()
     [current] = page.html.select("#timeline [aria-current]")
@@ -102,7 +108,12 @@ def test_values_of_defined_fields(acme, client):
         by=acme.bob,
     )
     [text] = texts(acme.page(acme.bob).get(path_of(client)))
-    for part in ("Customer since – changed to May 4, 2020", 'own – changed to {"a": [1]}', "Discount – changed to 12.5", "a" * 119 + "…"):
+    for part in (
+        "Customer since – changed to May 4, 2020",
+        'own – changed to {"a": [1]}',
+        "Discount – changed to 12.5",
+        "a" * 119 + "…",
+    ):
         assert part in text
 
 
