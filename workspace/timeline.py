@@ -28,7 +28,12 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Account, User
+from core.api.paging import Page
+from core.db.access import Access, prepared_access
+from core.db.prepared import prepared
+from core.db.tenancy import account_of
 from crm.base import Resource
+from workspace.names import name_of_row, name_of_user
 
 # The number of characters of a note that a timeline shows.
 MAX_TEXT_LENGTH = 1000
@@ -95,16 +100,24 @@ class TimelineEntryQuerySet(models.QuerySet["TimelineEntry"]):
     def newest_first(self) -> Self:
         return self.order_by("-at", "-number")
 
-    def with_subjects(self, account: Account, user: User) -> Self:
-        """Annotate each entry with the row that it is about, as the object `subject`. Omit entries about rows that the user may not see.
+    def with_subjects(self, account: Account, access: Access) -> Self:
+        """Annotate each entry with the row that it is about, as the object `subject`. Omit entries about rows outside of the access.
 
         The annotation is a subquery for each entry. PostgreSQL could evaluate EXISTS for all rows of a table instead.
         """
-        subjects = {resource: first(rows) for resource, rows in subject_rows(account, user).items()}
+        subjects = {resource: first(rows) for resource, rows in subject_rows(account, access).items()}
         whens = [When(resource=resource, then=subject) for resource, subject in subjects.items()]
         return self.annotate(subject=Case(*whens, output_field=models.JSONField(decoder=ExactDecoder))).filter(
             subject__isnull=False
         )
+
+    def with_names(self, account: Account, access: Access) -> Self:
+        """Annotate each entry with the names of its user, and of the linked rows of the access."""
+        linked = {
+            f"{link}_name": name_of_row(getattr(account, f"{link}s").live().limited_to(access), f"{link}_id")
+            for link in LINKS
+        }
+        return self.annotate(user_name=name_of_user("user_id"), **linked)
 
     def append(
         self,
@@ -152,38 +165,66 @@ def first(rows: models.QuerySet[Any]) -> models.Subquery:
     return models.Subquery(rows.values("found")[:1])
 
 
-def subject_rows(account: Account, user: User) -> dict[str, models.QuerySet[Any]]:
-    """Return, by resource, the rows that the user may see and that belong to an entry, with their values as the object `found`."""
+def subject_rows(account: Account, access: Access) -> dict[str, models.QuerySet[Any]]:
+    """Return, by resource, the rows of the access that belong to an entry, with their values as the object `found`."""
 
     def live(rows: Any, **values: Any) -> Any:
         return rows.filter(id=models.OuterRef("resource_id")).annotate(found=JSONObject(**values))
 
     posts = account.posts.live().filter(id=models.OuterRef("post_id"))
-    votes = account.proxy_votes.accessible_to(user).filter(id=models.OuterRef("resource_id"))
+    votes = account.proxy_votes.limited_to(access).filter(id=models.OuterRef("resource_id"))
     return {
-        "client": live(account.clients.live().accessible_to(user), title="name"),
-        "contact": live(account.contacts.live().accessible_to(user), title="name"),
-        "deal": live(account.deals.live().accessible_to(user), title="name", price="price", currency="currency"),
+        "client": live(account.clients.live().limited_to(access), title="name"),
+        "contact": live(account.contacts.live().limited_to(access), title="name"),
+        "deal": live(account.deals.live().limited_to(access), title="name", price="price", currency="currency"),
         "note": live(
-            account.notes.live().accessible_to(user),
+            account.notes.live().limited_to(access),
             title="excerpt",
             # One character more than is shown tells whether the text is longer.
             text=Left("content", MAX_TEXT_LENGTH + 1),
             duration="duration",
         ),
-        "post": live(account.posts.live().accessible_to(user), title="title"),
+        "post": live(account.posts.live().limited_to(access), title="title"),
         "vote": votes.annotate(found=first(posts.annotate(found=JSONObject(title="title", post_id="id")))),
     }
 
 
 def timeline_of(
-    account: Account, resource: str, id: int, *, user: User, kinds: Collection[str] = ()
-) -> TimelineEntryQuerySet:
-    """Return the entries of a client, a contact or a deal that the user may see, newest first. No kinds mean all kinds."""
-    entries: TimelineEntryQuerySet = account.timeline_entries.filter(**{f"{resource}_id": id})
+    account: Account, resource: str, id: int, *, access: Access, page: Page, kinds: Collection[str] = ()
+) -> list["TimelineEntry"]:
+    """Return a page of the entries of a client, a contact or a deal that the access allows, newest first, in one statement.
+
+    No kinds mean all kinds. If another page follows, the list has one entry more than the page. Each entry has the annotations `subject`,
+    `user_name`, and the names of the linked rows of the access: `client_name`, `contact_name`, `deal_name`.
+    """
+    entries: list[TimelineEntry] = _timeline(
+        account_id=account.id,
+        id=id,
+        start=page.start,
+        size=page.size + 1,
+        resource=resource,
+        kinds=tuple(sorted(kinds)),
+        **access.arguments,
+    )
+    return entries
+
+
+@prepared(account_id=int, id=int, start=int, size=int, responsible_ids=list)
+def _timeline(
+    account_id: int,
+    id: int,
+    start: int,
+    size: int,
+    resource: str,
+    kinds: tuple[str, ...],
+    responsible_ids: Collection[int] | None = None,
+) -> models.QuerySet["TimelineEntry"]:
+    account: Account = account_of(account_id)
+    access = prepared_access(responsible_ids)
+    entries = TimelineEntry.objects.filter(account_id=account_id, **{f"{resource}_id": id})
     if kinds:
         entries = entries.filter(kind__in=kinds)
-    return entries.with_subjects(account, user).newest_first()
+    return entries.with_subjects(account, access).with_names(account, access).newest_first()[start : start + size]
 
 
 def cut_text(text: str) -> str:
@@ -216,8 +257,12 @@ class TimelineEntry(models.Model):
     user_id = models.BigIntegerField(null=True)
     data = models.JSONField(default=dict, encoder=DjangoJSONEncoder, decoder=ExactDecoder)
 
-    # The annotation of `with_subjects`: the title and further values of the row that the entry is about.
+    # The annotations of `timeline_of`. `subject` has the title and further values of the row that the entry is about.
     subject: dict[str, Any]
+    user_name: str | None
+    client_name: str | None
+    contact_name: str | None
+    deal_name: str | None
 
     objects = TimelineEntryQuerySet.as_manager()
 

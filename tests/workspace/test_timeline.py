@@ -43,7 +43,7 @@ def of(row):
 
 def entries(row, user: User) -> list[tuple[str, str]]:
     """Return the kinds and the titles of the entries that a user sees on the timeline of a row, newest first."""
-    return [(entry.kind, entry.subject["title"]) for entry in of(row).with_subjects(row.account, user)]
+    return [(entry.kind, entry.subject["title"]) for entry in of(row).with_subjects(row.account, user.access)]
 
 
 def last(row) -> dict:

@@ -25,8 +25,8 @@ class TimelineViewSet(Paged):
         rows: Any = getattr(self.account, f"{self.resource}s")
         if not rows.live().accessible_to(request.user).filter(id=id).exists():
             raise Http404
-        entries = timeline_of(self.account, self.resource, id, user=request.user, kinds=kinds)
-        return self.respond_with_page(page, entries[page.start : page.stop], self.represent_entry)
+        entries = timeline_of(self.account, self.resource, id, access=self.access, page=page, kinds=kinds)
+        return self.respond_with_page(page, entries, self.represent_entry)
 
     def read_kinds(self) -> tuple[list[str], dict[str, FieldError]]:
         """Return the kinds in the parameter `kind`, separated by commas, and the error of the parameter. No kind means all."""

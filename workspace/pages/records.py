@@ -31,10 +31,10 @@ from crm.api.writing import write_row
 from crm.base import Resource
 from crm.fields import Field, FieldType, builtin_fields, fields_of, grouped
 from forum.models import Post
+from workspace.names import name_of_row, name_of_user
 from workspace.pages import timeline
 from workspace.pages.base import WorkspacePage
 from workspace.pages.editing import LINKS, FieldEdit, FieldForm, display, editable_field
-from workspace.pages.names import name_of_row, name_of_user
 from workspace.requests import TeamRequest
 
 # The number of rows that a panel shows, before a link to the list.

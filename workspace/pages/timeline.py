@@ -24,7 +24,6 @@ from crm.fields import Field, FieldType, builtin_fields, fields_of
 from workspace.lists.cells import LINKS as LINK_TYPES
 from workspace.lists.cells import Names
 from workspace.pages.editing import display
-from workspace.pages.names import name_of_row, name_of_user
 from workspace.requests import TeamRequest
 from workspace.timeline import GROUPS, KINDS, LINKS, EntryKind, TimelineEntry, cut_text, kinds_in, timeline_of
 
@@ -94,8 +93,7 @@ def timeline_section(request: TeamRequest, resource: str, id: int, fields: list[
     group = request.GET.get("show", "")
     group = group if group in GROUPS else ""
     kinds = kinds_in([group]) if group else ()
-    rows = timeline_of(request.account, resource, id, user=request.user, kinds=kinds)
-    entries = list(with_names(rows, request)[page.start : page.stop])
+    entries = timeline_of(request.account, resource, id, access=request.user.access, page=page, kinds=kinds)
     shown = entries[: page.size]
     items = Items(request, resource, fields, shown)
     days = groupby(shown, key=lambda entry: timezone.localtime(entry.at).date())
@@ -105,17 +103,6 @@ def timeline_section(request: TeamRequest, resource: str, id: int, fields: list[
         has_more=len(entries) > page.size,
         filters=[("", _("All"), not group), *((name, label, name == group) for name, label in GROUPS.items())],
     )
-
-
-def with_names(rows: Any, request: TeamRequest) -> Any:
-    """Annotate entries with the name of the user, and with the names of the linked rows that the reader may access."""
-    names = {
-        f"{link}_name": name_of_row(
-            getattr(request.account, f"{link}s").live().accessible_to(request.user), f"{link}_id"
-        )
-        for link in LINKS
-    }
-    return rows.annotate(who=name_of_user("user_id"), **names)
 
 
 class Items:
@@ -153,7 +140,7 @@ class Items:
             entry,
             kind,
             href=self.href_of(entry),
-            who=entry.who or "",  # type: ignore[attr-defined]  # an annotation of `with_names`
+            who=entry.user_name or "",
             text=cut_text(subject.get("text") or ""),
             links=[
                 (ICONS[link], path_with_id(ROUTES[link], getattr(entry, f"{link}_id")), name)
