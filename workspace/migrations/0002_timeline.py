@@ -29,7 +29,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ("accounts", "0029_pipelines"),
-        ("crm", "0016_notes"),
+        ("crm", "0018_stages_by_time"),
         ("forum", "0024_task_fields"),
         ("workspace", "0001_calendar_feeds"),
     ]
