@@ -135,19 +135,20 @@ class TimelineEntryQuerySet(models.QuerySet["TimelineEntry"]):
         if kind not in KINDS or kind in MIRRORED_KINDS:
             raise ValueError(f"{kind} is not a registered kind of logged entries")
         at = at or timezone.now()
-        self.bulk_create(
+        entries: list[Any] = [
             TimelineEntry(
                 account_id=row.account_id,
                 kind=kind,
                 at=at,
-                resource=row._meta.model_name,
+                resource=str(row._meta.model_name),
                 resource_id=row.id,
                 user_id=by.id if by else None,
                 data=data or {},
                 **links_of(row),
             )
             for row in rows
-        )
+        ]
+        self.bulk_create(entries)
 
 
 def links_of(row: Any) -> dict[str, int | None]:
