@@ -25,6 +25,7 @@ from workspace.find import GROUPS, MAX_FOUND
 from workspace.reports.periods import DEFAULT_MONTHS, MAX_MONTHS
 from workspace.reports.queries import REPORTS, Report
 from workspace.reports.tables import TIMES, Column, Kind
+from workspace.timeline import KINDS
 from workspace.views import MAX_SHARED_VIEWS, MAX_VIEWS_OF_USER, SavedView
 
 
@@ -298,3 +299,59 @@ register_resource(
     f"{MAX_SHARED_VIEWS}.",
     deletion="For the owner, and for admins if the view is shared. The rows of the list stay.",
 )
+# Timelines
+
+TIME = {"type": "string", "format": "date-time"}
+LINKED_ID: JSONSchema = {"type": ["integer", "null"]}
+ENTRY = object_of(
+    {
+        "kind": {"type": "string", "enum": list(KINDS)},
+        "at": TIME,
+        "user_id": LINKED_ID,
+        "client_id": LINKED_ID,
+        "contact_id": LINKED_ID,
+        "deal_id": LINKED_ID,
+        "resource": {"type": "string", "enum": ["client", "contact", "deal", "note", "post"]},
+        "resource_id": {"type": "integer"},
+        "title": {"type": "string"},
+        "data": {"type": "object"},
+    }
+)
+ENTRY_EXAMPLE = {
+    "kind": "call",
+    "at": "2026-11-21T12:00:00+01:00",
+    "user_id": 15,
+    "client_id": 26,
+    "contact_id": None,
+    "deal_id": None,
+    "resource": "note",
+    "resource_id": 41,
+    "title": "Wants an offer by Friday.",
+    "data": {"text": "Wants an offer by Friday.", "duration": 15},
+}
+KIND_PARAMETER = {
+    "kind": {
+        "type": "string",
+        "description": f"Only entries of these kinds, separated by commas: {', '.join(f'`{kind}`' for kind in KINDS)}.",
+        "example": "note,call",
+    }
+}
+
+for resource, article, id, tag in (
+    ("client", "a client, with those of its contacts and deals", 26, "Clients"),
+    ("contact", "a contact, with those of its deals", 27, "Contacts"),
+    ("deal", "a deal", 29, "Deals"),
+):
+    register_operation(
+        f"GET /app/{resource}s/{{id}}/timeline.json",
+        Operation(
+            f"list_{resource}_timeline",
+            f"Read the timeline of a {resource}",
+            f"The events of {article}, newest first: notes, tasks, deals and their stages, suggestions, votes, and changed fields.",
+            tag,
+            response_example=[ENTRY_EXAMPLE],
+            parameters={"id": id},
+            query_parameters=lambda: KIND_PARAMETER | PAGE_PARAMETERS,
+            response={"type": "array", "items": ENTRY},
+        ),
+    )

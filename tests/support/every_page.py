@@ -24,6 +24,7 @@ from tests.support.factories import (
     make_delivery,
     make_field_definition,
     make_forum,
+    make_note,
     make_post,
     make_saved_view,
     make_task,
@@ -98,6 +99,11 @@ class World:
             "deals": deal.id,
             "trashed_clients": trashed.id,
         }
+        make_note(self.bob, f"Wants an offer by Friday. {LONG_WORD}", client_id=client.id, kind="call", duration=15)
+        won = self.account.statuses.get(kind="deal", code="won")
+        deal.write({"status_id": won.id, "description": LONG_WORD * 2}, by=self.bob)
+        client.write({"city": "Gdańsk", "responsible_id": self.carol.id, "discount": "12.5"}, by=self.bob)
+        client.write({"responsible_id": self.bob.id}, by=self.bob)
         self.post.cast_proxy_vote(by=self.bob, client_id=client.id)
         self.post.cast_proxy_vote(by=self.bob, contact_id=contact.id)
         self.task = make_task(
@@ -390,6 +396,8 @@ PAGES = [
     PageCase("app/clients", "bob"),
     PageCase("app/clients/<id:id>", "bob", path=of_record("clients")),
     PageCase("app/clients/<id:id>", "bob", path=of_record("clients"), prepare=edit_the_city, state="while editing"),
+    PageCase("app/clients/<id:id>", "bob", path=of_record("clients", "?show=changes"), state="with changes only"),
+    PageCase("app/clients/<id:id>", "bob", path=of_record("clients", "?page=9"), state="after the last entry"),
     PageCase("app/clients/<id:id>", "bob", path=of_record("clients", "?vote_q=suggestion"), state="with suggestions"),
     PageCase("app/clients/<id:id>", "bob", path=of_record("trashed_clients"), state="in the trash"),
     PageCase("app/clients/<id:id>/edit", "bob", path=of_record("clients", "/edit?field=responsible_id")),

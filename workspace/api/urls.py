@@ -5,6 +5,7 @@ from workspace.api.bulk_changes import BulkChangeViewSet
 from workspace.api.finding import FindViewSet
 from workspace.api.reports import ReportViewSet
 from workspace.api.saved_views import SavedViewViewSet
+from workspace.api.timeline import TimelineViewSet
 from workspace.reports.queries import REPORTS
 
 urlpatterns: list[URLPattern] = [
@@ -30,6 +31,14 @@ urlpatterns: list[URLPattern] = [
         "app/bulk_changes/<id:id>/cancel.json",
         BulkChangeViewSet.as_view({"post": "cancel"}),
         name="workspace-json-bulk-change-cancel",
+    ),
+    *(
+        path(
+            f"app/{resource}s/<id:id>/timeline.json",
+            TimelineViewSet.as_view({"get": "entries"}, resource=resource),
+            name=f"workspace-json-{resource}-timeline",
+        )
+        for resource in ("client", "contact", "deal")
     ),
     *(
         path(

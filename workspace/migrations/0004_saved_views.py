@@ -7,7 +7,7 @@ from core.db.tenancy import composite_foreign_key, id_triggers, plan_for_large_a
 
 
 class Migration(migrations.Migration):
-    dependencies = [("accounts", "0029_pipelines"), ("workspace", "0001_calendar_feeds")]
+    dependencies = [("accounts", "0029_pipelines"), ("workspace", "0003_timeline_of_existing_rows")]
 
     operations = [
         migrations.CreateModel(

@@ -10,8 +10,8 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.db.models import CharField, F, OuterRef, Q, QuerySet, Subquery, Value
-from django.db.models.functions import Coalesce, JSONObject, NullIf
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import JSONObject
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -19,7 +19,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.models import Account, Status, User
+from accounts.models import Account, Status
 from accounts.pages.forms import Form
 from accounts.pages.settings import parse_id
 from accounts.templatetags.statuses import status_name
@@ -33,6 +33,8 @@ from crm.fields import Field, FieldType, builtin_fields, fields_of, grouped
 from forum.models import Post
 from workspace.lists.cells import read_cell
 from workspace.lists.declarations import LISTS
+from workspace.names import name_of_row, name_of_user
+from workspace.pages import timeline
 from workspace.pages.base import WorkspacePage
 from workspace.pages.editing import LINKS, FieldEdit, FieldForm, display, editable_field
 from workspace.requests import TeamRequest
@@ -89,12 +91,6 @@ def name_column(column: str) -> str:
     return column.removesuffix("_id") + "_name"
 
 
-def name_of_user(column: str) -> Subquery:
-    """Return the name of the user whose id is in a column of the row."""
-    users = User.objects.filter(account_id=OuterRef("account_id"), id=OuterRef(column))
-    return Subquery(users.values(nick=Coalesce(NullIf("name", Value("", CharField())), F("login")))[:1])
-
-
 def status_of_row() -> Subquery:
     """Return the status of the row as a JSON object. `as_status` makes it a `Status`."""
     statuses = Status.objects.filter(account_id=OuterRef("account_id"), id=OuterRef("status_id"))
@@ -104,11 +100,6 @@ def status_of_row() -> Subquery:
 
 def as_status(values: dict[str, Any] | None) -> Status | None:
     return Status(**values) if values else None
-
-
-def name_of_row(rows: QuerySet, column: str) -> Subquery:
-    """Return the name of the row of `rows` whose id is in a column."""
-    return Subquery(rows.filter(id=OuterRef(column)).values("name")[:1])
 
 
 @dataclass(frozen=True)
@@ -163,7 +154,9 @@ class RecordPage(WorkspacePage):
         return self.show(row)
 
     def show(self, row: Resource, *, http_status: int = 200, **context: Any) -> HttpResponse:
-        facts = facts_of(row, self.kind, fields_of(self.request.account, self.kind.resource))
+        fields = fields_of(self.request.account, self.kind.resource)
+        facts = facts_of(row, self.kind, fields)
+        page = self.read_page(per_page=timeline.PAGE_SIZE)
         values = {
             "kind": self.kind,
             "row": row,
@@ -173,6 +166,7 @@ class RecordPage(WorkspacePage):
                 for label, fields in grouped(shown_fields(facts))
             ],
             "empty": [fact for fact in facts if not fact.text and fact.edit_path],
+            "timeline": timeline.timeline_section(self.request, self.kind.resource, row.id, fields, page),
             **self.panels(row),
         }
         return self.render(http_status=http_status, **values | context)
