@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlencode
 
 from django.db import OperationalError, connection
@@ -33,7 +33,7 @@ MAX_COUNT = 1000
 TIME_LIMIT_MS = 1000
 MAX_INACTIVE_DAYS = 3650
 # Parameters that only pages read: of the list and of the form that adds a filter.
-PAGE_PARAMETERS = ("page", "per_page", "view", "add", "field", "operator", "value")
+PAGE_PARAMETERS = ("page", "per_page", "view", "pipeline_id", "add", "field", "operator", "value")
 SPECIAL = ("mine", "no_task", "inactive_days", "contact_list_id")
 
 
@@ -65,7 +65,7 @@ class ListQuery:
     errors: list[FieldError] = field(default_factory=list)
 
     @classmethod
-    def read(cls, declaration: RecordList, parameters: QueryDict, *, account: Account, user: User) -> "ListQuery":
+    def read(cls, declaration: RecordList, parameters: QueryDict, *, account: Account, user: User) -> Self:
         """Return the query. Parameters with errors are left out of it, and `errors` has their errors."""
         query = cls(declaration, account, user, declaration.fields(account))
         fields = {each.name: each for each in query.fields}
@@ -219,14 +219,17 @@ class ListQuery:
         return ids, self._count()
 
     def _search(self, text: Any, page: Page) -> tuple[list[int], int]:
-        ranked = not self.sort
-        # Similar words are searched only if no row has the words themselves.
-        ids = search(self.rows, text, list_rows=self.list_rows, ranked=ranked, fuzzy=False) or search(
-            self.rows, text, list_rows=self.list_rows, ranked=ranked
-        )
+        ids = self.matching_ids(text, ranked=not self.sort)
         if self.sort:
             ids = list(self.list_rows.filter(id__in=ids).order_by(*self.order_by()).values_list("id", flat=True))
         return ids[page.start : page.stop], len(ids)
+
+    def matching_ids(self, text: Any, *, ranked: bool) -> list[int]:
+        """Return the ids of the rows that match the folded text of `search_transaction` and the filters."""
+        # Similar words are searched only if no row has the words themselves.
+        return search(self.rows, text, list_rows=self.list_rows, ranked=ranked, fuzzy=False) or search(
+            self.rows, text, list_rows=self.list_rows, ranked=ranked
+        )
 
     def _filtered_ids(self, start: int, stop: int) -> list[int]:
         """Return the ids as `Listing.filtered_ids` does: scan the first rows of the list, or else collect all rows that pass and sort them."""

@@ -92,10 +92,11 @@ class RecordListPage(WorkspacePage):
 
     template_name = "workspace/list.html"
     declaration: RecordList
+    query_class = ListQuery
 
     def get(self, request: TeamRequest) -> HttpResponse:
         parameters = request.GET
-        query = ListQuery.read(self.declaration, parameters, account=request.account, user=request.user)
+        query = self.query_class.read(self.declaration, parameters, account=request.account, user=request.user)
         if "field" in parameters:
             return self.add_filter(query)
         return self.show(query)
@@ -148,11 +149,7 @@ class RecordListPage(WorkspacePage):
         found = {row["id"]: row for row in query.list_rows.filter(id__in=ids).values(*columns)} if ids else {}
         rows = [found[id] for id in ids if id in found]
         links = [(each, value_in(row, each)) for row in rows for each in fields if each.type in LINKS]
-        links += [
-            (each.field, each.value)
-            for each in query.conditions
-            if each.field.type in LINKS and each.operator != Operator.EMPTY
-        ]
+        links += link_values(query)
         names = Names.read(self.declaration, self.request.account, self.request.user, links)
         return names, [
             Row(row["id"], row["name"], self.path_of(row), [cell_of(row, each, names) for each in fields])
@@ -298,7 +295,7 @@ class RecordListPage(WorkspacePage):
             if operator not in OPERATORS[field.type]:
                 operator = OPERATORS[field.type][0]
             parameter = parameter_name(field, Operator(operator))
-        checked = ListQuery.read(
+        checked = self.query_class.read(
             self.declaration,
             parameters_of([(parameter, value)]),
             account=self.request.account,
@@ -313,6 +310,15 @@ class RecordListPage(WorkspacePage):
     @staticmethod
     def first_error(errors: list[FieldError]) -> str:
         return errors[0].text.capitalize() if errors else ""
+
+
+def link_values(query: ListQuery) -> list[tuple[Field, Any]]:
+    """Return the fields and ids in the conditions of a query, whose names the page shows."""
+    return [
+        (each.field, each.value)
+        for each in query.conditions
+        if each.field.type in LINKS and each.operator != Operator.EMPTY
+    ]
 
 
 def query_string(pairs: Iterable[tuple[str, str]]) -> str:

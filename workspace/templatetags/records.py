@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 from django import template
+from django.utils import formats
 
 from workspace.pages.editing import number_text
 
@@ -13,3 +14,10 @@ register = template.Library()
 def number(value: Decimal | int | float) -> str:
     """Return a number in the format of the active language."""
     return number_text(value)
+
+
+@register.filter
+def amount(value: Decimal) -> str:
+    """Return an amount of money: with two decimal places, or with none if it is whole."""
+    places = 0 if value == value.to_integral_value() else 2
+    return formats.number_format(value, places, use_l10n=True, force_grouping=True)
