@@ -1,3 +1,8 @@
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-urlpatterns: list[URLPattern] = []
+from workspace.api.board import BoardViewSet
+
+urlpatterns: list[URLPattern] = [
+    path("app/deals/board.json", BoardViewSet.as_view({"get": "board"}), name="workspace-json-board"),
+    path("app/deals/<id:id>/move.json", BoardViewSet.as_view({"post": "move"}), name="workspace-json-deal-move"),
+]
