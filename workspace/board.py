@@ -321,7 +321,8 @@ def read_matching(query: BoardQuery, columns: dict[int, Column]) -> dict[int, li
         with search_transaction(query.account.id, query.q) as text:
             rows = query.rows
             if query.q:
-                rows = query.list_rows.filter(id__in=query.matching_ids(text, ranked=False))
+                found = query.matching_ids(text, ranked=False)
+                rows = query.list_rows.filter(id__in=found) if found else query.list_rows.none()
             limit_time()
             rows = rows.filter(status_id__in=columns)
             ids = count_and_rank(query, rows, columns)

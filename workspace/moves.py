@@ -16,7 +16,6 @@ from django.utils.translation import pgettext_lazy
 from accounts.models import Account, Status, User
 from core.db.prepared import array_literal
 from core.errors import ConcurrentUpdate, Conflict, FieldError
-from crm.api.writing import write_row
 from crm.deals import Deal
 from workspace.board import after
 
@@ -77,7 +76,8 @@ def move_deal(account: Account, user: User, move: Move) -> Deal:
         if position is not None:
             deal.board_position = position
             deal.unsaved_fields |= {"board_position"}
-        write_row(deal, values, by=user)
+        # The caller has validated the reason, and the status has just been read.
+        deal.write(values, by=user)
     elif position is not None and position != deal.board_position:
         # The order is no field of the deal, so it does not count as a change by the user.
         account.deals.filter(id=deal.id).update(board_position=position)

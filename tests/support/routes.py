@@ -103,6 +103,10 @@ def deal(ids):
     }
 
 
+def moved_deal(ids):
+    return {"move": {"status_id": ids.deal_status, "position": 1}}
+
+
 def post(ids):
     return {
         "post": {
@@ -233,6 +237,8 @@ TABLE = [
     Row("PATCH", "app/deals/<id:id>.json", deal, foreign=OF_DEAL),
     Row("DELETE", "app/deals/<id:id>.json"),
     Row("GET", "app/deals/<id:id>/stages.json"),
+    Row("GET", "app/deals/board.json"),
+    Row("POST", "app/deals/<id:id>/move.json", moved_deal, foreign=["status_id"]),
     Row("GET", "app/deals/tags.json"),
     Row("POST", "app/deals/bulk.json", **bulk(deal, OF_DEAL)),
     Row("POST", "app/posts.json", post, team=201, foreign=OF_POST),

@@ -9,8 +9,8 @@ from tests.support.factories import make_deal
 from tests.support.queries import capture_queries
 from workspace import moves
 
-# The user with the account, the locked deals, the status, the position below, the lookup of the status by the validation, the write.
-STATEMENTS = 6
+# The user with the account, the locked deals, the status, the position below, the write.
+STATEMENTS = 5
 
 
 @pytest.fixture
