@@ -225,9 +225,7 @@ def read_columns(query: BoardQuery, statuses: list[Status]) -> list[Column]:
     cards = read_cards(query, [id for found in shown.values() for id in found], columns)
     for status_id, found in shown.items():
         # Another transaction may have moved a deal since its id was read.
-        columns[status_id].cards = [
-            cards[id] for id in found if id in cards and cards[id].status_id == status_id
-        ]
+        columns[status_id].cards = [cards[id] for id in found if id in cards and cards[id].status_id == status_id]
         columns[status_id].has_more = len(ids[status_id]) > COLUMN_SIZE
     return list(columns.values())
 
@@ -333,9 +331,7 @@ def read_matching(query: BoardQuery, columns: dict[int, Column]) -> dict[int, li
         raise
 
 
-def count_and_rank(
-    query: BoardQuery, rows: QuerySet[Any], columns: dict[int, Column]
-) -> dict[int, list[int]] | None:
+def count_and_rank(query: BoardQuery, rows: QuerySet[Any], columns: dict[int, Column]) -> dict[int, list[int]] | None:
     """Set the totals and return the ids. Return None if more than `MAX_COUNTED` rows match.
 
     MATERIALIZED makes PostgreSQL plan the subquery for all rows. The subquery still ends at the limit.

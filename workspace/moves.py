@@ -26,7 +26,8 @@ STEP, MIN_STEP = 65_536, 16
 ROOM_ROWS = 100
 # The last place that a move can name by its number.
 MAX_PLACE = 1000
-REASONS = {Status.Outcome.WON: "won_reason", Status.Outcome.LOST: "lost_reason"}
+# The field with the reason, by the outcome of the status.
+REASONS: dict[str | None, str] = {Status.Outcome.WON: "won_reason", Status.Outcome.LOST: "lost_reason"}
 
 MOVED = _("Somebody else has moved the deal meanwhile. Look where it is now, and move it again if you still want to.")
 ABOVE_MOVED = _("The deal above has been moved or deleted meanwhile. Choose the place again.")
@@ -56,7 +57,10 @@ def move_deal(account: Account, user: User, move: Move) -> Deal:
     """
     deals = account.deals.live().accessible_to(user)
     # Every move locks its rows in the order of their ids.
-    locked = {row.id: row for row in deals.locked().filter(id__in={move.deal_id, move.after_id or move.deal_id}).order_by("id")}
+    locked = {
+        row.id: row
+        for row in deals.locked().filter(id__in={move.deal_id, move.after_id or move.deal_id}).order_by("id")
+    }
     deal = locked.get(move.deal_id)
     if deal is None:
         raise Deal.DoesNotExist
@@ -90,7 +94,9 @@ def find_status(account: Account, id: int | None) -> Status:
         raise FieldError("status_id", _("can't be blank"), "blank")
     status: Status | None = account.statuses.filter(kind=Status.Kind.DEAL, id=id).first()
     if status is None:
-        raise FieldError("status_id", pgettext_lazy("status", "can't be found; it may have been deleted meanwhile"), "missing")
+        raise FieldError(
+            "status_id", pgettext_lazy("status", "can't be found; it may have been deleted meanwhile"), "missing"
+        )
     return status
 
 
@@ -100,7 +106,7 @@ def reasons(status: Status, deal: Deal, reason: str | None) -> dict[str, Any]:
         if reason:
             raise FieldError("reason", _("is only for a deal that is won or lost"))
         return {}
-    own = REASONS[Status.Outcome(status.outcome)]
+    own = REASONS[status.outcome]
     values: dict[str, Any] = {name: None for name in REASONS.values() if name != own and getattr(deal, name)}
     if reason is not None and (reason or None) != getattr(deal, own):
         values[own] = reason or None
@@ -128,14 +134,14 @@ def place_of(move: Move, column: QuerySet[Deal], above: Deal | None, user: User)
 
 def first_position(column: QuerySet[Deal]) -> int:
     now = -int(timezone.now().timestamp() * 1_000_000)
-    first = column.order_by("board_position", "id").values_list("board_position", flat=True).first()
+    first: Any = column.order_by("board_position", "id").values_list("board_position", flat=True).first()
     return now if first is None else min(now, first - STEP)
 
 
 def position_below(column: QuerySet[Deal], position: int, id: int) -> int:
     """Return a position directly below the deal with a position and an id."""
     below = column.filter(after(position, id)).order_by("board_position", "id")
-    next_position = below.values_list("board_position", flat=True).first()
+    next_position: Any = below.values_list("board_position", flat=True).first()
     if next_position is None:
         return position + STEP
     if next_position - position >= 2:
@@ -150,7 +156,7 @@ def make_room(column: QuerySet[Deal], position: int, id: int, limit: int) -> int
     many with the same position, because they were imported together.
     """
     above = column.filter(board_position__lte=position).filter(Q(board_position__lt=position) | Q(id__lte=id))
-    rows = above.order_by("-board_position", "-id").values_list("id", "board_position")
+    rows: QuerySet[Any, Any] = above.order_by("-board_position", "-id").values_list("id", "board_position")
     size = ROOM_ROWS
     while True:
         found = list(rows[:size])

@@ -33,7 +33,14 @@ def deals(acme, statuses):
         day = None if days is None else timezone.localdate() + timedelta(days=days)
         made[name] = make_deal(acme.bob, name, price=price, status_id=statuses[code], expected_close_date=day, **fields)
     acme.account.deals.filter(id=made["House"].id).update(stage_entered_at=timezone.now() - timedelta(days=30))
-    make_deal(acme.alice, "Cottage by the lake", price="77000", currency="PLN", status_id=statuses["qualified"], responsible_id=acme.alice.id)
+    make_deal(
+        acme.alice,
+        "Cottage by the lake",
+        price="77000",
+        currency="PLN",
+        status_id=statuses["qualified"],
+        responsible_id=acme.alice.id,
+    )
     return made
 
 
@@ -47,27 +54,6 @@ def expect_cards(page, column: str, names: list[str]) -> None:
 
 def totals(page, column: str):
     return page.get_by_role("region", name=column, exact=True).locator(".totals")
-
-
-def test_pictures(acme, deals, browse):
-    page = browse(acme.bob, width=1280)
-    page.goto(PATH)
-    page.screenshot(path="/tmp/w/board_wide.png", full_page=True)
-    page.emulate_media(color_scheme="dark")
-    page.screenshot(path="/tmp/w/board_dark.png", full_page=True)
-    page.goto(f"/app/deals/{deals['House'].id}")
-    page.screenshot(path="/tmp/w/deal_dark.png", full_page=True)
-    page.emulate_media(color_scheme="light")
-    page.screenshot(path="/tmp/w/deal.png", full_page=True)
-    page.goto(PATH)
-    page.get_by_role("link", name="Move… Roof").click()
-    page.wait_for_timeout(500)
-    page.screenshot(path="/tmp/w/move.png")
-    phone = browse(acme.bob, width=390)
-    phone.goto(PATH)
-    phone.screenshot(path="/tmp/w/board_phone.png", full_page=True)
-    phone.goto(f"/app/deals/{deals['House'].id}")
-    phone.screenshot(path="/tmp/w/deal_phone.png", full_page=True)
 
 
 def test_a_card_is_dragged(acme, deals, browse, statuses):

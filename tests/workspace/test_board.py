@@ -67,9 +67,7 @@ def test_it_works(acme, statuses):
         {"currency": "EUR", "count": 2, "sum": Decimal("12000.5"), "weighted_sum": Decimal("7200.3")},
         {"currency": "PLN", "count": 1, "sum": 100, "weighted_sum": 60},
     ]
-    assert column(answer, statuses["won"])["totals"] == [
-        {"currency": "EUR", "count": 1, "sum": 7, "weighted_sum": 7}
-    ]
+    assert column(answer, statuses["won"])["totals"] == [{"currency": "EUR", "count": 1, "sum": 7, "weighted_sum": 7}]
     assert [deal["name"] for deal in proposal["deals"]] == ["Fence", "Barn", "Roof"]
     assert proposal["next"] is None
     assert proposal["deals"][2] == {

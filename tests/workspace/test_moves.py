@@ -129,13 +129,13 @@ def test_won_and_lost_have_a_reason(acme, statuses):
 def test_it_rejects_a_deal_that_somebody_else_has_moved(acme, statuses):
     deal = make_deal(acme.bob, status_id=statuses["won"])
     response = move(acme, deal, status_id=statuses["qualified"], seen_status_id=statuses["new"])
-    message = "Somebody else has moved the deal meanwhile. Look where it is now, and move it again if you still want to."
+    message = (
+        "Somebody else has moved the deal meanwhile. Look where it is now, and move it again if you still want to."
+    )
     assert (response.status_code, read(response)["message"]) == (409, message)
     # A move that is sent twice succeeds twice.
     for _ in range(2):
-        assert (
-            move(acme, deal, status_id=statuses["qualified"], seen_status_id=statuses["won"]).status_code == 200
-        )
+        assert move(acme, deal, status_id=statuses["qualified"], seen_status_id=statuses["won"]).status_code == 200
 
 
 def test_it_rejects_a_neighbour_that_is_not_in_the_column(acme, statuses, other):
@@ -172,9 +172,7 @@ def test_it_rejects_invalid_moves(acme, statuses, body, errors):
 
 
 def test_it_rejects_a_deal_without_a_status_and_without_a_target(acme):
-    assert_refused(
-        move(acme, make_deal(acme.bob)), 422, "validation_failed", {"status_id": ["can't be blank"]}
-    )
+    assert_refused(move(acme, make_deal(acme.bob)), 422, "validation_failed", {"status_id": ["can't be blank"]})
 
 
 def test_it_rejects_a_status_of_another_account_and_other_kinds(acme, other, statuses):
@@ -187,6 +185,9 @@ def test_it_rejects_a_status_of_another_account_and_other_kinds(acme, other, sta
 
 
 def test_it_rejects_deals_that_the_user_may_not_access(acme, other, statuses):
-    for deal in (make_deal(other.mallory), make_deal(acme.alice, responsible_id=acme.alice.id, status_id=statuses["new"])):
+    for deal in (
+        make_deal(other.mallory),
+        make_deal(acme.alice, responsible_id=acme.alice.id, status_id=statuses["new"]),
+    ):
         acme.account.change(agents_see="own")
         assert_refused(move(acme, deal, position=1), 404, "not_found")

@@ -49,7 +49,9 @@ class BoardViewSet(JSONViewSet):
         try:
             board = read_board(query)
         except TooSlow:
-            raise FieldError("request", "has filters that no index serves, and too many deals to compare", "too_slow") from None
+            raise FieldError(
+                "request", "has filters that no index serves, and too many deals to compare", "too_slow"
+            ) from None
         if query.errors:
             raise FieldErrors(query.errors)
         return self.respond(self.represent_board(board))
@@ -71,7 +73,9 @@ class BoardViewSet(JSONViewSet):
 
     def move(self, request: APIRequest, id: int) -> HttpResponse:
         """Move a deal to another status or place, and return the deal."""
-        serializer = MoveSerializer(data=self.body.get("move"), context={"account": self.account, "access": self.access})
+        serializer = MoveSerializer(
+            data=self.body.get("move"), context={"account": self.account, "access": self.access}
+        )
         ignored = self.check(move=serializer)
         values = serializer.values
         move = Move(id, place=values.pop("position", None), **values)

@@ -118,7 +118,9 @@ class MoveForm(Form):
         self.fields["place"].widget = forms.HiddenInput()
         is_won = chosen.outcome == Status.Outcome.WON
         offered = account.won_reasons if is_won else account.lost_reasons
-        self.set_choices("reason", [*((text, text) for text in offered), ("", gettext_lazy("No reason, or another one"))])
+        self.set_choices(
+            "reason", [*((text, text) for text in offered), ("", gettext_lazy("No reason, or another one"))]
+        )
 
     @property
     def move_values(self) -> dict[str, Any]:
@@ -178,7 +180,9 @@ class MovePage(WorkspacePage):
             "after_id": 0 if request.GET.get("after_id") == "0" else parse_id(request.GET.get("after_id")),
             "seen_status_id": parse_id(request.GET.get("seen_status_id")) or deal.status_id,
         }
-        return self.show(deal, chosen, MoveForm(account=request.account, statuses=statuses, chosen=chosen, initial=initial))
+        return self.show(
+            deal, chosen, MoveForm(account=request.account, statuses=statuses, chosen=chosen, initial=initial)
+        )
 
     def statuses(self) -> list[Status]:
         return list(self.request.account.statuses_of_kind(Status.Kind.DEAL))
@@ -222,7 +226,9 @@ class MovePage(WorkspacePage):
             move = Move(id, **form.move_values)
             in_transaction(lambda: moved.append(move_deal(request.account, request.user, move)))
         except Deal.DoesNotExist:
-            return self.refuse(id, _("This deal can't be found. It may have been deleted, or given to somebody else."), [])
+            return self.refuse(
+                id, _("This deal can't be found. It may have been deleted, or given to somebody else."), []
+            )
         except Conflict as caught:
             return self.refuse(id, str(caught.message), statuses)
         except FieldErrors as caught:

@@ -59,7 +59,7 @@ def test_it_works(acme, statuses):
     for text in ("2 deals", "12,000.50 EUR", "7,200.30", "100 PLN", "60"):
         assert text in header
     card = texts(proposal.select("[data-deal]")[1])
-    for text in ("Northwind", "12,000.50 EUR", "Overdue since", "Responsible: Bob Nowak"):
+    for text in ("Northwind", "12,000.50 EUR", "Overdue:", "Responsible: Bob Nowak"):
         assert text in card
 
 
