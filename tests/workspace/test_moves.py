@@ -7,6 +7,7 @@ from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.bodies import deal_body
 from tests.support.factories import make_deal
 from tests.support.queries import capture_queries
+from tests.support.threads import at_once
 from workspace import moves
 
 # The user with the account, the locked deals, the status, the position below, the write.
@@ -191,3 +192,28 @@ def test_it_rejects_deals_that_the_user_may_not_access(acme, other, statuses):
     ):
         acme.account.change(agents_see="own")
         assert_refused(move(acme, deal, position=1), 404, "not_found")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_simultaneous_moves_lose_nothing(acme, statuses):
+    """Moves to the same place, in opposite directions, and of the same deal end in an order with every deal once."""
+    deals = make_column(acme, statuses["new"], "abcdefgh", position=7)
+    make_column(acme, statuses["qualified"], "xy")
+
+    def moving(name: str, **body):
+        return lambda: move(acme, deals[name], **body).status_code
+
+    for _ in range(3):
+        results = at_once(
+            moving("a", after_id=deals["h"].id),
+            moving("h", after_id=deals["a"].id),
+            moving("c", after_id=deals["e"].id),
+            moving("d", after_id=deals["e"].id),
+            moving("b", status_id=statuses["qualified"]),
+            moving("b", after_id=deals["g"].id),
+        )
+        assert set(results) <= {200, 409}
+        assert results[:4] == [200] * 4
+        names = order(acme, statuses["new"]) + order(acme, statuses["qualified"])
+        assert sorted(names) == sorted("abcdefghxy")
+        assert names.index("e") < min(names.index("c"), names.index("d"))
