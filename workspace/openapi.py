@@ -1,47 +1,147 @@
-"""The team's pages in the OpenAPI document: the deal board."""
+"""The operations of the room `workspace` in the OpenAPI document."""
 
 from typing import Any
 
+from core.openapi.fields import NOT_BLANK
 from core.openapi.operations import JSONSchema, Operation, register_operation
+from core.search.queries import MAX_QUERY_LENGTH
 from crm.openapi import DEAL
 from workspace.api.board import MoveSerializer
+from workspace.find import GROUPS, MAX_FOUND
+from workspace.reports.periods import DEFAULT_MONTHS, MAX_MONTHS
+from workspace.reports.queries import REPORTS, Report
+from workspace.reports.tables import TIMES, Column, Kind
 
-ID = {"type": "integer", "minimum": 1}
-NAME = {"type": "string"}
-NUMBER = {"type": "number"}
-COUNT = {"type": "integer", "minimum": 0}
+
+def object_of(properties: dict[str, JSONSchema]) -> JSONSchema:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-def of_object(**properties: JSONSchema) -> JSONSchema:
-    """Return the schema of an object that has all of the properties."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
+# The search over everything
+
+FOUND = object_of(
+    {
+        "id": {"type": "integer"},
+        "name": {"type": "string"},
+        "detail": {"type": ["string", "null"]},
+        "url": {"type": "string", "format": "uri"},
     }
+)
+EXAMPLE_CLIENT = {
+    "id": 24,
+    "name": "Northwind",
+    "detail": "office@northwind.example",
+    "url": "https://acme.example.com/app/clients/24",
+}
+register_operation(
+    "GET /app/find.json",
+    Operation(
+        "find",
+        "Search for everything",
+        f"Finds at most {MAX_FOUND} rows of each kind whose texts have the words of `q`, the best matches first. Mistyped words are found too.",
+        "Search",
+        response_example={group.name: [EXAMPLE_CLIENT] if group.name == "clients" else [] for group in GROUPS},
+        query_parameters=lambda: {"q": {"type": "string", "minLength": 1, "maxLength": MAX_QUERY_LENGTH, **NOT_BLANK}},
+        response=object_of({group.name: {"type": "array", "items": FOUND, "maxItems": MAX_FOUND} for group in GROUPS}),
+        error_statuses=frozenset({422}),
+    ),
+)
+
+# Reports
+
+MONTH: JSONSchema = {"type": "string", "pattern": "^2[01][0-9]{2}-(0[1-9]|1[0-2])$"}
+ID: JSONSchema = {"type": "integer", "minimum": 0, "maximum": 10**18 - 1}
+VALUES: dict[Kind, JSONSchema] = {
+    Kind.TEXT: {"type": ["string", "null"]},
+    Kind.MONTH: {"anyOf": [MONTH, {"type": "string", "enum": list(TIMES)}]},
+    Kind.COUNT: {"type": "integer", "minimum": 0},
+    Kind.MONEY: {"type": "number"},
+    Kind.SHARE: {"type": ["number", "null"], "minimum": 0, "maximum": 1},
+    Kind.DAYS: {"type": ["number", "null"], "minimum": 0},
+    Kind.HOURS: {"type": ["number", "null"], "minimum": 0},
+}
+EXAMPLES: dict[Kind, Any] = {
+    Kind.TEXT: "EUR",
+    Kind.MONTH: "2026-11",
+    Kind.COUNT: 2,
+    Kind.MONEY: 149.9,
+    Kind.SHARE: 0.25,
+    Kind.DAYS: 3.5,
+    Kind.HOURS: 3.5,
+}
+
+
+def row_of(columns: tuple[Column, ...], report: Report) -> JSONSchema:
+    values = {column.name: VALUES[column.kind] for column in columns}
+    return object_of(values | ({"id": {"type": ["integer", "null"]}} if report.has_ids else {}))
+
+
+def description_of(report: Report) -> str:
+    months = f"the next {DEFAULT_MONTHS} months" if report.ahead else f"the last {DEFAULT_MONTHS} months"
+    amounts = any(column.kind == Kind.MONEY for column in report.columns)
+    currencies = " Each currency has rows of its own." if amounts else ""
+    return f"{report.description} The period is {months} by default, and at most {MAX_MONTHS} months.{currencies}"
+
+
+for report in REPORTS.values():
+    example = {column.name: EXAMPLES[column.kind] for column in report.columns} | ({"id": 16} if report.has_ids else {})
+    register_operation(
+        f"GET /app/reports/{report.name}.json",
+        Operation(
+            f"get_{report.name}_report",
+            f"Read the report “{report.label}”",
+            description_of(report),
+            "Reports",
+            response_example={"report": report.name, "from": "2026-11", "to": "2026-11", "rows": [example]},
+            query_parameters=lambda report=report: {  # type: ignore[misc]  # the value of this turn of the loop
+                "from": MONTH,
+                "to": MONTH,
+                **dict.fromkeys(report.id_parameters, ID),
+            },
+            response=object_of(
+                {
+                    "report": {"type": "string", "const": report.name},
+                    "from": MONTH,
+                    "to": MONTH,
+                    "rows": {"type": "array", "items": row_of(tuple(report.columns), report)},
+                }
+            ),
+        ),
+    )
+
+# The deal board
+
+ROW_ID: JSONSchema = {"type": "integer", "minimum": 1}
+NAME: JSONSchema = {"type": "string"}
+NUMBER: JSONSchema = {"type": "number"}
+COUNT: JSONSchema = {"type": "integer", "minimum": 0}
+
+
+def object_of_fields(**properties: JSONSchema) -> JSONSchema:
+    """Return the schema of an object that has all of the properties."""
+    return object_of(properties)
 
 
 def or_null(schema: JSONSchema) -> JSONSchema:
     return {**schema, "type": [schema["type"], "null"]}
 
 
-TOTAL = of_object(currency=NAME, count=COUNT, sum=NUMBER, weighted_sum=NUMBER)
-CARD = of_object(
-    id=ID,
+TOTAL = object_of_fields(currency=NAME, count=COUNT, sum=NUMBER, weighted_sum=NUMBER)
+CARD = object_of_fields(
+    id=ROW_ID,
     name=NAME,
-    client_id=or_null(ID),
+    client_id=or_null(ROW_ID),
     client_name=or_null(NAME),
     price=or_null(NUMBER),
     currency=NAME,
-    responsible_id=or_null(ID),
+    responsible_id=or_null(ROW_ID),
     expected_close_date=or_null({"type": "string", "format": "date"}),
     stage_entered_at=or_null({"type": "string", "format": "date-time"}),
     overdue={"type": "boolean"},
     rotting={"type": "boolean"},
 )
-COLUMN = of_object(
-    status_id=ID,
+COLUMN = object_of_fields(
+    status_id=ROW_ID,
     count=or_null(COUNT),
     totals=or_null({"type": "array", "items": TOTAL}),
     deals={"type": "array", "items": CARD},
@@ -75,7 +175,7 @@ BOARD: dict[str, Any] = {
 }
 
 
-def parameters() -> dict[str, JSONSchema]:
+def board_parameters() -> dict[str, JSONSchema]:
     id = {"type": "integer", "minimum": 1, "maximum": 10**18 - 1}
     return {
         "pipeline_id": {**id, "description": "The default is the first pipeline."},
@@ -102,8 +202,8 @@ register_operation(
         "Deals",
         response_example=BOARD,
         parameters={"pipeline_id": 1},
-        query_parameters=parameters,
-        response=of_object(pipeline_id=ID, columns={"type": "array", "items": COLUMN}),
+        query_parameters=board_parameters,
+        response=object_of_fields(pipeline_id=ROW_ID, columns={"type": "array", "items": COLUMN}),
     ),
 )
 register_operation(
