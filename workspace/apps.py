@@ -11,6 +11,8 @@ class WorkspaceConfig(AppConfig):
         "query": _("filters"),
         "shared": _("share with the team"),
         "view": _("view"),
+        "column": _("column"),
+        "reason": _("reason"),
     }
 
     def ready(self) -> None:

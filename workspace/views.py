@@ -202,13 +202,13 @@ def is_of_list(parameters: QueryDict) -> bool:
     return any(name not in PAGE_PARAMETERS for name in parameters)
 
 
-def open_view(view: SavedView, user: User) -> ListQuery:
+def open_view(view: SavedView, user: User, query_class: type[ListQuery] = ListQuery) -> ListQuery:
     """Return the list of a view as the user sees it. `errors` names the filters and columns that are gone, which are left out.
 
     It takes at most two statements, if the filters name other rows.
     """
     declaration = LISTS[view.resource]
-    query = ListQuery.read(declaration, QueryDict(view.query), account=view.account, user=user)
+    query = query_class.read(declaration, QueryDict(view.query), account=view.account, user=user)
     query.view_id = view.id
     leave_out_missing(query)
     return query
@@ -230,7 +230,13 @@ def leave_out_missing(query: ListQuery) -> None:
 
 
 def read_list(
-    resource: str, parameters: QueryDict, *, account: Account, user: User, views: list[SavedView] | None = None
+    resource: str,
+    parameters: QueryDict,
+    *,
+    account: Account,
+    user: User,
+    views: list[SavedView] | None = None,
+    query_class: type[ListQuery] = ListQuery,
 ) -> ListQuery:
     """Return the list of a URL: that of the saved view `view`, or the one that the other parameters describe.
 
@@ -240,8 +246,8 @@ def read_list(
     text = parameters.get("view", "").strip()
     view = find_view(text, resource, account=account, user=user, views=views) if text else None
     if view is not None and not is_of_list(parameters):
-        return open_view(view, user)
-    query = ListQuery.read(declaration, parameters, account=account, user=user)
+        return open_view(view, user, query_class)
+    query = query_class.read(declaration, parameters, account=account, user=user)
     if view is not None:
         query.view_id = view.id
     elif text:

@@ -19,6 +19,7 @@ from django.db.models.expressions import RawSQL
 from psycopg.errors import QueryCanceled
 
 from core.db.prepared import array_literal
+from core.db.time_limit import TooSlow
 from core.search.spelling import Word
 from core.search.terms import Condition, Query, combine, matching
 
@@ -38,10 +39,6 @@ Steps = Generator[Step, list[Any], Any]
 MAX_TERMS, MIN_SIMILARITY = 8, 0.3
 
 
-class TooSlow(Exception):
-    """A statement that took more than `TIME_LIMIT_MS`. No index serves the filters, and too many rows would have to be compared."""
-
-
 @contextmanager
 def search_transaction(account_id: int, text: str = "", *, is_limited: bool = False) -> Iterator[Query]:
     """Open a transaction without sequential scans, and yield the folded `text` as a query.
@@ -49,7 +46,7 @@ def search_transaction(account_id: int, text: str = "", *, is_limited: bool = Fa
     If most rows of an account meet a condition, PostgreSQL would otherwise scan the table, because it expects to find enough rows soon.
     But the table has the rows of all accounts.
 
-    If `is_limited`, each statement may take `TIME_LIMIT_MS`. Raise `TooSlow` if PostgreSQL canceled one of them.
+    If `is_limited`, each statement may take `TIME_LIMIT_MS`. Raise `core.db.time_limit.TooSlow` if one is cancelled.
     """
     limit = f", set_config('statement_timeout', '{TIME_LIMIT_MS}', true)" if is_limited else ""
     try:

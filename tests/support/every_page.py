@@ -90,6 +90,7 @@ class World:
         )
         contact = make_contact(self.bob, "Nora North", client_id=client.id, email="nora@northwind.example")
         deal = make_deal(self.bob, f"The roof of the barn {LONG_WORD}", client_id=client.id, price="12000.5")
+        self.make_board(client.id)
         make_task(self.bob, f"Send the offer {LONG_WORD}", client_id=client.id, responsible_id=self.bob.id)
         trashed = make_client(self.bob, "Kowalski and Daughters")
         trashed.trash(by=self.bob)
@@ -156,6 +157,18 @@ class World:
         # Session secrets by login.
         users = (self.alice, self.bob, self.carol, self.dan)
         self.sessions = {user.login: Session.objects.start(user)[1] for user in users}
+
+    def make_board(self, client_id: int) -> None:
+        """Create deals in several statuses, some of them overdue or rotting, and a second pipeline."""
+        statuses = {status.code: status.id for status in self.account.statuses_of_kind(Status.Kind.DEAL)}
+        late = timezone.localdate() - timedelta(days=3)
+        for code in ("new", "new", "proposal", "won"):
+            values = {"status_id": statuses[code], "expected_close_date": late, "responsible_id": self.bob.id}
+            deal = make_deal(self.bob, f"A barn {LONG_WORD}", client_id=client_id, price="900", **values)
+            self.account.deals.filter(id=deal.id).update(stage_entered_at=timezone.now() - timedelta(days=40))
+        self.staged_deal = deal.id
+        self.lost_status = statuses["lost"]
+        self.account.pipelines.create(name="Partners", position=2)
 
     def respond_to(self, post: Post) -> None:
         planned = self.account.statuses.get(kind=Status.Kind.POST, code="planned")
@@ -430,6 +443,22 @@ PAGES = [
     PageCase("app/views", "bob", path="/app/views?resource=deal", state="empty"),
     PageCase("app/views/new", "bob", path="/app/views/new?resource=client&query=city%3Da"),
     PageCase("app/views/<id:id>", "bob", path=lambda world: f"/app/views/{world.view.id}"),
+    PageCase("app/deals/<id:id>", "bob", path=lambda world: f"/app/deals/{world.staged_deal}", state="with stages"),
+    PageCase("app/deals/board", "bob"),
+    PageCase("app/deals/board", "bob", path="/app/deals/board?q=barn&price__after=100", state="filtered"),
+    PageCase(
+        "app/deals/board",
+        "bob",
+        path=lambda world: f"/app/deals/board?column={world.lost_status}",
+        state="one column",
+    ),
+    PageCase("app/deals/<id:id>/move", "bob", path=of_record("deals", "/move")),
+    PageCase(
+        "app/deals/<id:id>/move",
+        "bob",
+        path=lambda world: f"/app/deals/{world.staged_deal}/move?status_id={world.lost_status}",
+        state="asking for a reason",
+    ),
     PageCase("app/reports", "bob"),
     PageCase("app/reports/<slug:name>", "bob", path="/app/reports/results"),
     PageCase("app/reports/<slug:name>", "bob", path="/app/reports/people?from=x", state="with errors"),

@@ -103,6 +103,10 @@ def deal(ids):
     }
 
 
+def moved_deal(ids):
+    return {"move": {"status_id": ids.deal_status, "position": 1}}
+
+
 def post(ids):
     return {
         "post": {
@@ -249,6 +253,8 @@ TABLE = [
     Row("GET", "app/clients/<id:id>/timeline.json"),
     Row("GET", "app/contacts/<id:id>/timeline.json"),
     Row("GET", "app/deals/<id:id>/timeline.json"),
+    Row("GET", "app/deals/board.json"),
+    Row("POST", "app/deals/<id:id>/move.json", moved_deal, foreign=["status_id"]),
     Row("GET", "app/deals/tags.json"),
     Row("POST", "app/deals/bulk.json", **bulk(deal, OF_DEAL)),
     Row("GET", "app/find.json", query="?q=new"),

@@ -1,6 +1,7 @@
 from django.urls import URLPattern, path
 
 from core.api.routing import CREATE, ITEM
+from workspace.api.board import BoardViewSet
 from workspace.api.bulk_changes import BulkChangeViewSet
 from workspace.api.finding import FindViewSet
 from workspace.api.reports import ReportViewSet
@@ -11,6 +12,8 @@ from workspace.reports.queries import REPORTS
 urlpatterns: list[URLPattern] = [
     path("app/views.json", SavedViewViewSet.as_view({"get": "list"} | CREATE), name="workspace-json-views"),
     path("app/views/<id:id>.json", SavedViewViewSet.as_view(ITEM), name="workspace-json-view"),
+    path("app/deals/board.json", BoardViewSet.as_view({"get": "board"}), name="workspace-json-board"),
+    path("app/deals/<id:id>/move.json", BoardViewSet.as_view({"post": "move"}), name="workspace-json-deal-move"),
     path("app/find.json", FindViewSet.as_view({"get": "retrieve"}), name="workspace-json-find"),
     path(
         "app/bulk_changes.json",

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlencode
 
 from django.db.models import Exists, OuterRef, QuerySet
@@ -56,7 +56,7 @@ class ListQuery:
     view_id: int | None = None
 
     @classmethod
-    def read(cls, declaration: RecordList, parameters: QueryDict, *, account: Account, user: User) -> "ListQuery":
+    def read(cls, declaration: RecordList, parameters: QueryDict, *, account: Account, user: User) -> Self:
         """Return the query. Parameters with errors are left out of it, and `errors` has their errors."""
         query = cls(declaration, account, user, declaration.fields(account))
         fields = {each.name: each for each in query.fields}
@@ -257,12 +257,15 @@ class ListQuery:
 
     def search_ids(self, text: Any) -> list[int]:
         """Return the ids of all rows that a search finds, in the order of the list."""
-        ranked = not self.sort
-        # Similar words are searched only if no row has the words themselves.
-        ids = search(self.rows, text, list_rows=self.list_rows, ranked=ranked, is_fuzzy_fallback=True)
+        ids = self.matching_ids(text, ranked=not self.sort)
         if self.sort:
             ids = list(self.list_rows.filter(id__in=ids).order_by(*self.order_by()).values_list("id", flat=True))
         return ids
+
+    def matching_ids(self, text: Any, *, ranked: bool) -> list[int]:
+        """Return the ids of the rows that match the folded text of `search_transaction` and the filters."""
+        # Similar words are searched only if no row has the words themselves.
+        return search(self.rows, text, list_rows=self.list_rows, ranked=ranked, is_fuzzy_fallback=True)
 
     def _filtered_ids(self, start: int, stop: int) -> list[int]:
         """Return the ids as `Listing.filtered_ids` does: scan the first rows of the list, or else collect all rows that pass and sort them."""

@@ -19,7 +19,8 @@ from typing import Any
 
 from django import forms
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.utils import formats
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -160,7 +161,13 @@ def link_choices(field: Field, account: Account, user: User, row: Resource | Non
     value = field.value_of(row) if row is not None else None
     if field.type == FieldType.STATUS:
         kind = row._meta.model_name if row is not None else Status.Kind.CLIENT
-        return [(status.id, status_name(status)) for status in account.statuses_of_kind(str(kind))]
+        statuses = account.statuses_of_kind(str(kind))
+        if kind == Status.Kind.DEAL:
+            # The form that moves a deal offers the statuses of other pipelines.
+            current = account.statuses.filter(id=value or 0).values("pipeline_id")
+            first = account.pipelines.order_by("position", "id").values("id")
+            statuses = statuses.filter(pipeline_id=Coalesce(Subquery(current[:1]), Subquery(first[:1])))
+        return [(status.id, status_name(status)) for status in statuses]
     if field.type == FieldType.USER:
         team = account.users.filter(**ASSIGNABLE).order_by("name", "id").values_list("id", "name", "login")
         pairs = [(id, name or login) for id, name, login in team[:MAX_USERS]]

@@ -105,6 +105,7 @@ class RecordListPage(WorkspacePage):
 
     template_name = "workspace/list.html"
     declaration: RecordList
+    query_class = ListQuery
     # The saved views of the list that the user sees.
     views: list[SavedView]
 
@@ -112,7 +113,9 @@ class RecordListPage(WorkspacePage):
         parameters = request.GET
         account, user, resource = request.account, request.user, self.declaration.resource
         self.views = views_of(resource, account=account, user=user)
-        query = read_list(resource, parameters, account=account, user=user, views=self.views)
+        query = read_list(
+            resource, parameters, account=account, user=user, views=self.views, query_class=self.query_class
+        )
         if "field" in parameters:
             return self.add_filter(query)
         return self.show(query)
@@ -166,11 +169,7 @@ class RecordListPage(WorkspacePage):
         found = {row["id"]: row for row in query.list_rows.filter(id__in=ids).values(*columns)} if ids else {}
         rows = [found[id] for id in ids if id in found]
         links = [(each, value_in(row, each)) for row in rows for each in fields if each.type in LINKS]
-        links += [
-            (each.field, each.value)
-            for each in query.conditions
-            if each.field.type in LINKS and each.operator != Operator.EMPTY
-        ]
+        links += link_values(query)
         names = Names.read(declaration, self.request.account, self.request.user, links)
         return names, [
             Row(
@@ -204,8 +203,12 @@ class RecordListPage(WorkspacePage):
             (label, f"?{text}" if text else "?", is_standard and text == current)
             for label, text in self.standard_views()
         ]
+        return tabs + self.tabs_of_views(query)
+
+    def tabs_of_views(self, query: ListQuery) -> list[tuple[str, str, bool]]:
+        """Return the same of the first saved views, and of the current one."""
         shown = [view for n, view in enumerate(self.views) if n < MAX_TABS or view.id == query.view_id]
-        return tabs + [(view.name, f"?view={view.id}", view.id == query.view_id) for view in shown]
+        return [(view.name, f"?view={view.id}", view.id == query.view_id) for view in shown]
 
     def standard_views(self) -> list[tuple[str, str]]:
         """Return the labels and the query strings of the views that every list has."""
@@ -364,7 +367,7 @@ class RecordListPage(WorkspacePage):
             if operator not in OPERATORS[field.type]:
                 operator = OPERATORS[field.type][0]
             parameter = parameter_name(field, Operator(operator))
-        checked = ListQuery.read(
+        checked = self.query_class.read(
             self.declaration,
             parameters_of([(parameter, value)]),
             account=self.request.account,
@@ -393,6 +396,15 @@ def bulk_actions(resource: str) -> list[tuple[str, str | Promise]]:
 def query_of(text: str) -> str:
     """Return a query string in the normal form of saved views."""
     return urlencode(sorted(parse_qsl(text)))
+
+
+def link_values(query: ListQuery) -> list[tuple[Field, Any]]:
+    """Return the fields and ids in the conditions of a query, whose names the page shows."""
+    return [
+        (each.field, each.value)
+        for each in query.conditions
+        if each.field.type in LINKS and each.operator != Operator.EMPTY
+    ]
 
 
 def parameters_of(pairs: Iterable[tuple[str, str]]) -> QueryDict:

@@ -27,7 +27,6 @@ from core.db.text import replace_non_xml
 from core.error_responses import error_response
 from core.pages.base import redirect, referring_path, safe_path
 from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
-from crm.api.writing import write_row
 from crm.base import Resource
 from crm.fields import Field, FieldType, builtin_fields, fields_of, grouped
 from forum.models import Post
@@ -37,6 +36,7 @@ from workspace.names import name_of_row, name_of_user
 from workspace.pages import timeline
 from workspace.pages.base import WorkspacePage
 from workspace.pages.editing import LINKS, FieldEdit, FieldForm, display, editable_field
+from workspace.pages.stages import stages_of
 from workspace.requests import TeamRequest
 
 # The number of rows that a panel shows, before a link to the list.
@@ -387,10 +387,9 @@ class ContactPage(CustomerPage):
 
 
 class DealPage(RecordPage):
-    """A deal, with the path of its stages and its client."""
+    """A deal, with the path of its stages and its client. `workspace.pages.board` moves it."""
 
     kind = DEAL
-    actions = {**RecordPage.actions, "stage": "move"}
 
     def annotated(self, rows: QuerySet) -> QuerySet:
         account, user = self.request.account, self.request.user
@@ -405,24 +404,7 @@ class DealPage(RecordPage):
         )
 
     def panels(self, row: Any) -> dict[str, Any]:
-        statuses = list(self.request.account.statuses_of_kind(Status.Kind.DEAL))
-        position = next((n for n, status in enumerate(statuses) if status.id == row.status_id), -1)
-        return {
-            "stages": [(status, n < position, n == position) for n, status in enumerate(statuses)],
-            "external_ids": external_ids_of(row),
-        }
-
-    def move(self, id: int) -> HttpResponse:
-        """Move the deal to the status in `status_id`."""
-
-        def act() -> None:
-            row = self.lock(id)
-            if row.trashed_at is not None:
-                raise Http404
-            write_row(row, {"status_id": self.request.POST.get("status_id")}, by=self.request.user)
-
-        self.perform(act, success_message=_("The deal is moved."))
-        return redirect(self.kind.route, id)
+        return {**stages_of(self.request, row), "external_ids": external_ids_of(row)}
 
 
 # Panels. Each takes one statement, and reads one row more than it shows, which tells whether there are more.

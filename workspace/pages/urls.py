@@ -1,6 +1,7 @@
 from django.urls import URLPattern, path
 
 from workspace.pages import records
+from workspace.pages.board import BoardPage, MovePage
 from workspace.pages.bulk import BulkChangePage, BulkChangesPage, ExportPage, NewBulkChangePage
 from workspace.pages.calendar import CalendarPage, FeedView
 from workspace.pages.creating import NewClientPage, NewContactPage, NewDealPage
@@ -17,6 +18,8 @@ urlpatterns: list[URLPattern] = [
     path("app/clients/<id:id>/edit", records.EditClientPage.as_view(), name="workspace-client-edit"),
     path("app/contacts/<id:id>", records.ContactPage.as_view(), name="workspace-contact"),
     path("app/contacts/<id:id>/edit", records.EditContactPage.as_view(), name="workspace-contact-edit"),
+    path("app/deals/board", BoardPage.as_view(), name="workspace-board"),
+    path("app/deals/<id:id>/move", MovePage.as_view(), name="workspace-deal-move"),
     path("app/deals/<id:id>", records.DealPage.as_view(), name="workspace-deal"),
     path("app/deals/<id:id>/edit", records.EditDealPage.as_view(), name="workspace-deal-edit"),
     path("app/account/fields", FieldsPage.as_view(), name="workspace-fields"),

@@ -25,3 +25,10 @@ def day_name(day: date) -> str:
     if day == today:
         return _("Today")
     return _("Yesterday") if day == today - timedelta(days=1) else formats.date_format(day, "DATE_FORMAT")
+
+
+@register.filter
+def amount(value: Decimal) -> str:
+    """Return an amount of money: with two decimal places, or with none if it is whole."""
+    places = 0 if value == value.to_integral_value() else 2
+    return formats.number_format(value, places, use_l10n=True, force_grouping=True)
