@@ -7,6 +7,7 @@ from accounts.api.statuses import StatusSerializer
 from accounts.models import User
 from core.api.resources import ResourceSerializer
 from crm.api.field_definitions import FieldDefinitionSerializer
+from crm.api.user_links import UserLinkSerializer
 from crm.api.serializers import ClientSerializer, ContactListSerializer, ContactSerializer, DealSerializer
 from forum.api.serializers import CommentAsPostSerializer, CommentSerializer, PostSerializer
 from tests.support.assertions import on_the_wire
@@ -56,6 +57,11 @@ def contact_body(row, by: User, **fields) -> dict:
 def field_definition_body(row, **fields) -> dict:
     usual = {"type": "text", "choices": [], "required": False, "in_lists": False, "position": 1}
     return _body(FieldDefinitionSerializer, row, {**usual, **fields})
+
+
+def user_link_body(row, by: User | None, **fields) -> dict:
+    id = by.id if by else None
+    return _body(UserLinkSerializer, row, {"state": "confirmed", "creator_id": id, "updater_id": id, **fields})
 
 
 def contact_list_body(row, **fields) -> dict:

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from accounts.account_creation import create_account
 from accounts.models import Account, APIToken, User
-from crm.models import Client, Contact, ContactList, Deal, FieldDefinition
+from crm.models import Client, Contact, ContactList, Deal, FieldDefinition, UserLink
 from forum.models import Category, Comment, Forum, Post
 from webhooks.models import Delivery, Endpoint
 
@@ -103,6 +103,10 @@ def make_contact_list(user: User, name: str = "", **fields) -> ContactList:
 
 def make_deal(user: User, name: str = "", **fields) -> Deal:
     return _make(Deal, user, {"name": name or f"Deal {next(numbers)}", "currency": "EUR", **fields})
+
+
+def make_user_link(by: User, user: User, **fields) -> UserLink:
+    return _make(UserLink, by, {"user_id": user.id, **fields})
 
 
 def make_delivery(endpoint: Endpoint, **fields) -> Delivery:

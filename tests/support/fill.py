@@ -18,6 +18,7 @@ from tests.support.factories import (
     make_post,
     make_task,
     make_user,
+    make_user_link,
 )
 from webhooks.models import Endpoint
 
@@ -79,6 +80,8 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     account.calendar_feeds.create(user_id=user.id, digest=digest_of(label))
     make_post(user, f"{label} duplicate", duplicate_from_id=post.id)
     task = make_task(user, f"{label} task", client_id=client.id)
+    member, other_member = (make_user(account, f"{label} {name}") for name in ("member", "linked member"))
+    user_link = make_user_link(user, other_member, client_id=client.id)
     group = account.user_groups.create(name=f"{label} group")
     account.users.filter(id=user.id).update(group_id=group.id)
     session, _secret = Session.objects.start(user, agent=label)
@@ -110,6 +113,8 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         delivery=delivery.id,
         field_definition=field_definition.id,
         user=user.id,
+        member=member.id,
+        user_link=user_link.id,
         client=client.id,
         contact=contact.id,
         contact_list=contact_list.id,

@@ -89,6 +89,17 @@ class World:
         body = {"name": name, "email": f"{name}@example.com"} if kind in ("client", "contact") else {"name": name}
         return self.send("POST", f"/app/{kind}s.json", {kind: body})["id"]
 
+    def make_member(self) -> int:
+        name = self.unique()
+        body = f"<user><login>{name}</login><email>{name}@example.com</email><password>{PASSWORD}</password></user>"
+        response = self.client.post(
+            f"{self.url}/app/users.xml",
+            content=body,
+            headers={"Content-Type": "application/xml"},
+            auth=(self.login, self.password),
+        ).raise_for_status()
+        return dict(xml_values.read(response.content)[1])["id"]
+
     def in_trash(self) -> int:
         id = self.make("client")
         self.send("DELETE", f"/app/clients/{id}.json")
@@ -294,6 +305,14 @@ class RequestFixer:
 
     def fix_pipeline_fields(self, case, fields: dict) -> dict:
         return self.rename(fields, "name")
+
+    def fix_user_link_fields(self, case, fields: dict) -> dict:
+        for name in ("user_id", "client_id", "contact_id"):
+            fields.pop(name, None)
+        if case.method == "POST":
+            # A user has at most one confirmed link.
+            fields |= {"user_id": self.world.make_member(), "client_id": self.world.one("client", 0)}
+        return fields
 
     def fix_field_definition_fields(self, case, fields: dict) -> dict:
         if case.method != "POST":
