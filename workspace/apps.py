@@ -7,6 +7,9 @@ class WorkspaceConfig(AppConfig):
     name = "workspace"
 
     def ready(self) -> None:
+        from core.pages import panels
         from workspace.pages.navigation import register_entries
+        from workspace.pages.user_links import render_user_panel
 
         register_entries()
+        panels.register("user", render_user_panel)
