@@ -57,7 +57,8 @@ def linked_users_of(request: TeamRequest, link: str, id: int) -> LinkedUsers:
         contacts = request.account.contacts.live().accessible_to(request.user).filter(client_id=id)
         name = contacts.filter(id=OuterRef("contact_id")).values("name")[:1]
         queries.append(_first(links.filter(contact_id__in=contacts.values("id")), F("contact_id"), Subquery(name)))
-    rows = list(queries[0].union(*queries[1:], all=True).order_by("order", "id")[: MAX_LINKS + 1])
+    found = queries[0].union(*queries[1:], all=True).order_by("order", "id") if len(queries) > 1 else queries[0]
+    rows = list(found[: MAX_LINKS + 1])
     shown = [row for row in rows[:MAX_LINKS] if row["state"] != State.REJECTED]
     return LinkedUsers(
         shown, [row for row in rows[:MAX_LINKS] if row["state"] == State.REJECTED], len(rows) > MAX_LINKS

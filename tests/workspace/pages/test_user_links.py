@@ -50,6 +50,15 @@ def test_it_works(acme, client):
     assert suggestions(page) == ["Invoices by e-mail", "Dark mode"]
 
 
+def test_the_page_of_a_contact_shows_only_its_own_users(acme, client):
+    contact = make_contact(acme.bob, client_id=client.id)
+    make_user_link(acme.alice, acme.carol, contact_id=contact.id)
+    make_user_link(acme.alice, make_user(acme.account, "eve"), client_id=client.id)
+    text = panel(acme.page(acme.bob).get(f"/app/contacts/{contact.id}"))
+    assert "carol" in text.lower()
+    assert "eve" not in text
+
+
 def test_a_proposal_is_confirmed_unlinked_and_linked_again(acme, client):
     link = make_user_link(acme.alice, acme.carol, client_id=client.id, state="proposed")
     make_post(acme.carol, "Dark mode")
