@@ -353,9 +353,7 @@ register_resource(
     creation="A note is about one client, one contact or one deal. An @ with the login or the name of a user of the team mentions them.",
     deletion=TO_TRASH,
 )
-USER_LINK = example_of(
-    UserLinkSerializer, id=42, user_id=17, client_id=26, state="confirmed", **WRITE_FIELDS
-)
+USER_LINK = example_of(UserLinkSerializer, id=42, user_id=17, client_id=26, state="confirmed", **WRITE_FIELDS)
 register_list(
     "/app/user_links.json",
     "list_user_links",
@@ -365,8 +363,7 @@ register_list(
     query_parameters=lambda: {
         **PAGE_PARAMETERS,
         **{
-            name: WireFieldExtension.of(each.wire).query_schema()
-            for name, each in UserLinkFilters.base_filters.items()
+            name: WireFieldExtension.of(each.wire).query_schema() for name, each in UserLinkFilters.base_filters.items()
         },
     },
     state="confirmed",

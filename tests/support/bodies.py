@@ -7,8 +7,9 @@ from accounts.api.statuses import StatusSerializer
 from accounts.models import User
 from core.api.resources import ResourceSerializer
 from crm.api.field_definitions import FieldDefinitionSerializer
-from crm.api.user_links import UserLinkSerializer
+from crm.api.notes import NoteSerializer
 from crm.api.serializers import ClientSerializer, ContactListSerializer, ContactSerializer, DealSerializer
+from crm.api.user_links import UserLinkSerializer
 from forum.api.serializers import CommentAsPostSerializer, CommentSerializer, PostSerializer
 from tests.support.assertions import on_the_wire
 
@@ -66,6 +67,18 @@ def user_link_body(row, by: User | None, **fields) -> dict:
 
 def contact_list_body(row, **fields) -> dict:
     return _body(ContactListSerializer, row, {"contacts_count": 0, **fields})
+
+
+def note_body(row, by: User, **fields) -> dict:
+    usual = {
+        "kind": "note",
+        "content": row.content,
+        "noted_at": on_the_wire(row.noted_at),
+        "mentioned_user_ids": [],
+        "creator_id": by.id,
+        "updater_id": by.id,
+    }
+    return _body(NoteSerializer, row, {**usual, **fields})
 
 
 def deal_body(row, by: User, **fields) -> dict:

@@ -5,7 +5,15 @@ from decimal import Decimal
 import pytest
 
 from tests.support.assertions import assert_answered, assert_refused, read
-from tests.support.factories import make_client, make_contact, make_deal, make_post, make_task, make_user, make_user_link
+from tests.support.factories import (
+    make_client,
+    make_contact,
+    make_deal,
+    make_post,
+    make_task,
+    make_user,
+    make_user_link,
+)
 from tests.support.lists import link_to_first_page
 from tests.support.queries import capture_queries
 

@@ -1,6 +1,8 @@
 from django.urls import URLPattern, path
 
 from workspace.api.backers import BackersViewSet
+from workspace.api.reports import ReportViewSet
+from workspace.reports.queries import REPORTS
 
 urlpatterns: list[URLPattern] = [
     path(
@@ -12,5 +14,13 @@ urlpatterns: list[URLPattern] = [
         "app/posts/<id:id>/revenue.json",
         BackersViewSet.as_view({"get": "revenue"}),
         name="workspace-json-post-revenue",
+    ),
+    *(
+        path(
+            f"app/reports/{name}.json",
+            ReportViewSet.as_view({"get": "retrieve"}, report=report),
+            name=f"workspace-json-report-{name}",
+        )
+        for name, report in REPORTS.items()
     ),
 ]

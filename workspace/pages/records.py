@@ -294,7 +294,12 @@ class TaskForm(Form):
 class CustomerPage(UserLinksMixin, RecordPage):
     """The base of the pages of clients and contacts: tasks, suggestions and votes belong to them."""
 
-    actions = {**RecordPage.actions, "task": "add_task", "tick": "complete_task", "vote": "vote"} | UserLinksMixin.link_actions
+    actions = {
+        **RecordPage.actions,
+        "task": "add_task",
+        "tick": "complete_task",
+        "vote": "vote",
+    } | UserLinksMixin.link_actions
 
     @property
     def link(self) -> str:

@@ -13,7 +13,7 @@ from core.db.tenancy import composite_foreign_key, id_triggers, plan_for_large_a
 class Migration(migrations.Migration):
     dependencies = [
         ("accounts", "0030_confirms_user_links"),
-        ("crm", "0016_notes"),
+        ("crm", "0018_stages_by_time"),
     ]
 
     operations = [
