@@ -137,7 +137,7 @@ def test_the_user_and_the_target_of_a_link_are_fixed(acme):
     link = make_user_link(acme.alice, acme.carol, client_id=make_client(acme.alice).id)
     ids = {"user_id": make_user(acme.account).id, "client_id": make_client(acme.alice).id}
     response = acme.json().put(f"/app/user_links/{link.id}.json", json={"user_link": ids})
-    errors = dict.fromkeys(ids, ["can't be changed: create another link"])
+    errors = {name: ["can't be changed: create another link"] for name in ids}
     assert_refused(response, 422, "validation_failed", errors)
 
 

@@ -95,13 +95,20 @@ class World:
     def make_member(self) -> int:
         name = self.unique()
         body = f"<user><login>{name}</login><email>{name}@example.com</email><password>{PASSWORD}</password></user>"
+        self.send_xml("users", body, login=self.login, password=self.password)
+        # The response has no id, so the member writes a post, which tells it.
+        post = f"<post><title>{name}</title></post>"
+        content = self.send_xml("posts", post, login=name, password=PASSWORD)
+        return self.send("GET", f"/app/posts/{xml_values.read(content)[1]['id']}.json")["user_id"]
+
+    def send_xml(self, name: str, body: str, *, login: str, password: str) -> bytes:
         response = self.client.post(
-            f"{self.url}/app/users.xml",
+            f"{self.url}/app/{name}.xml",
             content=body,
             headers={"Content-Type": "application/xml"},
-            auth=(self.login, self.password),
-        ).raise_for_status()
-        return dict(xml_values.read(response.content)[1])["id"]
+            auth=(login, password),
+        )
+        return response.raise_for_status().content
 
     def in_trash(self) -> int:
         id = self.make("client")
