@@ -40,14 +40,17 @@ FIGURES = ("open_deals", "open_sum", "won_deals", "won_sum")
 def backers_of(account: Account, user: User, post_id: int) -> ClientQuerySet:
     """Return the clients behind a suggestion that the user may access."""
     posts = account.posts.live().filter(Q(id=post_id) | Q(duplicate_from_id=post_id))
-    voters = account.votes.filter(post_id=post_id).values("user_id").union(posts.values("user_id"), all=True)
+    voters = values_of("user_id", posts, account.votes.filter(post_id=post_id))
     links = account.user_links.confirmed().filter(user_id__in=voters)
     customers = (posts, account.proxy_votes.filter(post_id=post_id), links)
-    contact_ids, *more = (rows.order_by().values("contact_id") for rows in customers)
-    contacts = account.contacts.live().filter(id__in=contact_ids.union(*more, all=True)).order_by()
-    client_ids, *more = (rows.order_by().values("client_id") for rows in (*customers, contacts))
-    clients: ClientQuerySet = account.clients.live().accessible_to(user)
-    return clients.filter(id__in=client_ids.union(*more, all=True))
+    contacts = account.contacts.live().filter(id__in=values_of("contact_id", *customers))
+    return account.clients.live().accessible_to(user).filter(id__in=values_of("client_id", *customers, contacts))
+
+
+def values_of(column: str, *querysets: QuerySet[Any]) -> QuerySet[Any, Any]:
+    """Return the values of a column in the rows of several querysets, for a subquery."""
+    first, *others = (rows.order_by().values(column) for rows in querysets)
+    return first.union(*others, all=True)
 
 
 def revenue_by(account: Account, user: User, *columns: str, **filters: Any) -> QuerySet:
@@ -56,7 +59,7 @@ def revenue_by(account: Account, user: User, *columns: str, **filters: Any) -> Q
     `filters` select the deals.
     """
     statuses = account.statuses.filter(id=OuterRef("status_id"))
-    deals = account.deals.live().accessible_to(user).filter(**filters)
+    deals: QuerySet[Any] = account.deals.live().accessible_to(user).filter(**filters)
     deals = deals.annotate(outcome=Coalesce(Subquery(statuses.values("outcome")), Value(Status.Outcome.OPEN)))
     figures: dict[str, Any] = {}
     for outcome in (Status.Outcome.OPEN, Status.Outcome.WON):

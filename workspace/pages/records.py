@@ -493,7 +493,7 @@ def feedback_of(request: TeamRequest, link: dict[str, int], *, user_ids: list[in
     account, posts, limit = request.account, request.account.posts.listed_for(request.user), PANEL_SIZE + 1
     columns = ("id", "title", "votes_cache", "status_data", "created_at", "is_vote")
     written = [posts.filter(**link)]
-    votes = [account.proxy_votes.filter(**link).order_by("-id")]
+    votes: list[QuerySet] = [account.proxy_votes.filter(**link).order_by("-id")]
     if user_ids:
         written.append(posts.filter(user_id__in=user_ids))
         votes.append(account.votes.filter(user_id__in=user_ids).order_by("-created_at", "-post_id"))

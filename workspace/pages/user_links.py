@@ -119,12 +119,11 @@ class UserLinksMixin(WorkspacePage):
             self.lock_target(id)
             if not active_members(request.account).filter(id=user_id or 0).exists():
                 raise Http404
-            link = request.account.user_links.filter(user_id=user_id, **target).locked().first()
+            link = request.account.user_links.filter(user_id=user_id or 0, **target).locked().first()
             if link is None:
-                link, values = UserLink(account=request.account), {"user_id": user_id, **target}
+                UserLink(account=request.account).write({"user_id": user_id, **target}, by=request.user)
             else:
-                values = {"state": State.CONFIRMED}
-            link.write(values, by=request.user)
+                link.write({"state": State.CONFIRMED}, by=request.user)
 
         self.perform(act, success_message=_("The user is linked. Their votes and suggestions count here."))
         return redirect(self.kind.route, id)
