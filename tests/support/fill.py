@@ -85,6 +85,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     make_post(user, f"{label} duplicate", duplicate_from_id=post.id)
     task = make_task(user, f"{label} task", client_id=client.id)
     member, other_member = (make_user(account, f"{label} {name}") for name in ("member", "linked member"))
+    make_user_link(user, make_user(account), contact_id=contact.id)
     user_link = make_user_link(user, other_member, client_id=client.id)
     group = account.user_groups.create(name=f"{label} group")
     account.users.filter(id=user.id).update(group_id=group.id)
@@ -98,6 +99,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
 
     # Rows in the trash, and the rows that were linked to them.
     trashed = make_contact(user, f"{label} trashed contact")
+    make_user_link(user, make_user(account), contact_id=trashed.id)
     make_client(user, f"{label} unlinked client", contact_id=trashed.id)
     make_deal(user, f"{label} deal of a trashed contact", contact_id=trashed.id)
     make_note(user, f"{label} note on a trashed contact", contact_id=trashed.id)
@@ -106,6 +108,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     make_note(user, f"{label} note on a trashed deal", deal_id=trashed.id)
     trashed.trash(by=user)
     trashed = make_client(user, f"{label} trashed client")
+    make_user_link(user, make_user(account), client_id=trashed.id)
     make_contact(user, f"{label} unlinked contact", client_id=trashed.id)
     make_deal(user, f"{label} unlinked deal", client_id=trashed.id)
     make_task(user, f"{label} unlinked task", client_id=trashed.id)
