@@ -45,7 +45,8 @@ def test_it_works(acme, client):
     page, queries = capture_queries(lambda: visitor.get(path_of(client)))
     assert len(queries) == STATEMENTS, queries
     text = panel(page)
-    assert text.index("The same e-mail") < text.index("Nora of the forum") < text.index("1 rejected link")
+    # A link without a creator was found by the e-mail.
+    assert text.index("Proposed") < text.index("Nora of the forum") < text.index("1 rejected link")
     assert acme.carol.email not in page.text
     assert suggestions(page) == ["Invoices by e-mail", "Dark mode"]
 
@@ -57,6 +58,12 @@ def test_the_page_of_a_contact_shows_only_its_own_users(acme, client):
     text = panel(acme.page(acme.bob).get(f"/app/contacts/{contact.id}"))
     assert "carol" in text.lower()
     assert "eve" not in text
+
+
+def test_a_link_that_the_service_proposed_names_the_reason(acme):
+    client = make_client(acme.alice, email="carol@new.example")
+    acme.carol.change_email("carol@new.example")
+    assert "The same e-mail" in panel(acme.page(acme.bob).get(path_of(client)))
 
 
 def test_a_proposal_is_confirmed_unlinked_and_linked_again(acme, client):
