@@ -2,11 +2,49 @@
 
 from typing import Any
 
+from core.openapi.fields import NOT_BLANK
 from core.openapi.operations import JSONSchema, Operation, register_operation
 from core.openapi.schema import PAGE_PARAMETERS
+from core.search.queries import MAX_QUERY_LENGTH
+from workspace.find import GROUPS, MAX_FOUND
 from workspace.reports.periods import DEFAULT_MONTHS, MAX_MONTHS
 from workspace.reports.queries import REPORTS, Report
 from workspace.reports.tables import TIMES, Column, Kind
+
+
+def object_of(properties: dict[str, JSONSchema]) -> JSONSchema:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+# The search over everything
+
+FOUND = object_of(
+    {
+        "id": {"type": "integer"},
+        "name": {"type": "string"},
+        "detail": {"type": ["string", "null"]},
+        "url": {"type": "string", "format": "uri"},
+    }
+)
+EXAMPLE_CLIENT = {
+    "id": 24,
+    "name": "Northwind",
+    "detail": "office@northwind.example",
+    "url": "https://acme.example.com/app/clients/24",
+}
+register_operation(
+    "GET /app/find.json",
+    Operation(
+        "find",
+        "Search for everything",
+        f"Finds at most {MAX_FOUND} rows of each kind whose texts have the words of `q`, the best matches first. Mistyped words are found too.",
+        "Search",
+        response_example={group.name: [EXAMPLE_CLIENT] if group.name == "clients" else [] for group in GROUPS},
+        query_parameters=lambda: {"q": {"type": "string", "minLength": 1, "maxLength": MAX_QUERY_LENGTH, **NOT_BLANK}},
+        response=object_of({group.name: {"type": "array", "items": FOUND, "maxItems": MAX_FOUND} for group in GROUPS}),
+        error_statuses=frozenset({422}),
+    ),
+)
 
 # Reports
 
@@ -30,10 +68,6 @@ EXAMPLES: dict[Kind, Any] = {
     Kind.DAYS: 3.5,
     Kind.HOURS: 3.5,
 }
-
-
-def object_of(properties: dict[str, JSONSchema]) -> JSONSchema:
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def row_of(columns: tuple[Column, ...], report: Report) -> JSONSchema:

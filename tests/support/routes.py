@@ -247,6 +247,7 @@ TABLE = [
     Row("GET", "app/deals/<id:id>/stages.json"),
     Row("GET", "app/deals/tags.json"),
     Row("POST", "app/deals/bulk.json", **bulk(deal, OF_DEAL)),
+    Row("GET", "app/find.json", query="?q=new"),
     Row("GET", "app/reports/answers.json"),
     Row("GET", "app/reports/clients.json"),
     Row("GET", "app/reports/forecast.json"),

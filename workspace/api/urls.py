@@ -1,6 +1,7 @@
 from django.urls import URLPattern, path
 
 from workspace.api.backers import BackersViewSet
+from workspace.api.finding import FindViewSet
 from workspace.api.reports import ReportViewSet
 from workspace.reports.queries import REPORTS
 
@@ -15,6 +16,7 @@ urlpatterns: list[URLPattern] = [
         BackersViewSet.as_view({"get": "revenue"}),
         name="workspace-json-post-revenue",
     ),
+    path("app/find.json", FindViewSet.as_view({"get": "retrieve"}), name="workspace-json-find"),
     *(
         path(
             f"app/reports/{name}.json",
