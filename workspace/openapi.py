@@ -3,15 +3,65 @@
 from typing import Any
 
 from core.api.fields import MAX_INTEGER
-from core.openapi.fields import WireFieldExtension
-from core.openapi.operations import SHAPES, JSONSchema, Operation, Shape, example_of, register_operation
+from core.api.serializers import declared_fields
+from core.openapi.fields import NOT_BLANK, WireFieldExtension
+from core.openapi.operations import (
+    SHAPES,
+    JSONSchema,
+    Operation,
+    Shape,
+    example_of,
+    register_list,
+    register_operation,
+    register_resource,
+)
 from core.openapi.schema import PAGE_PARAMETERS
+from core.search.queries import MAX_QUERY_LENGTH
 from workspace.api.bulk_changes import MAX_IDS, BulkChangeSerializer, LeftAloneField, SelectedIdsField
+from workspace.api.saved_views import SavedViewSerializer
 from workspace.bulk import MAX_LEFT_ALONE, MAX_ROWS, BulkChange
 from workspace.bulk_actions import Result
+from workspace.find import GROUPS, MAX_FOUND
 from workspace.reports.periods import DEFAULT_MONTHS, MAX_MONTHS
 from workspace.reports.queries import REPORTS, Report
 from workspace.reports.tables import TIMES, Column, Kind
+from workspace.timeline import KINDS
+from workspace.views import MAX_SHARED_VIEWS, MAX_VIEWS_OF_USER, SavedView
+
+
+def object_of(properties: dict[str, JSONSchema]) -> JSONSchema:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+# The search over everything
+
+FOUND = object_of(
+    {
+        "id": {"type": "integer"},
+        "name": {"type": "string"},
+        "detail": {"type": ["string", "null"]},
+        "url": {"type": "string", "format": "uri"},
+    }
+)
+EXAMPLE_CLIENT = {
+    "id": 24,
+    "name": "Northwind",
+    "detail": "office@northwind.example",
+    "url": "https://acme.example.com/app/clients/24",
+}
+register_operation(
+    "GET /app/find.json",
+    Operation(
+        "find",
+        "Search for everything",
+        f"Finds at most {MAX_FOUND} rows of each kind whose texts have the words of `q`, the best matches first. Mistyped words are found too.",
+        "Search",
+        response_example={group.name: [EXAMPLE_CLIENT] if group.name == "clients" else [] for group in GROUPS},
+        query_parameters=lambda: {"q": {"type": "string", "minLength": 1, "maxLength": MAX_QUERY_LENGTH, **NOT_BLANK}},
+        response=object_of({group.name: {"type": "array", "items": FOUND, "maxItems": MAX_FOUND} for group in GROUPS}),
+        error_statuses=frozenset({422}),
+    ),
+)
 
 # Reports
 
@@ -35,10 +85,6 @@ EXAMPLES: dict[Kind, Any] = {
     Kind.DAYS: 3.5,
     Kind.HOURS: 3.5,
 }
-
-
-def object_of(properties: dict[str, JSONSchema]) -> JSONSchema:
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def row_of(columns: tuple[Column, ...], report: Report) -> JSONSchema:
@@ -205,5 +251,107 @@ for action, summary, description in (
             parameters=ONE,
             body_serializers={},
             error_statuses=frozenset({409}),
+        ),
+    )
+# Saved views
+
+SHAPES[SavedViewSerializer] = Shape(SavedView, computed=frozenset({"position"}))
+
+SAVED_VIEW = example_of(
+    SavedViewSerializer,
+    id=48,
+    resource="client",
+    name="Leads in Kraków",
+    query="city=Krak%C3%B3w&responsible_id=me&sort=name",
+    shared=True,
+    owner_id=15,
+    position=1,
+    created_at="2026-11-21T12:00:00+01:00",
+    updated_at="2026-11-21T12:00:00+01:00",
+)
+register_list(
+    "/app/views.json",
+    "list_views",
+    "List saved views",
+    "Saved views",
+    [SAVED_VIEW],
+    description="The own views and those that are shared with the team, by list and position. The shared ones of a list come first.",
+    query_parameters=lambda: {
+        **PAGE_PARAMETERS,
+        "resource": WireFieldExtension.of(declared_fields(SavedViewSerializer)["resource"]).query_schema(),
+    },
+    resource="client",
+)
+register_resource(
+    "/app/views",
+    "view",
+    "Saved views",
+    id=48,
+    response_example=SAVED_VIEW,
+    create={
+        "resource": "client",
+        "name": "Leads in Kraków",
+        "query": "city=Kraków&responsible_id=me&sort=name",
+        "shared": True,
+    },
+    update={"name": "Leads"},
+    creation=f"The query is that of a list in the team's pages. A user has at most {MAX_VIEWS_OF_USER} views, and the team shares at most "
+    f"{MAX_SHARED_VIEWS}.",
+    deletion="For the owner, and for admins if the view is shared. The rows of the list stay.",
+)
+# Timelines
+
+TIME = {"type": "string", "format": "date-time"}
+LINKED_ID: JSONSchema = {"type": ["integer", "null"]}
+ENTRY = object_of(
+    {
+        "kind": {"type": "string", "enum": list(KINDS)},
+        "at": TIME,
+        "user_id": LINKED_ID,
+        "client_id": LINKED_ID,
+        "contact_id": LINKED_ID,
+        "deal_id": LINKED_ID,
+        "resource": {"type": "string", "enum": ["client", "contact", "deal", "note", "post"]},
+        "resource_id": {"type": "integer"},
+        "title": {"type": "string"},
+        "data": {"type": "object"},
+    }
+)
+ENTRY_EXAMPLE = {
+    "kind": "call",
+    "at": "2026-11-21T12:00:00+01:00",
+    "user_id": 15,
+    "client_id": 26,
+    "contact_id": None,
+    "deal_id": None,
+    "resource": "note",
+    "resource_id": 41,
+    "title": "Wants an offer by Friday.",
+    "data": {"text": "Wants an offer by Friday.", "duration": 15},
+}
+KIND_PARAMETER = {
+    "kind": {
+        "type": "string",
+        "description": f"Only entries of these kinds, separated by commas: {', '.join(f'`{kind}`' for kind in KINDS)}.",
+        "example": "note,call",
+    }
+}
+
+for resource, article, id, tag in (
+    ("client", "a client, with those of its contacts and deals", 26, "Clients"),
+    ("contact", "a contact, with those of its deals", 27, "Contacts"),
+    ("deal", "a deal", 29, "Deals"),
+):
+    register_operation(
+        f"GET /app/{resource}s/{{id}}/timeline.json",
+        Operation(
+            f"list_{resource}_timeline",
+            f"Read the timeline of a {resource}",
+            f"The events of {article}, newest first: notes, tasks, deals and their stages, suggestions, votes, and changed fields.",
+            tag,
+            response_example=[ENTRY_EXAMPLE],
+            parameters={"id": id},
+            query_parameters=lambda: KIND_PARAMETER | PAGE_PARAMETERS,
+            response={"type": "array", "items": ENTRY},
         ),
     )

@@ -24,7 +24,9 @@ from tests.support.factories import (
     make_delivery,
     make_field_definition,
     make_forum,
+    make_note,
     make_post,
+    make_saved_view,
     make_task,
     make_user,
 )
@@ -97,6 +99,11 @@ class World:
             "deals": deal.id,
             "trashed_clients": trashed.id,
         }
+        make_note(self.bob, f"Wants an offer by Friday. {LONG_WORD}", client_id=client.id, kind="call", duration=15)
+        won = self.account.statuses.get(kind="deal", code="won")
+        deal.write({"status_id": won.id, "description": LONG_WORD * 2}, by=self.bob)
+        client.write({"city": "Gdańsk", "responsible_id": self.carol.id, "discount": "12.5"}, by=self.bob)
+        client.write({"responsible_id": self.bob.id}, by=self.bob)
         self.post.cast_proxy_vote(by=self.bob, client_id=client.id)
         self.post.cast_proxy_vote(by=self.bob, contact_id=contact.id)
         self.task = make_task(
@@ -113,6 +120,8 @@ class World:
         for days in (0, 0, 0, 0, 3, 20):
             at = timezone.now() + timedelta(days=days)
             make_task(self.bob, f"Write to {LONG_WORD}", responsible_id=self.bob.id, scheduled_at=at)
+        self.view = make_saved_view(self.bob, LONG_WORD[:60], query="name__contains=north&columns=name,city,tags")
+        make_saved_view(self.alice, "Clients by the sea", query="city=Gdynia", shared=True)
         make_post(self.carol, "Has nobody approved this yet?", content=MARKDOWN, approved=False)
         self.account.forums.update(approval=True)
         self.webhook, _secret = Endpoint.objects.all().add(
@@ -219,6 +228,17 @@ def type_into_the_search(page) -> None:
 def edit_the_city(page) -> None:
     page.get_by_role("link", name="Change: City").click()
     page.locator(".fact.editing").wait_for()
+
+
+def edit_a_cell(page) -> None:
+    page.get_by_role("link", name="Change: City").first.focus()
+    page.keyboard.press("Enter")
+    page.locator("td.editing").wait_for()
+
+
+def open_the_view_form(page) -> None:
+    page.get_by_text("Save as a view").click()
+    page.get_by_label("Name of the view").wait_for()
 
 
 def submit_a_blank_comment(page) -> None:
@@ -376,6 +396,8 @@ PAGES = [
     PageCase("app/clients", "bob"),
     PageCase("app/clients/<id:id>", "bob", path=of_record("clients")),
     PageCase("app/clients/<id:id>", "bob", path=of_record("clients"), prepare=edit_the_city, state="while editing"),
+    PageCase("app/clients/<id:id>", "bob", path=of_record("clients", "?show=changes"), state="with changes only"),
+    PageCase("app/clients/<id:id>", "bob", path=of_record("clients", "?page=9"), state="after the last entry"),
     PageCase("app/clients/<id:id>", "bob", path=of_record("clients", "?vote_q=suggestion"), state="with suggestions"),
     PageCase("app/clients/<id:id>", "bob", path=of_record("trashed_clients"), state="in the trash"),
     PageCase("app/clients/<id:id>/edit", "bob", path=of_record("clients", "/edit?field=responsible_id")),
@@ -391,8 +413,23 @@ PAGES = [
         state="with a filter and the form of another",
     ),
     PageCase("app/clients", "bob", path="/app/clients?sort=colour&add=city", status=422, state="with errors"),
+    PageCase(
+        "app/clients",
+        "bob",
+        path=lambda world: f"/app/clients?view={world.view.id}&sort=name",
+        state="in a changed view",
+    ),
+    PageCase(
+        "app/clients", "bob", path="/app/clients?columns=city", prepare=edit_a_cell, state="with a cell as a form"
+    ),
+    PageCase("app/clients", "bob", path="/app/clients?city__empty=false", prepare=open_the_view_form, state="to save"),
     PageCase("app/contacts", "bob"),
     PageCase("app/deals", "bob"),
+    PageCase("app/tasks/list", "bob", path="/app/tasks/list?closed=false"),
+    PageCase("app/views", "bob", path="/app/views?resource=client"),
+    PageCase("app/views", "bob", path="/app/views?resource=deal", state="empty"),
+    PageCase("app/views/new", "bob", path="/app/views/new?resource=client&query=city%3Da"),
+    PageCase("app/views/<id:id>", "bob", path=lambda world: f"/app/views/{world.view.id}"),
     PageCase("app/reports", "bob"),
     PageCase("app/reports/<slug:name>", "bob", path="/app/reports/results"),
     PageCase("app/reports/<slug:name>", "bob", path="/app/reports/people?from=x", state="with errors"),

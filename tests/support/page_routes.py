@@ -12,6 +12,7 @@ from tests.support.factories import (
     make_deal,
     make_field_definition,
     make_post,
+    make_saved_view,
     make_task,
     make_token,
     make_user,
@@ -72,6 +73,7 @@ def make_rows(account, user) -> dict[str, int | str]:
             query="",
         ).id,
         "webhooks": Endpoint.objects.all().add(account, url=f"https://hooks.example.com/{SECRET}")[0].id,
+        "views": make_saved_view(user, f"{SECRET} view", shared=True).id,
         "users": make_user(account, f"{SECRET}-user").id,
         "tokens": account.tokens.newest_id(),
     }

@@ -116,6 +116,10 @@ def post(ids):
     }
 
 
+def note(ids):
+    return {"note": {"client_id": ids.client, "content": "New"}}
+
+
 def status(ids):
     return {"status": {"code": "brand-new", "name": "Brand new"}}
 
@@ -143,6 +147,10 @@ def bulk_change(ids):
 
 def webhook(ids):
     return {"webhook": {"url": "https://hooks.example.com/new"}}
+
+
+def view(ids):
+    return {"view": {"resource": "client", "name": "Brand new", "query": "city=a"}}
 
 
 def resend(ids):
@@ -238,8 +246,24 @@ TABLE = [
     Row("PATCH", "app/deals/<id:id>.json", deal, foreign=OF_DEAL),
     Row("DELETE", "app/deals/<id:id>.json"),
     Row("GET", "app/deals/<id:id>/stages.json"),
+    Row("GET", "app/clients/<id:id>/timeline.json"),
+    Row("GET", "app/contacts/<id:id>/timeline.json"),
+    Row("GET", "app/deals/<id:id>/timeline.json"),
     Row("GET", "app/deals/tags.json"),
     Row("POST", "app/deals/bulk.json", **bulk(deal, OF_DEAL)),
+    Row("GET", "app/find.json", query="?q=new"),
+    Row("GET", "app/reports/answers.json"),
+    Row("GET", "app/reports/clients.json"),
+    Row("GET", "app/reports/forecast.json"),
+    Row("GET", "app/reports/people.json"),
+    Row("GET", "app/reports/results.json"),
+    Row("GET", "app/reports/stages.json"),
+    Row("POST", "app/notes.json", note, team=201, foreign=["client_id"]),
+    Row("GET", "app/notes.json"),
+    Row("GET", "app/notes/<id:id>.json"),
+    Row("PUT", "app/notes/<id:id>.json", note, foreign=["client_id"]),
+    Row("PATCH", "app/notes/<id:id>.json", note, foreign=["client_id"]),
+    Row("DELETE", "app/notes/<id:id>.json"),
     Row("POST", "app/posts.json", post, team=201, foreign=OF_POST),
     Row("GET", "app/posts.json"),
     Row("GET", "app/posts/<id:id>.json"),
@@ -288,6 +312,12 @@ TABLE = [
     Row("POST", "app/webhooks/<id:id>/test.json", admins_only=True),
     Row("POST", "app/webhooks/<id:id>/resend.json", resend, foreign=["delivery_id"], admins_only=True),
     Row("GET", "app/webhooks/<id:id>/deliveries.json", admins_only=True),
+    Row("GET", "app/views.json"),
+    Row("POST", "app/views.json", view, team=201),
+    Row("GET", "app/views/<id:id>.json"),
+    Row("PUT", "app/views/<id:id>.json", view),
+    Row("PATCH", "app/views/<id:id>.json", view),
+    Row("DELETE", "app/views/<id:id>.json"),
     Row("POST", "app/posts/<id:id>/follow.json"),
     Row("DELETE", "app/posts/<id:id>/follow.json"),
     Row("GET", "app/notifications.json", member=200),

@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ("accounts", "0029_pipelines"),
-        ("workspace", "0001_calendar_feeds"),
+        ("workspace", "0004_saved_views"),
     ]
 
     operations = [

@@ -6,9 +6,10 @@ from workspace.pages.calendar import CalendarPage, FeedView
 from workspace.pages.creating import NewClientPage, NewContactPage, NewDealPage
 from workspace.pages.fields import FieldPage, FieldsPage
 from workspace.pages.finding import FindPage
-from workspace.pages.lists import ClientsPage, ContactListsPage, ContactsPage, DealsPage
+from workspace.pages.lists import ClientsPage, ContactListsPage, ContactsPage, DealsPage, TaskListPage
 from workspace.pages.reports import ReportPage
 from workspace.pages.tasks import EditTaskPage, TaskFormPage, TaskPage, TasksPage
+from workspace.pages.views import EditViewPage, NewViewPage, ViewsPage
 
 urlpatterns: list[URLPattern] = [
     path("app/find", FindPage.as_view(), name="workspace-find"),
@@ -38,6 +39,10 @@ urlpatterns: list[URLPattern] = [
     path("app/tasks", TasksPage.as_view(), name="workspace-tasks"),
     path("app/tasks/new", TaskFormPage.as_view(), name="workspace-task-new"),
     path("app/tasks/calendar", CalendarPage.as_view(), name="workspace-tasks-calendar"),
+    path("app/views", ViewsPage.as_view(), name="workspace-views"),
+    path("app/views/new", NewViewPage.as_view(), name="workspace-view-new"),
+    path("app/views/<id:id>", EditViewPage.as_view(), name="workspace-view"),
+    path("app/tasks/list", TaskListPage.as_view(), name="workspace-tasks-list"),
     path("app/tasks.ics", FeedView.as_view(), name="workspace-tasks-ics"),
     path("app/tasks/<id:id>", TaskPage.as_view(), name="workspace-task"),
     path("app/tasks/<id:id>/edit", EditTaskPage.as_view(), name="workspace-task-edit"),
