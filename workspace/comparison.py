@@ -110,9 +110,8 @@ def chosen_values(
     """
     values: dict[str, tuple[Field, Any]] = {}
     errors: list[FieldError] = []
-    known = {field.name for field in fields}
-    for name in choices.keys() - known:
-        errors.append(FieldError(f"fields.{name}", _("is not a field that can be chosen"), "unknown"))
+    unknown = sorted(choices.keys() - {field.name for field in fields})
+    errors += [FieldError(f"fields.{name}", _("is not a field that can be chosen"), "unknown") for name in unknown]
     for each in differences(kept, merged, fields):
         name = each.field.name
         choice = choices.get(name, each.default())

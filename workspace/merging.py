@@ -12,11 +12,10 @@ value for a key, the value of the merged row is one of its `further_external_ids
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Self, cast
 
-from django.db import connection, models, transaction
+from django.db import models, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -30,52 +29,12 @@ from core.db.trash import TrashedId
 from core.errors import FieldError
 from crm.api.writing import key_in
 from crm.external_ids import MAX_EXTERNAL_IDS, ExternallyIdentified, Pair
-from crm.models import Client, Contact, ContactListCount, ContactListMembership, Deal, Note
-from forum.models import Post, ProxyVote
+from crm.models import Client, Contact
 from workspace.comparison import Choice, chosen_values, compared_fields
-
-# The maximum number of rows that a merge moves. Triggers run for each of them within one transaction.
-MAX_MOVED_ROWS = 20_000
+from workspace.merged_rows import MergedRow, add_to_lists, check_number, leave_lists, move_back, move_rows
 
 MODELS: dict[str, type[ExternallyIdentified]] = {"client": Client, "contact": Contact}
 
-
-@dataclass(frozen=True)
-class Link:
-    """A column with the id of a client or contact. A merge updates it."""
-
-    model: type[models.Model]
-    column: str
-
-    @property
-    def name(self) -> str:
-        """The name in `MergedRow.link`."""
-        return f"{self.model._meta.model_name}.{self.column}"
-
-    @property
-    def table(self) -> str:
-        return self.model._meta.db_table
-
-
-VOTES = {"client": Link(ProxyVote, "client_id"), "contact": Link(ProxyVote, "contact_id")}
-LINKS: dict[str, tuple[Link, ...]] = {
-    "client": (
-        Link(Contact, "client_id"),
-        Link(Deal, "client_id"),
-        Link(Note, "client_id"),
-        Link(Post, "client_id"),
-        VOTES["client"],
-    ),
-    "contact": (
-        Link(Client, "contact_id"),
-        Link(Deal, "contact_id"),
-        Link(Note, "contact_id"),
-        Link(Post, "contact_id"),
-        VOTES["contact"],
-    ),
-}
-# The contact lists that the kept contact was added to. The memberships of the merged contact stay, as for every contact in the trash.
-MEMBERSHIP = "contactlistmembership.contact_id"
 
 # Fields that describe the change of another one, and move with its value.
 COMPANIONS = {
@@ -91,7 +50,6 @@ TARGETS = {
     "contact_id": "contacts",
     "client_id": "clients",
 }
-VOTE_COLUMNS = "account_id, id, post_id, client_id, contact_id, user_id, from_post_id, created_at"
 
 
 class MergeQuerySet(LimitedQuerySet[Any]):
@@ -149,9 +107,9 @@ class MergeQuerySet(LimitedQuerySet[Any]):
 
         merge = self.model(account=account, user_id=by.id, **{f"{resource}_id": kept_id, field: merged_id})
         merge.save(force_insert=True)
-        merge.move_rows()
+        move_rows(merge)
         if isinstance(merged, Contact):
-            merge.add_to_lists()
+            add_to_lists(merge)
         merge.external_ids = sorted(merged.held_pairs)
         merged.trash(by=by)
         merge.write_values(kept, merged, values, by=by)
@@ -257,66 +215,7 @@ class Merge(TenantModel):
     def merged_id(self) -> int:
         return cast(int, self.merged_client_id if self.contact_id is None else self.merged_contact_id)
 
-    @property
-    def rows(self) -> "QuerySet[MergedRow]":
-        return MergedRow.objects.filter(account_id=self.account_id, merge_id=self.id)
-
     # Merging
-
-    def move_rows(self) -> None:
-        """Link the rows of the merged row to the kept row, and record them."""
-        votes = VOTES[self.resource]
-        parameters = self._parameters | {"votes": votes.name}
-        with connection.cursor() as cursor:
-            # Of two votes for one post, keep the one that is not a copy: undoing the merge of the posts deletes copies.
-            cursor.execute(
-                f"""
-                WITH pair AS (
-                    SELECT CASE WHEN kept.from_post_id IS NOT NULL AND merged.from_post_id IS NULL THEN kept.id
-                        ELSE merged.id END AS id
-                    FROM {votes.table} AS kept JOIN {votes.table} AS merged USING (account_id, post_id)
-                    WHERE account_id = %(account)s AND kept.{votes.column} = %(kept)s
-                        AND merged.{votes.column} = %(merged)s
-                ), deleted AS (
-                    DELETE FROM {votes.table} AS vote USING pair
-                    WHERE vote.account_id = %(account)s AND vote.id = pair.id RETURNING vote.*
-                )
-                INSERT INTO workspace_mergedrow (account_id, merge_id, link, row_id, deleted)
-                SELECT %(account)s, %(merge)s, %(votes)s, id, to_jsonb(deleted) FROM deleted
-                """,  # noqa: S608
-                parameters,
-            )
-            for link in LINKS[self.resource]:
-                cursor.execute(
-                    f"""
-                    WITH moved AS (
-                        UPDATE {link.table} SET {link.column} = %(kept)s
-                        WHERE account_id = %(account)s AND {link.column} = %(merged)s RETURNING id
-                    )
-                    INSERT INTO workspace_mergedrow (account_id, merge_id, link, row_id)
-                    SELECT %(account)s, %(merge)s, %(link)s, id FROM moved
-                    """,  # noqa: S608
-                    parameters | {"link": link.name},
-                )
-
-    def add_to_lists(self) -> None:
-        """Add the kept contact to the contact lists of the merged one."""
-        with connection.cursor() as cursor:
-            cursor.execute(
-                """
-                WITH added AS (
-                    INSERT INTO crm_contactlistmembership (account_id, contact_id, contact_list_id)
-                    SELECT account_id, %(kept)s, contact_list_id FROM crm_contactlistmembership
-                    WHERE account_id = %(account)s AND contact_id = %(merged)s
-                    ON CONFLICT DO NOTHING RETURNING contact_list_id
-                )
-                INSERT INTO workspace_mergedrow (account_id, merge_id, link, row_id)
-                SELECT %(account)s, %(merge)s, %(link)s, contact_list_id FROM added RETURNING row_id
-                """,
-                self._parameters | {"link": MEMBERSHIP},
-            )
-            list_ids = [list_id for (list_id,) in cursor.fetchall()]
-        ContactListCount.change(self.account_id, dict.fromkeys(list_ids, 1))
 
     def write_values(
         self, kept: ExternallyIdentified, merged: ExternallyIdentified, values: Mapping[str, Any], *, by: User
@@ -365,9 +264,9 @@ class Merge(TenantModel):
                 raise FieldError(self.resource, MERGED_FURTHER[self.resource], "merged_further", params)
             raise FieldError(self.resource, _("is in the trash: restore it first"), "gone")
         others = list(Merge.objects.of_kept(kept).active().exclude(id=self.id).order_by("id"))
-        self._move_back(others)
+        move_back(self, others)
         if isinstance(kept, Contact):
-            self._leave_lists(others)
+            leave_lists(self, others)
         self._restore_values(kept, others, by=by)
         remove_pairs(kept, [(key, value) for key, value in self.external_ids])
         type(kept).flush([kept])
@@ -375,119 +274,7 @@ class Merge(TenantModel):
         self.undone_by_id = by.id
         self.save(update_fields=["undone_at", "undone_by_id", "updated_at", "unrestored_fields"])
         merged.restore()
-
-    def _move_back(self, others: "list[Merge]") -> None:
-        """Link the rows that are still linked to the kept row to the merged row again."""
-        votes = VOTES[self.resource]
-        with connection.cursor() as cursor:
-            for link in LINKS[self.resource]:
-                returned = "linked.post_id" if link == votes else "NULL"
-                cursor.execute(
-                    f"""
-                    UPDATE {link.table} AS linked SET {link.column} = %(merged)s FROM workspace_mergedrow AS moved
-                    WHERE moved.account_id = %(account)s AND moved.merge_id = %(merge)s AND moved.link = %(link)s
-                        AND moved.deleted IS NULL AND linked.account_id = moved.account_id
-                        AND linked.id = moved.row_id AND linked.{link.column} = %(kept)s
-                    RETURNING {returned}
-                    """,  # noqa: S608
-                    self._parameters | {"link": link.name},
-                )
-                if link == votes:
-                    post_ids = [post_id for (post_id,) in cursor.fetchall()]
-            self._insert_votes(cursor, "rows.merge_id = %(merge)s", {"merge": self.id})
-            if post_ids and others:
-                # The vote of the kept row for such a post was that of the merged row. Another merged row may have voted for it too.
-                inserted = self._insert_votes(
-                    cursor,
-                    "rows.merge_id = ANY(%(others)s) AND vote.post_id = ANY(%(posts)s)",
-                    {"others": [merge.id for merge in others], "posts": post_ids},
-                    voter_id=self.kept_id,
-                )
-                MergedRow.objects.filter(
-                    account_id=self.account_id, merge_id__in=[merge.id for merge in others], row_id__in=inserted
-                ).filter(link=votes.name).update(deleted=None)
-            if post_ids:
-                self._move_copies(cursor, post_ids)
-
-    def _insert_votes(
-        self, cursor: Any, condition: str, parameters: dict[str, Any], *, voter_id: int | None = None
-    ) -> list[int]:
-        """Insert recorded votes again, and return their ids.
-
-        `voter_id` replaces the voter. A vote is left out if its post was erased, or if it was the copy of a vote for a post that is not
-        merged any more.
-        """
-        votes = VOTES[self.resource]
-        columns = ", ".join(
-            f"coalesce(%(voter)s, vote.{name})" if name == votes.column else f"vote.{name}"
-            for name in VOTE_COLUMNS.split(", ")
-        )
-        cursor.execute(
-            f"""
-            INSERT INTO {votes.table} ({VOTE_COLUMNS})
-            SELECT {columns} FROM workspace_mergedrow AS rows
-            CROSS JOIN LATERAL jsonb_populate_record(NULL::{votes.table}, rows.deleted) AS vote
-            JOIN forum_post AS post ON post.account_id = vote.account_id AND post.id = vote.post_id
-            LEFT JOIN forum_post AS source ON source.account_id = vote.account_id AND source.id = vote.from_post_id
-            WHERE rows.account_id = %(account)s AND rows.link = %(link)s AND rows.deleted IS NOT NULL AND {condition}
-                AND (vote.from_post_id IS NULL OR source.duplicate_from_id = vote.post_id)
-            ORDER BY rows.merge_id, rows.row_id
-            ON CONFLICT DO NOTHING RETURNING id
-            """,  # noqa: S608
-            self._parameters | {"link": votes.name, "voter": voter_id} | parameters,
-        )
-        return [id for (id,) in cursor.fetchall()]
-
-    def _move_copies(self, cursor: Any, post_ids: list[int]) -> None:
-        """Give the merged row the copies of its votes, which were made when the posts were merged after this merge."""
-        votes = VOTES[self.resource]
-        cursor.execute(
-            f"""
-            WITH RECURSIVE copies AS (
-                SELECT id, post_id FROM {votes.table} AS vote
-                WHERE account_id = %(account)s AND {votes.column} = %(kept)s AND from_post_id = ANY(%(posts)s)
-                    AND NOT EXISTS (
-                        SELECT FROM {votes.table} AS own WHERE own.account_id = vote.account_id
-                            AND own.{votes.column} = %(kept)s AND own.post_id = vote.from_post_id
-                    )
-                UNION
-                SELECT vote.id, vote.post_id FROM copies JOIN {votes.table} AS vote ON vote.from_post_id = copies.post_id
-                WHERE vote.account_id = %(account)s AND vote.{votes.column} = %(kept)s
-            )
-            UPDATE {votes.table} AS vote SET {votes.column} = %(merged)s FROM copies
-            WHERE vote.account_id = %(account)s AND vote.id = copies.id AND NOT EXISTS (
-                SELECT FROM {votes.table} AS own WHERE own.account_id = %(account)s
-                    AND own.{votes.column} = %(merged)s AND own.post_id = vote.post_id
-            )
-            """,  # noqa: S608
-            self._parameters | {"posts": post_ids},
-        )
-
-    def _leave_lists(self, others: "list[Merge]") -> None:
-        """Take the kept contact off the lists that it got with the merge.
-
-        The merged contact stays only in lists in which the kept contact still is: taking the kept contact off a list was meant for both.
-        A list of another merged contact passes to the record of that merge.
-        """
-        memberships = ContactListMembership.objects.filter(account_id=self.account_id)
-        own = memberships.filter(contact_id=self.kept_id)
-        memberships.filter(contact_id=self.merged_id).exclude(
-            contact_list_id__in=own.values("contact_list_id")
-        ).delete()
-        added = set(self.rows.filter(link=MEMBERSHIP).values_list("row_id", flat=True))
-        added &= set(own.filter(contact_list_id__in=added).values_list("contact_list_id", flat=True))
-        if added and others:
-            merges = {merge.merged_id: merge for merge in others}
-            pairs = memberships.filter(contact_id__in=merges, contact_list_id__in=added).order_by("contact_id")
-            owners = {list_id: merges[id] for id, list_id in pairs.values_list("contact_id", "contact_list_id")}
-            MergedRow.objects.bulk_create(
-                MergedRow(account_id=self.account_id, merge_id=merge.id, link=MEMBERSHIP, row_id=list_id)
-                for list_id, merge in owners.items()
-            )
-            added -= owners.keys()
-        if added:
-            own.filter(contact_list_id__in=added).delete()
-            ContactListCount.change(self.account_id, dict.fromkeys(added, -1))
+        MergedRow.objects.filter(account_id=self.account_id, merge_id=self.id).delete()
 
     def _restore_values(self, kept: ExternallyIdentified, others: "list[Merge]", *, by: User) -> None:
         """Assign the former values of the fields that nobody has changed since."""
@@ -511,7 +298,7 @@ class Merge(TenantModel):
             elif key is not None:
                 fields[key] = change["before"]
             else:
-                columns[name] = kept._meta.get_field(name).to_python(change["before"])
+                columns[name] = cast(models.Field[Any, Any], kept._meta.get_field(name)).to_python(change["before"])
         for name in TARGETS.keys() & columns.keys():
             self._check_target(name, columns)
         for merge in rewritten:
@@ -536,24 +323,6 @@ class Merge(TenantModel):
         elif is_trashable and found[0] is not None:
             columns[name] = TrashedId(id)
 
-    @property
-    def _parameters(self) -> dict[str, Any]:
-        return {"account": self.account_id, "merge": self.id, "kept": self.kept_id, "merged": self.merged_id}
-
-
-class MergedRow(models.Model):
-    """A row that a merge moved from the merged row to the kept one."""
-
-    pk = models.CompositePrimaryKey("account_id", "merge_id", "link", "row_id")
-    account = models.ForeignKey(Account, models.CASCADE, related_name="+", db_index=False)
-    merge_id = models.BigIntegerField()
-    # The table and the column, as `Link.name`; or `MEMBERSHIP`.
-    link = models.CharField(max_length=255)
-    # The id of the row, or of the contact list. The row may have been erased since.
-    row_id = models.BigIntegerField()
-    # The values of a vote that was deleted because both rows had voted for the post.
-    deleted = models.JSONField(null=True)
-
 
 def lock_rows(account: Account, resource: str, *ids: int, access: Access | None = None) -> list[ExternallyIdentified]:
     """Lock and return the rows with these ids, in the order of their ids. With an access, only accessible rows are returned."""
@@ -561,21 +330,6 @@ def lock_rows(account: Account, resource: str, *ids: int, access: Access | None 
     if access is not None:
         rows = rows.limited_to(access)
     return list(rows.order_by("id").locked())
-
-
-def check_number(account: Account, resource: str, merged: ExternallyIdentified) -> None:
-    """Raise FieldError if more than `MAX_MOVED_ROWS` rows are linked to the row."""
-    limit = MAX_MOVED_ROWS + 1
-    parts = " UNION ALL ".join(
-        f"(SELECT FROM {link.table} WHERE account_id = %(account)s AND {link.column} = %(id)s LIMIT {limit})"
-        for link in LINKS[resource]
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT count(*) FROM ({parts}) AS linked", {"account": account.id, "id": merged.id})
-        [number] = cursor.fetchone()
-    if number > MAX_MOVED_ROWS:
-        message = _("has too many linked rows to be merged (maximum is {most}): merge the other way round")
-        raise FieldError(f"merged_{resource}_id", message, "too_many", {"most": MAX_MOVED_ROWS})
 
 
 def stored(value: Any) -> Any:

@@ -144,6 +144,14 @@ def resend(ids):
     return {"resend": {"delivery_id": ids.delivery}}
 
 
+def client_merge(ids):
+    return {"merge": {"merged_client_id": ids.unmerged_client}}
+
+
+def contact_merge(ids):
+    return {"merge": {"merged_contact_id": ids.unmerged_contact}}
+
+
 def comment(ids):
     return {"comment": {"comment": "New"}}
 
@@ -266,6 +274,11 @@ TABLE = [
     Row("PATCH", "app/field_definitions/<id:id>.json", changed_field_definition, admins_only=True),
     Row("DELETE", "app/field_definitions/<id:id>.json", admins_only=True),
     Row("GET", "app/field_definitions/<id:id>/misfits.json"),
+    Row("POST", "app/clients/<id:id>/merge.json", client_merge, team=201, foreign=["merged_client_id"]),
+    Row("POST", "app/contacts/<id:id>/merge.json", contact_merge, team=201, foreign=["merged_contact_id"]),
+    Row("GET", "app/merges.json"),
+    Row("GET", "app/merges/<id:id>.json"),
+    Row("POST", "app/merges/<id:id>/undo.json"),
     Row("GET", "app/trash.json", admins_only=True),
     Row("POST", "app/trash/<id:id>/restore.json", admins_only=True),
     Row("GET", "app/webhooks.json", admins_only=True),

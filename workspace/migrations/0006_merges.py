@@ -1,9 +1,10 @@
-import core.db.additional_fields
-import core.db.tenancy
-from core.db.tenancy import composite_foreign_key, id_triggers, plan_for_large_accounts
 import django.db.models.deletion
 import django.utils.timezone
 from django.db import migrations, models
+
+import core.db.additional_fields
+import core.db.tenancy
+from core.db.tenancy import composite_foreign_key, id_triggers, plan_for_large_accounts
 
 
 class Migration(migrations.Migration):
@@ -169,15 +170,8 @@ class Migration(migrations.Migration):
             for resource in ("client", "contact")
             for prefix in ("", "merged_")
         ),
-        *(
-            composite_foreign_key(
-                "workspace_merge",
-                column,
-                "accounts_user",
-                on_delete="SET NULL" if column == "undone_by_id" else "CASCADE",
-            )
-            for column in ("user_id", "undone_by_id")
-        ),
+        composite_foreign_key("workspace_merge", "user_id", "accounts_user"),
+        composite_foreign_key("workspace_merge", "undone_by_id", "accounts_user"),
         composite_foreign_key("workspace_mergedrow", "merge_id", "workspace_merge", on_delete="CASCADE"),
         *plan_for_large_accounts("workspace_merge", "workspace_mergedrow"),
     ]

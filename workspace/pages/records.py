@@ -33,6 +33,7 @@ from crm.fields import Field, FieldType, builtin_fields, fields_of, grouped
 from forum.models import Post
 from workspace.pages.base import WorkspacePage
 from workspace.pages.editing import LINKS, FieldEdit, FieldForm, display, editable_field
+from workspace.pages.merges import merge_of_trashed, merges_of
 from workspace.requests import TeamRequest
 
 # The number of rows that a panel shows, before a link to the list.
@@ -155,8 +156,13 @@ class RecordPage(WorkspacePage):
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
         row = self.find(id)
         if row.trashed_at is not None:
+            merge = merge_of_trashed(self.request, row)
             return self.render(
-                "workspace/record_in_trash.html", kind=self.kind, row=row, may_restore=self.may_restore(row)
+                "workspace/record_in_trash.html",
+                kind=self.kind,
+                row=row,
+                merge=merge,
+                may_restore=merge is None and self.may_restore(row),
             )
         return self.show(row)
 
@@ -306,6 +312,8 @@ class CustomerPage(RecordPage):
             "task_form": TaskForm(auto_id="task-%s"),
             "feedback": feedback_of(self.request, {self.link: row.id}),
             "external_ids": external_ids_of(row),
+            "merges": merges_of(self.request, row),
+            "merge_path": reverse(f"workspace-{self.kind.resource}-merge", args=[row.id]),
             "vote_q": vote_q,
             "suggestions": find_suggestions(self.request, vote_q) if vote_q else [],
         }

@@ -6,6 +6,13 @@ from workspace.pages.creating import NewClientPage, NewContactPage, NewDealPage
 from workspace.pages.fields import FieldPage, FieldsPage
 from workspace.pages.finding import FindPage
 from workspace.pages.lists import ClientsPage, ContactListsPage, ContactsPage, DealsPage
+from workspace.pages.merging import (
+    MergeClientPage,
+    MergeContactPage,
+    MergeSelectedClientsPage,
+    MergeSelectedContactsPage,
+    UndoMergeView,
+)
 from workspace.pages.tasks import EditTaskPage, TaskFormPage, TaskPage, TasksPage
 
 urlpatterns: list[URLPattern] = [
@@ -14,6 +21,11 @@ urlpatterns: list[URLPattern] = [
     path("app/clients/<id:id>/edit", records.EditClientPage.as_view(), name="workspace-client-edit"),
     path("app/contacts/<id:id>", records.ContactPage.as_view(), name="workspace-contact"),
     path("app/contacts/<id:id>/edit", records.EditContactPage.as_view(), name="workspace-contact-edit"),
+    path("app/clients/<id:id>/merge", MergeClientPage.as_view(), name="workspace-client-merge"),
+    path("app/contacts/<id:id>/merge", MergeContactPage.as_view(), name="workspace-contact-merge"),
+    path("app/clients/merge", MergeSelectedClientsPage.as_view(), name="workspace-clients-merge"),
+    path("app/contacts/merge", MergeSelectedContactsPage.as_view(), name="workspace-contacts-merge"),
+    path("app/merges/<id:id>/undo", UndoMergeView.as_view(), name="workspace-merge-undo"),
     path("app/deals/<id:id>", records.DealPage.as_view(), name="workspace-deal"),
     path("app/deals/<id:id>/edit", records.EditDealPage.as_view(), name="workspace-deal-edit"),
     path("app/account/fields", FieldsPage.as_view(), name="workspace-fields"),
