@@ -298,7 +298,8 @@ class Merge(TenantModel):
             elif key is not None:
                 fields[key] = change["before"]
             else:
-                columns[name] = cast(models.Field[Any, Any], kept._meta.get_field(name)).to_python(change["before"])
+                column: Any = kept._meta.get_field(name)
+                columns[name] = column.to_python(change["before"])
         for name in TARGETS.keys() & columns.keys():
             self._check_target(name, columns)
         for merge in rewritten:
