@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.http import Http404, HttpResponse
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Account
@@ -10,7 +11,6 @@ from core.api.fields import DateTimeField, IntegerField, WireField
 from core.api.filters import ListFilters, link_filter
 from core.api.lists import Listing
 from core.api.requests import APIRequest
-from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
@@ -94,12 +94,10 @@ class MergeFilters(ListFilters):
     user_id = link_filter()
 
 
-class MergeViewSet(Listing, ResourceViewSet):
-    """Merges whose merged row is still in the trash or was restored."""
+class MergeViewSet(Listing):
+    """Merges of rows that the user may access. A merge is erased with the merged row."""
 
-    key = "merge"
-    route = "workspace-json-merge"
-    model = Merge
+    request: APIRequest
     serializer_class = MergeSerializer
     filters = MergeFilters
     orders = ("id", "created_at", "updated_at")
@@ -110,6 +108,19 @@ class MergeViewSet(Listing, ResourceViewSet):
     def list_rows_of(account: Account) -> MergeQuerySet:
         rows: MergeQuerySet = account.merges.all()
         return rows
+
+    def retrieve(self, request: APIRequest, id: int) -> HttpResponse:
+        return self.respond(self.represent(self.find(id)))
+
+    def find(self, id: int) -> Merge:
+        row: Merge | None = self.list_rows().filter(id=id).first()
+        if row is None:
+            raise Http404
+        row.account = self.account
+        return row
+
+    def context(self) -> dict[str, Any]:
+        return {"account": self.account, "access": self.access}
 
     def merge(self, request: APIRequest, id: int) -> HttpResponse:
         def act() -> tuple[Merge, list[str]]:
@@ -125,7 +136,7 @@ class MergeViewSet(Listing, ResourceViewSet):
             if any(error.field == f"{self.kind}_id" and error.code in ("missing", "gone") for error in caught.errors):
                 raise Http404 from None
             raise
-        headers = {"Location": self.location_of(row)}
+        headers = {"Location": self.base_url + reverse("workspace-json-merge", args=[row.id])}
         return self.respond(self.represent(row), status=201, ignored=ignored, headers=headers)
 
     def undo(self, request: APIRequest, id: int) -> HttpResponse:
