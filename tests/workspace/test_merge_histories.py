@@ -3,6 +3,7 @@
 from collections import Counter
 
 import pytest
+from django.db import transaction
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -108,9 +109,10 @@ class Histories(RuleBasedStateMachine):
         ids = [self.rows[kept].id, self.rows[merged].id]
         field = "city" if self.resource == "client" else "position"
         try:
-            row = Merge.objects.all().merge(
-                self.account, self.resource, *ids, {field: choice, "name": choice}, by=self.user
-            )
+            with transaction.atomic():
+                row = Merge.objects.all().merge(
+                    self.account, self.resource, *ids, {field: choice, "name": choice}, by=self.user
+                )
         except FieldErrors:
             model = type(self.rows[0])
             assert kept == merged or model.objects.filter(id__in=ids, account=self.account).trashed().exists()
@@ -124,7 +126,8 @@ class Histories(RuleBasedStateMachine):
         row = self.account.merges.get(id=merge_id)
         row.account = self.account
         try:
-            row.undo(by=self.user)
+            with transaction.atomic():
+                row.undo(by=self.user)
         except FieldErrors:
             kept = type(self.rows[0]).objects.get(account=self.account, id=row.kept_id)
             assert not live(kept)
@@ -169,7 +172,8 @@ class Histories(RuleBasedStateMachine):
                 row = self.account.merges.get(id=merge_id)
                 row.account = self.account
                 try:
-                    row.undo(by=self.user)
+                    with transaction.atomic():
+                        row.undo(by=self.user)
                 except FieldErrors:
                     continue
                 self.merges.remove(merge_id)
