@@ -158,13 +158,15 @@ def move_back(merge: "Merge", others: "list[Merge]") -> None:
     votes, other_ids = VOTES[merge.resource], [other.id for other in others]
     with connection.cursor() as cursor:
         for link in LINKS[merge.resource]:
+            # An array, because PostgreSQL has no statistics of the new rows, and might join them in a nested loop.
             returned = "linked.post_id" if link == votes else "NULL"
             cursor.execute(
                 f"""
-                UPDATE {link.table} AS linked SET {link.column} = %(merged)s FROM workspace_mergedrow AS moved
-                WHERE moved.account_id = %(account)s AND moved.merge_id = %(merge)s AND moved.link = %(link)s
-                    AND moved.deleted IS NULL AND linked.account_id = moved.account_id
-                    AND linked.id = moved.row_id AND linked.{link.column} = %(kept)s
+                UPDATE {link.table} AS linked SET {link.column} = %(merged)s
+                WHERE account_id = %(account)s AND {link.column} = %(kept)s AND id = ANY(ARRAY(
+                    SELECT row_id FROM workspace_mergedrow
+                    WHERE account_id = %(account)s AND merge_id = %(merge)s AND link = %(link)s AND deleted IS NULL
+                ))
                 RETURNING {returned}
                 """,  # noqa: S608
                 parameters_of(merge) | {"link": link.name},
