@@ -3,8 +3,9 @@
 Each function takes a fixed number of statements, however many rows there are.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from django.db import connection, models
 from django.utils.translation import gettext_lazy as _
@@ -14,9 +15,6 @@ from core.errors import FieldError
 from crm.external_ids import ExternallyIdentified
 from crm.models import Client, Contact, ContactListCount, ContactListMembership, Deal, Note
 from forum.models import Post, ProxyVote
-
-if TYPE_CHECKING:
-    from workspace.merging import Merge
 
 # The maximum number of rows that a merge moves. Triggers run for each of them within one transaction.
 MAX_MOVED_ROWS = 20_000
@@ -62,6 +60,22 @@ MEMBERSHIP = "contactlistmembership.contact_id"
 VOTE_COLUMNS = "account_id, id, post_id, client_id, contact_id, user_id, from_post_id, created_at"
 
 
+class MergeIds(Protocol):
+    """The attributes of a `Merge` that the functions use."""
+
+    account_id: int
+    id: int
+
+    @property
+    def resource(self) -> str: ...
+
+    @property
+    def kept_id(self) -> int: ...
+
+    @property
+    def merged_id(self) -> int: ...
+
+
 class MergedRow(models.Model):
     """A row that a merge moved from the merged row to the kept one."""
 
@@ -92,11 +106,11 @@ def check_number(account: Account, resource: str, merged: ExternallyIdentified) 
         raise FieldError(f"merged_{resource}_id", message, "too_many", {"most": MAX_MOVED_ROWS})
 
 
-def parameters_of(merge: "Merge") -> dict[str, Any]:
+def parameters_of(merge: MergeIds) -> dict[str, Any]:
     return {"account": merge.account_id, "merge": merge.id, "kept": merge.kept_id, "merged": merge.merged_id}
 
 
-def move_rows(merge: "Merge") -> None:
+def move_rows(merge: MergeIds) -> None:
     """Link the rows of the merged row to the kept row, and record them."""
     votes = VOTES[merge.resource]
     parameters = parameters_of(merge) | {"votes": votes.name}
@@ -133,7 +147,7 @@ def move_rows(merge: "Merge") -> None:
             )
 
 
-def add_to_lists(merge: "Merge") -> None:
+def add_to_lists(merge: MergeIds) -> None:
     """Add the kept contact to the contact lists of the merged one."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -153,7 +167,7 @@ def add_to_lists(merge: "Merge") -> None:
     ContactListCount.change(merge.account_id, dict.fromkeys(list_ids, 1))
 
 
-def move_back(merge: "Merge", others: "list[Merge]") -> None:
+def move_back(merge: MergeIds, others: Sequence[MergeIds]) -> None:
     """Link the rows that are still linked to the kept row to the merged row again."""
     votes, other_ids = VOTES[merge.resource], [other.id for other in others]
     with connection.cursor() as cursor:
@@ -191,7 +205,7 @@ def move_back(merge: "Merge", others: "list[Merge]") -> None:
 
 
 def insert_votes(
-    merge: "Merge", cursor: Any, condition: str, parameters: dict[str, Any], *, voter_id: int | None = None
+    merge: MergeIds, cursor: Any, condition: str, parameters: dict[str, Any], *, voter_id: int | None = None
 ) -> list[int]:
     """Insert recorded votes again, and return their ids.
 
@@ -220,7 +234,7 @@ def insert_votes(
     return [id for (id,) in cursor.fetchall()]
 
 
-def move_copies(merge: "Merge", cursor: Any, post_ids: list[int]) -> None:
+def move_copies(merge: MergeIds, cursor: Any, post_ids: list[int]) -> None:
     """Give the merged row the copies of its votes, which were made when the posts were merged after this merge."""
     votes = VOTES[merge.resource]
     cursor.execute(
@@ -246,7 +260,7 @@ def move_copies(merge: "Merge", cursor: Any, post_ids: list[int]) -> None:
     )
 
 
-def leave_lists(merge: "Merge", others: "list[Merge]") -> None:
+def leave_lists(merge: MergeIds, others: Sequence[MergeIds]) -> None:
     """Take the kept contact off the lists that it got with the merge.
 
     The merged contact stays only in lists in which the kept contact still is: taking the kept contact off a list was meant for both.

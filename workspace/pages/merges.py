@@ -11,6 +11,8 @@ from workspace.requests import TeamRequest
 
 # The number of merges that the page of a record shows.
 MAX_SHOWN = 5
+# The routes of the pages that merge another record into a client or contact.
+MERGE_ROUTES = {"client": "workspace-client-merge", "contact": "workspace-contact-merge"}
 
 
 def merges_of(request: TeamRequest, row: ExternallyIdentified) -> list[dict[str, Any]]:

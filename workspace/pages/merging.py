@@ -30,6 +30,7 @@ from crm.similar import Similar, find_similar
 from workspace.comparison import Choice, Difference, compared_fields, differences
 from workspace.merging import Merge, lock_rows
 from workspace.pages.base import WorkspacePage
+from workspace.pages.merges import MERGE_ROUTES
 from workspace.pages.records import ClientPage, ContactPage, RecordPage, fact_of
 from workspace.requests import TeamRequest
 
@@ -83,7 +84,7 @@ class MergePage(WorkspacePage):
 
     @property
     def route(self) -> str:
-        return f"workspace-{self.resource}-merge"
+        return MERGE_ROUTES[self.resource]
 
     def rows(self) -> QuerySet:
         """Return the records that the user may access, with the names of the rows to which they link."""
@@ -179,7 +180,7 @@ class MergePage(WorkspacePage):
         if other_id is None:
             return error_response(request, 400)
         choices = {
-            name.removeprefix(PREFIX): Choice(value)
+            name.removeprefix(PREFIX): Choice(str(value))
             for name, value in request.POST.items()
             if name.startswith(PREFIX) and value in [*Choice]
         }
@@ -267,7 +268,7 @@ class MergeSelectedPage(WorkspacePage):
         if len(ids) != 2:
             messages.error(request, _("Select exactly two records to merge."))
             return redirect_get(kind.list_route)
-        return redirect_get(reverse(f"workspace-{kind.resource}-merge", args=[ids[0]], query={"with": ids[1]}))
+        return redirect_get(reverse(MERGE_ROUTES[kind.resource], args=[ids[0]], query={"with": ids[1]}))
 
 
 class MergeSelectedClientsPage(MergeSelectedPage):

@@ -33,7 +33,7 @@ from crm.fields import Field, FieldType, builtin_fields, fields_of, grouped
 from forum.models import Post
 from workspace.pages.base import WorkspacePage
 from workspace.pages.editing import LINKS, FieldEdit, FieldForm, display, editable_field
-from workspace.pages.merges import merge_of_trashed, merges_of
+from workspace.pages.merges import MERGE_ROUTES, merge_of_trashed, merges_of
 from workspace.requests import TeamRequest
 
 # The number of rows that a panel shows, before a link to the list.
@@ -313,7 +313,7 @@ class CustomerPage(RecordPage):
             "feedback": feedback_of(self.request, {self.link: row.id}),
             "external_ids": external_ids_of(row),
             "merges": merges_of(self.request, row),
-            "merge_path": reverse(f"workspace-{self.kind.resource}-merge", args=[row.id]),
+            "merge_path": reverse(MERGE_ROUTES[self.kind.resource], args=[row.id]),
             "vote_q": vote_q,
             "suggestions": find_suggestions(self.request, vote_q) if vote_q else [],
         }
