@@ -56,7 +56,7 @@ RESOURCES = (
         plural_label=_("Notes"),
         icon="sticky-note",
         collection="notes",
-        samples={"note": lambda request: newest_id(request.account.notes.live())},
+        samples={"note": lambda request: newest_id(request.account.notes.live().accessible_to(request.user))},
     ),
     Resource(
         "field_definition",

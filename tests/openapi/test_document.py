@@ -13,7 +13,7 @@ from core.openapi.document import document
 from tests.support import xml_values
 from tests.support.client import Client, JSONClient
 from tests.support.examples import ROOT
-from tests.support.factories import make_post
+from tests.support.factories import make_client, make_post
 
 
 def operations() -> list[tuple[str, str, dict]]:
@@ -166,6 +166,7 @@ def test_examples_match_their_schemas(method, path, operation):
         ("NewClient", "/app/clients.json", "client", {"name": "New"}),
         ("NewContact", "/app/contacts.json", "contact", {"name": "New"}),
         ("NewFieldDefinition", "/app/field_definitions.json", "field_definition", {"resource": "deal", "label": "New"}),
+        ("NewNote", "/app/notes.json", "note", {"content": "New", "client_id": "{client}"}),
         ("NewStatus", "/app/statuses.json", "status", {"code": "brand-new", "name": "Brand new", "kind": "deal"}),
     ],
 )
@@ -173,7 +174,8 @@ def test_documented_defaults_are_those_of_a_new_row(acme, name, path, key, value
     schemas = document()["components"]["schemas"]
     properties = schemas[name]["properties"]
     defaults = {field: schema["default"] for field, schema in properties.items() if "default" in schema}
-    path = path.format(post=make_post(acme.alice).id)
+    ids = {"post": make_post(acme.alice).id, "client": make_client(acme.alice).id}
+    path, values = path.format(**ids), {field: value.format(**ids) for field, value in values.items()}
     response = acme.json(acme.alice_token).post(path, json={key: values})
     assert response.status_code == 201
     assert defaults
@@ -193,6 +195,7 @@ def test_only_these_schemas_have_defaults():
         "NewComment",
         "NewContact",
         "NewFieldDefinition",
+        "NewNote",
         "NewPost",
         "NewStatus",
         "NewWebhook",

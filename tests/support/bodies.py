@@ -7,6 +7,7 @@ from accounts.api.statuses import StatusSerializer
 from accounts.models import User
 from core.api.resources import ResourceSerializer
 from crm.api.field_definitions import FieldDefinitionSerializer
+from crm.api.notes import NoteSerializer
 from crm.api.serializers import ClientSerializer, ContactListSerializer, ContactSerializer, DealSerializer
 from forum.api.serializers import CommentAsPostSerializer, CommentSerializer, PostSerializer
 from tests.support.assertions import on_the_wire
@@ -60,6 +61,18 @@ def field_definition_body(row, **fields) -> dict:
 
 def contact_list_body(row, **fields) -> dict:
     return _body(ContactListSerializer, row, {"contacts_count": 0, **fields})
+
+
+def note_body(row, by: User, **fields) -> dict:
+    usual = {
+        "kind": "note",
+        "content": row.content,
+        "noted_at": on_the_wire(row.noted_at),
+        "mentioned_user_ids": [],
+        "creator_id": by.id,
+        "updater_id": by.id,
+    }
+    return _body(NoteSerializer, row, {**usual, **fields})
 
 
 def deal_body(row, by: User, **fields) -> dict:

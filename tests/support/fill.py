@@ -15,6 +15,7 @@ from tests.support.factories import (
     make_deal,
     make_delivery,
     make_field_definition,
+    make_note,
     make_post,
     make_task,
     make_user,
@@ -68,6 +69,9 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         category_id=category.id,
         status=statuses[Status.Kind.POST],
     )
+    note = make_note(user, f"{label} note", client_id=client.id)
+    make_note(user, f"{label} note on a contact", contact_id=contact.id)
+    make_note(user, f"{label} note on a deal", deal_id=deal.id)
     comment = post.comment(by=user, text=f"{label} first comment")
     post.edit_comment(comment, f"{label} comment", by=user)
     post.comment(by=user, text=f"{label} internal comment", internal=True)
@@ -93,13 +97,18 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     trashed = make_contact(user, f"{label} trashed contact")
     make_client(user, f"{label} unlinked client", contact_id=trashed.id)
     make_deal(user, f"{label} deal of a trashed contact", contact_id=trashed.id)
+    make_note(user, f"{label} note on a trashed contact", contact_id=trashed.id)
+    trashed.trash(by=user)
+    trashed = make_deal(user, f"{label} trashed deal with a note")
+    make_note(user, f"{label} note on a trashed deal", deal_id=trashed.id)
     trashed.trash(by=user)
     trashed = make_client(user, f"{label} trashed client")
     make_contact(user, f"{label} unlinked contact", client_id=trashed.id)
     make_deal(user, f"{label} unlinked deal", client_id=trashed.id)
     make_task(user, f"{label} unlinked task", client_id=trashed.id)
+    make_note(user, f"{label} unlinked note", client_id=trashed.id)
     trashed.trash(by=user)
-    for make in (make_contact_list, make_deal, make_post):
+    for make in (make_contact_list, make_deal, make_note, make_post):
         trashed = make(user, f"{label} trashed {make.__name__}")
         trashed.trash(by=user)
     # Merges, and the rows that they moved.
@@ -130,6 +139,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         contact=contact.id,
         contact_list=contact_list.id,
         deal=deal.id,
+        note=note.id,
         post=post.id,
         task=task.id,
         pipeline=account.pipelines.create(name=f"{label} pipeline", position=2).id,

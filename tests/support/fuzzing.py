@@ -78,6 +78,9 @@ class World:
             return self.send("POST", "/app/statuses.json", {"status": body})["id"]
         if kind == "field_definition":
             return self.send("POST", "/app/field_definitions.json", {kind: {"resource": "client", "label": name}})["id"]
+        if kind == "note":
+            body = {"client_id": self.one("client", 0), "content": name}
+            return self.send("POST", "/app/notes.json", {kind: body})["id"]
         if kind in ("post", "task"):
             body = {"title": name, **({"task_kind": "task"} if kind == "task" else {})}
             return self.send("POST", "/app/posts.json", {"post": body})["id"]
@@ -294,6 +297,16 @@ class RequestFixer:
 
     def fix_pipeline_fields(self, case, fields: dict) -> dict:
         return self.rename(fields, "name")
+
+    def fix_note_fields(self, case, fields: dict) -> dict:
+        # A note has exactly one link, and no time in the future.
+        names = ("client_id", "contact_id", "deal_id")
+        links = [name for name in names if not is_blank(fields.pop(name, None))]
+        if links or case.method == "POST":
+            [link, *_others] = [*links, "client_id"]
+            fields.update({**dict.fromkeys(names, ""), link: self.world.one(link.removesuffix("_id"), 0)})
+        fields.pop("noted_at", None)
+        return fields
 
     def fix_field_definition_fields(self, case, fields: dict) -> dict:
         if case.method != "POST":

@@ -116,6 +116,10 @@ def post(ids):
     }
 
 
+def note(ids):
+    return {"note": {"client_id": ids.client, "content": "New"}}
+
+
 def status(ids):
     return {"status": {"code": "brand-new", "name": "Brand new"}}
 
@@ -243,6 +247,19 @@ TABLE = [
     Row("GET", "app/deals/<id:id>/stages.json"),
     Row("GET", "app/deals/tags.json"),
     Row("POST", "app/deals/bulk.json", **bulk(deal, OF_DEAL)),
+    Row("GET", "app/find.json", query="?q=new"),
+    Row("GET", "app/reports/answers.json"),
+    Row("GET", "app/reports/clients.json"),
+    Row("GET", "app/reports/forecast.json"),
+    Row("GET", "app/reports/people.json"),
+    Row("GET", "app/reports/results.json"),
+    Row("GET", "app/reports/stages.json"),
+    Row("POST", "app/notes.json", note, team=201, foreign=["client_id"]),
+    Row("GET", "app/notes.json"),
+    Row("GET", "app/notes/<id:id>.json"),
+    Row("PUT", "app/notes/<id:id>.json", note, foreign=["client_id"]),
+    Row("PATCH", "app/notes/<id:id>.json", note, foreign=["client_id"]),
+    Row("DELETE", "app/notes/<id:id>.json"),
     Row("POST", "app/posts.json", post, team=201, foreign=OF_POST),
     Row("GET", "app/posts.json"),
     Row("GET", "app/posts/<id:id>.json"),

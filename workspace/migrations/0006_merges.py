@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ("accounts", "0029_pipelines"),
-        ("crm", "0018_further_external_ids"),
+        ("crm", "0019_further_external_ids"),
         ("workspace", "0001_calendar_feeds"),
     ]
 

@@ -15,7 +15,7 @@ import json
 from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.core.serializers.json import DjangoJSONEncoder
@@ -32,11 +32,11 @@ from core.api.fields import CURRENCIES
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldErrors
 from core.pages.errors import error_sentence, field_message
-from core.search.queries import search, search_transaction
 from crm.api.writing import write_row
 from crm.base import Resource
 from crm.fields import Field, FieldType, fields_of
 from crm.models import Client
+from workspace.find import find_clients
 
 # The maximum numbers of contacts and of users to choose from, and of clients that a search finds.
 MAX_CHOICES, MAX_USERS, MAX_FOUND = 50, 500, 10
@@ -135,7 +135,7 @@ def form_field(field: Field, account: Account, user: User, row: Resource | None,
                 choices=[(code, code) for code in sorted(CURRENCIES)], widget=LongSelect, **options
             )
         case FieldType.CLIENT:
-            found = [(id, name) for id, name in find_clients(account, user, row, q)]
+            found = client_choices(account, user, row, q)
             return forms.ChoiceField(
                 choices=[*found, ("", gettext_lazy("No client"))], widget=forms.RadioSelect, **options
             )
@@ -172,16 +172,12 @@ def link_choices(field: Field, account: Account, user: User, row: Resource | Non
     return list(contacts.order_by("id").values_list("id", "name")[:MAX_CHOICES])
 
 
-def find_clients(account: Account, user: User, row: Resource | None, q: str) -> list[tuple[int, str]]:
+def client_choices(account: Account, user: User, row: Resource | None, q: str) -> list[tuple[int, str]]:
     """Return the ids and names of the client of the row, and of the clients that a search finds."""
-    clients = account.clients.live().accessible_to(user)
     client_id: int | None = getattr(row, "client_id", None)
-    ids = [client_id] if client_id else []
-    if q.strip():
-        with search_transaction(account.id, q) as query:
-            ids += [id for id in search(clients, query, enough=MAX_FOUND)[:MAX_FOUND] if id not in ids]
-    names = dict(clients.filter(id__in=ids).values_list("id", "name")) if ids else {}
-    return [(id, names[id]) for id in ids if id in names]
+    own = account.clients.live().accessible_to(user).filter(id=client_id).values_list("id", "name") if client_id else ()
+    found = [(client.id, client.name) for client in find_clients(account, user, q, enough=MAX_FOUND)]
+    return list(dict([*own, *found]).items())
 
 
 def initial_value(field: Field, value: Any) -> Any:
@@ -246,7 +242,9 @@ class FieldEdit:
         return False
 
     def _write(self, rows: QuerySet) -> bool:
-        row = cast(Resource, rows.locked().get())  # type: ignore[attr-defined]  # of every TrashableQuerySet
+        row: Resource | None = rows.locked().first()  # type: ignore[attr-defined]  # of every TrashableQuerySet
+        if row is None:
+            raise Conflict(_("It was deleted in the meantime, or you may no longer see it."))
         stored, value = self.field.value_of(row), self.submitted_value()
         self.row = row
         if encode(stored) != self.form.cleaned_data["shown"]:

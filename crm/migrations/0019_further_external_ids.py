@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("crm", "0016_notes"),
+        ("crm", "0018_stages_by_time"),
     ]
 
     operations = [
