@@ -13,12 +13,17 @@ class WorkspaceConfig(AppConfig):
         "view": _("view"),
         "column": _("column"),
         "reason": _("reason"),
+        "merge": _("merge"),
+        "merged_client": _("other client"),
+        "merged_contact": _("other contact"),
     }
 
     def ready(self) -> None:
+        from core.db.trash import restoring
         from core.pages import panels
         from core.registry import newest_id, registry
         from crm.api.conditions import register_reader
+        from workspace.merging import MODELS, refuse_restore
         from workspace.pages.backers import render_backers_panel
         from workspace.pages.navigation import register_entries
         from workspace.pages.user_links import render_user_panel
@@ -31,3 +36,8 @@ class WorkspaceConfig(AppConfig):
         )
         panels.register("post", render_backers_panel)
         panels.register("user", render_user_panel)
+        for model in MODELS.values():
+            restoring.connect(refuse_restore, sender=model)
+        registry.register_sample(
+            "merges", "merge", lambda request: newest_id(request.account.merges.accessible_to(request.user))
+        )

@@ -102,7 +102,14 @@ class World:
             make_user_link(self.bob, make_user(self.account, name=name), state=state, **link)
         trashed = make_client(self.bob, "Kowalski and Daughters")
         trashed.trash(by=self.bob)
+        similar = make_client(
+            self.bob, f"Northwind {LONG_WORD}", city="Gdynia", note=MARKDOWN, tags=["new"], external_ids={"shop": "9"}
+        )
+        merged = make_client(self.bob, "Northwind")
+        self.acme.account.merges.merge(self.acme.account, "client", similar.id, merged.id, {}, by=self.bob)
         self.records = {
+            "merges": similar.id,
+            "merged_clients": merged.id,
             "clients": client.id,
             "contacts": contact.id,
             "deals": deal.id,
@@ -427,6 +434,23 @@ PAGES = [
     PageCase("app/clients/<id:id>/edit", "bob", path=of_record("clients", "/edit?field=responsible_id")),
     PageCase("app/contacts/<id:id>", "bob", path=of_record("contacts")),
     PageCase("app/contacts/<id:id>/edit", "bob", path=of_record("contacts", "/edit?field=client_id&q=north")),
+    PageCase("app/clients/<id:id>/merge", "bob", path=of_record("clients", "/merge?q=client")),
+    PageCase(
+        "app/clients/<id:id>/merge",
+        "bob",
+        path=lambda world: f"/app/clients/{world.records['clients']}/merge?with={world.records['merges']}",
+        state="comparison",
+    ),
+    PageCase(
+        "app/clients/<id:id>", "bob", path=lambda world: f"/app/clients/{world.records['merges']}", state="with a merge"
+    ),
+    PageCase(
+        "app/clients/<id:id>",
+        "bob",
+        path=lambda world: f"/app/clients/{world.records['merged_clients']}",
+        state="merged",
+    ),
+    PageCase("app/contacts/<id:id>/merge", "bob", path=of_record("contacts", "/merge")),
     PageCase("app/deals/<id:id>", "bob", path=of_record("deals")),
     PageCase("app/deals/<id:id>/edit", "bob", path=of_record("deals", "/edit?field=price")),
     PageCase("app/clients", "bob", path="/app/clients?q=qqqq", state="search without results"),

@@ -62,6 +62,9 @@ def make_rows(account, user) -> dict[str, int | str]:
         "clients": make_client(user, f"{SECRET} client", city=SECRET).id,
         "contacts": make_contact(user, f"{SECRET} contact").id,
         "deals": make_deal(user, f"{SECRET} deal").id,
+        "merges": account.merges.merge(
+            account, "client", make_client(user).id, make_client(user, SECRET).id, {}, by=user
+        ).id,
         "fields": make_field_definition(account, label=f"{SECRET} field").id,
         "bulk_changes": BulkChange.start(
             account,

@@ -36,6 +36,7 @@ from workspace.names import name_of_row, name_of_user
 from workspace.pages import timeline
 from workspace.pages.base import WorkspacePage
 from workspace.pages.editing import LINKS, FieldEdit, FieldForm, display, editable_field
+from workspace.pages.merges import MERGE_ROUTES, annotate_merges, merge_of_trashed, merges_of
 from workspace.pages.stages import stages_of
 from workspace.pages.user_links import UserLinksMixin
 from workspace.requests import TeamRequest
@@ -149,8 +150,13 @@ class RecordPage(WorkspacePage):
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
         row = self.find(id)
         if row.trashed_at is not None:
+            merge = merge_of_trashed(self.request, row)
             return self.render(
-                "workspace/record_in_trash.html", kind=self.kind, row=row, may_restore=self.may_restore(row)
+                "workspace/record_in_trash.html",
+                kind=self.kind,
+                row=row,
+                merge=merge,
+                may_restore=merge is None and self.may_restore(row),
             )
         return self.show(row)
 
@@ -301,6 +307,9 @@ class CustomerPage(UserLinksMixin, RecordPage):
     def link(self) -> str:
         return f"{self.kind.resource}_id"
 
+    def annotated(self, rows: QuerySet) -> QuerySet:
+        return annotate_merges(super().annotated(rows), self.kind.resource, self.request.user)
+
     def panels(self, row: Any) -> dict[str, Any]:
         vote_q = replace_non_xml(self.request.GET.get("vote_q", ""))[:MAX_QUERY_LENGTH].strip()
         user_links = self.user_links_context(self.link, row.id)
@@ -312,6 +321,8 @@ class CustomerPage(UserLinksMixin, RecordPage):
                 self.request, {self.link: row.id}, user_ids=user_links["linked_users"].confirmed_ids
             ),
             "external_ids": external_ids_of(row),
+            "merges": merges_of(row),
+            "merge_path": reverse(MERGE_ROUTES[self.kind.resource], args=[row.id]),
             "vote_q": vote_q,
             "suggestions": find_suggestions(self.request, vote_q) if vote_q else [],
         }
