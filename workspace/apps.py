@@ -7,6 +7,8 @@ class WorkspaceConfig(AppConfig):
     name = "workspace"
 
     def ready(self) -> None:
+        from workspace.notes import register_notes
         from workspace.pages.navigation import register_entries
 
         register_entries()
+        register_notes()
