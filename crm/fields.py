@@ -215,6 +215,8 @@ BUILTIN: dict[str, tuple[Field, ...]] = {
         _field("status_id", _("Status"), FieldType.STATUS, "deal", in_lists=True),
         _field("expected_close_date", _("Expected close"), FieldType.DATE, "deal", in_lists=True),
         _field("responsible_id", _("Responsible"), FieldType.USER, "deal", in_lists=True),
+        _field("stage_entered_at", _("In this status since"), FieldType.TIME, "deal", read_only=True),
+        _field("closed_at", pgettext_lazy("of a deal", "Closed"), FieldType.TIME, "deal", read_only=True),
         _field("won_reason", _("Reason for winning"), group="deal"),
         _field("lost_reason", _("Reason for losing"), group="deal"),
         _field("tags", _("Tags"), FieldType.TAGS),

@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from psycopg.errors import QueryCanceled
 
-from accounts.models import Account, User
+from accounts.models import Account, Status, User
 from core.api.lists import COMMON_ROWS, SORT_LIMIT, collect_and_sort, scan_in_order
 from core.api.paging import Page
 from core.db.text import replace_non_xml
@@ -25,6 +25,7 @@ from crm.conditions import BOOLEANS, MAX_CONDITIONS, Condition, find_field
 from crm.fields import Field
 from crm.models import ContactListMembership
 from workspace.lists.declarations import ORDERS, RecordList
+from workspace.reports.stages import StageFilter
 
 DEFAULT_ORDER = "-created_at"
 # A list is counted up to this number.
@@ -32,9 +33,11 @@ MAX_COUNT = 1000
 # The milliseconds that a statement of a list may take. No index may serve a filter, and the table may have millions of rows.
 TIME_LIMIT_MS = 1000
 MAX_INACTIVE_DAYS = 3650
+# Filters of the list of deals.
+DEAL_FILTERS = ("outcome", "pipeline_id", "stage_history")
 # Parameters that only pages read: of the list and of the form that adds a filter.
 PAGE_PARAMETERS = ("page", "per_page", "view", "add", "field", "operator", "value")
-SPECIAL = ("mine", "no_task", "inactive_days", "contact_list_id")
+SPECIAL = ("mine", "no_task", "inactive_days", "contact_list_id", *DEAL_FILTERS)
 
 
 class TooSlow(Exception):
@@ -120,8 +123,19 @@ class ListQuery:
             if BOOLEANS[text.lower()]:
                 self.special[name] = True
             return
-        if name == "contact_list_id" and self.declaration.resource != "contact":
+        resource = {"contact_list_id": "contact", **dict.fromkeys(DEAL_FILTERS, "deal")}.get(name)
+        if resource not in (None, self.declaration.resource):
             raise FieldError(name, _("is not a filter of this list"), "unknown")
+        if name == "outcome":
+            if text not in Status.Outcome.values:
+                raise FieldError(name, _("is not open, won or lost"), "choice")
+            self.special[name] = text
+            return
+        if name == "stage_history":
+            if (read := StageFilter.read(text)) is None:
+                raise FieldError(name, _("is not a filter of a report"), "format")
+            self.special[name] = read
+            return
         is_number = re.fullmatch(r"[0-9]{1,18}", text, re.ASCII)
         if not is_number or (name == "inactive_days" and not 0 < int(text) <= MAX_INACTIVE_DAYS):
             raise FieldError(name, _("is not a number that is possible here"), "number")
@@ -180,11 +194,24 @@ class ListQuery:
             lists = self.account.contact_lists.live().filter(id=list_id)
             members = ContactListMembership.objects.filter(account_id=self.account.id, contact_list_id=list_id)
             rows = rows.filter(Exists(lists), Exists(members.filter(contact_id=OuterRef("id"))))
+        if {*DEAL_FILTERS} & {*self.special}:
+            rows = self._of_stages(rows)
         if (days := self.special.get("inactive_days")) is not None:
             moment = timezone.now() - timedelta(days=days)
             rows = self.declaration.without_activity_since(rows, self.account, moment)
         if "no_task" in self.special:
             rows = self.declaration.without_tasks(rows, self.account)
+        return rows
+
+    def _of_stages(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the deals with the outcome, of the pipeline and with the history that the filters name."""
+        statuses = list(self.account.statuses_of_kind(Status.Kind.DEAL))
+        chosen = {name: self.special[name] for name in ("outcome", "pipeline_id") if name in self.special}
+        if chosen:
+            ids = [each.id for each in statuses if all(getattr(each, name) == value for name, value in chosen.items())]
+            rows = rows.filter(status_id__in=ids)
+        if (history := self.special.get("stage_history")) is not None:
+            rows = rows.filter(Exists(history.stages(self.account, statuses).filter(deal_id=OuterRef("id"))))
         return rows
 
     def order_by(self) -> list[OrderBy]:

@@ -15,7 +15,7 @@ import json
 from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.core.serializers.json import DjangoJSONEncoder
@@ -246,7 +246,9 @@ class FieldEdit:
         return False
 
     def _write(self, rows: QuerySet) -> bool:
-        row = cast(Resource, rows.locked().get())  # type: ignore[attr-defined]  # of every TrashableQuerySet
+        row: Resource | None = rows.locked().first()  # type: ignore[attr-defined]  # of every TrashableQuerySet
+        if row is None:
+            raise Conflict(_("It was deleted in the meantime, or you may no longer see it."))
         stored, value = self.field.value_of(row), self.submitted_value()
         self.row = row
         if encode(stored) != self.form.cleaned_data["shown"]:

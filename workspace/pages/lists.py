@@ -2,17 +2,20 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpResponse, QueryDict
 from django.urls import reverse
+from django.utils import formats
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from accounts.models import Status
 from accounts.roles import ASSIGNABLE
-from accounts.templatetags.statuses import status_name
+from accounts.templatetags.statuses import pipeline_name, status_name
 from core.errors import FieldError
 from core.pages.base import redirect
 from core.pages.routes import path_with_id
@@ -22,6 +25,7 @@ from workspace.lists.cells import LINKS, Cell, Names, cell_of, value_in
 from workspace.lists.declarations import LISTS, ORDERS, RecordList
 from workspace.lists.queries import MAX_COUNT, ListQuery, TooSlow
 from workspace.pages.base import WorkspacePage
+from workspace.reports.stages import LABELS as HISTORY_LABELS
 from workspace.requests import TeamRequest
 
 # The most users in the choices of a filter.
@@ -196,8 +200,29 @@ class RecordListPage(WorkspacePage):
                 label = _("In the contact list “%(name)s”") % {"name": named.first() or value}
                 chips.append(Chip(label, query.query_string(**{name: ""})))
             else:
-                chips.append(Chip(labels[name], query.query_string(**{name: ""})))
+                label = labels[name] if name in labels else self.deal_filter_label(name, value)
+                chips.append(Chip(label, query.query_string(**{name: ""})))
         return chips
+
+    def deal_filter_label(self, name: str, value: Any) -> str:
+        """Return the label of a filter of the list of deals."""
+        if name == "outcome":
+            labels = {
+                Status.Outcome.OPEN: _("Open deals"),
+                Status.Outcome.WON: _("Won deals"),
+                Status.Outcome.LOST: _("Lost deals"),
+            }
+            return labels[value]
+        if name == "pipeline_id":
+            pipeline = self.request.account.pipelines.filter(id=value).first()
+            return _("In the pipeline “%(name)s”") % {"name": pipeline_name(pipeline) if pipeline else value}
+        status = self.request.account.statuses.filter(id=value.status_id).first()
+        return _("%(stage)s: %(result)s, %(first)s to %(last)s") % {
+            "stage": status_name(status) if status else value.status_id,
+            "result": HISTORY_LABELS[value.result],
+            "first": formats.date_format(value.first, "SHORT_DATE_FORMAT"),
+            "last": formats.date_format(value.end - timedelta(days=1), "SHORT_DATE_FORMAT"),
+        }
 
     def condition_label(self, each: Condition, names: Names) -> str:
         if each.operator == Operator.EMPTY:

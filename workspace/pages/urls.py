@@ -6,6 +6,7 @@ from workspace.pages.creating import NewClientPage, NewContactPage, NewDealPage
 from workspace.pages.fields import FieldPage, FieldsPage
 from workspace.pages.finding import FindPage
 from workspace.pages.lists import ClientsPage, ContactListsPage, ContactsPage, DealsPage
+from workspace.pages.reports import ReportPage
 from workspace.pages.tasks import EditTaskPage, TaskFormPage, TaskPage, TasksPage
 
 urlpatterns: list[URLPattern] = [
@@ -25,6 +26,8 @@ urlpatterns: list[URLPattern] = [
     path("app/contacts", ContactsPage.as_view(), name="workspace-contacts"),
     path("app/contact_lists", ContactListsPage.as_view(), name="workspace-contact-lists"),
     path("app/deals", DealsPage.as_view(), name="workspace-deals"),
+    path("app/reports", ReportPage.as_view(), name="workspace-reports"),
+    path("app/reports/<slug:name>", ReportPage.as_view(), name="workspace-report"),
     path("app/tasks", TasksPage.as_view(), name="workspace-tasks"),
     path("app/tasks/new", TaskFormPage.as_view(), name="workspace-task-new"),
     path("app/tasks/calendar", CalendarPage.as_view(), name="workspace-tasks-calendar"),
