@@ -24,6 +24,7 @@ from tests.support.factories import (
     make_delivery,
     make_field_definition,
     make_forum,
+    make_note,
     make_post,
     make_task,
     make_user,
@@ -87,6 +88,8 @@ class World:
         )
         contact = make_contact(self.bob, "Nora North", client_id=client.id, email="nora@northwind.example")
         deal = make_deal(self.bob, f"The roof of the barn {LONG_WORD}", client_id=client.id, price="12000.5")
+        self.note = make_note(self.bob, f"{MARKDOWN} @alice", client_id=client.id, kind="call", duration=15)
+        make_note(self.alice, "They moved to a larger office. @bob", client_id=client.id)
         make_task(self.bob, f"Send the offer {LONG_WORD}", client_id=client.id, responsible_id=self.bob.id)
         trashed = make_client(self.bob, "Kowalski and Daughters")
         trashed.trash(by=self.bob)
@@ -204,6 +207,13 @@ def type_into_the_search(page) -> None:
     else:
         page.locator(".find .bell").click()
         page.locator("main [type=search]").wait_for()
+
+
+def record_a_call(page) -> None:
+    """Choose the kind and send the form without a text."""
+    page.locator("#composer").get_by_text("Call", exact=True).click()
+    page.locator("#composer").get_by_role("button", name="Save").click()
+    page.locator("#composer .field-error").wait_for()
 
 
 def edit_the_city(page) -> None:
@@ -357,6 +367,9 @@ PAGES = [
     PageCase("app/clients/<id:id>", "bob", path=of_record("clients"), prepare=edit_the_city, state="while editing"),
     PageCase("app/clients/<id:id>", "bob", path=of_record("clients", "?vote_q=suggestion"), state="with suggestions"),
     PageCase("app/clients/<id:id>", "bob", path=of_record("trashed_clients"), state="in the trash"),
+    PageCase("app/clients/<id:id>", "bob", path=of_record("clients"), prepare=record_a_call, state="with errors"),
+    PageCase("app/notes/<id:id>", "bob", path=lambda world: f"/app/notes/{world.note.id}"),
+    PageCase("app/notes/<id:id>/edit", "bob", path=lambda world: f"/app/notes/{world.note.id}/edit"),
     PageCase("app/clients/<id:id>/edit", "bob", path=of_record("clients", "/edit?field=responsible_id")),
     PageCase("app/contacts/<id:id>", "bob", path=of_record("contacts")),
     PageCase("app/contacts/<id:id>/edit", "bob", path=of_record("contacts", "/edit?field=client_id&q=north")),

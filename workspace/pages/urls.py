@@ -6,6 +6,7 @@ from workspace.pages.creating import NewClientPage, NewContactPage, NewDealPage
 from workspace.pages.fields import FieldPage, FieldsPage
 from workspace.pages.finding import FindPage
 from workspace.pages.lists import ClientsPage, ContactListsPage, ContactsPage, DealsPage
+from workspace.pages.notes import EditNotePage, NotePage, TeamMentionsPart
 from workspace.pages.reports import ReportPage
 from workspace.pages.tasks import EditTaskPage, TaskFormPage, TaskPage, TasksPage
 
@@ -28,6 +29,9 @@ urlpatterns: list[URLPattern] = [
     path("app/deals", DealsPage.as_view(), name="workspace-deals"),
     path("app/reports", ReportPage.as_view(), name="workspace-reports"),
     path("app/reports/<slug:name>", ReportPage.as_view(), name="workspace-report"),
+    path("app/notes/<id:id>", NotePage.as_view(), name="workspace-note"),
+    path("app/notes/<id:id>/edit", EditNotePage.as_view(), name="workspace-note-edit"),
+    path("app/mentions", TeamMentionsPart.as_view(), name="workspace-mentions"),
     path("app/tasks", TasksPage.as_view(), name="workspace-tasks"),
     path("app/tasks/new", TaskFormPage.as_view(), name="workspace-task-new"),
     path("app/tasks/calendar", CalendarPage.as_view(), name="workspace-tasks-calendar"),
