@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime, time, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from django import forms
 from django.contrib import messages
@@ -27,9 +27,6 @@ from forum.markdown import render, truncate
 from forum.models import Post
 from workspace.pages.base import WorkspacePage
 from workspace.requests import TeamRequest
-
-if TYPE_CHECKING:
-    from workspace.pages.records import Kind
 
 # The kind of the form for which a task is created instead of a note.
 TASK = "task"
@@ -139,10 +136,20 @@ class ComposerForm(NoteForm):
         return {"title": self.cleaned_data["title"], "scheduled_at": at}
 
 
+class RecordKind(Protocol):
+    """The key of a kind of record, and the route of its page."""
+
+    @property
+    def resource(self) -> str: ...
+
+    @property
+    def route(self) -> str: ...
+
+
 class Composer(WorkspacePage):
     """The part of the page of a record that creates notes and tasks."""
 
-    kind: "Kind"
+    kind: RecordKind
 
     if TYPE_CHECKING:
 
