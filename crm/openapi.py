@@ -240,7 +240,11 @@ NEW_DEAL = {
     "client": {"name": "Ann Kowalska", "email": "ann@example.com", "external_ids": {"shop_id": 1043}},
 }
 
-register_list("/app/clients.json", "list_clients", "List clients", "Clients", [CLIENT])
+CONDITIONS = (
+    "The page of the resources that match all filters. The list also accepts conditions on every field, such as `city__contains`, `sort`, "
+    "and `view`, the id of a saved view: see the document of the interface."
+)
+register_list("/app/clients.json", "list_clients", "List clients", "Clients", [CLIENT], description=CONDITIONS)
 register_resource(
     "/app/clients",
     "client",
@@ -260,6 +264,7 @@ register_list(
     "List contacts",
     "Contacts",
     [CONTACT],
+    description=CONDITIONS,
     client_id=26,
 )
 register_resource(
@@ -292,7 +297,7 @@ register_resource(
     creation="The name must be unique in the account.",
     deletion=f"{TO_TRASH} Its contacts stay.",
 )
-register_list("/app/deals.json", "list_deals", "List deals", "Deals", [DEAL], client_id=26)
+register_list("/app/deals.json", "list_deals", "List deals", "Deals", [DEAL], description=CONDITIONS, client_id=26)
 register_resource(
     "/app/deals",
     "deal",

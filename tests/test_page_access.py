@@ -52,6 +52,7 @@ TEAM_COLLECTIONS = (
     "app/contacts",
     "app/contact_lists",
     "app/deals",
+    "app/deals/board",
     "app/notes",
     "app/mentions",
 )

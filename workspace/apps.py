@@ -1,14 +1,30 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class WorkspaceConfig(AppConfig):
     """The team's pages over clients, contacts, deals, tasks and suggestions."""
 
     name = "workspace"
+    field_labels = {
+        "contact_list": _("contact list"),
+        "query": _("filters"),
+        "shared": _("share with the team"),
+        "view": _("view"),
+        "column": _("column"),
+        "reason": _("reason"),
+    }
 
     def ready(self) -> None:
+        from core.registry import newest_id, registry
+        from crm.api.conditions import register_reader
         from workspace.notes import register_notes
         from workspace.pages.navigation import register_entries
+        from workspace.views import read_api_list
 
         register_entries()
         register_notes()
+        register_reader(read_api_list)
+        registry.register_sample(
+            "views", "view", lambda request: newest_id(request.account.saved_views.visible_to(request.user))
+        )

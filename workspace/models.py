@@ -1,3 +1,7 @@
 """The models of the team's pages."""
 
+from workspace.bulk import BulkChange as BulkChange
+from workspace.bulk import BulkChangeRow as BulkChangeRow
 from workspace.calendar_feeds import CalendarFeed as CalendarFeed
+from workspace.timeline import TimelineEntry as TimelineEntry
+from workspace.views import SavedView as SavedView

@@ -13,11 +13,21 @@ class TooSlow(Exception):
 
 @contextmanager
 def time_limit(milliseconds: int) -> Iterator[None]:
-    """Open a transaction whose statements may each take that long. Raise `TooSlow` if one is cancelled."""
+    """Open a transaction whose statements may each take that long. Raise `TooSlow` if one is cancelled.
+
+    An outer transaction has its own limit again afterwards.
+    """
+    is_nested = connection.in_atomic_block
     try:
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SELECT set_config('statement_timeout', %s, true)", [str(milliseconds)])
+            cursor.execute(
+                "SELECT current_setting('statement_timeout'), set_config('statement_timeout', %s, true)",
+                [str(milliseconds)],
+            )
+            before, _limit = cursor.fetchone()
             yield
+            if is_nested:
+                cursor.execute("SELECT set_config('statement_timeout', %s, true)", [before])
     except OperationalError as error:
         if isinstance(error.__cause__, QueryCanceled):
             raise TooSlow from error

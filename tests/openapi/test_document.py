@@ -132,7 +132,16 @@ def examples_of(definition: dict):
 
 
 # Operations whose body may only have a token.
-NO_BODY = ("vote.json", "follow.json", "read.json", "restore.json", "secret.json", "test.json")
+NO_BODY = (
+    "vote.json",
+    "follow.json",
+    "read.json",
+    "restore.json",
+    "secret.json",
+    "test.json",
+    "undo.json",
+    "cancel.json",
+)
 
 
 @every_operation

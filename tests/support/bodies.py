@@ -11,6 +11,7 @@ from crm.api.notes import NoteSerializer
 from crm.api.serializers import ClientSerializer, ContactListSerializer, ContactSerializer, DealSerializer
 from forum.api.serializers import CommentAsPostSerializer, CommentSerializer, PostSerializer
 from tests.support.assertions import on_the_wire
+from workspace.api.saved_views import SavedViewSerializer
 
 
 def _body(serializer: type[ResourceSerializer], row, fields: dict) -> dict:
@@ -57,6 +58,11 @@ def contact_body(row, by: User, **fields) -> dict:
 def field_definition_body(row, **fields) -> dict:
     usual = {"type": "text", "choices": [], "required": False, "in_lists": False, "position": 1}
     return _body(FieldDefinitionSerializer, row, {**usual, **fields})
+
+
+def saved_view_body(row, **fields) -> dict:
+    usual = {"query": "", "shared": False, "owner_id": row.owner_id, "position": 1}
+    return _body(SavedViewSerializer, row, {**usual, **fields})
 
 
 def contact_list_body(row, **fields) -> dict:

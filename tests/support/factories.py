@@ -9,6 +9,7 @@ from accounts.models import Account, APIToken, User
 from crm.models import Client, Contact, ContactList, Deal, FieldDefinition, Note
 from forum.models import Category, Comment, Forum, Post
 from webhooks.models import Delivery, Endpoint
+from workspace.models import SavedView
 
 numbers = count(1)
 
@@ -103,6 +104,12 @@ def make_contact_list(user: User, name: str = "", **fields) -> ContactList:
 
 def make_deal(user: User, name: str = "", **fields) -> Deal:
     return _make(Deal, user, {"name": name or f"Deal {next(numbers)}", "currency": "EUR", **fields})
+
+
+def make_saved_view(user: User, name: str = "", *, resource: str = "client", **fields) -> SavedView:
+    row = SavedView(account=user.account, owner_id=user.id)
+    row.write({"resource": resource, "name": name or f"View {next(numbers)}", "query": "", **fields}, by=user)
+    return row
 
 
 def make_note(user: User, content: str = "", **fields) -> Note:

@@ -17,10 +17,12 @@ from tests.support.factories import (
     make_field_definition,
     make_note,
     make_post,
+    make_saved_view,
     make_task,
     make_user,
 )
 from webhooks.models import Endpoint
+from workspace.models import BulkChange
 
 SECRET = "acme-secret"
 
@@ -115,7 +117,24 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     field_definition = make_field_definition(account, label, type="choice", choices=[label])
     webhook, _secret = Endpoint.objects.all().add(account, url=f"https://hooks.example.com/{label}")
     delivery = make_delivery(webhook, request=label)
+    view = make_saved_view(user, f"{label} view", query=f"city={label}", shared=True)
+    bulk_change = BulkChange.start(
+        account,
+        by=user,
+        resource="client",
+        action="add_tags",
+        data={"tags": [label]},
+        ids=[client.id],
+        query=f"q={label}",
+    )
+    # The second change is undone, so that all columns have values.
+    undone = BulkChange.start(
+        account, by=user, resource="client", action="add_tags", data={"tags": ["more"]}, ids=[client.id], query=""
+    )
+    undone.undo(by=user)
     return SimpleNamespace(
+        bulk_change=bulk_change.id,
+        view=view.id,
         webhook=webhook.id,
         delivery=delivery.id,
         field_definition=field_definition.id,

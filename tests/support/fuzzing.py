@@ -87,6 +87,8 @@ class World:
         if kind == "comment":
             body = {"task_kind": "comment", "post_id": self.one("post", 0), "content": name}
             return self.send("POST", "/app/posts.json", {"post": body})["id"]
+        if kind == "view":
+            return self.send("POST", "/app/views.json", {"view": {"resource": "client", "name": name}})["id"]
         if kind == "webhook":
             return self.send("POST", "/app/webhooks.json", {"webhook": {"url": WEBHOOK_URL}})["id"]
         body = {"name": name, "email": f"{name}@example.com"} if kind in ("client", "contact") else {"name": name}
@@ -350,6 +352,14 @@ class RequestFixer:
             for name in ("outcome", "probability", "pipeline_id", "rot_days"):
                 fields.pop(name, None)
         return self.rename(fields, "code", "name")
+
+    def fix_view_fields(self, case, fields: dict) -> dict:
+        if case.method != "POST":
+            fields.pop("resource", None)
+        if not is_blank(fields.get("name")):
+            fields["name"] = f"{str(fields['name'])[:40]} {self.world.unique()}"
+        # A query that is generated is not one of the list.
+        return {**fields, "query": "sort=-created_at"} if "query" in fields else fields
 
     def fix_webhook_fields(self, case, fields: dict) -> dict:
         return {**fields, "url": WEBHOOK_URL}

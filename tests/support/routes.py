@@ -103,6 +103,10 @@ def deal(ids):
     }
 
 
+def moved_deal(ids):
+    return {"move": {"status_id": ids.deal_status, "position": 1}}
+
+
 def post(ids):
     return {
         "post": {
@@ -140,8 +144,17 @@ def settings(ids):
     return {"account": {"lost_reasons": ["Too late"]}}
 
 
+def bulk_change(ids):
+    values = {"resource": "client", "action": "set_responsible", "ids": [ids.client], "responsible_id": ids.user}
+    return {"bulk_change": values}
+
+
 def webhook(ids):
     return {"webhook": {"url": "https://hooks.example.com/new"}}
+
+
+def view(ids):
+    return {"view": {"resource": "client", "name": "Brand new", "query": "city=a"}}
 
 
 def resend(ids):
@@ -237,8 +250,14 @@ TABLE = [
     Row("PATCH", "app/deals/<id:id>.json", deal, foreign=OF_DEAL),
     Row("DELETE", "app/deals/<id:id>.json"),
     Row("GET", "app/deals/<id:id>/stages.json"),
+    Row("GET", "app/clients/<id:id>/timeline.json"),
+    Row("GET", "app/contacts/<id:id>/timeline.json"),
+    Row("GET", "app/deals/<id:id>/timeline.json"),
+    Row("GET", "app/deals/board.json"),
+    Row("POST", "app/deals/<id:id>/move.json", moved_deal, foreign=["status_id"]),
     Row("GET", "app/deals/tags.json"),
     Row("POST", "app/deals/bulk.json", **bulk(deal, OF_DEAL)),
+    Row("GET", "app/find.json", query="?q=new"),
     Row("GET", "app/reports/answers.json"),
     Row("GET", "app/reports/clients.json"),
     Row("GET", "app/reports/forecast.json"),
@@ -282,6 +301,11 @@ TABLE = [
     Row("PATCH", "app/field_definitions/<id:id>.json", changed_field_definition, admins_only=True),
     Row("DELETE", "app/field_definitions/<id:id>.json", admins_only=True),
     Row("GET", "app/field_definitions/<id:id>/misfits.json"),
+    Row("GET", "app/bulk_changes.json"),
+    Row("POST", "app/bulk_changes.json", bulk_change, team=201, foreign=["responsible_id"]),
+    Row("GET", "app/bulk_changes/<id:id>.json"),
+    Row("POST", "app/bulk_changes/<id:id>/undo.json"),
+    Row("POST", "app/bulk_changes/<id:id>/cancel.json", team=409),
     Row("GET", "app/trash.json", admins_only=True),
     Row("POST", "app/trash/<id:id>/restore.json", admins_only=True),
     Row("GET", "app/webhooks.json", admins_only=True),
@@ -294,6 +318,12 @@ TABLE = [
     Row("POST", "app/webhooks/<id:id>/test.json", admins_only=True),
     Row("POST", "app/webhooks/<id:id>/resend.json", resend, foreign=["delivery_id"], admins_only=True),
     Row("GET", "app/webhooks/<id:id>/deliveries.json", admins_only=True),
+    Row("GET", "app/views.json"),
+    Row("POST", "app/views.json", view, team=201),
+    Row("GET", "app/views/<id:id>.json"),
+    Row("PUT", "app/views/<id:id>.json", view),
+    Row("PATCH", "app/views/<id:id>.json", view),
+    Row("DELETE", "app/views/<id:id>.json"),
     Row("POST", "app/posts/<id:id>/follow.json"),
     Row("DELETE", "app/posts/<id:id>/follow.json"),
     Row("GET", "app/notifications.json", member=200),

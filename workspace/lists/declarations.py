@@ -11,13 +11,25 @@ from django.utils.translation import pgettext_lazy
 
 from accounts.models import Account, Status, User
 from crm.fields import Field, FieldType, builtin_fields, fields_of
+from workspace.tasks import all_tasks
 
-# The orders of every list. Each has an index.
+# The orders of the lists, ascending and descending, with the labels of those that the form for small screens offers. Each has an index.
 ORDERS: dict[str, str | Promise] = {
-    "name": _("Name"),
-    "created_at": _("Created"),
-    "updated_at": _("Changed"),
-    "id": _("Number"),
+    "name": _("Name, A to Z"),
+    "-name": _("Name, Z to A"),
+    "-created_at": _("Newest first"),
+    "created_at": _("Oldest first"),
+    "-updated_at": _("Last changed first"),
+    "updated_at": _("Last changed last"),
+    "id": "",
+    "-id": "",
+}
+TASK_ORDERS: dict[str, str | Promise] = {
+    "scheduled_at": _("Due first"),
+    "-scheduled_at": _("Due last"),
+    "-completed_at": _("Last completed first"),
+    "completed_at": _("Last completed last"),
+    **{order: label for order, label in ORDERS.items() if not order.endswith("name")},
 }
 
 
@@ -36,13 +48,26 @@ class RecordList:
     nothing: str | Promise = ""
     # The kind of the statuses of the rows.
     status_kind: str = ""
+    # The field that is the link to the page of a row, in the first column.
+    name_field: str = "name"
+    orders: Mapping[str, str | Promise] = field(default_factory=lambda: ORDERS)
+    default_order: str = "-created_at"
+    # Columns that the cells of other columns show.
+    further_columns: tuple[str, ...] = ()
+    # True if the fields of a row can be edited in the cells of the list.
+    is_editable: bool = False
     # The columns of rows that link to the rows, by the related name on the account.
     activity: Mapping[str, str] = field(default_factory=dict)
     rows_of: Callable[[Account, User], QuerySet[Any]] = lambda account, user: account.users.none()
 
     def fields(self, account: Account) -> list[Field]:
         """Return the fields of the rows, with those that the account defines."""
-        return list(CONTACT_LIST_FIELDS) if self.resource == "contact_list" else fields_of(account, self.resource)
+        return list(OWN_FIELDS[self.resource]) if self.resource in OWN_FIELDS else fields_of(account, self.resource)
+
+    @property
+    def edit_route(self) -> str:
+        """The route of the form for one field of a row; "" if the rows can't be edited in the list."""
+        return f"{self.row_route}-edit" if self.is_editable else ""
 
     @property
     def has_responsible(self) -> bool:
@@ -55,7 +80,7 @@ class RecordList:
 
     @property
     def _builtin(self) -> tuple[Field, ...]:
-        return CONTACT_LIST_FIELDS if self.resource == "contact_list" else builtin_fields(self.resource)
+        return OWN_FIELDS.get(self.resource) or builtin_fields(self.resource)
 
     def without_activity_since(self, rows: QuerySet[Any], account: Account, moment: Any) -> QuerySet[Any]:
         """Return the rows that did not change since then, nor did any row that links to them."""
@@ -80,6 +105,26 @@ CONTACT_LIST_FIELDS = (
     Field("updated_at", _("Changed"), FieldType.TIME, read_only=True),
 )
 
+TASK_FIELDS = (
+    Field("title", _("Title"), FieldType.TEXT, "task", required=True, in_lists=True),
+    Field("scheduled_at", _("Due"), FieldType.TIME, "task", in_lists=True),
+    Field("responsible_id", _("Responsible"), FieldType.USER, "task", in_lists=True),
+    Field("client_id", _("Client"), FieldType.CLIENT, "task", in_lists=True),
+    Field("contact_id", _("Contact"), FieldType.CONTACT, "task"),
+    Field("deal_id", _("Deal"), FieldType.DEAL, "task", in_lists=True),
+    Field("closed", _("Done"), FieldType.BOOLEAN, "task", in_lists=True),
+    Field("completed_at", _("Completed"), FieldType.TIME, "task", read_only=True),
+    Field("remind_at", _("Reminder"), FieldType.TIME, "task"),
+    Field("priority", _("Priority"), FieldType.NUMBER, "task"),
+    Field("tags", _("Tags"), FieldType.TAGS, "task"),
+    Field("content", _("Description"), FieldType.LONG_TEXT, "task"),
+    Field("user_id", _("Created by"), FieldType.USER, read_only=True),
+    Field("created_at", _("Created"), FieldType.TIME, read_only=True),
+    Field("updated_at", _("Changed"), FieldType.TIME, read_only=True),
+)
+# The fields of the lists whose rows are not in the field catalogue.
+OWN_FIELDS = {"contact_list": CONTACT_LIST_FIELDS, "task": TASK_FIELDS}
+
 LISTS: dict[str, RecordList] = {
     each.resource: each
     for each in (
@@ -90,6 +135,7 @@ LISTS: dict[str, RecordList] = {
             "building-2",
             "workspace-clients",
             "workspace-client",
+            is_editable=True,
             nothing=_("There are no clients yet."),
             status_kind=Status.Kind.CLIENT,
             activity={"contacts": "client_id", "deals": "client_id", "posts": "client_id"},
@@ -102,6 +148,7 @@ LISTS: dict[str, RecordList] = {
             "contact",
             "workspace-contacts",
             "workspace-contact",
+            is_editable=True,
             nothing=_("There are no contacts yet."),
             activity={"posts": "contact_id"},
             rows_of=lambda account, user: account.contacts.live().accessible_to(user),
@@ -113,6 +160,8 @@ LISTS: dict[str, RecordList] = {
             "handshake",
             "workspace-deals",
             "workspace-deal",
+            is_editable=True,
+            further_columns=("currency",),
             nothing=_("There are no deals yet."),
             status_kind=Status.Kind.DEAL,
             rows_of=lambda account, user: account.deals.live().accessible_to(user),
@@ -125,6 +174,19 @@ LISTS: dict[str, RecordList] = {
             "workspace-contact-lists",
             nothing=_("There are no contact lists yet."),
             rows_of=lambda account, user: account.contact_lists.live(),
+        ),
+        RecordList(
+            "task",
+            "tasks",
+            _("Tasks"),
+            "list-checks",
+            "workspace-tasks-list",
+            "workspace-task",
+            nothing=_("There are no tasks yet."),
+            name_field="title",
+            orders=TASK_ORDERS,
+            default_order="scheduled_at",
+            rows_of=all_tasks,
         ),
     )
 }
