@@ -94,7 +94,7 @@ class Client(Contactable, ExternallyIdentified, Tagged, Resource):
     """A customer of the account: a person or a company."""
 
     HOLDER_MODEL = ClientExternalId
-    REFERRERS = ("contacts", "deals", "notes", "posts")
+    REFERRERS = ("contacts", "deals", "notes", "posts", "user_links")
 
     name = models.CharField(max_length=255)
     email = optional_text()

@@ -44,7 +44,7 @@ class Contact(Contactable, ExternallyIdentified, LinkedToClient, Tagged, Resourc
     """A person, usually one who works for a client."""
 
     HOLDER_MODEL = ContactExternalId
-    REFERRERS = ("clients", "deals", "notes", "posts")
+    REFERRERS = ("clients", "deals", "notes", "posts", "user_links")
 
     name = models.CharField(max_length=255)
     email = optional_text()

@@ -16,10 +16,13 @@ class WorkspaceConfig(AppConfig):
     }
 
     def ready(self) -> None:
+        from core.pages import panels
         from core.registry import newest_id, registry
         from crm.api.conditions import register_reader
         from workspace.notes import register_notes
+        from workspace.pages.backers import render_backers_panel
         from workspace.pages.navigation import register_entries
+        from workspace.pages.user_links import render_user_panel
         from workspace.views import read_api_list
 
         register_entries()
@@ -28,3 +31,5 @@ class WorkspaceConfig(AppConfig):
         registry.register_sample(
             "views", "view", lambda request: newest_id(request.account.saved_views.visible_to(request.user))
         )
+        panels.register("post", render_backers_panel)
+        panels.register("user", render_user_panel)

@@ -1,18 +1,22 @@
 """The rows of a list as CSV."""
 
 import csv
+import logging
 import re
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
+from django.db import Error
 from django.utils import translation
 from django.utils.translation import gettext as _
 
 from crm.fields import Field, FieldType
 from workspace.lists.cells import LINKS, Names, plain, value_in
 from workspace.lists.queries import ListQuery
+
+logger = logging.getLogger("rostrum.export")
 
 # The maximum number of rows of a file. A sheet of a spreadsheet program has 1,048,576 rows.
 MAX_EXPORTED = 1_000_000
@@ -58,7 +62,15 @@ def export(query: ListQuery, ids: Sequence[int]) -> Iterator[bytes]:
 def in_language(language: str | None, chunks: Iterator[bytes]) -> Iterator[bytes]:
     while True:
         with translation.override(language):
-            chunk = next(chunks, None)
+            try:
+                chunk = next(chunks, None)
+            except Error:
+                # The server would end the response as if it were complete.
+                logger.exception("an export was cut off")
+                yield (
+                    _("The file is incomplete: the database was not available. Export the list again.") + "\r\n"
+                ).encode()
+                return
         if chunk is None:
             return
         yield chunk

@@ -8,7 +8,7 @@ from django.http import StreamingHttpResponse
 from config.serving.admission import Admission
 
 # The number of times that a chunk waits for a slot, each for the timeout of the queue.
-MAX_WAITS = 6
+MAX_WAITS = 60
 
 
 class Streaming:
@@ -26,7 +26,10 @@ class Streaming:
         return self
 
     def __next__(self) -> bytes:
-        """Return the next chunk. An error ends the connection, so that the client notices that the response is incomplete."""
+        """Return the next chunk.
+
+        The server ends the response after an error as after the last chunk. A view whose response must not be cut unnoticed says so in it.
+        """
         slot = next((slot for _ in range(MAX_WAITS) if (slot := self.admission.acquire_slot()) is not None), None)
         if slot is None:
             raise TimeoutError("no slot for the rest of a streamed response")

@@ -87,7 +87,7 @@ class ConditionFilters(ListFilters):
         return super().are_used or self.has_time_limit
 
     @property
-    def has_time_limit(self) -> bool:
+    def has_time_limit(self) -> bool:  # type: ignore[override]  # computed here
         return self.further is not None and self.further.is_filtered
 
     @property

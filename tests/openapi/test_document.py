@@ -176,6 +176,7 @@ def test_examples_match_their_schemas(method, path, operation):
         ("NewContact", "/app/contacts.json", "contact", {"name": "New"}),
         ("NewFieldDefinition", "/app/field_definitions.json", "field_definition", {"resource": "deal", "label": "New"}),
         ("NewNote", "/app/notes.json", "note", {"content": "New", "client_id": "{client}"}),
+        ("NewUserLink", "/app/user_links.json", "user_link", {"user_id": "{member}", "client_id": "{client}"}),
         ("NewStatus", "/app/statuses.json", "status", {"code": "brand-new", "name": "Brand new", "kind": "deal"}),
     ],
 )
@@ -183,7 +184,7 @@ def test_documented_defaults_are_those_of_a_new_row(acme, name, path, key, value
     schemas = document()["components"]["schemas"]
     properties = schemas[name]["properties"]
     defaults = {field: schema["default"] for field, schema in properties.items() if "default" in schema}
-    ids = {"post": make_post(acme.alice).id, "client": make_client(acme.alice).id}
+    ids = {"post": make_post(acme.alice).id, "client": make_client(acme.alice).id, "member": acme.carol.id}
     path, values = path.format(**ids), {field: value.format(**ids) for field, value in values.items()}
     response = acme.json(acme.alice_token).post(path, json={key: values})
     assert response.status_code == 201
@@ -207,5 +208,6 @@ def test_only_these_schemas_have_defaults():
         "NewNote",
         "NewPost",
         "NewStatus",
+        "NewUserLink",
         "NewWebhook",
     }

@@ -9,6 +9,7 @@ from core.api.resources import ResourceSerializer
 from crm.api.field_definitions import FieldDefinitionSerializer
 from crm.api.notes import NoteSerializer
 from crm.api.serializers import ClientSerializer, ContactListSerializer, ContactSerializer, DealSerializer
+from crm.api.user_links import UserLinkSerializer
 from forum.api.serializers import CommentAsPostSerializer, CommentSerializer, PostSerializer
 from tests.support.assertions import on_the_wire
 from workspace.api.saved_views import SavedViewSerializer
@@ -63,6 +64,11 @@ def field_definition_body(row, **fields) -> dict:
 def saved_view_body(row, **fields) -> dict:
     usual = {"query": "", "shared": False, "owner_id": row.owner_id, "position": 1}
     return _body(SavedViewSerializer, row, {**usual, **fields})
+
+
+def user_link_body(row, by: User | None, **fields) -> dict:
+    id = by.id if by else None
+    return _body(UserLinkSerializer, row, {"state": "confirmed", "creator_id": id, "updater_id": id, **fields})
 
 
 def contact_list_body(row, **fields) -> dict:

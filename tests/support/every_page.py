@@ -29,6 +29,7 @@ from tests.support.factories import (
     make_saved_view,
     make_task,
     make_user,
+    make_user_link,
 )
 from tests.support.fixtures import Cast
 from tests.support.followers import run_followers
@@ -94,6 +95,13 @@ class World:
         make_note(self.alice, "They moved to a larger office. @bob", client_id=client.id)
         self.make_board(client.id)
         make_task(self.bob, f"Send the offer {LONG_WORD}", client_id=client.id, responsible_id=self.bob.id)
+        make_user_link(self.bob, self.carol, client_id=client.id)
+        for name, link, state in (
+            ("Nora North of the forum", {"contact_id": contact.id}, "proposed"),
+            (LONG_WORD, {"client_id": client.id}, "proposed"),
+            ("Somebody else", {"client_id": client.id}, "rejected"),
+        ):
+            make_user_link(self.bob, make_user(self.account, name=name), state=state, **link)
         trashed = make_client(self.bob, "Kowalski and Daughters")
         trashed.trash(by=self.bob)
         self.records = {
@@ -425,6 +433,9 @@ PAGES = [
     PageCase("app/clients/<id:id>", "bob", path=of_record("clients"), prepare=record_a_call, state="with errors"),
     PageCase("app/notes/<id:id>", "bob", path=lambda world: f"/app/notes/{world.note.id}"),
     PageCase("app/notes/<id:id>/edit", "bob", path=lambda world: f"/app/notes/{world.note.id}/edit"),
+    PageCase("app/clients/<id:id>", "bob", path=of_record("clients", "?user_q=dan"), state="with users to link"),
+    PageCase("app/posts/<id:id>/clients", "bob", path=of_post("/clients")),
+    PageCase("app/posts/<id:id>/clients", "bob", path=of_post("/clients", name="private"), state="empty"),
     PageCase("app/clients/<id:id>/edit", "bob", path=of_record("clients", "/edit?field=responsible_id")),
     PageCase("app/contacts/<id:id>", "bob", path=of_record("contacts")),
     PageCase("app/contacts/<id:id>/edit", "bob", path=of_record("contacts", "/edit?field=client_id&q=north")),
@@ -518,6 +529,12 @@ PAGES = [
         prepare=submit_empty_form,
     ),
     PageCase("app/account/users/<id:id>", "alice", path=lambda world: f"/app/account/users/{world.bob.id}"),
+    PageCase(
+        "app/account/users/<id:id>",
+        "alice",
+        path=lambda world: f"/app/account/users/{world.carol.id}",
+        state="of a linked member",
+    ),
     PageCase("app/account/forums", "alice"),
     PageCase("app/account/forums/new", "alice"),
     PageCase("app/account/forums/<id:id>", "alice", path=lambda world: f"/app/account/forums/{world.acme.forum.id}"),

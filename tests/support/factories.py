@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from accounts.account_creation import create_account
 from accounts.models import Account, APIToken, User
-from crm.models import Client, Contact, ContactList, Deal, FieldDefinition, Note
+from crm.models import Client, Contact, ContactList, Deal, FieldDefinition, Note, UserLink
 from forum.models import Category, Comment, Forum, Post
 from webhooks.models import Delivery, Endpoint
 from workspace.models import SavedView
@@ -110,6 +110,10 @@ def make_saved_view(user: User, name: str = "", *, resource: str = "client", **f
     row = SavedView(account=user.account, owner_id=user.id)
     row.write({"resource": resource, "name": name or f"View {next(numbers)}", "query": "", **fields}, by=user)
     return row
+
+
+def make_user_link(by: User, user: User, **fields) -> UserLink:
+    return _make(UserLink, by, {"user_id": user.id, **fields})
 
 
 def make_note(user: User, content: str = "", **fields) -> Note:

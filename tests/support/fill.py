@@ -20,6 +20,7 @@ from tests.support.factories import (
     make_saved_view,
     make_task,
     make_user,
+    make_user_link,
 )
 from webhooks.models import Endpoint
 from workspace.models import BulkChange
@@ -86,6 +87,9 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     account.calendar_feeds.create(user_id=user.id, digest=digest_of(label))
     make_post(user, f"{label} duplicate", duplicate_from_id=post.id)
     task = make_task(user, f"{label} task", client_id=client.id)
+    member, other_member = (make_user(account, f"{label} {name}") for name in ("member", "linked member"))
+    make_user_link(user, make_user(account), contact_id=contact.id)
+    user_link = make_user_link(user, other_member, client_id=client.id)
     group = account.user_groups.create(name=f"{label} group")
     account.users.filter(id=user.id).update(group_id=group.id)
     session, _secret = Session.objects.start(user, agent=label)
@@ -98,6 +102,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
 
     # Rows in the trash, and the rows that were linked to them.
     trashed = make_contact(user, f"{label} trashed contact")
+    make_user_link(user, make_user(account), contact_id=trashed.id)
     make_client(user, f"{label} unlinked client", contact_id=trashed.id)
     make_deal(user, f"{label} deal of a trashed contact", contact_id=trashed.id)
     make_note(user, f"{label} note on a trashed contact", contact_id=trashed.id)
@@ -106,6 +111,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     make_note(user, f"{label} note on a trashed deal", deal_id=trashed.id)
     trashed.trash(by=user)
     trashed = make_client(user, f"{label} trashed client")
+    make_user_link(user, make_user(account), client_id=trashed.id)
     make_contact(user, f"{label} unlinked contact", client_id=trashed.id)
     make_deal(user, f"{label} unlinked deal", client_id=trashed.id)
     make_task(user, f"{label} unlinked task", client_id=trashed.id)
@@ -139,6 +145,8 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         delivery=delivery.id,
         field_definition=field_definition.id,
         user=user.id,
+        member=member.id,
+        user_link=user_link.id,
         client=client.id,
         contact=contact.id,
         contact_list=contact_list.id,

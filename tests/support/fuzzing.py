@@ -94,6 +94,24 @@ class World:
         body = {"name": name, "email": f"{name}@example.com"} if kind in ("client", "contact") else {"name": name}
         return self.send("POST", f"/app/{kind}s.json", {kind: body})["id"]
 
+    def make_member(self) -> int:
+        name = self.unique()
+        body = f"<user><login>{name}</login><email>{name}@example.com</email><password>{PASSWORD}</password></user>"
+        self.send_xml("users", body, login=self.login, password=self.password)
+        # The response has no id, so the member writes a post, which tells it.
+        post = f"<post><title>{name}</title></post>"
+        content = self.send_xml("posts", post, login=name, password=PASSWORD)
+        return self.send("GET", f"/app/posts/{xml_values.read(content)[1]['id']}.json")["user_id"]
+
+    def send_xml(self, name: str, body: str, *, login: str, password: str) -> bytes:
+        response = self.client.post(
+            f"{self.url}/app/{name}.xml",
+            content=body,
+            headers={"Content-Type": "application/xml"},
+            auth=(login, password),
+        )
+        return response.raise_for_status().content
+
     def in_trash(self) -> int:
         id = self.make("client")
         self.send("DELETE", f"/app/clients/{id}.json")
@@ -299,6 +317,14 @@ class RequestFixer:
 
     def fix_pipeline_fields(self, case, fields: dict) -> dict:
         return self.rename(fields, "name")
+
+    def fix_user_link_fields(self, case, fields: dict) -> dict:
+        for name in ("user_id", "client_id", "contact_id"):
+            fields.pop(name, None)
+        if case.method == "POST":
+            # A user has at most one confirmed link.
+            fields |= {"user_id": self.world.make_member(), "client_id": self.world.one("client", 0)}
+        return fields
 
     def fix_note_fields(self, case, fields: dict) -> dict:
         # A note has exactly one link, and no time in the future.

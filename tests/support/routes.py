@@ -136,6 +136,14 @@ def changed_field_definition(ids):
     return {"field_definition": {"label": "Brand new"}}
 
 
+def user_link(ids):
+    return {"user_link": {"user_id": ids.member, "contact_id": ids.contact}}
+
+
+def changed_user_link(ids):
+    return {"user_link": {"state": "rejected"}}
+
+
 def pipeline(ids):
     return {"pipeline": {"name": "Brand new"}}
 
@@ -294,6 +302,12 @@ TABLE = [
     Row("PUT", "app/statuses/<id:id>.json", status, admins_only=True),
     Row("PATCH", "app/statuses/<id:id>.json", status, admins_only=True),
     Row("DELETE", "app/statuses/<id:id>.json", admins_only=True),
+    Row("POST", "app/user_links.json", user_link, team=201, foreign=["user_id", "contact_id"]),
+    Row("GET", "app/user_links.json"),
+    Row("GET", "app/user_links/<id:id>.json"),
+    Row("PUT", "app/user_links/<id:id>.json", changed_user_link),
+    Row("PATCH", "app/user_links/<id:id>.json", changed_user_link),
+    Row("DELETE", "app/user_links/<id:id>.json"),
     Row("GET", "app/field_definitions.json"),
     Row("POST", "app/field_definitions.json", field_definition, team=201, admins_only=True),
     Row("GET", "app/field_definitions/<id:id>.json"),
@@ -324,6 +338,8 @@ TABLE = [
     Row("PUT", "app/views/<id:id>.json", view),
     Row("PATCH", "app/views/<id:id>.json", view),
     Row("DELETE", "app/views/<id:id>.json"),
+    Row("GET", "app/posts/<id:id>/clients.json"),
+    Row("GET", "app/posts/<id:id>/revenue.json"),
     Row("POST", "app/posts/<id:id>/follow.json"),
     Row("DELETE", "app/posts/<id:id>/follow.json"),
     Row("GET", "app/notifications.json", member=200),

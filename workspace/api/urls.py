@@ -1,6 +1,7 @@
 from django.urls import URLPattern, path
 
 from core.api.routing import CREATE, ITEM
+from workspace.api.backers import BackersViewSet
 from workspace.api.board import BoardViewSet
 from workspace.api.bulk_changes import BulkChangeViewSet
 from workspace.api.finding import FindViewSet
@@ -14,6 +15,16 @@ urlpatterns: list[URLPattern] = [
     path("app/views/<id:id>.json", SavedViewViewSet.as_view(ITEM), name="workspace-json-view"),
     path("app/deals/board.json", BoardViewSet.as_view({"get": "board"}), name="workspace-json-board"),
     path("app/deals/<id:id>/move.json", BoardViewSet.as_view({"post": "move"}), name="workspace-json-deal-move"),
+    path(
+        "app/posts/<id:id>/clients.json",
+        BackersViewSet.as_view({"get": "clients"}),
+        name="workspace-json-post-clients",
+    ),
+    path(
+        "app/posts/<id:id>/revenue.json",
+        BackersViewSet.as_view({"get": "revenue"}),
+        name="workspace-json-post-revenue",
+    ),
     path("app/find.json", FindViewSet.as_view({"get": "retrieve"}), name="workspace-json-find"),
     path(
         "app/bulk_changes.json",

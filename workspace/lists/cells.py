@@ -84,7 +84,9 @@ def linked_rows(
 ) -> QuerySet[Any, Any]:
     """Return the type, id, name, code and color of rows to which a field links. Only statuses have a code and a color."""
     nothing = Value("", CharField())
-    kind, code, color = Value(str(type), CharField()), nothing, nothing
+    kind = Value(str(type), CharField())
+    code: Any = nothing
+    color: Any = nothing
     name: Any = Cast("name", CharField())
     rows: Any
     if type == FieldType.STATUS:
@@ -93,7 +95,7 @@ def linked_rows(
         rows, name = account.users.all(), Coalesce(NullIf("name", nothing), F("login"))
     else:
         rows = getattr(account, COLLECTIONS[type]).live().accessible_to(user)
-    return rows.filter(id__in=ids).order_by().values_list(kind, "id", name, code, color)  # type: ignore[no-any-return]
+    return rows.filter(id__in=ids).order_by().values_list(kind, "id", name, code, color)
 
 
 COLLECTIONS = {FieldType.CLIENT: "clients", FieldType.CONTACT: "contacts", FieldType.DEAL: "deals"}

@@ -23,10 +23,9 @@ from core.db.tenancy import fold
 from core.pages.base import redirect
 from crm.base import Resource
 from crm.notes import MAX_DURATION, Note
-from forum.markdown import render, truncate
+from forum.markdown import render
 from forum.models import Post
 from workspace.pages.base import WorkspacePage
-from workspace.requests import TeamRequest
 
 # The kind of the form for which a task is created instead of a note.
 TASK = "task"
@@ -64,8 +63,6 @@ SAVED: dict[str, str | Promise] = {
 DUE_TIME = time(9)
 # If the same form is submitted again within this time, nothing is created a second time.
 DOUBLE_CLICK_WINDOW = timedelta(minutes=1)
-# The number of notes on the page of a record, and the number of characters of each. The page of a note shows all of its text.
-MAX_SHOWN, MAX_SHOWN_LENGTH = 5, 1500
 
 
 class NoteForm(Form):
@@ -215,16 +212,14 @@ def with_people(notes: QuerySet[Note]) -> QuerySet[Note]:
     return notes.annotate(author=author, mentioned=ArraySubquery(mentioned.values(person=columns)))
 
 
-def as_shown(note: Note, user: User, *, max_length: int | None = None) -> dict[str, Any]:
-    """Return a note of `with_people` as the template shows it to a user. Only the beginning of a longer text is shown."""
+def as_shown(note: Note, user: User) -> dict[str, Any]:
+    """Return a note of `with_people` as the template shows it to a user."""
     author: dict[str, str] = note.author  # type: ignore[attr-defined]  # an annotation
-    content = note.content if max_length is None else truncate(note.content, max_length)
     return {
         "note": note,
         "author": author["name"] or author["login"],
         "icon": ICONS[Note.Kind(note.kind)],
-        "html": render(content, mentions=mentions_of(content, note.mentioned)),  # type: ignore[attr-defined]  # an annotation
-        "is_cut": content != note.content,
+        "html": render(note.content, mentions=mentions_of(note.content, note.mentioned)),  # type: ignore[attr-defined]  # an annotation
         "may_change": note.may_be_changed_by(user),
     }
 
@@ -235,11 +230,3 @@ def mentions_of(text: str, people: list[dict[str, Any]]) -> dict[str, int | None
     logins = {person["login_key"]: person["id"] for person in people}
     names: set[str] = set().union(*names_in(text))
     return {name: id for name in names if (id := logins.get(fold(name), ids.get(name))) is not None}
-
-
-def notes_of(request: TeamRequest, **link: int) -> dict[str, Any]:
-    """Return the newest notes of a record, and whether there are more. It takes one statement."""
-    notes = request.account.notes.live().accessible_to(request.user).filter(**link)
-    found = list(with_people(notes).order_by("-id")[: MAX_SHOWN + 1])
-    shown = [as_shown(note, request.user, max_length=MAX_SHOWN_LENGTH) for note in found[:MAX_SHOWN]]
-    return {"rows": shown, "has_more": len(found) > MAX_SHOWN}

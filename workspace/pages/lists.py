@@ -22,12 +22,13 @@ from accounts.templatetags.statuses import pipeline_name, status_name
 from core.errors import FieldError
 from core.pages.base import redirect
 from core.pages.routes import path_with_id
+from core.search.queries import TooSlow
 from crm.conditions import ME, OPERATORS, Condition, Operator, parameter_name
 from crm.fields import Field, FieldType, grouped
 from workspace.bulk import RESOURCES, actions_of
 from workspace.lists.cells import LINKS, Cell, Names, cells_of, value_in
 from workspace.lists.declarations import LISTS, RecordList
-from workspace.lists.queries import MAX_COUNT, ListQuery, TooSlow
+from workspace.lists.queries import MAX_COUNT, ListQuery
 from workspace.pages.base import WorkspacePage
 from workspace.reports.stages import LABELS as HISTORY_LABELS
 from workspace.requests import TeamRequest

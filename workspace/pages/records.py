@@ -30,9 +30,10 @@ from workspace.lists.declarations import LISTS
 from workspace.names import name_of_row, name_of_user
 from workspace.pages import timeline
 from workspace.pages.base import WorkspacePage
-from workspace.pages.composing import Composer, notes_of
+from workspace.pages.composing import Composer
 from workspace.pages.editing import LINKS, FieldEdit, FieldForm, display, editable_field
 from workspace.pages.stages import stages_of
+from workspace.pages.user_links import UserLinksMixin
 from workspace.requests import TeamRequest
 
 # The number of rows that a panel shows, before a link to the list.
@@ -172,7 +173,6 @@ class RecordPage(Composer):
         link = {self.link: row.id}
         return {
             "composer": self.composer(),
-            "notes": notes_of(self.request, **link),
             "tasks": tasks_of(self.request, Q(**link)),
         }
 
@@ -288,16 +288,20 @@ def href_of(field: Field, value: Any) -> str:
     return ""
 
 
-class CustomerPage(RecordPage):
-    """The base of the pages of clients and contacts: suggestions and votes belong to them."""
+class CustomerPage(UserLinksMixin, RecordPage):
+    """The base of the pages of clients and contacts: suggestions, votes and users belong to them."""
 
-    actions = {**RecordPage.actions, "vote": "vote"}
+    actions = {**RecordPage.actions, "vote": "vote"} | UserLinksMixin.link_actions
 
     def panels(self, row: Any) -> dict[str, Any]:
         vote_q = replace_non_xml(self.request.GET.get("vote_q", ""))[:MAX_QUERY_LENGTH].strip()
+        user_links = self.user_links_context(self.link, row.id)
         return {
             **super().panels(row),
-            "feedback": feedback_of(self.request, {self.link: row.id}),
+            **user_links,
+            "feedback": feedback_of(
+                self.request, {self.link: row.id}, user_ids=user_links["linked_users"].confirmed_ids
+            ),
             "external_ids": external_ids_of(row),
             "vote_q": vote_q,
             "suggestions": find_suggestions(self.request, vote_q) if vote_q else [],
@@ -426,21 +430,29 @@ def tasks_of(request: TeamRequest, condition: Q) -> Panel:
     )
 
 
-def feedback_of(request: TeamRequest, link: dict[str, int]) -> Panel:
-    """Return the suggestions that the team wrote for the customer, and those that it voted for in their place, newest first."""
-    posts = request.account.posts.listed_for(request.user)
+def feedback_of(request: TeamRequest, link: dict[str, int], *, user_ids: list[int]) -> Panel:
+    """Return the suggestions of the customer, and those that the customer voted for, newest first.
+
+    They are those that the team wrote or voted for in the customer's place, and those of the linked users.
+    """
+    account, posts, limit = request.account, request.account.posts.listed_for(request.user), PANEL_SIZE + 1
     columns = ("id", "title", "votes_cache", "status_data", "created_at", "is_vote")
-    written = posts.filter(**link).annotate(status_data=status_of_row(), is_vote=Value(False)).order_by("-id")
-    votes = request.account.proxy_votes.filter(**link).order_by("-id").values("post_id")[: PANEL_SIZE + 1]
-    voted = posts.filter(id__in=votes).annotate(status_data=status_of_row(), is_vote=Value(True)).order_by("-id")
-    limit = PANEL_SIZE + 1
-    found = list(
-        written.values(*columns)[:limit].union(voted.values(*columns)[:limit], all=True).order_by("-id", "is_vote")
-    )
-    unique = list({row["id"]: {**row, "status": as_status(row["status_data"])} for row in reversed(found)}.values())[
-        ::-1
+    written = [posts.filter(**link)]
+    votes: list[QuerySet] = [account.proxy_votes.filter(**link).order_by("-id")]
+    if user_ids:
+        written.append(posts.filter(user_id__in=user_ids))
+        votes.append(account.votes.filter(user_id__in=user_ids).order_by("-created_at", "-post_id"))
+    voted = [posts.filter(id__in=rows.values("post_id")[:limit]) for rows in votes]
+    queries = [
+        rows.annotate(status_data=status_of_row(), is_vote=Value(is_vote)).order_by("-id").values(*columns)[:limit]
+        for is_vote, querysets in ((False, written), (True, voted))
+        for rows in querysets
     ]
-    return Panel(unique[:PANEL_SIZE], len(unique) > PANEL_SIZE)
+    found = list(queries[0].union(*queries[1:], all=True).order_by("-id", "is_vote"))
+    # Of a suggestion that the customer both wrote and voted for, the first row says that they wrote it.
+    unique = {row["id"]: {**row, "status": as_status(row["status_data"])} for row in reversed(found)}
+    rows = sorted(unique.values(), key=lambda row: -row["id"])
+    return Panel(rows[:PANEL_SIZE], len(rows) > PANEL_SIZE)
 
 
 def find_suggestions(request: TeamRequest, q: str) -> list[tuple[int, str]]:

@@ -1,6 +1,7 @@
 from django.urls import URLPattern, path
 
 from workspace.pages import records
+from workspace.pages.backers import BackersPage
 from workspace.pages.board import BoardPage, MovePage
 from workspace.pages.bulk import BulkChangePage, BulkChangesPage, ExportPage, NewBulkChangePage
 from workspace.pages.calendar import CalendarPage, FeedView
@@ -23,6 +24,7 @@ urlpatterns: list[URLPattern] = [
     path("app/deals/<id:id>/move", MovePage.as_view(), name="workspace-deal-move"),
     path("app/deals/<id:id>", records.DealPage.as_view(), name="workspace-deal"),
     path("app/deals/<id:id>/edit", records.EditDealPage.as_view(), name="workspace-deal-edit"),
+    path("app/posts/<id:id>/clients", BackersPage.as_view(), name="workspace-post-clients"),
     path("app/account/fields", FieldsPage.as_view(), name="workspace-fields"),
     path("app/account/fields/<id:id>", FieldPage.as_view(), name="workspace-field"),
     path("app/clients/new", NewClientPage.as_view(), name="workspace-client-new"),

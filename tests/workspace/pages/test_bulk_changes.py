@@ -5,6 +5,7 @@ import io
 import re
 
 import pytest
+from django.db import OperationalError
 
 from accounts.account import AgentsSee
 from accounts.models import Status
@@ -319,3 +320,11 @@ def test_the_language_of_the_user_lasts_until_the_end_of_the_file(acme, bob, cli
     acme.bob.language = "pl"
     acme.bob.save()
     assert exported(bob, "/app/clients/export.csv")[0][:2] == ["Numer", "Nazwa"]
+
+
+def test_a_file_that_is_cut_off_says_so(acme, bob, clients, monkeypatch):
+    def fail(*arguments):
+        raise OperationalError
+
+    monkeypatch.setattr(export, "rows_of", fail)
+    assert exported(bob, "/app/clients/export.csv")[-1][0].startswith("The file is incomplete")

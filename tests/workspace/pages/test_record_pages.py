@@ -4,7 +4,7 @@ from crm.models import Client
 from tests.support.factories import make_client, make_contact, make_deal, make_post, make_task
 from tests.support.queries import capture_queries
 
-# The session, the forum, the numbers of new suggestions and of due tasks, the client, its deals, contacts, tasks, suggestions and
+# The session, the forum, the numbers of new suggestions and of due tasks, the client, its users, deals, contacts, tasks, suggestions and
 # votes, and its timeline.
 STATEMENTS = 10
 
