@@ -33,7 +33,8 @@ def test_by_keyboard(acme, browse, width):
     [note] = acme.account.notes.all()
     assert (note.kind, note.content, note.duration) == ("call", "Wants chairs. @alice", 15)
     assert note.mentioned_user_ids == [acme.alice.id]
-    page.locator("article.note").get_by_role("link", name="Edit").click()
+    page.get_by_role("link", name="Open the note").click()
+    page.get_by_role("link", name="Edit").click()
     page.get_by_label("Text").fill("Wants tables.")
     expect_no_faults(page)
     page.keyboard.press("Control+Enter")

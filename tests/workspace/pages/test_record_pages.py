@@ -6,7 +6,7 @@ from tests.support.queries import capture_queries
 
 # The session, the forum, the numbers of new suggestions and of due tasks, the client, its users, deals, contacts, tasks, suggestions and
 # votes, and its timeline.
-STATEMENTS = 10
+STATEMENTS = 11
 
 
 @pytest.fixture
