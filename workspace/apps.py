@@ -7,6 +7,9 @@ class WorkspaceConfig(AppConfig):
 
     name = "workspace"
     field_labels = {
+        "action": _("action"),
+        "ids": _("ids"),
+        "resource": _("kind of rows"),
         "contact_list": _("contact list"),
         "query": _("filters"),
         "shared": _("share with the team"),
@@ -24,12 +27,14 @@ class WorkspaceConfig(AppConfig):
         from core.registry import newest_id, registry
         from crm.api.conditions import register_reader
         from workspace.merging import MODELS, refuse_restore
+        from workspace.notes import register_notes
         from workspace.pages.backers import render_backers_panel
         from workspace.pages.navigation import register_entries
         from workspace.pages.user_links import render_user_panel
         from workspace.views import read_api_list
 
         register_entries()
+        register_notes()
         register_reader(read_api_list)
         registry.register_sample(
             "views", "view", lambda request: newest_id(request.account.saved_views.visible_to(request.user))

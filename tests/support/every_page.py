@@ -91,6 +91,8 @@ class World:
         )
         contact = make_contact(self.bob, "Nora North", client_id=client.id, email="nora@northwind.example")
         deal = make_deal(self.bob, f"The roof of the barn {LONG_WORD}", client_id=client.id, price="12000.5")
+        self.note = make_note(self.bob, f"{MARKDOWN} @alice", client_id=client.id, kind="call", duration=15)
+        make_note(self.alice, "They moved to a larger office. @bob", client_id=client.id)
         self.make_board(client.id)
         make_task(self.bob, f"Send the offer {LONG_WORD}", client_id=client.id, responsible_id=self.bob.id)
         make_user_link(self.bob, self.carol, client_id=client.id)
@@ -251,6 +253,13 @@ def type_into_the_search(page) -> None:
     else:
         page.locator(".find .bell").click()
         page.locator("main [type=search]").wait_for()
+
+
+def record_a_call(page) -> None:
+    """Choose the kind and send the form without a text."""
+    page.locator("#composer").get_by_text("Call", exact=True).click()
+    page.locator("#composer").get_by_role("button", name="Save").click()
+    page.locator("#composer .field-error").wait_for()
 
 
 def edit_the_city(page) -> None:
@@ -428,6 +437,9 @@ PAGES = [
     PageCase("app/clients/<id:id>", "bob", path=of_record("clients", "?page=9"), state="after the last entry"),
     PageCase("app/clients/<id:id>", "bob", path=of_record("clients", "?vote_q=suggestion"), state="with suggestions"),
     PageCase("app/clients/<id:id>", "bob", path=of_record("trashed_clients"), state="in the trash"),
+    PageCase("app/clients/<id:id>", "bob", path=of_record("clients"), prepare=record_a_call, state="with errors"),
+    PageCase("app/notes/<id:id>", "bob", path=lambda world: f"/app/notes/{world.note.id}"),
+    PageCase("app/notes/<id:id>/edit", "bob", path=lambda world: f"/app/notes/{world.note.id}/edit"),
     PageCase("app/clients/<id:id>", "bob", path=of_record("clients", "?user_q=dan"), state="with users to link"),
     PageCase("app/posts/<id:id>/clients", "bob", path=of_post("/clients")),
     PageCase("app/posts/<id:id>/clients", "bob", path=of_post("/clients", name="private"), state="empty"),

@@ -75,6 +75,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     note = make_note(user, f"{label} note", client_id=client.id)
     make_note(user, f"{label} note on a contact", contact_id=contact.id)
     make_note(user, f"{label} note on a deal", deal_id=deal.id)
+    account.activities.create(kind="note", note_id=note.id, user_id=user.id, internal=True, announced=True)
     comment = post.comment(by=user, text=f"{label} first comment")
     post.edit_comment(comment, f"{label} comment", by=user)
     post.comment(by=user, text=f"{label} internal comment", internal=True)

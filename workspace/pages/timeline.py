@@ -18,6 +18,7 @@ from accounts.models import Status
 from core.api.paging import Page as ListPage
 from core.pages.routes import path_with_id
 from crm.fields import Field, FieldType, builtin_fields, fields_of
+from forum.markdown import render
 from workspace.lists.cells import LINKS as LINK_TYPES
 from workspace.lists.cells import Names
 from workspace.pages.editing import display
@@ -33,6 +34,7 @@ ROUTES = {
     "deal": "workspace-deal",
     "post": "forum-post",
     "task": "workspace-task",
+    "note": "workspace-note",
 }
 ICONS = {"client": "building-2", "contact": "user", "deal": "handshake"}
 
@@ -60,6 +62,11 @@ class Item:
     changes: list[ChangedField] = field(default_factory=list)
     before: Status | None = None
     after: Status | None = None
+
+    @property
+    def html(self) -> str:
+        """The text as HTML. Texts are Markdown."""
+        return render(self.text)
 
     @property
     def title(self) -> str:

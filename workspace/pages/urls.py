@@ -16,6 +16,7 @@ from workspace.pages.merging import (
     MergeSelectedContactsPage,
     UndoMergeView,
 )
+from workspace.pages.notes import EditNotePage, NotePage, TeamMentionsPart
 from workspace.pages.reports import ReportPage
 from workspace.pages.tasks import EditTaskPage, TaskFormPage, TaskPage, TasksPage
 from workspace.pages.views import EditViewPage, NewViewPage, ViewsPage
@@ -53,6 +54,9 @@ urlpatterns: list[URLPattern] = [
     path("app/bulk_changes/<id:id>", BulkChangePage.as_view(), name="workspace-bulk-change"),
     path("app/reports", ReportPage.as_view(), name="workspace-reports"),
     path("app/reports/<slug:name>", ReportPage.as_view(), name="workspace-report"),
+    path("app/notes/<id:id>", NotePage.as_view(), name="workspace-note"),
+    path("app/notes/<id:id>/edit", EditNotePage.as_view(), name="workspace-note-edit"),
+    path("app/mentions", TeamMentionsPart.as_view(), name="workspace-mentions"),
     path("app/tasks", TasksPage.as_view(), name="workspace-tasks"),
     path("app/tasks/new", TaskFormPage.as_view(), name="workspace-task-new"),
     path("app/tasks/calendar", CalendarPage.as_view(), name="workspace-tasks-calendar"),

@@ -71,7 +71,7 @@ def test_filters(acme, client):
     make_note(acme.bob, "Hello", client_id=client.id)
     make_deal(acme.bob, "Roof", client_id=client.id)
     visitor = acme.page(acme.bob)
-    assert texts(visitor.get(f"{path_of(client)}?show=notes")) == ["Note Hello Bob Nowak"]
+    assert texts(visitor.get(f"{path_of(client)}?show=notes")) == ["Note Hello Open the note Bob Nowak"]
     assert texts(visitor.get(f"{path_of(client)}?show=nothing")) == [
         "Deal added Roof Bob Nowak",
         "Note Hello Bob Nowak",
