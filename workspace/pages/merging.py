@@ -4,7 +4,7 @@ The comparison carries the times of the last changes of both records. If one of 
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import messages
 from django.db.models import Count, QuerySet, Subquery
@@ -283,7 +283,7 @@ class UndoMergeView(WorkspacePage):
     """Undoing a merge, from the page of one of its records."""
 
     def post(self, request: TeamRequest, id: int) -> HttpResponse:
-        merge: Merge | None = request.account.merges.accessible_to(request.user).filter(id=id).first()
+        merge: Merge | None = cast(Any, request.account).merges.accessible_to(request.user).filter(id=id).first()
         if merge is None:
             raise Http404
         merge.account = request.account
