@@ -159,7 +159,8 @@ def test_the_database_rejects_links_between_accounts(acme, other):
 
 
 # A host or a token identifies the account of a request, so they are looked up before the account is known. The id of a host is never
-# returned. Workers look up rows of all accounts: due followers, notifications and reminders, and old entries of the logs of webhooks.
+# returned. Workers look up rows of all accounts: due followers, notifications and reminders, old entries of the logs of webhooks, and bulk
+# changes that are active or old.
 WITHOUT_ACCOUNT = {
     "host_name_unique",
     "apitoken_digest_unique",
@@ -168,6 +169,8 @@ WITHOUT_ACCOUNT = {
     "follower_due",
     "delivery_at",
     "task_reminder_time",
+    "bulk_change_by_creation",
+    "bulk_change_active",
 }
 
 

@@ -80,10 +80,9 @@ class ListQuery:
             if text.removeprefix("-") not in self.declaration.orders and text:
                 raise FieldError(name, _("is not a column by which the list can be ordered"), "choice")
             self.sort = text
-        elif not text and find_field(name, fields) is None:
-            return
         elif name in SPECIAL:
-            self._read_special(name, text)
+            if text:
+                self._read_special(name, text)
         else:
             self._read_conditions(name, values, fields)
 
