@@ -7,6 +7,10 @@ class WorkspaceConfig(AppConfig):
     name = "workspace"
 
     def ready(self) -> None:
+        from accounts.signals import currency_changed, outcome_changed
+        from workspace.jobs import follow_currency, follow_outcome
         from workspace.pages.navigation import register_entries
 
         register_entries()
+        outcome_changed.connect(follow_outcome)
+        currency_changed.connect(follow_currency)

@@ -108,7 +108,12 @@ def write(account_id: int, name: str, ids: list[int]) -> None:
 
 
 def update_summaries(
-    cursor: Any, account_id: int, *, deals: Sequence[int] = (), contacts: Sequence[int] = (), clients: Sequence[int] = ()
+    cursor: Any,
+    account_id: int,
+    *,
+    deals: Sequence[int] = (),
+    contacts: Sequence[int] = (),
+    clients: Sequence[int] = (),
 ) -> None:
     """Update the summaries with these ids, and those of the rows to which they link."""
     cursor.execute(

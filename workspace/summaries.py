@@ -16,14 +16,14 @@ user may not access. Sums are different: a user who may access only a part of th
 in the order of the stored sums.
 """
 
-from collections import defaultdict
-from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
+from django.contrib.postgres.expressions import ArraySubquery
 from django.db import models
-from django.db.models import Case, Count, F, OuterRef, Q, Subquery, Sum, Value, When
-from django.db.models.functions import Coalesce
+from django.db.models import Count, F, OuterRef, Q, Subquery, Sum, Value
+from django.db.models.functions import Cast, Coalesce, JSONObject
 
 from accounts.models import Account, Status, User
 from core.db.tenancy import foreign_object
@@ -69,7 +69,7 @@ def link_indexes(kind: str, target: str) -> list[models.Index]:
 class ClientSummary(Summary):
     pk = models.CompositePrimaryKey("account_id", "client_id")
     client_id = models.BigIntegerField()
-    client = foreign_object(Client, "client_id", related_name="summary")
+    client = foreign_object(Client, "client_id", related_name="stored_summary")
     open_sum = models.DecimalField(max_digits=30, decimal_places=6, default=0)
     won_sum = models.DecimalField(max_digits=30, decimal_places=6, default=0)
 
@@ -84,7 +84,7 @@ class ClientSummary(Summary):
 class ContactSummary(Summary):
     pk = models.CompositePrimaryKey("account_id", "contact_id")
     contact_id = models.BigIntegerField()
-    contact = foreign_object(Contact, "contact_id", related_name="summary")
+    contact = foreign_object(Contact, "contact_id", related_name="stored_summary")
     # The client of the contact.
     client_id = models.BigIntegerField(null=True)
 
@@ -101,7 +101,7 @@ class DealSummary(Summary):
 
     pk = models.CompositePrimaryKey("account_id", "deal_id")
     deal_id = models.BigIntegerField()
-    deal = foreign_object(Deal, "deal_id", related_name="summary")
+    deal = foreign_object(Deal, "deal_id", related_name="stored_summary")
     client_id = models.BigIntegerField(null=True)
     contact_id = models.BigIntegerField(null=True)
     outcome = models.TextField(null=True)
@@ -150,19 +150,30 @@ class Revenue:
     won_sum: Decimal
 
 
-def revenue_of(account: Account, user: User, client_ids: Collection[int]) -> dict[int, list[Revenue]]:
-    """Return the revenue of each client that has open or won deals, with one statement.
+def with_revenue(rows: models.QuerySet, account: Account, user: User) -> models.QuerySet:
+    """Annotate clients with their `revenue`. `revenue_of` returns it.
 
-    The currency of the account comes first, then the others by name. A user with limited access gets the sums of the deals that the
-    user may access, which are added up now.
+    A user with limited access gets the sums of the deals that the user may access, which are added up when they are read.
     """
-    columns = ("currency", "open_deals", "open_sum", "won_deals", "won_sum")
-    rows = accessible_revenue(account, user).filter(client_id__in=client_ids)
-    is_other = Case(When(currency=account.currency, then=Value(0)), default=Value(1))
-    found: defaultdict[int, list[Revenue]] = defaultdict(list)
-    for client_id, *values in rows.order_by("client_id", is_other, "currency").values_list("client_id", *columns):
-        found[client_id].append(Revenue(*values))
-    return dict(found)
+    sums = {name: Cast(name, models.CharField()) for name in ("open_sum", "won_sum")}
+    columns = {name: F(name) for name in ("currency", "open_deals", "won_deals")}
+    revenue = accessible_revenue(account, user).filter(client_id=OuterRef("id"))
+    return rows.annotate(revenue=ArraySubquery(revenue.annotate(data=JSONObject(**columns, **sums)).values("data")))
+
+
+def revenue_of(values: list[dict[str, Any]], account: Account) -> list[Revenue]:
+    """Return the revenue of a client from the annotation `revenue`. The currency of the account comes first, then the others by name."""
+    found = [
+        Revenue(
+            each["currency"],
+            each["open_deals"],
+            Decimal(each["open_sum"]),
+            each["won_deals"],
+            Decimal(each["won_sum"]),
+        )
+        for each in values
+    ]
+    return sorted(found, key=lambda each: (each.currency != account.currency, each.currency))
 
 
 def accessible_revenue(account: Account, user: User) -> models.QuerySet:
@@ -186,4 +197,4 @@ def accessible_revenue(account: Account, user: User) -> models.QuerySet:
 
 def with_summary(rows: models.QuerySet, *columns: str) -> models.QuerySet:
     """Annotate clients, contacts or deals with columns of their summaries."""
-    return rows.annotate(**{column: F(f"summary__{column}") for column in columns})
+    return rows.annotate(**{column: F(f"stored_summary__{column}") for column in columns})

@@ -98,7 +98,7 @@ def test_every_foreign_key_between_tenant_tables_includes_the_account(db):
             assert len(columns) == 2, name
 
 
-# Triggers copy these columns from posts and deals, where they are foreign keys.
+# Triggers copy these columns from other tables, where they are foreign keys.
 WRITTEN_BY_TRIGGERS = {
     ("forum_postcount", "category_id"),
     ("forum_postcount", "status_id"),
@@ -110,6 +110,13 @@ WRITTEN_BY_TRIGGERS = {
     ("crm_dealstage", "deal_id"),
     ("crm_dealstage", "status_id"),
     ("crm_dealstage", "user_id"),
+    ("workspace_clientsummary", "client_id"),
+    ("workspace_contactsummary", "contact_id"),
+    ("workspace_contactsummary", "client_id"),
+    ("workspace_dealsummary", "deal_id"),
+    ("workspace_dealsummary", "client_id"),
+    ("workspace_dealsummary", "contact_id"),
+    ("workspace_clientrevenue", "client_id"),
 }
 
 

@@ -1,18 +1,29 @@
 """The lists of the team's pages: their rows, columns, orders and special filters. The fields come from `crm.fields`."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import QuerySet
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from accounts.models import Account, Status, User
 from crm.fields import Field, FieldType, builtin_fields, fields_of
+from workspace.summaries import with_summary
 
-# The orders of every list. Each has an index.
+# The fields that summaries store (`workspace.summaries`). Each is an order of the list, which has an index.
+LAST_ACTIVITY = Field("last_activity_at", _("Last activity"), FieldType.TIME, read_only=True, in_lists=True)
+NEXT_TASK = Field("next_task_at", _("Next task"), FieldType.TIME, read_only=True)
+# Filters and orders use the sums in the currency of the account. Cells show those in all currencies.
+SUMS = (
+    Field("open_sum", _("Open deals"), FieldType.MONEY, read_only=True, in_lists=True),
+    Field("won_sum", _("Won deals"), FieldType.MONEY, read_only=True),
+)
+SUM_NAMES = tuple(each.name for each in SUMS)
+
+# The further orders of every list. Each has an index.
 ORDERS: dict[str, str | Promise] = {
     "name": _("Name"),
     "created_at": _("Created"),
@@ -36,13 +47,27 @@ class RecordList:
     nothing: str | Promise = ""
     # The kind of the statuses of the rows.
     status_kind: str = ""
-    # The columns of rows that link to the rows, by the related name on the account.
-    activity: Mapping[str, str] = field(default_factory=dict)
+    # The fields that the summaries of the rows store.
+    stored: tuple[Field, ...] = ()
     rows_of: Callable[[Account, User], QuerySet[Any]] = lambda account, user: account.users.none()
 
     def fields(self, account: Account) -> list[Field]:
-        """Return the fields of the rows, with those that the account defines."""
-        return list(CONTACT_LIST_FIELDS) if self.resource == "contact_list" else fields_of(account, self.resource)
+        """Return the fields of the rows, with those that summaries store and those that the account defines."""
+        if self.resource == "contact_list":
+            return list(CONTACT_LIST_FIELDS)
+        return [*fields_of(account, self.resource), *self.stored]
+
+    @property
+    def orders(self) -> Mapping[str, str | Promise]:
+        """The columns by which the list can be ordered, with their labels."""
+        return {**ORDERS, **{each.name: each.label for each in self.stored}}
+
+    def list_rows(self, account: Account, user: User) -> QuerySet[Any]:
+        """Return the rows of the list with the stored fields.
+
+        PostgreSQL leaves out the join if a statement uses none of these fields.
+        """
+        return with_summary(self.rows_of(account, user), *(each.name for each in self.stored))
 
     @property
     def has_responsible(self) -> bool:
@@ -51,26 +76,15 @@ class RecordList:
     @property
     def has_tasks(self) -> bool:
         """True if tasks link to the rows."""
-        return "posts" in self.activity
+        return NEXT_TASK in self.stored
 
     @property
     def _builtin(self) -> tuple[Field, ...]:
         return CONTACT_LIST_FIELDS if self.resource == "contact_list" else builtin_fields(self.resource)
 
-    def without_activity_since(self, rows: QuerySet[Any], account: Account, moment: Any) -> QuerySet[Any]:
-        """Return the rows that did not change since then, nor did any row that links to them."""
-        rows = rows.filter(updated_at__lt=moment)
-        for name, link in self.activity.items():
-            changed = getattr(account, name).live().filter(**{link: OuterRef("id")}, updated_at__gte=moment)
-            rows = rows.filter(~Exists(changed))
-        return rows
-
-    def without_tasks(self, rows: QuerySet[Any], account: Account) -> QuerySet[Any]:
-        """Return the rows to which no open task links."""
-        tasks = account.posts.live().filter(
-            ~Q(task_kind="feedback"), closed=False, **{self.activity["posts"]: OuterRef("id")}
-        )
-        return rows.filter(~Exists(tasks))
+    def without_activity_since(self, rows: QuerySet[Any], moment: Any) -> QuerySet[Any]:
+        """Return the rows that did not change since then, nor did any row that belongs to them."""
+        return rows.filter(**{f"{LAST_ACTIVITY.name if self.stored else 'updated_at'}__lt": moment})
 
 
 CONTACT_LIST_FIELDS = (
@@ -92,7 +106,7 @@ LISTS: dict[str, RecordList] = {
             "workspace-client",
             nothing=_("There are no clients yet."),
             status_kind=Status.Kind.CLIENT,
-            activity={"contacts": "client_id", "deals": "client_id", "posts": "client_id"},
+            stored=(LAST_ACTIVITY, NEXT_TASK, *SUMS),
             rows_of=lambda account, user: account.clients.live().accessible_to(user),
         ),
         RecordList(
@@ -103,7 +117,7 @@ LISTS: dict[str, RecordList] = {
             "workspace-contacts",
             "workspace-contact",
             nothing=_("There are no contacts yet."),
-            activity={"posts": "contact_id"},
+            stored=(LAST_ACTIVITY, NEXT_TASK),
             rows_of=lambda account, user: account.contacts.live().accessible_to(user),
         ),
         RecordList(
@@ -115,6 +129,7 @@ LISTS: dict[str, RecordList] = {
             "workspace-deal",
             nothing=_("There are no deals yet."),
             status_kind=Status.Kind.DEAL,
+            stored=(LAST_ACTIVITY, NEXT_TASK),
             rows_of=lambda account, user: account.deals.live().accessible_to(user),
         ),
         RecordList(

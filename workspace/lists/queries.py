@@ -24,7 +24,7 @@ from core.search.queries import MAX_QUERY_LENGTH, estimate_counts, search, searc
 from crm.conditions import BOOLEANS, MAX_CONDITIONS, Condition, find_field
 from crm.fields import Field
 from crm.models import ContactListMembership
-from workspace.lists.declarations import ORDERS, RecordList
+from workspace.lists.declarations import SUM_NAMES, RecordList
 
 DEFAULT_ORDER = "-created_at"
 # A list is counted up to this number.
@@ -85,8 +85,9 @@ class ListQuery:
         elif name == "q":
             self.q = replace_non_xml(text)[:MAX_QUERY_LENGTH]
         elif name == "sort":
-            if text.removeprefix("-") not in ORDERS and text:
+            if text.removeprefix("-") not in self.declaration.orders and text:
                 raise FieldError(name, _("is not a column by which the list can be ordered"), "choice")
+            self._check_access(name, text.removeprefix("-"))
             self.sort = text
         elif not text and find_field(name, fields) is None:
             return
@@ -99,10 +100,16 @@ class ListQuery:
         found = find_field(name, fields)
         if found is None:
             raise FieldError(name, _("is not a filter of this list"), "unknown")
+        self._check_access(name, found[0].name)
         for value in filter(str.strip, values):
             if len(self.conditions) >= MAX_CONDITIONS:
                 raise FieldError(name, _("is one filter too many"), "too_many")
             self.conditions.append(Condition.read(*found, value, account=self.account, user=self.user))
+
+    def _check_access(self, parameter: str, column: str) -> None:
+        """Raise FieldError for a sum if the user may access only a part of the deals that it adds up."""
+        if column in SUM_NAMES and self.user.access.is_limited:
+            raise FieldError(parameter, _("can't use sums of deals, because you see only some of the deals"), "access")
 
     def _read_columns(self, names: list[str], fields: dict[str, Field]) -> None:
         unknown = [name for name in names if name and name not in fields]
@@ -166,7 +173,18 @@ class ListQuery:
 
     @property
     def list_rows(self) -> QuerySet[Any]:
-        return self.declaration.rows_of(self.account, self.user)
+        rows = self.declaration.list_rows(self.account, self.user)
+        # The condition of the indexes. It holds for all live rows.
+        return rows.filter(last_activity_at__isnull=False) if self.uses_summaries else rows
+
+    @property
+    def uses_summaries(self) -> bool:
+        """True if a stored field filters or orders the rows."""
+        stored = {each.name for each in self.declaration.stored}
+        used = {each.field.name for each in self.conditions} | {self.sort.removeprefix("-")}
+        return bool(stored) and (
+            not stored.isdisjoint(used) or not {"inactive_days", "no_task"}.isdisjoint(self.special)
+        )
 
     @cached_property
     def rows(self) -> QuerySet[Any]:
@@ -182,9 +200,9 @@ class ListQuery:
             rows = rows.filter(Exists(lists), Exists(members.filter(contact_id=OuterRef("id"))))
         if (days := self.special.get("inactive_days")) is not None:
             moment = timezone.now() - timedelta(days=days)
-            rows = self.declaration.without_activity_since(rows, self.account, moment)
+            rows = self.declaration.without_activity_since(rows, moment)
         if "no_task" in self.special:
-            rows = self.declaration.without_tasks(rows, self.account)
+            rows = rows.filter(next_task_at=None)
         return rows
 
     def order_by(self) -> list[OrderBy]:

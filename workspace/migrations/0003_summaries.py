@@ -32,7 +32,7 @@ def summary(kind: str, *columns: tuple[str, models.Field], indexes: list[models.
                 models.ForeignObject(
                     from_fields=["account_id", f"{kind}_id"],
                     on_delete=django.db.models.deletion.DO_NOTHING,
-                    related_name="summary",
+                    related_name="stored_summary",
                     to=f"crm.{kind}",
                     to_fields=["account_id", "id"],
                 ),

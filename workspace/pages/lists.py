@@ -1,6 +1,6 @@
 """The lists of clients, contacts, deals and contact lists. The URL of a list holds its filters, its order and its columns."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -19,10 +19,11 @@ from core.pages.routes import path_with_id
 from crm.conditions import ME, OPERATORS, Condition, Operator, parameter_name
 from crm.fields import Field, FieldType, grouped
 from workspace.lists.cells import LINKS, Cell, Names, cell_of, value_in
-from workspace.lists.declarations import LISTS, ORDERS, RecordList
+from workspace.lists.declarations import LISTS, SUM_NAMES, RecordList
 from workspace.lists.queries import MAX_COUNT, ListQuery, TooSlow
 from workspace.pages.base import WorkspacePage
 from workspace.requests import TeamRequest
+from workspace.summaries import revenue_of, with_revenue
 
 # The most users in the choices of a filter.
 MAX_USERS = 500
@@ -145,7 +146,8 @@ class RecordListPage(WorkspacePage):
         columns = {"id", "name", *(each.column for each in fields)}
         if self.declaration.resource == "deal":
             columns.add("currency")
-        found = {row["id"]: row for row in query.list_rows.filter(id__in=ids).values(*columns)} if ids else {}
+        shows_sums = not columns.isdisjoint(SUM_NAMES)
+        found = {row["id"]: row for row in self.values(query, ids, columns, shows_sums=shows_sums)} if ids else {}
         rows = [found[id] for id in ids if id in found]
         links = [(each, value_in(row, each)) for row in rows for each in fields if each.type in LINKS]
         links += [
@@ -158,6 +160,18 @@ class RecordListPage(WorkspacePage):
             Row(row["id"], row["name"], self.path_of(row), [cell_of(row, each, names) for each in fields])
             for row in rows
         ]
+
+    def values(
+        self, query: ListQuery, ids: list[int], columns: set[str], *, shows_sums: bool
+    ) -> Iterator[dict[str, Any]]:
+        """Return the columns of the rows with these ids. The value of a sum is the revenue of the client."""
+        account, rows = self.request.account, query.list_rows.filter(id__in=ids)
+        if not shows_sums:
+            yield from rows.values(*columns)
+            return
+        names = columns.difference(SUM_NAMES) | {"revenue"}
+        for row in with_revenue(rows, account, self.request.user).values(*names):
+            yield row | dict.fromkeys(SUM_NAMES, revenue_of(row["revenue"], account))
 
     def path_of(self, row: dict[str, Any]) -> str:
         """Return the path of the page of a row."""
@@ -214,7 +228,8 @@ class RecordListPage(WorkspacePage):
         by_name = {each.name: each for each in query.fields}
         columns = []
         for each in [by_name["name"], *query.shown_fields]:
-            if each.name not in ORDERS:
+            is_hidden = each.name in SUM_NAMES and self.request.user.access.is_limited
+            if each.name not in self.declaration.orders or is_hidden:
                 columns.append(Column(each))
                 continue
             is_current = current.removeprefix("-") == each.name
@@ -234,7 +249,14 @@ class RecordListPage(WorkspacePage):
             "created_at": _("Oldest first"),
             "-updated_at": _("Last changed first"),
             "updated_at": _("Last changed last"),
+            "-last_activity_at": _("Last activity first"),
+            "last_activity_at": _("Last activity last"),
+            "next_task_at": _("Next task first"),
+            "-open_sum": _("Largest open deals first"),
+            "-won_sum": _("Largest won deals first"),
         }
+        names = self.declaration.orders.keys() - (SUM_NAMES if self.request.user.access.is_limited else ())
+        labels = {value: label for value, label in labels.items() if value.removeprefix("-") in names}
         return [(value, label, value == current) for value, label in labels.items()]
 
     # The form that adds a filter

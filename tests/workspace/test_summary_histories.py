@@ -1,0 +1,179 @@
+"""The summaries equal a recount after random histories, and after concurrent transactions."""
+
+from datetime import timedelta
+from decimal import Decimal
+from random import Random
+
+from django.db import transaction
+from django.utils import timezone
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+
+from crm.models import Note
+from tests.support.factories import make_client, make_contact, make_deal, make_post, make_task
+from tests.support.summaries import recounted, stored, update_summaries
+from workspace.jobs import update_summaries_of_status
+
+KINDS = ("client", "contact", "deal")
+chances = st.integers(0, 2**32).map(Random)
+kinds = st.sampled_from(["client", "contact", "deal", "post", "note"])
+prices = st.one_of(st.none(), st.decimals(-5, 5, places=2))
+currencies = st.sampled_from(["EUR", "PLN"])
+days = st.one_of(st.none(), st.integers(-3, 3))
+
+
+class Undone(Exception):
+    """Rolls back a savepoint."""
+
+
+class Histories(RuleBasedStateMachine):
+    """Changes of clients, contacts, deals, posts, tasks and notes. `chance` selects rows that exist."""
+
+    def __init__(self, acme) -> None:
+        super().__init__()
+        self.account, self.user = acme.account, acme.alice
+        self.statuses = list(self.account.statuses.filter(kind="deal"))
+        self.start, self.changes = timezone.now(), 0
+        self.savepoint = transaction.atomic()
+        self.savepoint.__enter__()
+        clients = [make_client(self.user) for _ in range(2)]
+        contacts = [make_contact(self.user, client_id=client.id) for client in clients]
+        for client, contact in zip(clients, contacts, strict=True):
+            make_task(self.user, contact_id=contact.id, scheduled_at=self.moment(2))
+            deal = make_deal(self.user, client_id=client.id, contact_id=contact.id, price=Decimal(7))
+            make_task(self.user, deal_id=deal.id, scheduled_at=self.moment(1))
+
+    def teardown(self) -> None:
+        update_summaries()
+        transaction.set_rollback(True)
+        self.savepoint.__exit__(None, None, None)
+
+    # The rows
+
+    def pick(self, kind: str, chance: Random, *, live: bool = True):
+        """Return one of the rows, locked, or None if there is none."""
+        rows = getattr(self.account, f"{kind}s").all()
+        rows = rows.live() if live else rows.trashed()
+        found = list(rows.order_by("id").locked())
+        return chance.choice(found) if found else None
+
+    def links(self, kinds: tuple[str, ...], chance: Random) -> dict:
+        """Return links to rows, half of them to none."""
+        rows = {kind: self.pick(kind, chance) if chance.random() < 0.5 else None for kind in kinds}
+        return {f"{kind}_id": row.id if row else None for kind, row in rows.items()}
+
+    def moment(self, day: int | None):
+        return None if day is None else self.start + timedelta(days=day)
+
+    # The changes
+
+    @rule()
+    def create_client(self):
+        make_client(self.user)
+
+    @rule(chance=chances)
+    def create_contact(self, chance):
+        make_contact(self.user, **self.links(("client",), chance))
+
+    @rule(chance=chances, price=prices, currency=currencies)
+    def create_deal(self, chance, price, currency):
+        status = chance.choice([None, *(status.id for status in self.statuses)])
+        links = self.links(("client", "contact"), chance)
+        make_deal(self.user, price=price, currency=currency, status_id=status, **links)
+
+    @rule(chance=chances, day=days, is_task=st.booleans())
+    def create_post(self, chance, day, is_task):
+        if is_task:
+            make_task(self.user, scheduled_at=self.moment(day), **self.links(KINDS, chance))
+        else:
+            make_post(self.user, **self.links(("client", "contact"), chance))
+
+    @rule(chance=chances)
+    def create_note(self, chance):
+        row = self.pick(chance.choice(KINDS), chance)
+        if row is not None:
+            note = Note(account=self.account)
+            note.write({"content": "called", f"{row._meta.model_name}_id": row.id}, by=self.user)
+
+    @rule(kind=kinds, chance=chances)
+    def relink(self, kind, chance):
+        row = self.pick(kind, chance)
+        if row is None:
+            return
+        if kind == "client":
+            row.write({"name": "Renamed"}, by=self.user)
+        elif kind == "contact":
+            row.write(self.links(("client",), chance), by=self.user)
+        elif kind == "deal":
+            row.write(self.links(("client", "contact"), chance), by=self.user)
+        elif kind == "post":
+            row.write(self.links(KINDS if row.category_id is None else KINDS[:2], chance), by=self.user)
+        else:
+            row.write({"content": "called again"}, by=self.user)
+
+    @rule(chance=chances, price=prices, currency=currencies)
+    def change_deal(self, chance, price, currency):
+        if deal := self.pick("deal", chance):
+            status = chance.choice(self.statuses)
+            deal.write({"price": price, "currency": currency, "status_id": status.id}, by=self.user)
+
+    @rule(chance=chances, day=days, closed=st.booleans())
+    def change_task(self, chance, day, closed):
+        row = self.pick("post", chance)
+        if row is not None and row.category_id is None:
+            row.write({"scheduled_at": self.moment(day), "closed": closed}, by=self.user)
+
+    @rule(kind=kinds, chance=chances)
+    def trash(self, kind, chance):
+        if row := self.pick(kind, chance):
+            row.trash(by=self.user)
+
+    @rule(kind=kinds, chance=chances)
+    def restore(self, kind, chance):
+        if row := self.pick(kind, chance, live=False):
+            row.restore()
+
+    @rule(kind=kinds, chance=chances, live=st.booleans())
+    def erase(self, kind, chance, live):
+        if row := self.pick(kind, chance, live=live):
+            getattr(self.account, f"{kind}s").filter(id=row.id).erase_one()
+
+    @rule(chance=chances, outcome=st.sampled_from(["open", "won", "lost"]))
+    def change_outcome(self, chance, outcome):
+        status = chance.choice(self.statuses)
+        status.refresh_from_db()
+        status.write({"outcome": outcome})
+        update_summaries()
+        update_summaries_of_status(account_id=self.account.id, status_id=status.id)
+
+    @rule(chance=chances)
+    def undo(self, chance):
+        try:
+            with transaction.atomic():
+                self.create_note(chance)
+                self.trash("deal", chance)
+                raise Undone
+        except Undone:
+            pass
+
+    @invariant()
+    def is_counted(self):
+        """Compare after every second change, so that some transactions have several changes."""
+        self.changes += 1
+        if self.changes % 2:
+            update_summaries()
+            assert stored(self.account) == recounted(self.account)
+
+
+def test_it_works(acme):
+    run_state_machine_as_test(
+        lambda: Histories(acme),
+        settings=settings(
+            max_examples=80,
+            stateful_step_count=25,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+            derandomize=True,
+        ),
+    )
