@@ -16,11 +16,20 @@ from tests.support.summaries import recounted, stored, update_summaries
 from workspace.jobs import update_summaries_of_status
 
 KINDS = ("client", "contact", "deal")
+RESOURCES = (*KINDS, "post", "note")
+CHANGES = (
+    *(f"create_{resource}" for resource in RESOURCES),
+    "relink",
+    "change_deal",
+    "change_task",
+    "trash",
+    "trash",
+    "restore",
+    "erase",
+    "change_outcome",
+    "undo",
+)
 chances = st.integers(0, 2**32).map(Random)
-kinds = st.sampled_from(["client", "contact", "deal", "post", "note"])
-prices = st.one_of(st.none(), st.decimals(-5, 5, places=2))
-currencies = st.sampled_from(["EUR", "PLN"])
-days = st.one_of(st.none(), st.integers(-3, 3))
 
 
 class Undone(Exception):
@@ -40,9 +49,9 @@ class Histories(RuleBasedStateMachine):
         clients = [make_client(self.user) for _ in range(2)]
         contacts = [make_contact(self.user, client_id=client.id) for client in clients]
         for client, contact in zip(clients, contacts, strict=True):
-            make_task(self.user, contact_id=contact.id, scheduled_at=self.moment(2))
+            make_task(self.user, contact_id=contact.id, scheduled_at=self.start)
             deal = make_deal(self.user, client_id=client.id, contact_id=contact.id, price=Decimal(7))
-            make_task(self.user, deal_id=deal.id, scheduled_at=self.moment(1))
+            make_task(self.user, deal_id=deal.id, scheduled_at=self.start)
 
     def teardown(self) -> None:
         update_summaries()
@@ -63,41 +72,41 @@ class Histories(RuleBasedStateMachine):
         rows = {kind: self.pick(kind, chance) if chance.random() < 0.5 else None for kind in kinds}
         return {f"{kind}_id": row.id if row else None for kind, row in rows.items()}
 
-    def moment(self, day: int | None):
-        return None if day is None else self.start + timedelta(days=day)
+    def moment(self, chance: Random):
+        return chance.choice([None, *(self.start + timedelta(days=day) for day in range(-3, 4))])
+
+    @staticmethod
+    def amount(chance: Random) -> tuple[Decimal | None, str]:
+        return chance.choice([None, Decimal("1.25"), Decimal(-2), Decimal(3)]), chance.choice(["EUR", "PLN"])
 
     # The changes
 
-    @rule()
-    def create_client(self):
+    def create_client(self, chance):
         make_client(self.user)
 
-    @rule(chance=chances)
     def create_contact(self, chance):
         make_contact(self.user, **self.links(("client",), chance))
 
-    @rule(chance=chances, price=prices, currency=currencies)
-    def create_deal(self, chance, price, currency):
+    def create_deal(self, chance):
+        price, currency = self.amount(chance)
         status = chance.choice([None, *(status.id for status in self.statuses)])
         links = self.links(("client", "contact"), chance)
         make_deal(self.user, price=price, currency=currency, status_id=status, **links)
 
-    @rule(chance=chances, day=days, is_task=st.booleans())
-    def create_post(self, chance, day, is_task):
-        if is_task:
-            make_task(self.user, scheduled_at=self.moment(day), **self.links(KINDS, chance))
+    def create_post(self, chance):
+        if chance.random() < 0.7:
+            make_task(self.user, scheduled_at=self.moment(chance), **self.links(KINDS, chance))
         else:
             make_post(self.user, **self.links(("client", "contact"), chance))
 
-    @rule(chance=chances)
     def create_note(self, chance):
         row = self.pick(chance.choice(KINDS), chance)
         if row is not None:
             note = Note(account=self.account)
             note.write({"content": "called", f"{row._meta.model_name}_id": row.id}, by=self.user)
 
-    @rule(kind=kinds, chance=chances)
-    def relink(self, kind, chance):
+    def relink(self, chance):
+        kind = chance.choice(RESOURCES)
         row = self.pick(kind, chance)
         if row is None:
             return
@@ -112,50 +121,50 @@ class Histories(RuleBasedStateMachine):
         else:
             row.write({"content": "called again"}, by=self.user)
 
-    @rule(chance=chances, price=prices, currency=currencies)
-    def change_deal(self, chance, price, currency):
+    def change_deal(self, chance):
+        price, currency = self.amount(chance)
         if deal := self.pick("deal", chance):
             status = chance.choice(self.statuses)
             deal.write({"price": price, "currency": currency, "status_id": status.id}, by=self.user)
 
-    @rule(chance=chances, day=days, closed=st.booleans())
-    def change_task(self, chance, day, closed):
+    def change_task(self, chance):
         row = self.pick("post", chance)
         if row is not None and row.category_id is None:
-            row.write({"scheduled_at": self.moment(day), "closed": closed}, by=self.user)
+            row.write({"scheduled_at": self.moment(chance), "closed": chance.random() < 0.3}, by=self.user)
 
-    @rule(kind=kinds, chance=chances)
-    def trash(self, kind, chance):
-        if row := self.pick(kind, chance):
+    def trash(self, chance):
+        if row := self.pick(chance.choice(RESOURCES), chance):
             row.trash(by=self.user)
 
-    @rule(kind=kinds, chance=chances)
-    def restore(self, kind, chance):
-        if row := self.pick(kind, chance, live=False):
+    def restore(self, chance):
+        if row := self.pick(chance.choice(RESOURCES), chance, live=False):
             row.restore()
 
-    @rule(kind=kinds, chance=chances, live=st.booleans())
-    def erase(self, kind, chance, live):
-        if row := self.pick(kind, chance, live=live):
+    def erase(self, chance):
+        kind = chance.choice(RESOURCES)
+        if row := self.pick(kind, chance, live=chance.random() < 0.3):
             getattr(self.account, f"{kind}s").filter(id=row.id).erase_one()
 
     @rule(chance=chances, outcome=st.sampled_from(["open", "won", "lost"]))
-    def change_outcome(self, chance, outcome):
+    def change_outcome(self, chance):
         status = chance.choice(self.statuses)
         status.refresh_from_db()
-        status.write({"outcome": outcome})
+        status.write({"outcome": chance.choice(("open", "won", "lost"))})
         update_summaries()
         update_summaries_of_status(account_id=self.account.id, status_id=status.id)
 
-    @rule(chance=chances)
     def undo(self, chance):
         try:
             with transaction.atomic():
                 self.create_note(chance)
-                self.trash("deal", chance)
+                self.trash(chance)
                 raise Undone
         except Undone:
             pass
+
+    @rule(change=st.integers(0, len(CHANGES) - 1), chance=chances)
+    def change(self, change, chance):
+        getattr(self, CHANGES[change])(chance)
 
     @invariant()
     def is_counted(self):

@@ -33,6 +33,7 @@ from crm.fields import Field, FieldType, builtin_fields, fields_of, grouped
 from forum.models import Post
 from workspace.pages.base import WorkspacePage
 from workspace.pages.editing import LINKS, FieldEdit, FieldForm, display, editable_field
+from workspace.pages.summaries import annotate_summary, summary_of
 from workspace.requests import TeamRequest
 
 # The number of rows that a panel shows, before a link to the list.
@@ -142,7 +143,8 @@ class RecordPage(WorkspacePage):
         return rows
 
     def find(self, id: int) -> Resource:
-        row: Resource | None = self.annotated(self.rows().filter(id=id)).first()
+        rows = annotate_summary(self.rows().filter(id=id), self.kind.resource, self.request.account, self.request.user)
+        row: Resource | None = self.annotated(rows).first()
         if row is None:
             raise Http404
         return row
@@ -165,6 +167,7 @@ class RecordPage(WorkspacePage):
         values = {
             "kind": self.kind,
             "row": row,
+            "summary": summary_of(row),
             "status": as_status(getattr(row, "status_data", None)),
             "groups": [
                 (label, [fact for fact in facts if fact.field in fields])
