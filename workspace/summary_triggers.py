@@ -154,10 +154,11 @@ def _merge(ids: str, *others: str) -> str:
     return f"{ids} := ARRAY(SELECT DISTINCT id FROM unnest({arrays}) AS id WHERE id IS NOT NULL);"  # noqa: S608
 
 
-# It returns the number of clients whose summaries were written.
+# It returns the number of clients whose summaries were written. PostgreSQL would plan the statements in every call, because it estimates
+# more rows for arrays of unknown length. Planning takes longer than the execution.
 UPDATE_SUMMARIES = f"""
 CREATE FUNCTION workspace_update_summaries(of_account bigint, deals bigint[], contacts bigint[], clients bigint[])
-RETURNS integer LANGUAGE plpgsql AS $$
+RETURNS integer LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     linked_contacts bigint[];
     linked_clients bigint[];
