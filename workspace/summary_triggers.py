@@ -9,6 +9,8 @@ A summary is computed again from the rows that link to its row. Indexes yield th
 not matter. A summary that changes also updates those of the client and the contact to which its row links. `workspace_clientrevenue` is
 changed by the difference between the deal and the copy of its values in the summary of the deal.
 
+A new client, and a new contact or deal without links, gets its summary at once, which costs least.
+
 `workspace_current_…` return the summaries as they should be, and `workspace_update_summaries` writes them. Both serve `manage.py recount`
 as well.
 """
@@ -17,6 +19,10 @@ from django.db import migrations
 
 # A transaction that changes more rows than fit in this number of characters updates the first summaries before it commits.
 MAX_CHANGED_LENGTH = 100_000
+
+
+# In the functions below, OFFSET 0 makes PostgreSQL look up each row by its whole key. If it estimated few rows, it would join the tables by the
+# account alone, and keep that plan while the tables grow.
 
 
 def _latest(link: str, id: str) -> str:
@@ -46,7 +52,9 @@ CREATE FUNCTION workspace_current_deals(of_account bigint, ids bigint[]) RETURNS
     SELECT given.id, deal.id IS NOT NULL, live.client_id, live.contact_id, live.last_activity_at, live.next_task_at, live.outcome,
         live.currency, live.price
     FROM unnest(ids) AS given (id)
-    LEFT JOIN crm_deal AS deal ON deal.account_id = of_account AND deal.id = given.id
+    LEFT JOIN LATERAL (
+        SELECT * FROM crm_deal WHERE account_id = of_account AND id = given.id OFFSET 0
+    ) AS deal ON true
     LEFT JOIN LATERAL (
         SELECT deal.client_id, deal.contact_id,
             greatest(deal.updated_at, {_latest("deal_id", "deal.id")}) AS last_activity_at,
@@ -67,7 +75,9 @@ CREATE FUNCTION workspace_current_contacts(of_account bigint, ids bigint[]) RETU
 ) LANGUAGE sql STABLE AS $$
     SELECT given.id, contact.id IS NOT NULL, live.client_id, live.last_activity_at, live.next_task_at
     FROM unnest(ids) AS given (id)
-    LEFT JOIN crm_contact AS contact ON contact.account_id = of_account AND contact.id = given.id
+    LEFT JOIN LATERAL (
+        SELECT * FROM crm_contact WHERE account_id = of_account AND id = given.id OFFSET 0
+    ) AS contact ON true
     LEFT JOIN LATERAL (
         SELECT contact.client_id,
             greatest(
@@ -90,7 +100,9 @@ CREATE FUNCTION workspace_current_clients(of_account bigint, ids bigint[]) RETUR
     SELECT given.id, client.id IS NOT NULL, live.last_activity_at, live.next_task_at, coalesce(revenue.open_sum, 0),
         coalesce(revenue.won_sum, 0)
     FROM unnest(ids) AS given (id)
-    LEFT JOIN crm_client AS client ON client.account_id = of_account AND client.id = given.id
+    LEFT JOIN LATERAL (
+        SELECT * FROM crm_client WHERE account_id = of_account AND id = given.id OFFSET 0
+    ) AS client ON true
     LEFT JOIN LATERAL (
         SELECT
             greatest(
@@ -105,8 +117,11 @@ CREATE FUNCTION workspace_current_clients(of_account bigint, ids bigint[]) RETUR
             ) AS next_task_at
         WHERE client.trashed_at IS NULL AND client.id IS NOT NULL
     ) AS live ON true
-    LEFT JOIN workspace_clientrevenue AS revenue ON revenue.account_id = of_account AND revenue.client_id = given.id
-        AND revenue.currency = (SELECT account.currency FROM accounts_account AS account WHERE account.id = of_account)
+    LEFT JOIN LATERAL (
+        SELECT * FROM workspace_clientrevenue WHERE account_id = of_account AND client_id = given.id
+            AND currency = (SELECT account.currency FROM accounts_account AS account WHERE account.id = of_account)
+        OFFSET 0
+    ) AS revenue ON true
 $$;
 """  # noqa: S608
 
@@ -131,15 +146,14 @@ def _write(kind: str) -> str:
     return f"""
     differing AS MATERIALIZED (
         SELECT new.*, {former} FROM workspace_current_{kind}s(of_account, {kind}s) AS new
-        LEFT JOIN {table} AS old ON old.account_id = of_account AND old.{id} = new.{id}
+        LEFT JOIN LATERAL (SELECT * FROM {table} WHERE account_id = of_account AND {id} = new.{id} OFFSET 0) AS old ON true
         WHERE NOT new.is_found OR old.{id} IS NULL OR ({new}) IS DISTINCT FROM ({old})
     ), written AS (
         INSERT INTO {table} (account_id, {id}, {names})
         SELECT of_account, {id}, {names} FROM differing WHERE is_found ORDER BY {id}
         ON CONFLICT (account_id, {id}) DO UPDATE SET {changes}
     ), erased AS (
-        DELETE FROM {table} USING differing
-        WHERE {table}.account_id = of_account AND {table}.{id} = differing.{id} AND NOT differing.is_found
+        DELETE FROM {table} WHERE account_id = of_account AND {id} = ANY (ARRAY(SELECT {id} FROM differing WHERE NOT is_found))
     )"""  # noqa: S608
 
 
@@ -155,10 +169,12 @@ def _merge(ids: str, *others: str) -> str:
 
 
 # It returns the number of clients whose summaries were written. PostgreSQL would plan the statements in every call, because it estimates
-# more rows for arrays of unknown length. Planning takes longer than the execution.
+# more rows for arrays of unknown length. Planning takes longer than the execution. The plan of a connection that met small tables must
+# stay fast when they grow, so it uses the indexes from the beginning.
 UPDATE_SUMMARIES = f"""
 CREATE FUNCTION workspace_update_summaries(of_account bigint, deals bigint[], contacts bigint[], clients bigint[])
-RETURNS integer LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
+RETURNS integer LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
     linked_contacts bigint[];
     linked_clients bigint[];
@@ -284,7 +300,43 @@ BEGIN
 END $$;
 """
 
+# No other transaction refers to a new row, so its summary needs no lock. A new row with links takes the way of all other changes.
+INSERT_SUMMARIES = """
+CREATE FUNCTION workspace_insert_client_summary() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO workspace_clientsummary (account_id, client_id, last_activity_at, open_sum, won_sum)
+    VALUES (NEW.account_id, NEW.id, NEW.updated_at, 0, 0) ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION workspace_insert_contact_summary() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO workspace_contactsummary (account_id, contact_id, last_activity_at)
+    VALUES (NEW.account_id, NEW.id, NEW.updated_at) ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION workspace_insert_deal_summary() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO workspace_dealsummary (account_id, deal_id, last_activity_at, outcome, currency, price)
+    VALUES (
+        NEW.account_id, NEW.id, NEW.updated_at,
+        coalesce((
+            SELECT outcome FROM accounts_status WHERE account_id = NEW.account_id AND id = NEW.status_id
+        ), 'open'),
+        NEW.currency, coalesce(NEW.price, 0)
+    ) ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END $$;
+"""
+
 LINKS = ("client_id", "contact_id", "deal_id")
+# The conditions of new rows whose summaries are inserted at once.
+IS_UNLINKED = {
+    "client": "NEW.trashed_at IS NULL",
+    "contact": "NEW.trashed_at IS NULL AND NEW.client_id IS NULL",
+    "deal": "NEW.trashed_at IS NULL AND NEW.client_id IS NULL AND NEW.contact_id IS NULL",
+}
 # The function that collects a changed row, and the columns whose change matters, by table.
 SOURCES: dict[str, tuple[str, tuple[str, ...]]] = {
     "crm_client": ("workspace_collect_row('client')", ("updated_at", "trashed_at")),
@@ -309,6 +361,8 @@ def _condition(function: str, columns: tuple[str, ...], event: str) -> str:
     if "links" in function:
         given = ", ".join(f"{row}.{link}" for row in rows for link in LINKS)
         conditions.append(f"num_nonnulls({given}) > 0")
+    if event == "INSERT":
+        conditions += [f"NOT ({unlinked})" for kind, unlinked in IS_UNLINKED.items() if f"'{kind}'" in function]
     if event == "UPDATE":
         old, new = (", ".join(f"{row}.{column}" for column in columns) for row in ("OLD", "NEW"))
         conditions.append(f"({old}) IS DISTINCT FROM ({new})")
@@ -326,14 +380,29 @@ def _triggers() -> str:
                 f"CREATE TRIGGER collect_{name} AFTER {event} ON {table} {each} {function};",
                 f"CREATE CONSTRAINT TRIGGER summarize_{name} {deferred} {each} workspace_update_at_commit();",
             ]
+    statements += [
+        f"CREATE TRIGGER insert_summary AFTER INSERT ON crm_{kind} FOR EACH ROW WHEN ({condition})"
+        f" EXECUTE FUNCTION workspace_insert_{kind}_summary();"
+        for kind, condition in IS_UNLINKED.items()
+    ]
     return "\n".join(statements)
 
 
-FUNCTIONS = (CURRENT_DEALS, CURRENT_CONTACTS, CURRENT_CLIENTS, UPDATE_SUMMARIES, UPDATE_CHANGED, COLLECT_CHANGES)
+FUNCTIONS = (
+    CURRENT_DEALS,
+    CURRENT_CONTACTS,
+    CURRENT_CLIENTS,
+    UPDATE_SUMMARIES,
+    UPDATE_CHANGED,
+    COLLECT_CHANGES,
+    INSERT_SUMMARIES,
+)
 CREATE = "".join([*FUNCTIONS, _triggers()])
 
 DROP = "\n".join(
     [
+        *(f"DROP TRIGGER insert_summary ON crm_{kind};" for kind in IS_UNLINKED),
+        *(f"DROP FUNCTION workspace_insert_{kind}_summary();" for kind in IS_UNLINKED),
         *(
             f"DROP TRIGGER {prefix}_{event.lower()} ON {table};"
             for table in SOURCES
