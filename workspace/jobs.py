@@ -61,12 +61,11 @@ def _update(name: str, account_id: int, ids: list[int]) -> bool:
 
 def follow_outcome(*, status: Status, **_options: object) -> None:
     """Update the summaries of the deals in a status after its outcome has changed."""
-    arguments = {"account_id": status.account_id, "status_id": status.id}
-    update_summaries_of_status.defer(**arguments)
-    update_summaries_of_status.defer(**arguments, _schedule_at=timezone.now() + SECOND_RUN_AFTER)
+    for moment in (None, timezone.now() + SECOND_RUN_AFTER):
+        update_summaries_of_status.defer(account_id=status.account_id, status_id=status.id, _schedule_at=moment)
 
 
 def follow_currency(*, account: Account, **_options: object) -> None:
     """Update the sums of the clients of an account after its currency has changed."""
-    update_sums_of_account.defer(account_id=account.id)
-    update_sums_of_account.defer(account_id=account.id, _schedule_at=timezone.now() + SECOND_RUN_AFTER)
+    for moment in (None, timezone.now() + SECOND_RUN_AFTER):
+        update_sums_of_account.defer(account_id=account.id, _schedule_at=moment)

@@ -98,7 +98,7 @@ def write(account_id: int, name: str, ids: list[int]) -> None:
         if name == "revenue":
             # Another transaction adds differences to the sums when it commits. The lock keeps it from doing so meanwhile.
             cursor.execute("LOCK TABLE workspace_clientrevenue IN SHARE ROW EXCLUSIVE MODE")
-            parameters = {"account_id": account_id, "ids": ids}
+            parameters: dict[str, Any] = {"account_id": account_id, "ids": ids}
             cursor.execute(
                 "DELETE FROM workspace_clientrevenue WHERE account_id = %(account_id)s AND client_id = ANY (%(ids)s)",
                 parameters,

@@ -181,9 +181,11 @@ def accessible_revenue(account: Account, user: User) -> models.QuerySet:
     if not user.access.is_limited:
         return account.client_revenues.all()
     statuses = account.statuses.filter(id=OuterRef("status_id"))
-    deals = account.deals.live().accessible_to(user).exclude(client_id=None)
-    deals = deals.annotate(outcome=Coalesce(Subquery(statuses.values("outcome")), Value(Status.Outcome.OPEN)))
-    figures = {}
+    rows = account.deals.live().accessible_to(user).exclude(client_id=None)
+    deals: models.QuerySet[Any] = rows.annotate(
+        outcome=Coalesce(Subquery(statuses.values("outcome")), Value(Status.Outcome.OPEN))
+    )
+    figures: dict[str, Any] = {}
     for outcome in (Status.Outcome.OPEN, Status.Outcome.WON):
         figures[f"{outcome}_deals"] = Count("id", filter=Q(outcome=outcome))
         figures[f"{outcome}_sum"] = Coalesce(Sum("price", filter=Q(outcome=outcome)), Decimal(0))
