@@ -66,6 +66,8 @@ class Account(models.Model):
     agents_see = models.CharField(
         max_length=255, choices=AgentsSee.choices, default=AgentsSee.ALL, db_default=AgentsSee.ALL
     )
+    # Whether links from users to the customers with their verified e-mail need no confirmation by the team.
+    confirms_user_links = models.BooleanField(default=False, db_default=False)
     # The reasons that are offered when a deal is won or lost.
     won_reasons = ArrayField(models.CharField(max_length=255), default=default_won_reasons, db_default=[])
     lost_reasons = ArrayField(models.CharField(max_length=255), default=default_lost_reasons, db_default=[])

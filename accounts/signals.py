@@ -9,6 +9,9 @@ account_created = Signal()
 # Sent in the transaction in which a person joins an account by signing up or by an invitation. Arguments: `user`.
 user_joined = Signal()
 
+# Sent in the transaction in which a user changes to another verified e-mail. Arguments: `user`.
+email_changed = Signal()
+
 # Sent in the transaction that changes the outcome of a status of deals. Arguments: `status`.
 outcome_changed = Signal()
 

@@ -21,7 +21,7 @@ from accounts.delivery import Delivery
 from accounts.invitations import Invitation
 from accounts.names import SkeletonField, check_visible, looks_like_any, skeleton
 from accounts.roles import ADMINS, TEAM, Role, RoleMixin, RoleQuerySet
-from accounts.signals import user_joined
+from accounts.signals import email_changed, user_joined
 from core.db import locks
 from core.db.access import ALL_ROWS, Access
 from core.db.prepared import prepared
@@ -294,6 +294,7 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
             User.objects.check_free(self.account_id, exclude_id=self.id, email=email)
         self._change(email=email)
         self.reset_bounces()
+        email_changed.send(User, user=self)
 
     @transaction.atomic(savepoint=False)
     def change_group(self, name: str, *, by: "User") -> None:

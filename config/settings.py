@@ -296,6 +296,8 @@ STORAGES = {"staticfiles": {"BACKEND": _storage}}
 SLOTS, QUEUE_CAPACITY, QUEUE_TIMEOUT = 4, 48, 5
 # The number of bodies of these requests that may be read at a time, in total and for one client address.
 MAX_BODIES, MAX_BODIES_PER_SENDER = 36, 24
+# The number of these requests whose responses may be streamed from the database at a time.
+MAX_STREAMS = 8
 # How long a client may take to send a body, in seconds: 1 MiB from a slow phone, at 28 kbit/s.
 BODY_TIMEOUT = 300
 # How long a client may take to send the headers, or keep an idle connection open, in seconds. The web server enforces this timeout.

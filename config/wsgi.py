@@ -6,6 +6,7 @@ import os
 import re
 import secrets
 from collections.abc import Callable, Iterable
+from threading import BoundedSemaphore
 from time import perf_counter, sleep
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -16,9 +17,11 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, reset_queries
+from django.http import FileResponse, StreamingHttpResponse
 
 from config.serving.admission import Admission
 from config.serving.in_flight import InFlight
+from config.serving.streaming import Streaming
 from core import client_address
 from core.logs import ACCESS_LOG, omit_inner_query, redact, redact_query
 
@@ -45,6 +48,7 @@ class Application:
         self.probes = probes
         # `config.serving.server` replaces this record with a record that the parent process can read.
         self.in_flight = InFlight(settings.THREADS + settings.SLOTS)
+        self.streams = BoundedSemaphore(settings.MAX_STREAMS)
 
     def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
         started_at = perf_counter()
@@ -95,6 +99,7 @@ class Application:
             # If several complete bodies of one sender arrived together, the other bodies have been read during the delay.
             if not (sender and admission.enter(sender)):
                 return self.reject(environ, start)
+        is_streamed = False
         try:
             # The body is read before a slot is acquired, as the client may send it slowly.
             if size and not self.read_body(environ, size, admission, sender):
@@ -104,11 +109,20 @@ class Application:
                 return self.reject(environ, start)
             environ[HAS_SLOT] = True
             try:
-                return self.respond(environ, start)
+                response = self.respond(environ, start)
             finally:
                 admission.release_slot(slot)
+            if isinstance(response, StreamingHttpResponse) and not isinstance(response, FileResponse):
+                if not self.streams.acquire(blocking=False):
+                    response.close()
+                    return self.reject(environ, start)
+                # The stream leaves the admission when it is closed.
+                is_streamed = True
+                return Streaming(response, admission, self.streams)
+            return response
         finally:
-            admission.leave()
+            if not is_streamed:
+                admission.leave()
 
     def respond(self, environ: "WSGIEnvironment", start: "StartResponse") -> Iterable[bytes]:
         self.remove_charset(environ)

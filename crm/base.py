@@ -2,6 +2,7 @@
 
 from typing import Any, Self
 
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
@@ -28,6 +29,18 @@ def list_indexes(name: str) -> list[models.Index]:
         models.Index(fields=["account", *fields], name=f"{name}_by_{order}", condition=Q(trashed_at=None))
         for order, fields in (("id", ["id"]), ("creation", ["created_at", "id"]), ("change", ["updated_at", "id"]))
     ]
+
+
+def additional_fields_index(name: str) -> GinIndex:
+    """Return the index for the conditions of lists on the values of additional fields. Rows without any are not in it."""
+    return GinIndex(
+        fields=["account", "additional_fields"],
+        name=f"{name}_by_additional_fields",
+        opclasses=["int8_ops", "jsonb_path_ops"],
+        # As for the search index (`core.search.operations.search_index`).
+        gin_pending_list_limit=256,
+        condition=Q(trashed_at=None) & ~Q(additional_fields={}),
+    )
 
 
 class Resource(TenantModel, Trashable):

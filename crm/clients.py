@@ -17,7 +17,7 @@ from core.db.tenancy import FoldedField, fold
 from core.db.text import is_xml_text
 from core.db.trash import TrashableQuerySet, link_indexes, trash_index
 from core.search.declaration import Search
-from crm.base import Resource, list_indexes, optional_long_text, optional_text
+from crm.base import Resource, additional_fields_index, list_indexes, optional_long_text, optional_text
 from crm.consent import Contactable
 from crm.external_ids import ExternalIdHolder, ExternallyIdentified
 
@@ -94,7 +94,7 @@ class Client(Contactable, ExternallyIdentified, Tagged, Resource):
     """A customer of the account: a person or a company."""
 
     HOLDER_MODEL = ClientExternalId
-    REFERRERS = ("contacts", "deals", "notes", "posts")
+    REFERRERS = ("contacts", "deals", "notes", "posts", "user_links")
 
     name = models.CharField(max_length=255)
     email = optional_text()
@@ -168,6 +168,7 @@ class Client(Contactable, ExternallyIdentified, Tagged, Resource):
             *link_indexes("client", "contact"),
             trash_index("client"),
             *list_indexes("client"),
+            additional_fields_index("client"),
         ]
 
     def __str__(self) -> str:

@@ -55,7 +55,7 @@ OPERATORS: dict[FieldType, tuple[Operator, ...]] = {
     FieldType.NUMBER: _AMOUNT,
     FieldType.MONEY: _AMOUNT,
     FieldType.DATE: (Operator.AFTER, Operator.BEFORE, Operator.IS, Operator.EMPTY),
-    FieldType.TIME: (Operator.AFTER, Operator.BEFORE, Operator.IS),
+    FieldType.TIME: (Operator.AFTER, Operator.BEFORE, Operator.IS, Operator.EMPTY),
     FieldType.BOOLEAN: (Operator.IS, Operator.EMPTY),
     FieldType.CHOICE: _CHOICE,
     FieldType.CHOICES: _CHOICE,
@@ -64,9 +64,10 @@ OPERATORS: dict[FieldType, tuple[Operator, ...]] = {
     FieldType.STATUS: _CHOICE,
     FieldType.CLIENT: _CHOICE,
     FieldType.CONTACT: _CHOICE,
+    FieldType.DEAL: _CHOICE,
     FieldType.TAGS: _CHOICE,
 }
-_IDS = (FieldType.USER, FieldType.STATUS, FieldType.CLIENT, FieldType.CONTACT)
+_IDS = (FieldType.USER, FieldType.STATUS, FieldType.CLIENT, FieldType.CONTACT, FieldType.DEAL)
 
 
 def parameter_name(field: Field, operator: Operator) -> str:

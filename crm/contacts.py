@@ -18,7 +18,7 @@ from core.db.tenancy import FoldedField
 from core.db.trash import TrashableQuerySet, TrashedId, link_indexes, trash_index
 from core.errors import FieldError
 from core.search.declaration import Search
-from crm.base import Resource, list_indexes, optional_long_text, optional_text
+from crm.base import Resource, additional_fields_index, list_indexes, optional_long_text, optional_text
 from crm.clients import LinkedToClient
 from crm.consent import Contactable
 from crm.external_ids import ExternalIdHolder, ExternallyIdentified
@@ -44,7 +44,7 @@ class Contact(Contactable, ExternallyIdentified, LinkedToClient, Tagged, Resourc
     """A person, usually one who works for a client."""
 
     HOLDER_MODEL = ContactExternalId
-    REFERRERS = ("clients", "deals", "notes", "posts")
+    REFERRERS = ("clients", "deals", "notes", "posts", "user_links")
 
     name = models.CharField(max_length=255)
     email = optional_text()
@@ -85,6 +85,7 @@ class Contact(Contactable, ExternallyIdentified, LinkedToClient, Tagged, Resourc
             *link_indexes("contact", "client", "id"),
             trash_index("contact"),
             *list_indexes("contact"),
+            additional_fields_index("contact"),
         ]
 
     def __str__(self) -> str:

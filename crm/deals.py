@@ -11,7 +11,7 @@ from core.db.additional_fields import NOT_SEARCHED, additional_fields
 from core.db.trash import link_indexes, trash_index
 from core.db.triggers import TriggerBigIntegerField, TriggerDateTimeField
 from core.search.declaration import Search
-from crm.base import Resource, list_indexes, optional_long_text, optional_text
+from crm.base import Resource, additional_fields_index, list_indexes, optional_long_text, optional_text
 from crm.clients import Client, LinkedToClient
 from crm.external_ids import ExternalIdHolder, ExternallyIdentified
 from crm.stages import stage_indexes
@@ -75,6 +75,7 @@ class Deal(ExternallyIdentified, LinkedToClient, Tagged, Resource):
             *stage_indexes(),
             trash_index("deal"),
             *list_indexes("deal"),
+            additional_fields_index("deal"),
         ]
 
     def __str__(self) -> str:

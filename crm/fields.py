@@ -10,8 +10,8 @@ the catalogue, so that each field has the same name, label and type everywhere:
 - `fields_of(account, resource)` returns the built-in fields and then the fields that the account defines, in order. It takes one
   statement, and none if the account defines no fields for the resource. `builtin_fields(resource)` needs no account.
 - `Field.name` is the name in URLs, forms and CSV files: the column, such as `email`, or `additional_fields[size]` for a defined field.
-- `Field.type` says how to show and edit the value (`FieldType`). For the types `user`, `status`, `client` and `contact`, the value is an
-  id. For `tags`, and for `choices`, it is a list of texts. For `date` it is a date, for `time` a datetime, for `number` and
+- `Field.type` says how to show and edit the value (`FieldType`). For the types `user`, `status`, `client`, `contact` and `deal`, the value
+  is an id. For `tags`, and for `choices`, it is a list of texts. For `date` it is a date, for `time` a datetime, for `number` and
   `money` a number.
 - `crm.api.writing.write_row` writes values by these names, with the same validation as the JSON API.
 
@@ -56,10 +56,12 @@ class FieldType(StrEnum):
     TAGS = "tags"
     CLIENT = "client"
     CONTACT = "contact"
+    DEAL = "deal"
 
 
 # The headings of the groups, in the order of a page.
 GROUPS: dict[str, str | Promise] = {
+    "task": _("Task"),
     "contact": _("Contact data"),
     "deal": _("Deal"),
     "address": _("Address"),
@@ -215,6 +217,8 @@ BUILTIN: dict[str, tuple[Field, ...]] = {
         _field("status_id", _("Status"), FieldType.STATUS, "deal", in_lists=True),
         _field("expected_close_date", _("Expected close"), FieldType.DATE, "deal", in_lists=True),
         _field("responsible_id", _("Responsible"), FieldType.USER, "deal", in_lists=True),
+        _field("stage_entered_at", _("In this status since"), FieldType.TIME, "deal", read_only=True),
+        _field("closed_at", pgettext_lazy("of a deal", "Closed"), FieldType.TIME, "deal", read_only=True),
         _field("won_reason", _("Reason for winning"), group="deal"),
         _field("lost_reason", _("Reason for losing"), group="deal"),
         _field("tags", _("Tags"), FieldType.TAGS),

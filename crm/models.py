@@ -19,3 +19,4 @@ from crm.field_definitions import FieldDefinition as FieldDefinition
 from crm.notes import Note as Note
 from crm.stages import DealCount as DealCount
 from crm.stages import DealStage as DealStage
+from crm.user_links import UserLink as UserLink

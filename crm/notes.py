@@ -30,6 +30,9 @@ MAX_DURATION = 100_000
 # The clock of an application that sends a note may be ahead of this one.
 CLOCK_TOLERANCE = timedelta(minutes=5)
 
+# A null for one of these fields changes nothing.
+NEVER_NULL = ("kind", "noted_at")
+
 # A note has exactly one of these links.
 LINKS = ("client", "contact", "deal")
 LINK_COLUMNS = [name for link in LINKS for name in (f"{link}_id", f"trashed_{link}_id")]
@@ -90,7 +93,6 @@ class Note(Resource):
         name_field="excerpt",
         long=("content",),
         filters=("creator_id", "updater_id", "kind"),
-        not_searched={"kind": "one of a few values, which a filter selects"},
     )
     objects = NoteQuerySet.as_manager()
 
@@ -112,9 +114,13 @@ class Note(Resource):
     def __str__(self) -> str:
         return self.excerpt
 
+    def may_be_changed_by(self, user: User) -> bool:
+        """Return whether the user may change the note or move it to the trash: its author and admins may."""
+        return user.is_admin or user.id == self.creator_id
+
     def assign(self, values: dict[str, Any], *, by: User) -> None:
         """Set attributes from the validated values. Raise FieldError for a time in the future, and unless one link is set."""
-        values = dict(values)
+        values = {name: value for name, value in values.items() if value is not None or name not in NEVER_NULL}
         if "noted_at" in values and values["noted_at"] > timezone.now() + CLOCK_TOLERANCE:
             raise FieldError("noted_at", _("can't be in the future"), "future")
         if any(values.get(f"{link}_id") for link in LINKS):

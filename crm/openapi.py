@@ -39,10 +39,11 @@ from crm.api.serializers import (
     NestedClient,
     NestedClientSerializer,
 )
+from crm.api.user_links import UserLinkFilters, UserLinkSerializer
 from crm.api.views import BulkViewSet
 from crm.external_ids import MAX_EXTERNAL_IDS
 from crm.field_definitions import MAX_CHOICES, MAX_DEFINITIONS
-from crm.models import Client, Contact, ContactList, Deal, FieldDefinition, Note
+from crm.models import Client, Contact, ContactList, Deal, FieldDefinition, Note, UserLink
 
 # The characters with which the key of a defined field neither begins nor ends.
 OTHER = NON_XML_CHARACTERS + WHITE_SPACE
@@ -148,10 +149,21 @@ def require_name(schema: JSONSchema, partial: bool) -> JSONSchema:
     }
 
 
+def require_target(schema: JSONSchema, partial: bool) -> JSONSchema:
+    """Return the schema of a new link, which requires a user and either a client or a contact."""
+    if partial:
+        return schema
+    id = {"type": ["integer", "string"], **NOT_BLANK}
+    targets = ("client_id", "contact_id")
+    links = [{"required": ["user_id", name], "properties": {"user_id": id, name: id}} for name in targets]
+    return {**schema, "oneOf": links}
+
+
 SHAPES[ClientSerializer] = typed_shape(ClientSerializer, Client, refine_input=require_name)
 SHAPES[ContactSerializer] = typed_shape(ContactSerializer, Contact, refine_input=require_name)
 SHAPES[ContactListSerializer] = Shape(ContactList)
 SHAPES[NoteSerializer] = Shape(Note)
+SHAPES[UserLinkSerializer] = Shape(UserLink, refine_input=require_target)
 SHAPES[FieldDefinitionSerializer] = Shape(FieldDefinition, computed=frozenset({"key", "position"}))
 SHAPES[DealSerializer] = typed_shape(DealSerializer, Deal)
 
@@ -240,7 +252,11 @@ NEW_DEAL = {
     "client": {"name": "Ann Kowalska", "email": "ann@example.com", "external_ids": {"shop_id": 1043}},
 }
 
-register_list("/app/clients.json", "list_clients", "List clients", "Clients", [CLIENT])
+CONDITIONS = (
+    "The page of the resources that match all filters. The list also accepts conditions on every field, such as `city__contains`, `sort`, "
+    "and `view`, the id of a saved view: see the document of the interface."
+)
+register_list("/app/clients.json", "list_clients", "List clients", "Clients", [CLIENT], description=CONDITIONS)
 register_resource(
     "/app/clients",
     "client",
@@ -260,6 +276,7 @@ register_list(
     "List contacts",
     "Contacts",
     [CONTACT],
+    description=CONDITIONS,
     client_id=26,
 )
 register_resource(
@@ -292,7 +309,7 @@ register_resource(
     creation="The name must be unique in the account.",
     deletion=f"{TO_TRASH} Its contacts stay.",
 )
-register_list("/app/deals.json", "list_deals", "List deals", "Deals", [DEAL], client_id=26)
+register_list("/app/deals.json", "list_deals", "List deals", "Deals", [DEAL], description=CONDITIONS, client_id=26)
 register_resource(
     "/app/deals",
     "deal",
@@ -340,6 +357,32 @@ register_resource(
     update={"content": "Wants an offer by Thursday."},
     creation="A note is about one client, one contact or one deal. An @ with the login or the name of a user of the team mentions them.",
     deletion=TO_TRASH,
+)
+USER_LINK = example_of(UserLinkSerializer, id=42, user_id=17, client_id=26, state="confirmed", **WRITE_FIELDS)
+register_list(
+    "/app/user_links.json",
+    "list_user_links",
+    "List the links of users",
+    "Links of users",
+    [USER_LINK],
+    query_parameters=lambda: {
+        **PAGE_PARAMETERS,
+        **{
+            name: WireFieldExtension.of(each.wire).query_schema() for name, each in UserLinkFilters.base_filters.items()
+        },
+    },
+    state="confirmed",
+)
+register_resource(
+    "/app/user_links",
+    "user link",
+    "Links of users",
+    id=42,
+    response_example=USER_LINK,
+    create={"user_id": 17, "client_id": 26},
+    update={"state": "rejected"},
+    creation="Links a member to one client or one contact. The votes and suggestions of a user with a confirmed link count for the client.",
+    deletion="The link is deleted. It may be proposed again; a rejected link is not.",
 )
 register_list(
     "/app/field_definitions.json",

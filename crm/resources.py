@@ -3,7 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from core.registry import Resource, newest_id
-from crm.models import Client, Contact, ContactList, Deal, FieldDefinition, Note
+from crm.models import Client, Contact, ContactList, Deal, FieldDefinition, Note, UserLink
 
 RESOURCES = (
     Resource(
@@ -56,7 +56,17 @@ RESOURCES = (
         plural_label=_("Notes"),
         icon="sticky-note",
         collection="notes",
-        samples={"note": lambda request: newest_id(request.account.notes.live())},
+        samples={"note": lambda request: newest_id(request.account.notes.live().accessible_to(request.user))},
+    ),
+    Resource(
+        "user_link",
+        UserLink,
+        "crm.api.user_links.UserLinkViewSet",
+        label=_("Link of a user"),
+        plural_label=_("Links of users"),
+        icon="link",
+        collection="user_links",
+        samples={"user_link": lambda request: newest_id(request.account.user_links.limited_to(request.user.access))},
     ),
     Resource(
         "field_definition",

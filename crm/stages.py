@@ -72,6 +72,7 @@ class DealStage(models.Model):
 
     class Meta:
         default_related_name = "deal_stages"
+        indexes = [models.Index(fields=["account", "entered_at"], name="deal_stage_by_time")]
 
     def __str__(self) -> str:
         return f"Status {self.status_id} of deal {self.deal_id} since {self.entered_at}"

@@ -14,6 +14,7 @@ from django.db.models import Exists, F, OuterRef, Q, Subquery
 from django.utils import timezone
 
 from accounts.models import Account, User
+from core.db.access import Access
 from core.db.prepared import prepared
 from core.db.tenancy import TenantModel, foreign_object
 
@@ -145,7 +146,10 @@ class ProxyVoteQuerySet(VoteBaseQuerySet):
 
     def accessible_to(self, user: User) -> Self:
         """Return the votes of the clients and contacts that the user may access."""
-        access = user.access
+        return self.limited_to(user.access)
+
+    def limited_to(self, access: Access) -> Self:
+        """Return the votes of the clients and contacts of the access."""
         if not access.is_limited:
             return self
         return self.filter(access.condition("client__responsible_id") | access.condition("contact__responsible_id"))

@@ -370,3 +370,13 @@ def test_simultaneous_votes(acme):
 def test_every_id_is_assigned_once(acme):
     responses = send_simultaneously(acme, 16, "POST", "/app/clients.json", lambda n: {"client": {"name": f"{n}"}})
     assert len({read(response)["id"] for response in responses}) == 16
+
+
+@few_and_many
+def test_a_saved_view_that_is_sent_several_times_is_saved_once(acme, number):
+    view = {"resource": "client", "name": "Leads", "query": "city=a"}
+    responses = send_simultaneously(acme, number, "POST", "/app/views.json", lambda n: {"view": view})
+    succeeded, rejected = split(responses, 201)
+    assert (len(succeeded), acme.account.saved_views.count()) == (1, 1)
+    for response in rejected:
+        assert_refused(response, 422, "validation_failed", {"name": ["is the name of another view"]})

@@ -66,7 +66,9 @@ def searched_row(model: type) -> tuple[str, str]:
     """Return the name of a resource and its row in the table of searched fields."""
     search = model.search
     name = {"posts": "posts, tasks"}.get(*[str(model._meta.verbose_name_plural)] * 2)
-    short = [search.name_field, *search.short, *search.numbers]
+    # A derived name is not a field of the API.
+    names = [search.name_field] if model._meta.get_field(search.name_field).editable else []
+    short = [*names, *search.short, *search.numbers]
     cells = (", ".join(f"`{field}`" for field in fields) for fields in (short, search.only_words))
     return name, f"| {name} | {' | '.join(cells)} |".replace("|  |", "| |")
 

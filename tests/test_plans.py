@@ -22,7 +22,15 @@ from tests.support.factories import make_contact_list, make_deal
 from tests.support.fixtures import committed, make_cast, make_other
 from tests.support.queries import capture_parameters, explained, nodes
 
-TABLES = ("crm_client", "crm_clientexternalid", "crm_contact", "crm_contactlistmembership", "forum_post", "forum_vote")
+TABLES = (
+    "crm_client",
+    "crm_clientexternalid",
+    "crm_contact",
+    "crm_contactlistmembership",
+    "forum_post",
+    "forum_vote",
+    "workspace_timelineentry",
+)
 ROWS = 30_000
 # Every third row belongs to another account. All have the tag `all`, half of them `web`, the oldest 8,000 `early`.
 CLIENTS = """
@@ -72,6 +80,13 @@ VOTES = """
 INSERT INTO forum_vote (account_id, post_id, user_id, created_at)
 SELECT account_id, id, %(alice)s, created_at FROM forum_post WHERE category_id IS NOT NULL AND account_id = %(acme)s
 """
+# A third of the entries belong to the oldest client.
+TIMELINE = """
+INSERT INTO workspace_timelineentry (account_id, client_id, at, kind, resource, resource_id, user_id, data)
+SELECT account_id, CASE WHEN id %% 3 = 0 THEN %(client)s ELSE id END, created_at, 'change', 'client',
+    CASE WHEN id %% 3 = 0 THEN %(client)s ELSE id END, %(alice)s, '{"changes": []}'
+FROM (SELECT account_id, id, created_at FROM crm_client UNION ALL SELECT %(acme)s, id, created_at FROM forum_post) AS source
+"""
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +109,7 @@ def make_long_lists(acme, other):
         "forum": acme.forum.id,
         "category": acme.category.id,
         "list": make_contact_list(acme.alice).id,
+        "client": 100_002,
         "rows": ROWS,
     }
     for name in ("VIP", "web", "all", "early"):
@@ -106,6 +122,7 @@ def make_long_lists(acme, other):
             cursor.execute(statement, values)
         cursor.execute(EXTERNAL_IDS)
         cursor.execute(VOTES, values)
+        cursor.execute(TIMELINE, values)
         FacetCount.objects.all().delete()
         cursor.execute(COUNTER.count_all)
         for table in ("crm_client", "crm_contact", "forum_post"):
@@ -183,6 +200,8 @@ PATHS = {
     "tasks.json?deal_id={deal}": 30,
     "posts.json?forum_id={forum}&order=-updated_at": 100,
     "contacts.json": 26,
+    "clients/{client}/timeline.json": 30,
+    "clients/{client}/timeline.json?kind=change,note&page=3": 100,
     **{f"contacts.json?contact_list_id={{list}}&order={order}": 100 for order in ("id", "-id", "-created_at", "name")},
     "posts.json?q=c81e728d9d4c2f636f067f89cc14862c": 100,
 }

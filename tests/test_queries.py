@@ -138,10 +138,10 @@ def test_a_deal_with_a_nested_client(rows):
 @pytest.mark.parametrize(
     ("path", "max_statements"),
     [
-        ("/app/clients/{client}.json", 9),
-        ("/app/contacts/{contact}.json", 9),
+        ("/app/clients/{client}.json", 10),
+        ("/app/contacts/{contact}.json", 11),
         ("/app/contact_lists/{contact_list}.json", 2),
-        ("/app/deals/{deal}.json", 5),
+        ("/app/deals/{deal}.json", 6),
         ("/app/posts/{task}.json", 4),
     ],
 )

@@ -37,12 +37,12 @@ def objects(model: type[models.Model]) -> set[tuple]:
 
 
 def text_fields(model: type[models.Model]) -> list[str]:
-    """Return the text fields that people write, without derived columns and choices."""
+    """Return the text fields that people write, and the name, which may be derived. Other derived columns and choices are left out."""
     kinds = (models.CharField, models.TextField, models.JSONField)
     return [
         field.name
         for field in model._meta.concrete_fields
-        if isinstance(field, kinds) and field.editable and not field.choices
+        if isinstance(field, kinds) and (field.editable or field.name == model.search.name_field) and not field.choices
     ]
 
 

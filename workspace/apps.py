@@ -1,16 +1,37 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class WorkspaceConfig(AppConfig):
     """The team's pages over clients, contacts, deals, tasks and suggestions."""
 
     name = "workspace"
+    field_labels = {
+        "contact_list": _("contact list"),
+        "query": _("filters"),
+        "shared": _("share with the team"),
+        "view": _("view"),
+        "column": _("column"),
+        "reason": _("reason"),
+    }
 
     def ready(self) -> None:
         from accounts.signals import currency_changed, outcome_changed
+        from core.pages import panels
+        from core.registry import newest_id, registry
+        from crm.api.conditions import register_reader
         from workspace.jobs import follow_currency, follow_outcome
+        from workspace.pages.backers import render_backers_panel
         from workspace.pages.navigation import register_entries
+        from workspace.pages.user_links import render_user_panel
+        from workspace.views import read_api_list
 
         register_entries()
         outcome_changed.connect(follow_outcome)
         currency_changed.connect(follow_currency)
+        register_reader(read_api_list)
+        registry.register_sample(
+            "views", "view", lambda request: newest_id(request.account.saved_views.visible_to(request.user))
+        )
+        panels.register("post", render_backers_panel)
+        panels.register("user", render_user_panel)

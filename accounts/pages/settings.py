@@ -78,6 +78,13 @@ class AccountForm(Form):
         ],
         help_text=gettext_lazy("Admins and owners see all. You choose the group on the page of a user."),
     )
+    confirms_user_links = forms.BooleanField(
+        label=gettext_lazy("Link users to customers without asking"),
+        required=False,
+        help_text=gettext_lazy(
+            "If the verified e-mail of a member is that of a client or a contact. Otherwise such a link is only proposed."
+        ),
+    )
     currency.widget.attrs.update({"autocapitalize": "characters", "spellcheck": "false", "class": "short"})
 
     def __init__(self, *args: Any, account: Account, **kwargs: Any) -> None:

@@ -3,7 +3,7 @@
 from django import template
 from django.utils.translation import gettext
 
-from accounts.models import Status
+from accounts.models import Pipeline, Status
 
 register = template.Library()
 
@@ -21,3 +21,9 @@ def status_name(status: Status | str) -> str:
     if isinstance(status, str):
         return gettext(status) if status in TRANSLATABLE_NAMES else status
     return gettext(status.name) if DEFAULT_NAMES.get((status.kind, status.code)) == status.name else status.name
+
+
+@register.filter
+def pipeline_name(pipeline: Pipeline) -> str:
+    """Return the name of a pipeline, translated if it is the default name."""
+    return gettext(pipeline.name) if pipeline.name == Pipeline.DEFAULT_NAME else pipeline.name

@@ -98,6 +98,8 @@ def link_filter() -> WireFilter:
 class ListFilters(django_filters.FilterSet):
     """The filters of every list."""
 
+    # True if the statements of the list have a time limit, because no index may serve a filter.
+    has_time_limit = False
     # Responses show times to the second. Rows that changed within that second are included, so that no change is missed.
     updated_since = WireFilter(QueryDateTimeField(), field_name="updated_at", lookup_expr="gte")
     q = SearchFilter()
@@ -121,6 +123,11 @@ class ListFilters(django_filters.FilterSet):
             if list_filter.field_name == column:
                 rows = list_filter.filter(rows, self.form.cleaned_data[name])
         return rows
+
+    @property
+    def search_text(self) -> str | None:
+        """The text to search, or None."""
+        return cast("str | None", self.form.cleaned_data["q"])
 
     @classmethod
     def parameters(cls) -> list[str]:

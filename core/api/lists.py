@@ -159,9 +159,13 @@ class Listing(Paged, LimitedRows):
             errors["order"] = FieldError("order", f"is not one of {', '.join(allowed)}", "choice")
         filters = None
         if self.is_limited or not parameters.keys() <= {"page", "per_page", "order", *self.common_keys}:
-            filters = self.filters(parameters, self.list_rows(), account=self.account)
+            filters = self.read_filters()
             errors |= filters.find_errors()
         return self.read_page("order", *self.filters.parameters(), errors=errors), order, filters
+
+    def read_filters(self) -> ListFilters:
+        """Return the filters with the parameters of the request."""
+        return self.filters(self.parameters, self.list_rows(), account=self.account)
 
     def ids_from_parameters(self) -> list[int] | None:
         """Return the ids of the rows if the parameters identify the rows, for example by an external id. Otherwise return None."""
@@ -169,7 +173,7 @@ class Listing(Paged, LimitedRows):
 
     def ids(self, filters: ListFilters | None, order: str | None, *, start: int, stop: int) -> list[int]:
         """Return the ids of the rows that pass the filters, from `start` to `stop`. A search without an `order` is ranked."""
-        text = filters and filters.form.cleaned_data["q"]
+        text = filters and filters.search_text
         if filters is None or (text is None and not filters.are_used and not self.is_limited):
             # PostgreSQL plans a literal limit better than a parameter. Each literal needs its own prepared statement, hence the maximum.
             limits = (
@@ -179,7 +183,7 @@ class Listing(Paged, LimitedRows):
         rows = filters.qs
         if rows.query.is_empty():
             return []
-        with search_transaction(self.account.id, text or "") as query:
+        with search_transaction(self.account.id, text or "", is_limited=filters.has_time_limit) as query:
             if text is None:
                 return self.filtered_ids(filters, order, start=start, stop=stop)
             if start >= MAX_RESULTS:

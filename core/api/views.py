@@ -51,6 +51,11 @@ def join_names(names: Sequence[str]) -> str:
     return ",".join(encoded)
 
 
+def without_key(name: str) -> str:
+    """Return the name of a parameter such as `external_ids[shop]` as `external_ids[key]`."""
+    return _KEY.sub("[key]", name)
+
+
 def nest_errors(errors: Iterable[FieldError], key: str) -> list[FieldError]:
     """Return the errors of a body with a single object. The field of an error of the object itself is the `key` of the object."""
     return [error if error.field else error.within(key) for error in errors]
@@ -227,7 +232,7 @@ class JSONViewSet(TenantViewSet):
         for name, values in self.parameters.lists():
             if name in self.common_keys:
                 continue
-            if _KEY.sub("[key]", name) not in known:
+            if without_key(name) not in known:
                 self.ignored_parameters.append(name)
             elif len(values) > 1:
                 errors[name] = FieldError(name, REPEATED)

@@ -13,11 +13,13 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 from django.db.models import QuerySet
 from django.db.models.expressions import RawSQL
+from psycopg.errors import QueryCanceled
 
 from core.db.prepared import array_literal
+from core.db.time_limit import TooSlow
 from core.search.spelling import Word
 from core.search.terms import Condition, Query, combine, matching
 
@@ -28,6 +30,8 @@ MAX_RESULTS = 1000
 RANKED_BATCH = 200
 # If a scan of `SCAN_ROWS` rows is likely to find a full batch of rows that meet a condition, the condition is not looked up in the index.
 SCAN_ROWS = 12_000
+# The milliseconds that a statement of a limited transaction may take. No index may serve a filter, and the table may have millions of rows.
+TIME_LIMIT_MS = 1000
 # A statement of a search and its parameters. The search is continued with the rows of the statement.
 Step = tuple[str, list[Any]]
 Steps = Generator[Step, list[Any], Any]
@@ -36,19 +40,27 @@ MAX_TERMS, MIN_SIMILARITY = 8, 0.3
 
 
 @contextmanager
-def search_transaction(account_id: int, text: str = "") -> Iterator[Query]:
+def search_transaction(account_id: int, text: str = "", *, is_limited: bool = False) -> Iterator[Query]:
     """Open a transaction without sequential scans, and yield the folded `text` as a query.
 
     If most rows of an account meet a condition, PostgreSQL would otherwise scan the table, because it expects to find enough rows soon.
     But the table has the rows of all accounts.
+
+    If `is_limited`, each statement may take `TIME_LIMIT_MS`. Raise `core.db.time_limit.TooSlow` if one is cancelled.
     """
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT search.fold(%s), set_config('enable_seqscan', 'off', true),"
-            " set_config('max_parallel_workers_per_gather', '0', true)",
-            [text],
-        )
-        yield Query(cursor.fetchone()[0][:MAX_QUERY_LENGTH].strip(), account_id)
+    limit = f", set_config('statement_timeout', '{TIME_LIMIT_MS}', true)" if is_limited else ""
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT search.fold(%s), set_config('enable_seqscan', 'off', true),"
+                f" set_config('max_parallel_workers_per_gather', '0', true){limit}",
+                [text],
+            )
+            yield Query(cursor.fetchone()[0][:MAX_QUERY_LENGTH].strip(), account_id)
+    except OperationalError as error:
+        if is_limited and isinstance(error.__cause__, QueryCanceled):
+            raise TooSlow from error
+        raise
 
 
 def estimate_counts(*querysets: QuerySet[Any]) -> list[int]:
@@ -85,17 +97,19 @@ def search(
     enough: int = MAX_RESULTS,
     ranked: bool = True,
     fuzzy: bool = True,
+    is_fuzzy_fallback: bool = False,
 ) -> list[int]:
     """Return the ids of matching `rows`, at most `MAX_RESULTS`. If `ranked`, the best matches come first.
 
     `list_rows` are the rows of the whole list, of which `rows` are a subset. The stages find rows with all terms as whole words of their
     short texts, rows with the terms elsewhere and, if `fuzzy`, rows with similar terms. A stage runs only if the stages before it found
-    fewer than `enough` rows.
+    fewer than `enough` rows; with `is_fuzzy_fallback`, the last one only if they found none.
     """
     if rows.query.is_empty() or not query.terms:
         return []
     staged = StagedSearch(rows, query, list_rows=rows if list_rows is None else list_rows, enough=enough)
-    steps = staged.steps(estimate_counts(*staged.estimated(ranked)), ranked=ranked, fuzzy=fuzzy)
+    counts = estimate_counts(*staged.estimated(ranked))
+    steps = staged.steps(counts, ranked=ranked, fuzzy=fuzzy, is_fuzzy_fallback=is_fuzzy_fallback)
     with connection.cursor() as cursor:
         answer: list[Any] | None = None
         while (step := next_step(steps, answer)) is not None:
@@ -193,7 +207,7 @@ class StagedSearch:
     def has_several_terms(self) -> bool:
         return len(self.query.terms) > 1 and not self.query.digits
 
-    def steps(self, estimates: Sequence[int], *, ranked: bool, fuzzy: bool) -> Steps:
+    def steps(self, estimates: Sequence[int], *, ranked: bool, fuzzy: bool, is_fuzzy_fallback: bool = False) -> Steps:
         """Search, with the estimated numbers of rows of `estimated`. Yield each statement, and continue with its rows."""
         query, has_several_terms, terms = self.query, self.has_several_terms, self.rarest_candidates(ranked)
         self.total, whole_words, prefixes, substrings, similar, *counts = estimates
@@ -219,6 +233,8 @@ class StagedSearch:
                 index_query, others = query, []
             if (condition := index_query.substrings()) is not None:
                 yield from self.run_stage(condition, substrings, *others)
+        if is_fuzzy_fallback and self.found:
+            return
         if fuzzy and query.account_id is not None and query.correctable_terms and not self.is_enough():
             table = self.rows.model._meta.db_table
             corrections = dict((yield Word.objects.similar_step(query.account_id, table, query.correctable_terms)))

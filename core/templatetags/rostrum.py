@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext, ngettext
 
 from core.pages.navigation import Entry, entries
+from core.pages.panels import render_panels
 from core.pages.routes import home_path, path_with_id, start_path
 
 register = template.Library()
@@ -58,6 +59,12 @@ def _icon(name: str, size: int) -> SafeString:
 def menu(context: Context, name: str) -> list[Entry]:
     """Return the entries of a menu that the user of the request may see."""
     return entries(name, context["request"])
+
+
+@register.simple_tag(takes_context=True)
+def panels(context: Context, page: str, row: Any) -> SafeString:
+    """Return the panels that other rooms add to a page (`core.pages.panels`). `row` is the row that the page shows."""
+    return render_panels(page, context["request"], row)
 
 
 @register.simple_tag(takes_context=True)

@@ -25,7 +25,7 @@ from crm.api.defined_fields import compatible_types, fits
 from crm.api.fields import EXTERNAL_ID
 from crm.api.serializers import ClientSerializer, ContactSerializer, DealSerializer
 from crm.base import Resource
-from crm.field_definitions import MAX_CHOICES, MAX_KEY_LENGTH, FieldDefinition
+from crm.field_definitions import MAX_CHOICES, MAX_DEFINITIONS, MAX_KEY_LENGTH, FieldDefinition
 
 SERIALIZERS: dict[str, type[AdditionalFieldsSerializer]] = {
     "client": ClientSerializer,
@@ -94,7 +94,8 @@ class FieldDefinitionSerializer(ResourceSerializer):
         values = {name: value for name, value in values.items() if value is not None}
         row = self.instance
         if row is None:
-            values.setdefault("key", self.key_of(values["label"]))
+            if "key" not in values:
+                values["key"] = self.free_key(values["resource"], values["label"])
             values.setdefault("type", FieldDefinition.Type.TEXT)
         errors = [
             FieldError(name, _("can't be changed"), "fixed")
@@ -120,11 +121,15 @@ class FieldDefinitionSerializer(ResourceSerializer):
             raise FieldErrors(errors)
         return values
 
-    @staticmethod
-    def key_of(label: str) -> str:
-        """Return a key made from a label."""
+    def free_key(self, resource: str, label: str) -> str:
+        """Return a key made from a label, with a number at its end if another field of the resource has that key."""
         letters = "".join(letter if letter.isalnum() else " " for letter in label.lower())
-        return "_".join(letters.split())[:MAX_KEY_LENGTH].rstrip("_") or "field"
+        key = "_".join(letters.split())[:MAX_KEY_LENGTH].rstrip("_") or "field"
+        taken = {*self.context["account"].field_definitions.filter(resource=resource).values_list("key", flat=True)}
+        # The account has at most `MAX_DEFINITIONS` definitions, so one of these keys is free.
+        endings = ("", *(f"_{number}" for number in range(2, MAX_DEFINITIONS + 2)))
+        keys = (key[: MAX_KEY_LENGTH - len(ending)] + ending for ending in endings)
+        return next(each for each in keys if each not in taken)
 
     @staticmethod
     def find_conflicts(resource: str, key: str, type: str) -> list[FieldError]:

@@ -12,6 +12,7 @@ from accounts.models import Status
 from core.api.fields import ChoiceField, DateField, IntegerField, TextField, WireField
 from core.api.filters import ListFilters, QueryDateTimeField, WireFilter, link_filter
 from core.db.tenancy import fold
+from crm.api.conditions import ConditionFilters
 from crm.api.fields import EXTERNAL_ID, ExternalIds
 from crm.external_ids import MAX_EXTERNAL_IDS, ExternallyIdentified
 from crm.models import Client, Contact, ContactListMembership, Deal
@@ -103,7 +104,7 @@ class ContactListFilter(WireFilter):
         return rows.filter(Exists(memberships.filter(contact_id=OuterRef("id"))))
 
 
-class ExternalIdsListFilters(ListFilters):
+class ExternalIdsListFilters(ConditionFilters):
     """The filters of a list whose rows have external ids."""
 
     @classmethod

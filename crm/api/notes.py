@@ -1,6 +1,6 @@
 """Notes in the Account API (JSON)."""
 
-from typing import Any
+from rest_framework.exceptions import PermissionDenied
 
 from accounts.models import Account
 from core.api.fields import ChoiceField, DateTimeField, IntegerField, RelatedField, TextField, WireField
@@ -28,10 +28,6 @@ class NoteSerializer(ResourceSerializer):
     creator_id = IntegerField(read_only=True)
     updater_id = IntegerField(read_only=True)
 
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Leave out a null kind or time, because a note always has them."""
-        return {name: value for name, value in values.items() if value is not None or name not in ("kind", "noted_at")}
-
 
 class NoteFilters(ListFilters):
     client_id = link_filter()
@@ -53,3 +49,10 @@ class NoteViewSet(CRMViewSet):
     @staticmethod
     def list_rows_of(account: Account) -> NoteQuerySet:
         return account.notes.live()
+
+    def find(self, id: int, *, locked: bool = False) -> Note:
+        """Return the note. Raise PermissionDenied if it is locked for a write, and the user may not change it."""
+        note: Note = super().find(id, locked=locked)
+        if locked and not note.may_be_changed_by(self.request.user):
+            raise PermissionDenied("You do not have permission to perform this action.")
+        return note

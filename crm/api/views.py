@@ -16,6 +16,7 @@ from core.db.access import ALL_ROWS, Access
 from core.db.transactions import in_transaction
 from core.db.trash import TrashableQuerySet
 from core.errors import ConcurrentUpdate, FieldError, FieldErrors
+from crm.api.conditions import ConditionListing
 from crm.api.fields import ExternalIds, merge_external_id
 from crm.api.filters import (
     ClientFilters,
@@ -191,7 +192,7 @@ class BulkViewSet(CRMViewSet):
         return None
 
 
-class ExternallyIdentifiedViewSet(BulkViewSet):
+class ExternallyIdentifiedViewSet(ConditionListing, BulkViewSet):
     """The base of the views of resources with external ids."""
 
     model: type[ExternallyIdentified]

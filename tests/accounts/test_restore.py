@@ -95,7 +95,7 @@ def test_it_rejects_rows_that_are_not_in_the_trash(acme, admin):
 
 
 def test_it_rejects_an_unknown_resource(acme, admin):
-    errors = {"resource": ["is not one of client, contact, contact_list, deal, post"]}
+    errors = {"resource": ["is not one of client, contact, contact_list, deal, note, post"]}
     assert_refused(admin.get("/app/trash.json?resource=task"), 422, "validation_failed", errors)
     assert_refused(admin.post("/app/trash/1/restore.json?resource=task"), 422, "validation_failed", errors)
 

@@ -98,7 +98,7 @@ def test_every_foreign_key_between_tenant_tables_includes_the_account(db):
             assert len(columns) == 2, name
 
 
-# Triggers copy these columns from other tables, where they are foreign keys.
+# Triggers copy these columns from other rows, where they are ids or foreign keys.
 WRITTEN_BY_TRIGGERS = {
     ("forum_postcount", "category_id"),
     ("forum_postcount", "status_id"),
@@ -117,6 +117,11 @@ WRITTEN_BY_TRIGGERS = {
     ("workspace_dealsummary", "client_id"),
     ("workspace_dealsummary", "contact_id"),
     ("workspace_clientrevenue", "client_id"),
+    ("workspace_timelineentry", "client_id"),
+    ("workspace_timelineentry", "contact_id"),
+    ("workspace_timelineentry", "deal_id"),
+    ("workspace_timelineentry", "resource_id"),
+    ("workspace_timelineentry", "user_id"),
 }
 
 

@@ -7,7 +7,15 @@ from django.db import connection
 
 from accounts.models import Group, User
 from tests.support.assertions import assert_refused, read
-from tests.support.factories import make_client, make_contact, make_contact_list, make_deal, make_task
+from tests.support.factories import (
+    make_client,
+    make_contact,
+    make_contact_list,
+    make_deal,
+    make_task,
+    make_user,
+    make_user_link,
+)
 from tests.support.routes import TABLE, caller, send
 
 # In the texts of all rows that the agent must not find.
@@ -32,8 +40,15 @@ def world(acme):
         deal = make_deal(alice, f"{label} deal", client_id=client.id, **values)
         task = make_task(alice, f"{label} task", client_id=client.id, responsible_id=user.id, tags=[f"{label}tag"])
         comment = task.comment(by=alice, text=f"{label} comment")
+        user_link = make_user_link(alice, make_user(account), client_id=client.id)
         kinds[label] = SimpleNamespace(
-            client=client.id, contact=contact.id, deal=deal.id, post=task.id, task=task.id, comment=comment.id
+            client=client.id,
+            contact=contact.id,
+            deal=deal.id,
+            post=task.id,
+            task=task.id,
+            comment=comment.id,
+            user_link=user_link.id,
         )
     # Links from visible rows to hidden ones show only the id.
     mixed = make_contact(alice, f"{OWN} of hidden client", client_id=kinds[CANARY].client, responsible_id=bob.id)

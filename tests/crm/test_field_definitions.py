@@ -64,13 +64,19 @@ def test_it_works(acme, admin):
         ({"label": "a", "type": "choice", "choices": ["a" * 256]}, {"choices": ["has a text that is too long (maximum is 255 characters)"]}),
         ({"label": "a", "type": "choice", "choices": [*range(201)]}, {"choices": ["are too many (maximum is 200)"]}),
         ({"label": "a", "type": "choices", "choices": ["a,b"]}, {"choices": ["can't have commas for the type choices"]}),
-        ({"label": "Size"}, {"key": ["is already taken"], "label": ["is already taken"]}),
+        ({"label": "Size"}, {"label": ["is already taken"]}),
     ],
     ids=str,
 )  # fmt: skip
 def test_it_rejects_invalid_definitions(acme, admin, values, errors):
     make_field_definition(acme.account, "size", label="Size")
     assert_refused(post(admin, **values), 422, "validation_failed", errors)
+
+
+def test_keys_made_from_labels_are_unique(acme, admin):
+    labels = ["Size!", "Size?", "Size", f"{'x' * 70} a", f"{'x' * 70} b"]
+    keys = [read(post(admin, label=label))["key"] for label in labels]
+    assert keys == ["size", "size_2", "size_3", "x" * 64, f"{'x' * 62}_2"]
 
 
 def test_it_rejects_another_key_and_resource(acme, admin):

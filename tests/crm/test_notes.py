@@ -71,7 +71,7 @@ def test_it_rejects_a_time_in_the_future(acme):
 
 
 def test_a_note_moves_to_another_row(acme):
-    note, deal = make_note(acme.alice), make_deal(acme.alice)
+    note, deal = make_note(acme.bob), make_deal(acme.alice)
     path = f"/app/notes/{note.id}.json"
     assert_refused(acme.json().put(path, json={"note": {"deal_id": deal.id}}), 422, "validation_failed", ONE_LINK)
     body = read(acme.json().put(path, json={"note": {"client_id": None, "deal_id": deal.id}}))
@@ -80,7 +80,7 @@ def test_a_note_moves_to_another_row(acme):
 
 def test_a_new_link_replaces_a_pending_one(acme):
     client, deal = make_client(acme.alice), make_deal(acme.alice)
-    note = make_note(acme.alice, client_id=client.id)
+    note = make_note(acme.bob, client_id=client.id)
     client.trash(by=acme.alice)
     body = read(acme.json().put(f"/app/notes/{note.id}.json", json={"note": {"deal_id": deal.id}}))
     assert (body["client_id"], body["deal_id"]) == (None, deal.id)
@@ -116,6 +116,32 @@ def test_mentions_are_users_of_the_team(acme):
     note.write({"content": "Nobody"}, by=acme.alice)
     note.refresh_from_db()
     assert (note.mentioned_user_ids, note.excerpt) == ([], "Nobody")
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+def test_only_the_author_and_admins_change_a_note(acme, method):
+    path = f"/app/notes/{make_note(acme.alice, 'Before').id}.json"
+    body = {"note": {"content": "After"}}
+    response = acme.json().request(method, path, json=body)
+    assert_refused(response, 403, "forbidden", message="You do not have permission to perform this action.")
+    assert read(acme.json().get(path))["content"] == "Before"
+    path = f"/app/notes/{make_note(acme.bob).id}.json"
+    assert acme.json(acme.alice_token).request(method, path, json=body).status_code == 200
+
+
+def test_an_agent_reads_the_notes_of_their_own_customers(acme):
+    acme.account.agents_see = "own"
+    acme.account.save()
+    own, hidden = make_client(acme.alice, responsible_id=acme.bob.id), make_client(acme.alice)
+    note, secret = make_note(acme.alice, client_id=own.id), make_note(acme.alice, "Secret", client_id=hidden.id)
+    json = acme.json()
+    for query in ("", "?q=secret", "?order=-updated_at", f"?client_id={hidden.id}", "?kind=note"):
+        assert {row["id"] for row in read(json.get(f"{PATH}{query}"))} <= {note.id}, query
+    assert [row["id"] for row in read(json.get(PATH))] == [note.id]
+    for method in ("GET", "PUT", "DELETE"):
+        assert_refused(json.request(method, f"/app/notes/{secret.id}.json", json={"note": {}}), 404, "not_found")
+    body = {"note": {"client_id": hidden.id, "content": "a"}}
+    assert_refused(json.post(PATH, json=body), 422, "validation_failed", {"client_id": ["can't be found"]})
 
 
 def test_filters_and_search(acme):

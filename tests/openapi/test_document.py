@@ -13,7 +13,7 @@ from core.openapi.document import document
 from tests.support import xml_values
 from tests.support.client import Client, JSONClient
 from tests.support.examples import ROOT
-from tests.support.factories import make_post
+from tests.support.factories import make_client, make_post
 
 
 def operations() -> list[tuple[str, str, dict]]:
@@ -132,7 +132,16 @@ def examples_of(definition: dict):
 
 
 # Operations whose body may only have a token.
-NO_BODY = ("vote.json", "follow.json", "read.json", "restore.json", "secret.json", "test.json")
+NO_BODY = (
+    "vote.json",
+    "follow.json",
+    "read.json",
+    "restore.json",
+    "secret.json",
+    "test.json",
+    "undo.json",
+    "cancel.json",
+)
 
 
 @every_operation
@@ -166,6 +175,8 @@ def test_examples_match_their_schemas(method, path, operation):
         ("NewClient", "/app/clients.json", "client", {"name": "New"}),
         ("NewContact", "/app/contacts.json", "contact", {"name": "New"}),
         ("NewFieldDefinition", "/app/field_definitions.json", "field_definition", {"resource": "deal", "label": "New"}),
+        ("NewNote", "/app/notes.json", "note", {"content": "New", "client_id": "{client}"}),
+        ("NewUserLink", "/app/user_links.json", "user_link", {"user_id": "{member}", "client_id": "{client}"}),
         ("NewStatus", "/app/statuses.json", "status", {"code": "brand-new", "name": "Brand new", "kind": "deal"}),
     ],
 )
@@ -173,7 +184,8 @@ def test_documented_defaults_are_those_of_a_new_row(acme, name, path, key, value
     schemas = document()["components"]["schemas"]
     properties = schemas[name]["properties"]
     defaults = {field: schema["default"] for field, schema in properties.items() if "default" in schema}
-    path = path.format(post=make_post(acme.alice).id)
+    ids = {"post": make_post(acme.alice).id, "client": make_client(acme.alice).id, "member": acme.carol.id}
+    path, values = path.format(**ids), {field: value.format(**ids) for field, value in values.items()}
     response = acme.json(acme.alice_token).post(path, json={key: values})
     assert response.status_code == 201
     assert defaults
@@ -193,7 +205,9 @@ def test_only_these_schemas_have_defaults():
         "NewComment",
         "NewContact",
         "NewFieldDefinition",
+        "NewNote",
         "NewPost",
         "NewStatus",
+        "NewUserLink",
         "NewWebhook",
     }

@@ -7,9 +7,12 @@ from accounts.api.statuses import StatusSerializer
 from accounts.models import User
 from core.api.resources import ResourceSerializer
 from crm.api.field_definitions import FieldDefinitionSerializer
+from crm.api.notes import NoteSerializer
 from crm.api.serializers import ClientSerializer, ContactListSerializer, ContactSerializer, DealSerializer
+from crm.api.user_links import UserLinkSerializer
 from forum.api.serializers import CommentAsPostSerializer, CommentSerializer, PostSerializer
 from tests.support.assertions import on_the_wire
+from workspace.api.saved_views import SavedViewSerializer
 
 
 def _body(serializer: type[ResourceSerializer], row, fields: dict) -> dict:
@@ -58,8 +61,30 @@ def field_definition_body(row, **fields) -> dict:
     return _body(FieldDefinitionSerializer, row, {**usual, **fields})
 
 
+def saved_view_body(row, **fields) -> dict:
+    usual = {"query": "", "shared": False, "owner_id": row.owner_id, "position": 1}
+    return _body(SavedViewSerializer, row, {**usual, **fields})
+
+
+def user_link_body(row, by: User | None, **fields) -> dict:
+    id = by.id if by else None
+    return _body(UserLinkSerializer, row, {"state": "confirmed", "creator_id": id, "updater_id": id, **fields})
+
+
 def contact_list_body(row, **fields) -> dict:
     return _body(ContactListSerializer, row, {"contacts_count": 0, **fields})
+
+
+def note_body(row, by: User, **fields) -> dict:
+    usual = {
+        "kind": "note",
+        "content": row.content,
+        "noted_at": on_the_wire(row.noted_at),
+        "mentioned_user_ids": [],
+        "creator_id": by.id,
+        "updater_id": by.id,
+    }
+    return _body(NoteSerializer, row, {**usual, **fields})
 
 
 def deal_body(row, by: User, **fields) -> dict:

@@ -24,15 +24,19 @@ from tests.support.factories import (
     make_delivery,
     make_field_definition,
     make_forum,
+    make_note,
     make_post,
+    make_saved_view,
     make_task,
     make_user,
+    make_user_link,
 )
 from tests.support.fixtures import Cast
 from tests.support.followers import run_followers
 from tests.support.page_routes import page_class
 from tests.support.people import type_in
 from webhooks.models import Endpoint
+from workspace.models import BulkChange
 
 LONG_WORD = "averyveryverylongwordwithoutanyplacetobreakit" * 4
 MARKDOWN = (
@@ -87,7 +91,15 @@ class World:
         )
         contact = make_contact(self.bob, "Nora North", client_id=client.id, email="nora@northwind.example")
         deal = make_deal(self.bob, f"The roof of the barn {LONG_WORD}", client_id=client.id, price="12000.5")
+        self.make_board(client.id)
         make_task(self.bob, f"Send the offer {LONG_WORD}", client_id=client.id, responsible_id=self.bob.id)
+        make_user_link(self.bob, self.carol, client_id=client.id)
+        for name, link, state in (
+            ("Nora North of the forum", {"contact_id": contact.id}, "proposed"),
+            (LONG_WORD, {"client_id": client.id}, "proposed"),
+            ("Somebody else", {"client_id": client.id}, "rejected"),
+        ):
+            make_user_link(self.bob, make_user(self.account, name=name), state=state, **link)
         trashed = make_client(self.bob, "Kowalski and Daughters")
         trashed.trash(by=self.bob)
         self.records = {
@@ -96,6 +108,11 @@ class World:
             "deals": deal.id,
             "trashed_clients": trashed.id,
         }
+        make_note(self.bob, f"Wants an offer by Friday. {LONG_WORD}", client_id=client.id, kind="call", duration=15)
+        won = self.account.statuses.get(kind="deal", code="won")
+        deal.write({"status_id": won.id, "description": LONG_WORD * 2}, by=self.bob)
+        client.write({"city": "Gdańsk", "responsible_id": self.carol.id, "discount": "12.5"}, by=self.bob)
+        client.write({"responsible_id": self.bob.id}, by=self.bob)
         self.post.cast_proxy_vote(by=self.bob, client_id=client.id)
         self.post.cast_proxy_vote(by=self.bob, contact_id=contact.id)
         self.task = make_task(
@@ -112,6 +129,8 @@ class World:
         for days in (0, 0, 0, 0, 3, 20):
             at = timezone.now() + timedelta(days=days)
             make_task(self.bob, f"Write to {LONG_WORD}", responsible_id=self.bob.id, scheduled_at=at)
+        self.view = make_saved_view(self.bob, LONG_WORD[:60], query="name__contains=north&columns=name,city,tags")
+        make_saved_view(self.alice, "Clients by the sea", query="city=Gdynia", shared=True)
         make_post(self.carol, "Has nobody approved this yet?", content=MARKDOWN, approved=False)
         self.account.forums.update(approval=True)
         self.webhook, _secret = Endpoint.objects.all().add(
@@ -120,6 +139,15 @@ class World:
         Endpoint.objects.filter(id=self.webhook.id).update(failing_since=self.webhook.created_at)
         for status in (204, 500):
             make_delivery(self.webhook, status=status, request=f'{{"name": "{LONG_WORD}"}}', response=LONG_WORD)
+        self.bulk_change = BulkChange.start(
+            self.account,
+            by=self.bob,
+            resource="client",
+            action="add_tags",
+            data={"tags": ["north", LONG_WORD[:60]]},
+            ids=[client.id, trashed.id],
+            query="",
+        )
         # Rows in the trash.
         make_post(self.bob, "A duplicate of another").trash(by=self.bob)
         make_client(self.bob, "Nowak and Sons").trash(by=self.bob)
@@ -137,6 +165,18 @@ class World:
         # Session secrets by login.
         users = (self.alice, self.bob, self.carol, self.dan)
         self.sessions = {user.login: Session.objects.start(user)[1] for user in users}
+
+    def make_board(self, client_id: int) -> None:
+        """Create deals in several statuses, some of them overdue or rotting, and a second pipeline."""
+        statuses = {status.code: status.id for status in self.account.statuses_of_kind(Status.Kind.DEAL)}
+        late = timezone.localdate() - timedelta(days=3)
+        for code in ("new", "new", "proposal", "won"):
+            values = {"status_id": statuses[code], "expected_close_date": late, "responsible_id": self.bob.id}
+            deal = make_deal(self.bob, f"A barn {LONG_WORD}", client_id=client_id, price="900", **values)
+            self.account.deals.filter(id=deal.id).update(stage_entered_at=timezone.now() - timedelta(days=40))
+        self.staged_deal = deal.id
+        self.lost_status = statuses["lost"]
+        self.account.pipelines.create(name="Partners", position=2)
 
     def respond_to(self, post: Post) -> None:
         planned = self.account.statuses.get(kind=Status.Kind.POST, code="planned")
@@ -211,6 +251,17 @@ def edit_the_city(page) -> None:
     page.locator(".fact.editing").wait_for()
 
 
+def edit_a_cell(page) -> None:
+    page.get_by_role("link", name="Change: City").first.focus()
+    page.keyboard.press("Enter")
+    page.locator("td.editing").wait_for()
+
+
+def open_the_view_form(page) -> None:
+    page.get_by_text("Save as a view").click()
+    page.get_by_label("Name of the view").wait_for()
+
+
 def submit_a_blank_comment(page) -> None:
     page.get_by_label("Comment").fill(" ")
     page.get_by_role("button", name="Save").click()
@@ -277,6 +328,17 @@ def make_a_token(page) -> None:
     page.get_by_role("button", name="Create token").click()
     page.get_by_label("Token").wait_for()
     run_an_example(page)
+
+
+def select_entries(page) -> None:
+    """Select all entries of the page of a list, which shows the form of the selection."""
+    page.check("[data-select-page]")
+
+
+def continue_with_tags(page) -> None:
+    select_entries(page)
+    page.select_option("#selection [name=action]", "add_tags")
+    page.click("#selection button")
 
 
 def add_a_webhook(page) -> None:
@@ -355,8 +417,13 @@ PAGES = [
     PageCase("app/clients", "bob"),
     PageCase("app/clients/<id:id>", "bob", path=of_record("clients")),
     PageCase("app/clients/<id:id>", "bob", path=of_record("clients"), prepare=edit_the_city, state="while editing"),
+    PageCase("app/clients/<id:id>", "bob", path=of_record("clients", "?show=changes"), state="with changes only"),
+    PageCase("app/clients/<id:id>", "bob", path=of_record("clients", "?page=9"), state="after the last entry"),
     PageCase("app/clients/<id:id>", "bob", path=of_record("clients", "?vote_q=suggestion"), state="with suggestions"),
     PageCase("app/clients/<id:id>", "bob", path=of_record("trashed_clients"), state="in the trash"),
+    PageCase("app/clients/<id:id>", "bob", path=of_record("clients", "?user_q=dan"), state="with users to link"),
+    PageCase("app/posts/<id:id>/clients", "bob", path=of_post("/clients")),
+    PageCase("app/posts/<id:id>/clients", "bob", path=of_post("/clients", name="private"), state="empty"),
     PageCase("app/clients/<id:id>/edit", "bob", path=of_record("clients", "/edit?field=responsible_id")),
     PageCase("app/contacts/<id:id>", "bob", path=of_record("contacts")),
     PageCase("app/contacts/<id:id>/edit", "bob", path=of_record("contacts", "/edit?field=client_id&q=north")),
@@ -370,8 +437,42 @@ PAGES = [
         state="with a filter and the form of another",
     ),
     PageCase("app/clients", "bob", path="/app/clients?sort=colour&add=city", status=422, state="with errors"),
+    PageCase(
+        "app/clients",
+        "bob",
+        path=lambda world: f"/app/clients?view={world.view.id}&sort=name",
+        state="in a changed view",
+    ),
+    PageCase(
+        "app/clients", "bob", path="/app/clients?columns=city", prepare=edit_a_cell, state="with a cell as a form"
+    ),
+    PageCase("app/clients", "bob", path="/app/clients?city__empty=false", prepare=open_the_view_form, state="to save"),
     PageCase("app/contacts", "bob"),
     PageCase("app/deals", "bob"),
+    PageCase("app/tasks/list", "bob", path="/app/tasks/list?closed=false"),
+    PageCase("app/views", "bob", path="/app/views?resource=client"),
+    PageCase("app/views", "bob", path="/app/views?resource=deal", state="empty"),
+    PageCase("app/views/new", "bob", path="/app/views/new?resource=client&query=city%3Da"),
+    PageCase("app/views/<id:id>", "bob", path=lambda world: f"/app/views/{world.view.id}"),
+    PageCase("app/deals/<id:id>", "bob", path=lambda world: f"/app/deals/{world.staged_deal}", state="with stages"),
+    PageCase("app/deals/board", "bob"),
+    PageCase("app/deals/board", "bob", path="/app/deals/board?q=barn&price__after=100", state="filtered"),
+    PageCase(
+        "app/deals/board",
+        "bob",
+        path=lambda world: f"/app/deals/board?column={world.lost_status}",
+        state="one column",
+    ),
+    PageCase("app/deals/<id:id>/move", "bob", path=of_record("deals", "/move")),
+    PageCase(
+        "app/deals/<id:id>/move",
+        "bob",
+        path=lambda world: f"/app/deals/{world.staged_deal}/move?status_id={world.lost_status}",
+        state="asking for a reason",
+    ),
+    PageCase("app/reports", "bob"),
+    PageCase("app/reports/<slug:name>", "bob", path="/app/reports/results"),
+    PageCase("app/reports/<slug:name>", "bob", path="/app/reports/people?from=x", state="with errors"),
     PageCase("app/contact_lists", "bob"),
     PageCase("app/notifications", "carol"),
     PageCase("app/notifications", "alice", path="/app/notifications?page=2", state="empty"),
@@ -416,6 +517,12 @@ PAGES = [
         prepare=submit_empty_form,
     ),
     PageCase("app/account/users/<id:id>", "alice", path=lambda world: f"/app/account/users/{world.bob.id}"),
+    PageCase(
+        "app/account/users/<id:id>",
+        "alice",
+        path=lambda world: f"/app/account/users/{world.carol.id}",
+        state="of a linked member",
+    ),
     PageCase("app/account/forums", "alice"),
     PageCase("app/account/forums/new", "alice"),
     PageCase("app/account/forums/<id:id>", "alice", path=lambda world: f"/app/account/forums/{world.acme.forum.id}"),
@@ -435,6 +542,11 @@ PAGES = [
     PageCase("app/tasks/<id:id>/edit", "bob", path=lambda world: f"/app/tasks/{world.task.id}/edit"),
     PageCase("app/contacts/new", "bob", path=lambda world: f"/app/contacts/new?client_id={world.records['clients']}"),
     PageCase("app/deals/new", "bob"),
+    PageCase("app/clients", "bob", state="selected entries", prepare=select_entries),
+    PageCase("app/clients", "bob", state="tags for selected entries", prepare=continue_with_tags),
+    PageCase("app/bulk_changes", "bob"),
+    PageCase("app/bulk_changes", "alice", path="/app/bulk_changes?page=9", state="empty"),
+    PageCase("app/bulk_changes/<id:id>", "bob", path=lambda world: f"/app/bulk_changes/{world.bulk_change.id}"),
     PageCase("app/account/fields", "alice"),
     PageCase("app/account/fields", "alice", path="/app/account/fields?resource=deal", state="empty"),
     PageCase("app/account/fields/<id:id>", "alice", path=lambda world: f"/app/account/fields/{world.field.id}"),

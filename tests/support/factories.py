@@ -6,9 +6,10 @@ from django.utils import timezone
 
 from accounts.account_creation import create_account
 from accounts.models import Account, APIToken, User
-from crm.models import Client, Contact, ContactList, Deal, FieldDefinition
+from crm.models import Client, Contact, ContactList, Deal, FieldDefinition, Note, UserLink
 from forum.models import Category, Comment, Forum, Post
 from webhooks.models import Delivery, Endpoint
+from workspace.models import SavedView
 
 numbers = count(1)
 
@@ -103,6 +104,23 @@ def make_contact_list(user: User, name: str = "", **fields) -> ContactList:
 
 def make_deal(user: User, name: str = "", **fields) -> Deal:
     return _make(Deal, user, {"name": name or f"Deal {next(numbers)}", "currency": "EUR", **fields})
+
+
+def make_saved_view(user: User, name: str = "", *, resource: str = "client", **fields) -> SavedView:
+    row = SavedView(account=user.account, owner_id=user.id)
+    row.write({"resource": resource, "name": name or f"View {next(numbers)}", "query": "", **fields}, by=user)
+    return row
+
+
+def make_user_link(by: User, user: User, **fields) -> UserLink:
+    return _make(UserLink, by, {"user_id": user.id, **fields})
+
+
+def make_note(user: User, content: str = "", **fields) -> Note:
+    """Create a note about a new client, or about the row whose id the fields contain."""
+    if not any(fields.get(f"{link}_id") for link in ("client", "contact", "deal")):
+        fields["client_id"] = make_client(user).id
+    return _make(Note, user, {"content": content or f"Note {next(numbers)}", **fields})
 
 
 def make_delivery(endpoint: Endpoint, **fields) -> Delivery:

@@ -15,11 +15,15 @@ from tests.support.factories import (
     make_deal,
     make_delivery,
     make_field_definition,
+    make_note,
     make_post,
+    make_saved_view,
     make_task,
     make_user,
+    make_user_link,
 )
 from webhooks.models import Endpoint
+from workspace.models import BulkChange
 
 SECRET = "acme-secret"
 
@@ -68,6 +72,9 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         category_id=category.id,
         status=statuses[Status.Kind.POST],
     )
+    note = make_note(user, f"{label} note", client_id=client.id)
+    make_note(user, f"{label} note on a contact", contact_id=contact.id)
+    make_note(user, f"{label} note on a deal", deal_id=deal.id)
     comment = post.comment(by=user, text=f"{label} first comment")
     post.edit_comment(comment, f"{label} comment", by=user)
     post.comment(by=user, text=f"{label} internal comment", internal=True)
@@ -79,6 +86,9 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     account.calendar_feeds.create(user_id=user.id, digest=digest_of(label))
     make_post(user, f"{label} duplicate", duplicate_from_id=post.id)
     task = make_task(user, f"{label} task", client_id=client.id)
+    member, other_member = (make_user(account, f"{label} {name}") for name in ("member", "linked member"))
+    make_user_link(user, make_user(account), contact_id=contact.id)
+    user_link = make_user_link(user, other_member, client_id=client.id)
     group = account.user_groups.create(name=f"{label} group")
     account.users.filter(id=user.id).update(group_id=group.id)
     session, _secret = Session.objects.start(user, agent=label)
@@ -91,29 +101,56 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
 
     # Rows in the trash, and the rows that were linked to them.
     trashed = make_contact(user, f"{label} trashed contact")
+    make_user_link(user, make_user(account), contact_id=trashed.id)
     make_client(user, f"{label} unlinked client", contact_id=trashed.id)
     make_deal(user, f"{label} deal of a trashed contact", contact_id=trashed.id)
+    make_note(user, f"{label} note on a trashed contact", contact_id=trashed.id)
+    trashed.trash(by=user)
+    trashed = make_deal(user, f"{label} trashed deal with a note")
+    make_note(user, f"{label} note on a trashed deal", deal_id=trashed.id)
     trashed.trash(by=user)
     trashed = make_client(user, f"{label} trashed client")
+    make_user_link(user, make_user(account), client_id=trashed.id)
     make_contact(user, f"{label} unlinked contact", client_id=trashed.id)
     make_deal(user, f"{label} unlinked deal", client_id=trashed.id)
     make_task(user, f"{label} unlinked task", client_id=trashed.id)
+    make_note(user, f"{label} unlinked note", client_id=trashed.id)
     trashed.trash(by=user)
-    for make in (make_contact_list, make_deal, make_post):
+    for make in (make_contact_list, make_deal, make_note, make_post):
         trashed = make(user, f"{label} trashed {make.__name__}")
         trashed.trash(by=user)
     field_definition = make_field_definition(account, label, type="choice", choices=[label])
     webhook, _secret = Endpoint.objects.all().add(account, url=f"https://hooks.example.com/{label}")
     delivery = make_delivery(webhook, request=label)
+    view = make_saved_view(user, f"{label} view", query=f"city={label}", shared=True)
+    bulk_change = BulkChange.start(
+        account,
+        by=user,
+        resource="client",
+        action="add_tags",
+        data={"tags": [label]},
+        ids=[client.id],
+        query=f"q={label}",
+    )
+    # The second change is undone, so that all columns have values.
+    undone = BulkChange.start(
+        account, by=user, resource="client", action="add_tags", data={"tags": ["more"]}, ids=[client.id], query=""
+    )
+    undone.undo(by=user)
     return SimpleNamespace(
+        bulk_change=bulk_change.id,
+        view=view.id,
         webhook=webhook.id,
         delivery=delivery.id,
         field_definition=field_definition.id,
         user=user.id,
+        member=member.id,
+        user_link=user_link.id,
         client=client.id,
         contact=contact.id,
         contact_list=contact_list.id,
         deal=deal.id,
+        note=note.id,
         post=post.id,
         task=task.id,
         pipeline=account.pipelines.create(name=f"{label} pipeline", position=2).id,

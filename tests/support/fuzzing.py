@@ -78,16 +78,39 @@ class World:
             return self.send("POST", "/app/statuses.json", {"status": body})["id"]
         if kind == "field_definition":
             return self.send("POST", "/app/field_definitions.json", {kind: {"resource": "client", "label": name}})["id"]
+        if kind == "note":
+            body = {"client_id": self.one("client", 0), "content": name}
+            return self.send("POST", "/app/notes.json", {kind: body})["id"]
         if kind in ("post", "task"):
             body = {"title": name, **({"task_kind": "task"} if kind == "task" else {})}
             return self.send("POST", "/app/posts.json", {"post": body})["id"]
         if kind == "comment":
             body = {"task_kind": "comment", "post_id": self.one("post", 0), "content": name}
             return self.send("POST", "/app/posts.json", {"post": body})["id"]
+        if kind == "view":
+            return self.send("POST", "/app/views.json", {"view": {"resource": "client", "name": name}})["id"]
         if kind == "webhook":
             return self.send("POST", "/app/webhooks.json", {"webhook": {"url": WEBHOOK_URL}})["id"]
         body = {"name": name, "email": f"{name}@example.com"} if kind in ("client", "contact") else {"name": name}
         return self.send("POST", f"/app/{kind}s.json", {kind: body})["id"]
+
+    def make_member(self) -> int:
+        name = self.unique()
+        body = f"<user><login>{name}</login><email>{name}@example.com</email><password>{PASSWORD}</password></user>"
+        self.send_xml("users", body, login=self.login, password=self.password)
+        # The response has no id, so the member writes a post, which tells it.
+        post = f"<post><title>{name}</title></post>"
+        content = self.send_xml("posts", post, login=name, password=PASSWORD)
+        return self.send("GET", f"/app/posts/{xml_values.read(content)[1]['id']}.json")["user_id"]
+
+    def send_xml(self, name: str, body: str, *, login: str, password: str) -> bytes:
+        response = self.client.post(
+            f"{self.url}/app/{name}.xml",
+            content=body,
+            headers={"Content-Type": "application/xml"},
+            auth=(login, password),
+        )
+        return response.raise_for_status().content
 
     def in_trash(self) -> int:
         id = self.make("client")
@@ -295,6 +318,24 @@ class RequestFixer:
     def fix_pipeline_fields(self, case, fields: dict) -> dict:
         return self.rename(fields, "name")
 
+    def fix_user_link_fields(self, case, fields: dict) -> dict:
+        for name in ("user_id", "client_id", "contact_id"):
+            fields.pop(name, None)
+        if case.method == "POST":
+            # A user has at most one confirmed link.
+            fields |= {"user_id": self.world.make_member(), "client_id": self.world.one("client", 0)}
+        return fields
+
+    def fix_note_fields(self, case, fields: dict) -> dict:
+        # A note has exactly one link, and no time in the future.
+        names = ("client_id", "contact_id", "deal_id")
+        links = [name for name in names if not is_blank(fields.pop(name, None))]
+        if links or case.method == "POST":
+            [link, *_others] = [*links, "client_id"]
+            fields.update({**dict.fromkeys(names, ""), link: self.world.one(link.removesuffix("_id"), 0)})
+        fields.pop("noted_at", None)
+        return fields
+
     def fix_field_definition_fields(self, case, fields: dict) -> dict:
         if case.method != "POST":
             # These are fixed, or belong to the type of the existing definition.
@@ -337,6 +378,14 @@ class RequestFixer:
             for name in ("outcome", "probability", "pipeline_id", "rot_days"):
                 fields.pop(name, None)
         return self.rename(fields, "code", "name")
+
+    def fix_view_fields(self, case, fields: dict) -> dict:
+        if case.method != "POST":
+            fields.pop("resource", None)
+        if not is_blank(fields.get("name")):
+            fields["name"] = f"{str(fields['name'])[:40]} {self.world.unique()}"
+        # A query that is generated is not one of the list.
+        return {**fields, "query": "sort=-created_at"} if "query" in fields else fields
 
     def fix_webhook_fields(self, case, fields: dict) -> dict:
         return {**fields, "url": WEBHOOK_URL}

@@ -12,12 +12,14 @@ from tests.support.factories import (
     make_deal,
     make_field_definition,
     make_post,
+    make_saved_view,
     make_task,
     make_token,
     make_user,
 )
 from tests.support.fill import SECRET
 from webhooks.models import Endpoint
+from workspace.models import BulkChange
 
 
 def page_class(pattern: URLPattern) -> type[Page] | None:
@@ -61,7 +63,17 @@ def make_rows(account, user) -> dict[str, int | str]:
         "contacts": make_contact(user, f"{SECRET} contact").id,
         "deals": make_deal(user, f"{SECRET} deal").id,
         "fields": make_field_definition(account, label=f"{SECRET} field").id,
+        "bulk_changes": BulkChange.start(
+            account,
+            by=user,
+            resource="client",
+            action="add_tags",
+            data={"tags": [SECRET]},
+            ids=[make_client(user, f"{SECRET} tagged").id],
+            query="",
+        ).id,
         "webhooks": Endpoint.objects.all().add(account, url=f"https://hooks.example.com/{SECRET}")[0].id,
+        "views": make_saved_view(user, f"{SECRET} view", shared=True).id,
         "users": make_user(account, f"{SECRET}-user").id,
         "tokens": account.tokens.newest_id(),
     }

@@ -103,6 +103,10 @@ def deal(ids):
     }
 
 
+def moved_deal(ids):
+    return {"move": {"status_id": ids.deal_status, "position": 1}}
+
+
 def post(ids):
     return {
         "post": {
@@ -114,6 +118,10 @@ def post(ids):
             "forum_id": ids.other_forum,
         }
     }
+
+
+def note(ids):
+    return {"note": {"client_id": ids.client, "content": "New"}}
 
 
 def status(ids):
@@ -128,6 +136,14 @@ def changed_field_definition(ids):
     return {"field_definition": {"label": "Brand new"}}
 
 
+def user_link(ids):
+    return {"user_link": {"user_id": ids.member, "contact_id": ids.contact}}
+
+
+def changed_user_link(ids):
+    return {"user_link": {"state": "rejected"}}
+
+
 def pipeline(ids):
     return {"pipeline": {"name": "Brand new"}}
 
@@ -136,8 +152,17 @@ def settings(ids):
     return {"account": {"lost_reasons": ["Too late"]}}
 
 
+def bulk_change(ids):
+    values = {"resource": "client", "action": "set_responsible", "ids": [ids.client], "responsible_id": ids.user}
+    return {"bulk_change": values}
+
+
 def webhook(ids):
     return {"webhook": {"url": "https://hooks.example.com/new"}}
+
+
+def view(ids):
+    return {"view": {"resource": "client", "name": "Brand new", "query": "city=a"}}
 
 
 def resend(ids):
@@ -233,8 +258,26 @@ TABLE = [
     Row("PATCH", "app/deals/<id:id>.json", deal, foreign=OF_DEAL),
     Row("DELETE", "app/deals/<id:id>.json"),
     Row("GET", "app/deals/<id:id>/stages.json"),
+    Row("GET", "app/clients/<id:id>/timeline.json"),
+    Row("GET", "app/contacts/<id:id>/timeline.json"),
+    Row("GET", "app/deals/<id:id>/timeline.json"),
+    Row("GET", "app/deals/board.json"),
+    Row("POST", "app/deals/<id:id>/move.json", moved_deal, foreign=["status_id"]),
     Row("GET", "app/deals/tags.json"),
     Row("POST", "app/deals/bulk.json", **bulk(deal, OF_DEAL)),
+    Row("GET", "app/find.json", query="?q=new"),
+    Row("GET", "app/reports/answers.json"),
+    Row("GET", "app/reports/clients.json"),
+    Row("GET", "app/reports/forecast.json"),
+    Row("GET", "app/reports/people.json"),
+    Row("GET", "app/reports/results.json"),
+    Row("GET", "app/reports/stages.json"),
+    Row("POST", "app/notes.json", note, team=201, foreign=["client_id"]),
+    Row("GET", "app/notes.json"),
+    Row("GET", "app/notes/<id:id>.json"),
+    Row("PUT", "app/notes/<id:id>.json", note, foreign=["client_id"]),
+    Row("PATCH", "app/notes/<id:id>.json", note, foreign=["client_id"]),
+    Row("DELETE", "app/notes/<id:id>.json"),
     Row("POST", "app/posts.json", post, team=201, foreign=OF_POST),
     Row("GET", "app/posts.json"),
     Row("GET", "app/posts/<id:id>.json"),
@@ -259,6 +302,12 @@ TABLE = [
     Row("PUT", "app/statuses/<id:id>.json", status, admins_only=True),
     Row("PATCH", "app/statuses/<id:id>.json", status, admins_only=True),
     Row("DELETE", "app/statuses/<id:id>.json", admins_only=True),
+    Row("POST", "app/user_links.json", user_link, team=201, foreign=["user_id", "contact_id"]),
+    Row("GET", "app/user_links.json"),
+    Row("GET", "app/user_links/<id:id>.json"),
+    Row("PUT", "app/user_links/<id:id>.json", changed_user_link),
+    Row("PATCH", "app/user_links/<id:id>.json", changed_user_link),
+    Row("DELETE", "app/user_links/<id:id>.json"),
     Row("GET", "app/field_definitions.json"),
     Row("POST", "app/field_definitions.json", field_definition, team=201, admins_only=True),
     Row("GET", "app/field_definitions/<id:id>.json"),
@@ -266,6 +315,11 @@ TABLE = [
     Row("PATCH", "app/field_definitions/<id:id>.json", changed_field_definition, admins_only=True),
     Row("DELETE", "app/field_definitions/<id:id>.json", admins_only=True),
     Row("GET", "app/field_definitions/<id:id>/misfits.json"),
+    Row("GET", "app/bulk_changes.json"),
+    Row("POST", "app/bulk_changes.json", bulk_change, team=201, foreign=["responsible_id"]),
+    Row("GET", "app/bulk_changes/<id:id>.json"),
+    Row("POST", "app/bulk_changes/<id:id>/undo.json"),
+    Row("POST", "app/bulk_changes/<id:id>/cancel.json", team=409),
     Row("GET", "app/trash.json", admins_only=True),
     Row("POST", "app/trash/<id:id>/restore.json", admins_only=True),
     Row("GET", "app/webhooks.json", admins_only=True),
@@ -278,6 +332,14 @@ TABLE = [
     Row("POST", "app/webhooks/<id:id>/test.json", admins_only=True),
     Row("POST", "app/webhooks/<id:id>/resend.json", resend, foreign=["delivery_id"], admins_only=True),
     Row("GET", "app/webhooks/<id:id>/deliveries.json", admins_only=True),
+    Row("GET", "app/views.json"),
+    Row("POST", "app/views.json", view, team=201),
+    Row("GET", "app/views/<id:id>.json"),
+    Row("PUT", "app/views/<id:id>.json", view),
+    Row("PATCH", "app/views/<id:id>.json", view),
+    Row("DELETE", "app/views/<id:id>.json"),
+    Row("GET", "app/posts/<id:id>/clients.json"),
+    Row("GET", "app/posts/<id:id>/revenue.json"),
     Row("POST", "app/posts/<id:id>/follow.json"),
     Row("DELETE", "app/posts/<id:id>/follow.json"),
     Row("GET", "app/notifications.json", member=200),

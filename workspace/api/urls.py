@@ -1,3 +1,65 @@
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-urlpatterns: list[URLPattern] = []
+from core.api.routing import CREATE, ITEM
+from workspace.api.backers import BackersViewSet
+from workspace.api.board import BoardViewSet
+from workspace.api.bulk_changes import BulkChangeViewSet
+from workspace.api.finding import FindViewSet
+from workspace.api.reports import ReportViewSet
+from workspace.api.saved_views import SavedViewViewSet
+from workspace.api.timeline import TimelineViewSet
+from workspace.reports.queries import REPORTS
+
+urlpatterns: list[URLPattern] = [
+    path("app/views.json", SavedViewViewSet.as_view({"get": "list"} | CREATE), name="workspace-json-views"),
+    path("app/views/<id:id>.json", SavedViewViewSet.as_view(ITEM), name="workspace-json-view"),
+    path("app/deals/board.json", BoardViewSet.as_view({"get": "board"}), name="workspace-json-board"),
+    path("app/deals/<id:id>/move.json", BoardViewSet.as_view({"post": "move"}), name="workspace-json-deal-move"),
+    path(
+        "app/posts/<id:id>/clients.json",
+        BackersViewSet.as_view({"get": "clients"}),
+        name="workspace-json-post-clients",
+    ),
+    path(
+        "app/posts/<id:id>/revenue.json",
+        BackersViewSet.as_view({"get": "revenue"}),
+        name="workspace-json-post-revenue",
+    ),
+    path("app/find.json", FindViewSet.as_view({"get": "retrieve"}), name="workspace-json-find"),
+    path(
+        "app/bulk_changes.json",
+        BulkChangeViewSet.as_view({"get": "list"} | CREATE),
+        name="workspace-json-bulk-changes",
+    ),
+    path(
+        "app/bulk_changes/<id:id>.json",
+        BulkChangeViewSet.as_view({"get": "retrieve"}),
+        name="workspace-json-bulk-change",
+    ),
+    path(
+        "app/bulk_changes/<id:id>/undo.json",
+        BulkChangeViewSet.as_view({"post": "undo"}),
+        name="workspace-json-bulk-change-undo",
+    ),
+    path(
+        "app/bulk_changes/<id:id>/cancel.json",
+        BulkChangeViewSet.as_view({"post": "cancel"}),
+        name="workspace-json-bulk-change-cancel",
+    ),
+    *(
+        path(
+            f"app/{resource}s/<id:id>/timeline.json",
+            TimelineViewSet.as_view({"get": "entries"}, resource=resource),
+            name=f"workspace-json-{resource}-timeline",
+        )
+        for resource in ("client", "contact", "deal")
+    ),
+    *(
+        path(
+            f"app/reports/{name}.json",
+            ReportViewSet.as_view({"get": "retrieve"}, report=report),
+            name=f"workspace-json-report-{name}",
+        )
+        for name, report in REPORTS.items()
+    ),
+]

@@ -2,17 +2,20 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
+from urllib.parse import urlencode
 
-from django.db.models import QuerySet
+from django.db.models import CharField, F, QuerySet, Value
+from django.db.models.functions import Cast, Coalesce, NullIf
 from django.utils import formats, timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import Account, Status, User
 from accounts.templatetags.statuses import status_name
+from core.pages.routes import path_with_id
 from crm.fields import Field, FieldType
 from workspace.lists.declarations import NEXT_TASK, SUM_NAMES, RecordList
 from workspace.summaries import Revenue
@@ -31,53 +34,72 @@ class Cell:
     # The values of a list, such as tags.
     items: tuple[str, ...] = ()
     time: datetime | None = None
+    # The path of the form that changes the value; "" if it can't be changed in the list.
+    edit_path: str = ""
 
     @property
     def is_empty(self) -> bool:
         return not (self.text or self.items or self.time)
 
 
+# The types of fields that link to other rows.
+LINKS = (FieldType.USER, FieldType.STATUS, FieldType.CLIENT, FieldType.CONTACT, FieldType.DEAL)
+Ids = dict[FieldType, set[int]]
+
+
 @dataclass
 class Names:
-    """The names of the rows to which the rows of a list link, read with one statement for each kind."""
+    """The names of the rows to which the rows of a list link, read with one statement."""
 
-    users: dict[int, str] = field(default_factory=dict)
-    statuses: dict[int, Status] = field(default_factory=dict)
-    clients: dict[int, str] = field(default_factory=dict)
-    contacts: dict[int, str] = field(default_factory=dict)
+    names: dict[tuple[FieldType, int], str] = field(default_factory=dict)
+    colors: dict[int, str] = field(default_factory=dict)
 
     @classmethod
     def read(cls, declaration: RecordList, account: Account, user: User, links: Iterable[tuple[Field, Any]]) -> "Names":
-        """Return the names for pairs of a field and an id."""
-        ids: defaultdict[FieldType, set[int]] = defaultdict(set)
+        """Return the names for pairs of a field and an id. A row that the user may not access, or that is in the trash, has none."""
+        ids: Ids = defaultdict(set)
         for each, id in links:
             if id is not None:
                 ids[each.type].add(id)
         names = cls()
-        if found := ids[FieldType.USER]:
-            rows = account.users.filter(id__in=found).values_list("id", "name", "login")
-            names.users = {id: name or login for id, name, login in rows}
-        if ids[FieldType.STATUS]:
-            names.statuses = {row.id: row for row in account.statuses_of_kind(declaration.status_kind)}
-        if found := ids[FieldType.CLIENT]:
-            names.clients = named(account.clients.live().accessible_to(user), found)
-        if found := ids[FieldType.CONTACT]:
-            names.contacts = named(account.contacts.live().accessible_to(user), found)
+        queries = [linked_rows(declaration, account, user, type, found) for type, found in ids.items()]
+        if not queries:
+            return names
+        for type, id, name, code, color in queries[0].union(*queries[1:], all=True):
+            status = Status(kind=declaration.status_kind, code=code, name=name)
+            names.names[FieldType(type), id] = status_name(status) if type == FieldType.STATUS else name
+            if color:
+                names.colors[id] = color
         return names
+
+    def has(self, type: FieldType, id: int) -> bool:
+        return (type, id) in self.names
 
     def of(self, type: FieldType, id: int) -> str:
         """Return the name of a row, or its number if the user may not see it."""
-        if type == FieldType.STATUS:
-            return status_name(self.statuses[id]) if id in self.statuses else str(id)
-        names = {FieldType.USER: self.users, FieldType.CLIENT: self.clients, FieldType.CONTACT: self.contacts}[type]
-        return names.get(id, str(id))
+        return self.names.get((type, id), str(id))
 
 
-def named(rows: QuerySet[Any], ids: set[int]) -> dict[int, str]:
-    return dict(rows.filter(id__in=ids).values_list("id", "name"))
+def linked_rows(
+    declaration: RecordList, account: Account, user: User, type: FieldType, ids: set[int]
+) -> QuerySet[Any, Any]:
+    """Return the type, id, name, code and color of rows to which a field links. Only statuses have a code and a color."""
+    nothing = Value("", CharField())
+    kind = Value(str(type), CharField())
+    code: Any = nothing
+    color: Any = nothing
+    name: Any = Cast("name", CharField())
+    rows: Any
+    if type == FieldType.STATUS:
+        rows, code, color = account.statuses.filter(kind=declaration.status_kind), F("code"), F("color")
+    elif type == FieldType.USER:
+        rows, name = account.users.all(), Coalesce(NullIf("name", nothing), F("login"))
+    else:
+        rows = getattr(account, COLLECTIONS[type]).live().accessible_to(user)
+    return rows.filter(id__in=ids).order_by().values_list(kind, "id", name, code, color)
 
 
-LINKS = (FieldType.USER, FieldType.STATUS, FieldType.CLIENT, FieldType.CONTACT)
+COLLECTIONS = {FieldType.CLIENT: "clients", FieldType.CONTACT: "contacts", FieldType.DEAL: "deals"}
 
 
 def value_in(row: dict[str, Any], each: Field) -> Any:
@@ -85,13 +107,35 @@ def value_in(row: dict[str, Any], each: Field) -> Any:
     return each.read_stored((row["additional_fields"] or {}).get(each.key)) if each.key else row[each.name]
 
 
+def cells_of(declaration: RecordList, row: dict[str, Any], fields: Iterable[Field], names: Names) -> list[Cell]:
+    """Return the cells of a row, each with the path of its form if the list is editable."""
+    path = path_with_id(declaration.edit_route, row["id"]) if declaration.edit_route else ""
+    return [
+        replace(cell, edit_path=f"{path}?{urlencode({'field': cell.field.name})}")
+        if path and not cell.field.read_only
+        else cell
+        for cell in (cell_of(row, each, names) for each in fields)
+    ]
+
+
+def read_cell(declaration: RecordList, account: Account, user: User, id: int, each: Field) -> Cell | None:
+    """Return the cell of one row, or None if the user may not access the row."""
+    columns = {"id", each.column, *declaration.further_columns}
+    row = declaration.rows_of(account, user).filter(id=id).values(*columns).first()
+    if row is None:
+        return None
+    links = [(each, value_in(row, each))] if each.type in LINKS else []
+    return cells_of(declaration, row, [each], Names.read(declaration, account, user, links))[0]
+
+
 def cell_of(row: dict[str, Any], each: Field, names: Names) -> Cell:
+    """Return the cell for a row of `values`."""
     value = value_in(row, each)
     if value is None or value == "":
         return Cell(each)
     if each.type in LINKS:
-        color = names.statuses[value].color if each.type == FieldType.STATUS and value in names.statuses else ""
-        return Cell(each, text=names.of(each.type, value), color=color or "")
+        color = names.colors.get(value, "") if each.type == FieldType.STATUS else ""
+        return Cell(each, text=names.of(each.type, value), color=color)
     if each.name == NEXT_TASK.name:
         return Cell(each, text=formats.date_format(timezone.localtime(value), "SHORT_DATETIME_FORMAT"))
     if isinstance(value, datetime):

@@ -1,7 +1,7 @@
 """The lists of the team's pages: their rows, columns, orders and special filters. The fields come from `crm.fields`."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db.models import QuerySet
@@ -11,7 +11,7 @@ from django.utils.translation import pgettext_lazy
 
 from accounts.models import Account, Status, User
 from crm.fields import Field, FieldType, builtin_fields, fields_of
-from workspace.summaries import with_summary
+from workspace.tasks import all_tasks
 
 # The fields that summaries store (`workspace.summaries`). Each is an order of the list, which has an index.
 LAST_ACTIVITY = Field("last_activity_at", _("Last activity"), FieldType.TIME, read_only=True, in_lists=True)
@@ -23,12 +23,37 @@ SUMS = (
 )
 SUM_NAMES = tuple(each.name for each in SUMS)
 
-# The further orders of every list. Each has an index.
+# The orders of the lists, ascending and descending, with the labels of those that the form for small screens offers. Each has an index.
 ORDERS: dict[str, str | Promise] = {
-    "name": _("Name"),
-    "created_at": _("Created"),
-    "updated_at": _("Changed"),
-    "id": _("Number"),
+    "name": _("Name, A to Z"),
+    "-name": _("Name, Z to A"),
+    "-created_at": _("Newest first"),
+    "created_at": _("Oldest first"),
+    "-updated_at": _("Last changed first"),
+    "updated_at": _("Last changed last"),
+    "id": "",
+    "-id": "",
+}
+TASK_ORDERS: dict[str, str | Promise] = {
+    "scheduled_at": _("Due first"),
+    "-scheduled_at": _("Due last"),
+    "-completed_at": _("Last completed first"),
+    "completed_at": _("Last completed last"),
+    **{order: label for order, label in ORDERS.items() if not order.endswith("name")},
+}
+TIME_ORDERS: dict[str, str | Promise] = {
+    **ORDERS,
+    "-last_activity_at": _("Last activity first"),
+    "last_activity_at": _("Last activity last"),
+    "next_task_at": _("Next task first"),
+    "-next_task_at": "",
+}
+CLIENT_ORDERS: dict[str, str | Promise] = {
+    **TIME_ORDERS,
+    "-open_sum": _("Largest open deals first"),
+    "open_sum": "",
+    "-won_sum": _("Largest won deals first"),
+    "won_sum": "",
 }
 
 
@@ -47,27 +72,28 @@ class RecordList:
     nothing: str | Promise = ""
     # The kind of the statuses of the rows.
     status_kind: str = ""
+    # The field that is the link to the page of a row, in the first column.
+    name_field: str = "name"
+    orders: Mapping[str, str | Promise] = field(default_factory=lambda: ORDERS)
+    default_order: str = "-created_at"
+    # Columns that the cells of other columns show.
+    further_columns: tuple[str, ...] = ()
+    # True if the fields of a row can be edited in the cells of the list.
+    is_editable: bool = False
     # The fields that the summaries of the rows store.
     stored: tuple[Field, ...] = ()
     rows_of: Callable[[Account, User], QuerySet[Any]] = lambda account, user: account.users.none()
 
     def fields(self, account: Account) -> list[Field]:
         """Return the fields of the rows, with those that summaries store and those that the account defines."""
-        if self.resource == "contact_list":
-            return list(CONTACT_LIST_FIELDS)
+        if self.resource in OWN_FIELDS:
+            return list(OWN_FIELDS[self.resource])
         return [*fields_of(account, self.resource), *self.stored]
 
     @property
-    def orders(self) -> Mapping[str, str | Promise]:
-        """The columns by which the list can be ordered, with their labels."""
-        return {**ORDERS, **{each.name: each.label for each in self.stored}}
-
-    def list_rows(self, account: Account, user: User) -> QuerySet[Any]:
-        """Return the rows of the list with the stored fields.
-
-        PostgreSQL leaves out the join if a statement uses none of these fields.
-        """
-        return with_summary(self.rows_of(account, user), *(each.name for each in self.stored))
+    def edit_route(self) -> str:
+        """The route of the form for one field of a row; "" if the rows can't be edited in the list."""
+        return f"{self.row_route}-edit" if self.is_editable else ""
 
     @property
     def has_responsible(self) -> bool:
@@ -80,7 +106,7 @@ class RecordList:
 
     @property
     def _builtin(self) -> tuple[Field, ...]:
-        return CONTACT_LIST_FIELDS if self.resource == "contact_list" else builtin_fields(self.resource)
+        return OWN_FIELDS.get(self.resource) or builtin_fields(self.resource)
 
     def without_activity_since(self, rows: QuerySet[Any], moment: Any) -> QuerySet[Any]:
         """Return the rows that did not change since then, nor did any row that belongs to them."""
@@ -94,6 +120,26 @@ CONTACT_LIST_FIELDS = (
     Field("updated_at", _("Changed"), FieldType.TIME, read_only=True),
 )
 
+TASK_FIELDS = (
+    Field("title", _("Title"), FieldType.TEXT, "task", required=True, in_lists=True),
+    Field("scheduled_at", _("Due"), FieldType.TIME, "task", in_lists=True),
+    Field("responsible_id", _("Responsible"), FieldType.USER, "task", in_lists=True),
+    Field("client_id", _("Client"), FieldType.CLIENT, "task", in_lists=True),
+    Field("contact_id", _("Contact"), FieldType.CONTACT, "task"),
+    Field("deal_id", _("Deal"), FieldType.DEAL, "task", in_lists=True),
+    Field("closed", _("Done"), FieldType.BOOLEAN, "task", in_lists=True),
+    Field("completed_at", _("Completed"), FieldType.TIME, "task", read_only=True),
+    Field("remind_at", _("Reminder"), FieldType.TIME, "task"),
+    Field("priority", _("Priority"), FieldType.NUMBER, "task"),
+    Field("tags", _("Tags"), FieldType.TAGS, "task"),
+    Field("content", _("Description"), FieldType.LONG_TEXT, "task"),
+    Field("user_id", _("Created by"), FieldType.USER, read_only=True),
+    Field("created_at", _("Created"), FieldType.TIME, read_only=True),
+    Field("updated_at", _("Changed"), FieldType.TIME, read_only=True),
+)
+# The fields of the lists whose rows are not in the field catalogue.
+OWN_FIELDS = {"contact_list": CONTACT_LIST_FIELDS, "task": TASK_FIELDS}
+
 LISTS: dict[str, RecordList] = {
     each.resource: each
     for each in (
@@ -104,8 +150,10 @@ LISTS: dict[str, RecordList] = {
             "building-2",
             "workspace-clients",
             "workspace-client",
+            is_editable=True,
             nothing=_("There are no clients yet."),
             status_kind=Status.Kind.CLIENT,
+            orders=CLIENT_ORDERS,
             stored=(LAST_ACTIVITY, NEXT_TASK, *SUMS),
             rows_of=lambda account, user: account.clients.live().accessible_to(user),
         ),
@@ -116,7 +164,9 @@ LISTS: dict[str, RecordList] = {
             "contact",
             "workspace-contacts",
             "workspace-contact",
+            is_editable=True,
             nothing=_("There are no contacts yet."),
+            orders=TIME_ORDERS,
             stored=(LAST_ACTIVITY, NEXT_TASK),
             rows_of=lambda account, user: account.contacts.live().accessible_to(user),
         ),
@@ -127,8 +177,11 @@ LISTS: dict[str, RecordList] = {
             "handshake",
             "workspace-deals",
             "workspace-deal",
+            is_editable=True,
+            further_columns=("currency",),
             nothing=_("There are no deals yet."),
             status_kind=Status.Kind.DEAL,
+            orders=TIME_ORDERS,
             stored=(LAST_ACTIVITY, NEXT_TASK),
             rows_of=lambda account, user: account.deals.live().accessible_to(user),
         ),
@@ -140,6 +193,19 @@ LISTS: dict[str, RecordList] = {
             "workspace-contact-lists",
             nothing=_("There are no contact lists yet."),
             rows_of=lambda account, user: account.contact_lists.live(),
+        ),
+        RecordList(
+            "task",
+            "tasks",
+            _("Tasks"),
+            "list-checks",
+            "workspace-tasks-list",
+            "workspace-task",
+            nothing=_("There are no tasks yet."),
+            name_field="title",
+            orders=TASK_ORDERS,
+            default_order="scheduled_at",
+            rows_of=all_tasks,
         ),
     )
 }

@@ -1,50 +1,40 @@
 """The query of a list: read from the parameters of its URL, and executed within limits of rows and time."""
 
 import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlencode
 
-from django.db import OperationalError, connection
 from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.expressions import F, OrderBy, RawSQL
 from django.http import QueryDict
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from psycopg.errors import QueryCanceled
 
-from accounts.models import Account, User
+from accounts.models import Account, Status, User
 from core.api.lists import COMMON_ROWS, SORT_LIMIT, collect_and_sort, scan_in_order
 from core.api.paging import Page
 from core.db.text import replace_non_xml
 from core.errors import FieldError
-from core.search.queries import MAX_QUERY_LENGTH, estimate_counts, search, search_transaction
+from core.search.queries import MAX_QUERY_LENGTH, TooSlow, estimate_counts, search, search_transaction
 from crm.conditions import BOOLEANS, MAX_CONDITIONS, Condition, find_field
 from crm.fields import Field
 from crm.models import ContactListMembership
 from workspace.lists.declarations import SUM_NAMES, RecordList
+from workspace.reports.stages import StageFilter
+from workspace.summaries import revenue_of, with_revenue, with_summary
 
-DEFAULT_ORDER = "-created_at"
 # A list is counted up to this number.
 MAX_COUNT = 1000
-# The milliseconds that a statement of a list may take. No index may serve a filter, and the table may have millions of rows.
-TIME_LIMIT_MS = 1000
 MAX_INACTIVE_DAYS = 3650
+# Filters of the list of deals.
+DEAL_FILTERS = ("outcome", "pipeline_id", "stage_history")
 # Parameters that only pages read: of the list and of the form that adds a filter.
 PAGE_PARAMETERS = ("page", "per_page", "view", "add", "field", "operator", "value")
-SPECIAL = ("mine", "no_task", "inactive_days", "contact_list_id")
-
-
-class TooSlow(Exception):
-    """A list whose filters no index serves, in an account with too many rows to compare each of them."""
-
-
-def limit_time() -> None:
-    """Cancel statements of the transaction that take more than `TIME_LIMIT_MS`."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT set_config('statement_timeout', %s, true)", [str(TIME_LIMIT_MS)])
+SPECIAL = ("mine", "no_task", "inactive_days", "contact_list_id", *DEAL_FILTERS)
 
 
 @dataclass
@@ -63,9 +53,11 @@ class ListQuery:
     sort: str = ""
     columns: list[str] = field(default_factory=list)
     errors: list[FieldError] = field(default_factory=list)
+    # The id of the saved view that the list began with.
+    view_id: int | None = None
 
     @classmethod
-    def read(cls, declaration: RecordList, parameters: QueryDict, *, account: Account, user: User) -> "ListQuery":
+    def read(cls, declaration: RecordList, parameters: QueryDict, *, account: Account, user: User) -> Self:
         """Return the query. Parameters with errors are left out of it, and `errors` has their errors."""
         query = cls(declaration, account, user, declaration.fields(account))
         fields = {each.name: each for each in query.fields}
@@ -127,8 +119,19 @@ class ListQuery:
             if BOOLEANS[text.lower()]:
                 self.special[name] = True
             return
-        if name == "contact_list_id" and self.declaration.resource != "contact":
+        resource = {"contact_list_id": "contact", **dict.fromkeys(DEAL_FILTERS, "deal")}.get(name)
+        if resource not in (None, self.declaration.resource):
             raise FieldError(name, _("is not a filter of this list"), "unknown")
+        if name == "outcome":
+            if text not in Status.Outcome.values:
+                raise FieldError(name, _("is not open, won or lost"), "choice")
+            self.special[name] = text
+            return
+        if name == "stage_history":
+            if (read := StageFilter.read(text)) is None:
+                raise FieldError(name, _("is not a filter of a report"), "format")
+            self.special[name] = read
+            return
         is_number = re.fullmatch(r"[0-9]{1,18}", text, re.ASCII)
         if not is_number or (name == "inactive_days" and not 0 < int(text) <= MAX_INACTIVE_DAYS):
             raise FieldError(name, _("is not a number that is possible here"), "number")
@@ -147,16 +150,38 @@ class ListQuery:
             pairs.append(("columns", ",".join(self.columns)))
         return pairs
 
+    @property
+    def normal_form(self) -> str:
+        """The query string of a saved view, without a question mark. Lists with the same rows, order and columns have the same one."""
+        return urlencode(sorted(self.parameters()))
+
+    def in_view(self, pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Return the parameters that have a value, and the saved view that the list began with.
+
+        Other parameters in a URL replace those of the view. A blank order therefore stands for a list without any.
+        """
+        filled = [(name, value) for name, value in pairs if value]
+        return filled if self.view_id is None else [("view", str(self.view_id)), *(filled or [("sort", "")])]
+
+    def link(self, pairs: Iterable[tuple[str, str]]) -> str:
+        """Return the query string of a list with these parameters, in the same saved view."""
+        return "?" + urlencode(self.in_view(pairs))
+
+    @property
+    def hidden(self) -> list[tuple[str, str]]:
+        """The parameters of the list, for hidden inputs."""
+        return self.in_view(self.parameters())
+
     def query_string(self, **changes: str) -> str:
         """Return the query string with `changes`. A blank value removes the parameter."""
-        pairs = [(name, value) for name, value in self.parameters() if name not in changes]
-        pairs += [(name, value) for name, value in changes.items() if value]
-        return "?" + urlencode(pairs)
+        return self.link(
+            [*((name, value) for name, value in self.parameters() if name not in changes), *changes.items()]
+        )
 
     def query_string_without(self, condition: Condition) -> str:
         """Return the query string without one condition."""
         removed = (condition.parameter, condition.text)
-        return "?" + urlencode([pair for pair in self.parameters() if pair != removed])
+        return self.link(pair for pair in self.parameters() if pair != removed)
 
     @property
     def is_filtered(self) -> bool:
@@ -167,29 +192,43 @@ class ListQuery:
         """The fields of the columns, without the name, which is always the first column."""
         by_name = {each.name: each for each in self.fields}
         chosen = [by_name[name] for name in self.columns] if self.columns else [f for f in self.fields if f.in_lists]
-        return [each for each in chosen if each.name != "name"]
+        return [each for each in chosen if each.name != self.declaration.name_field]
 
     # The rows
 
     @property
     def list_rows(self) -> QuerySet[Any]:
-        rows = self.declaration.list_rows(self.account, self.user)
-        # The condition of the indexes. It holds for all live rows.
-        return rows.filter(last_activity_at__isnull=False) if self.uses_summaries else rows
+        """The rows of the list with their stored fields. PostgreSQL leaves out the join if a statement uses none of these."""
+        return self._with_stored(self.declaration.rows_of(self.account, self.user))
 
-    @property
-    def uses_summaries(self) -> bool:
-        """True if a stored field filters or orders the rows."""
+    def _with_stored(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Annotate the rows with their stored fields."""
         stored = {each.name for each in self.declaration.stored}
+        rows = with_summary(rows, *stored)
         used = {each.field.name for each in self.conditions} | {self.sort.removeprefix("-")}
-        return bool(stored) and (
-            not stored.isdisjoint(used) or not {"inactive_days", "no_task"}.isdisjoint(self.special)
-        )
+        if stored and (not stored.isdisjoint(used) or not {"inactive_days", "no_task"}.isdisjoint(self.special)):
+            # The condition of the indexes. It holds for all live rows.
+            rows = rows.filter(last_activity_at__isnull=False)
+        return rows
+
+    def values(self, ids: Collection[int], columns: set[str]) -> dict[int, dict[str, Any]]:
+        """Return the columns of the rows with these ids, by id. The value of a sum is the list of the `Revenue` of the client."""
+        if not ids:
+            return {}
+        rows = self.list_rows.order_by().filter(id__in=list(ids))
+        if columns.isdisjoint(SUM_NAMES):
+            return {row["id"]: row for row in rows.values(*columns)}
+        rows = with_revenue(rows, self.account, self.user).values("revenue", *columns.difference(SUM_NAMES))
+        return {row["id"]: row | dict.fromkeys(SUM_NAMES, revenue_of(row["revenue"], self.account)) for row in rows}
 
     @cached_property
     def rows(self) -> QuerySet[Any]:
         """The rows that pass the filters, without the search."""
-        rows = self.list_rows
+        return self.filter(self.declaration.rows_of(self.account, self.user))
+
+    def filter(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Return those of `rows` that pass the filters, without the search."""
+        rows = self._with_stored(rows)
         for each in self.conditions:
             rows = each.filter(rows)
         if "mine" in self.special:
@@ -198,6 +237,8 @@ class ListQuery:
             lists = self.account.contact_lists.live().filter(id=list_id)
             members = ContactListMembership.objects.filter(account_id=self.account.id, contact_list_id=list_id)
             rows = rows.filter(Exists(lists), Exists(members.filter(contact_id=OuterRef("id"))))
+        if {*DEAL_FILTERS} & {*self.special}:
+            rows = self._of_stages(rows)
         if (days := self.special.get("inactive_days")) is not None:
             moment = timezone.now() - timedelta(days=days)
             rows = self.declaration.without_activity_since(rows, moment)
@@ -205,8 +246,19 @@ class ListQuery:
             rows = rows.filter(next_task_at=None)
         return rows
 
+    def _of_stages(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the deals with the outcome, of the pipeline and with the history that the filters name."""
+        statuses = list(self.account.statuses_of_kind(Status.Kind.DEAL))
+        chosen = {name: self.special[name] for name in ("outcome", "pipeline_id") if name in self.special}
+        if chosen:
+            ids = [each.id for each in statuses if all(getattr(each, name) == value for name, value in chosen.items())]
+            rows = rows.filter(status_id__in=ids)
+        if (history := self.special.get("stage_history")) is not None:
+            rows = rows.filter(Exists(history.stages(self.account, statuses).filter(deal_id=OuterRef("id"))))
+        return rows
+
     def order_by(self) -> list[OrderBy]:
-        order = self.sort or DEFAULT_ORDER
+        order = self.sort or self.declaration.default_order
         name, descending = order.removeprefix("-"), order.startswith("-")
         names = [name] if name == "id" else [name, "id"]
         return [
@@ -219,32 +271,31 @@ class ListQuery:
         The number is None if counting takes too long, and `MAX_COUNT + 1` if there are more than `MAX_COUNT` rows. Raise `TooSlow` if no
         index serves the filters and too many rows would have to be compared.
         """
-        try:
-            with search_transaction(self.account.id, self.q) as text:
-                if self.q and not (self.conditions or self.special):
-                    # The search limits the rows that it reads itself.
-                    return self._search(text, page)
-                limit_time()
-                if self.q:
-                    return self._search(text, page)
-                ids = self._filtered_ids(page.start, page.stop)
-        except OperationalError as error:
-            if isinstance(error.__cause__, QueryCanceled):
-                raise TooSlow from error
-            raise
+        # A search without filters limits the rows that it reads itself.
+        is_limited = bool(self.conditions or self.special or not self.q)
+        with search_transaction(self.account.id, self.q, is_limited=is_limited) as text:
+            if self.q:
+                return self._search(text, page)
+            ids = self._filtered_ids(page.start, page.stop)
         if len(ids) <= page.size and (ids or page.number == 1):
             return ids, page.start + len(ids)
         return ids, self._count()
 
     def _search(self, text: Any, page: Page) -> tuple[list[int], int]:
-        ranked = not self.sort
-        # Similar words are searched only if no row has the words themselves.
-        ids = search(self.rows, text, list_rows=self.list_rows, ranked=ranked, fuzzy=False) or search(
-            self.rows, text, list_rows=self.list_rows, ranked=ranked
-        )
+        ids = self.search_ids(text)
+        return ids[page.start : page.stop], len(ids)
+
+    def search_ids(self, text: Any) -> list[int]:
+        """Return the ids of all rows that a search finds, in the order of the list."""
+        ids = self.matching_ids(text, ranked=not self.sort)
         if self.sort:
             ids = list(self.list_rows.filter(id__in=ids).order_by(*self.order_by()).values_list("id", flat=True))
-        return ids[page.start : page.stop], len(ids)
+        return ids
+
+    def matching_ids(self, text: Any, *, ranked: bool) -> list[int]:
+        """Return the ids of the rows that match the folded text of `search_transaction` and the filters."""
+        # Similar words are searched only if no row has the words themselves.
+        return search(self.rows, text, list_rows=self.list_rows, ranked=ranked, is_fuzzy_fallback=True)
 
     def _filtered_ids(self, start: int, stop: int) -> list[int]:
         """Return the ids as `Listing.filtered_ids` does: scan the first rows of the list, or else collect all rows that pass and sort them."""
@@ -262,10 +313,7 @@ class ListQuery:
 
     def _count(self) -> int | None:
         try:
-            with search_transaction(self.account.id):
-                limit_time()
+            with search_transaction(self.account.id, is_limited=True):
                 return self.rows.order_by()[: MAX_COUNT + 1].count()
-        except OperationalError as error:
-            if isinstance(error.__cause__, QueryCanceled):
-                return None
-            raise
+        except TooSlow:
+            return None

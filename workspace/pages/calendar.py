@@ -104,7 +104,7 @@ class CalendarPage(TaskActions):
         )
 
     def create_feed(self) -> HttpResponse:
-        """Create a new address for the feed, and show it once. An earlier address ends to work."""
+        """Create a new address for the feed, and show it once. An earlier address no longer works."""
         token = CalendarFeed.objects.issue(self.request.user)
         path = reverse("workspace-tasks-ics", query={"token": token})
         return self.show(feed_url=f"{base_url(self.request)}{path}")

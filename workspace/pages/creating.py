@@ -25,12 +25,12 @@ from core.db import locks
 from core.db.text import replace_non_xml
 from core.error_responses import error_response
 from core.pages.base import redirect
-from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
 from crm.api.writing import write_row
 from crm.base import Resource
 from crm.fields import Field, FieldType, fields_of
 from crm.models import Client, Contact, Deal
 from crm.similar import find_similar
+from workspace.find import find_clients
 from workspace.pages.base import WorkspacePage
 from workspace.pages.editing import form_field, read_number
 from workspace.requests import TeamRequest
@@ -54,17 +54,6 @@ def linked(kind: str, id: int, name: str) -> SafeString:
 
 def clients_of(request: TeamRequest) -> QuerySet[Client]:
     return request.account.clients.live().accessible_to(request.user)
-
-
-def search_clients(request: TeamRequest, text: str) -> list[Client]:
-    """Return the clients that a search finds, without similar words, because it may run after every key press."""
-    text = replace_non_xml(text).strip()[:MAX_QUERY_LENGTH]
-    if not text:
-        return []
-    with search_transaction(request.account.id, text) as query:
-        ids = search(clients_of(request), query, enough=MAX_FOUND, fuzzy=False)[:MAX_FOUND]
-        rows = {row.id: row for row in clients_of(request).filter(id__in=ids).only("account_id", "id", "name", "email")}
-    return [rows[id] for id in ids if id in rows]
 
 
 class RecordForm(Form):
@@ -115,7 +104,11 @@ class NewRecordPage(WorkspacePage):
     def get(self, request: TeamRequest) -> HttpResponse:
         if request.htmx and request.htmx.target == FOUND_CLIENTS:
             q = request.GET.get("client_q", "")
-            return self.render("workspace/client_choices.html", found=search_clients(request, q), q=q)
+            return self.render(
+                "workspace/client_choices.html",
+                found=find_clients(request.account, request.user, q, enough=MAX_FOUND),
+                q=q,
+            )
         if request.htmx and request.htmx.target == SIMILAR:
             return self.show_similar(request)
         return self.show(self.form(initial=self.initial()), client_id=parse_id(request.GET.get("client_id")))
@@ -136,7 +129,7 @@ class NewRecordPage(WorkspacePage):
     def show(self, form: RecordForm, *, client_id: int | None = None, q: str = "") -> HttpResponse:
         found: list[Client] = []
         if self.chooses_client:
-            found = search_clients(self.request, q)
+            found = find_clients(self.request.account, self.request.user, q, enough=MAX_FOUND)
             if client_id is not None and client_id not in {row.id for row in found}:
                 found = [*clients_of(self.request).filter(id=client_id), *found]
         return self.render_form(

@@ -8,18 +8,19 @@ the form is shown again with both values, and submitting it again replaces the o
     if edit.save(request.account.clients.live().accessible_to(request.user).filter(id=client.id)): …
 
 Afterwards `edit.row` is the row as it is stored. `edit.form` has the errors, and `edit.conflicting` the value of somebody else.
-`EditFieldPage` (`workspace.pages.records`) does this for a record; its path has the parameters `field` and, for a cell, `cell=1`.
+`EditFieldPage` (`workspace.pages.records`) does this for a record, and for a cell of a list.
 """
 
 import json
 from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.utils import formats
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -32,11 +33,11 @@ from core.api.fields import CURRENCIES
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldErrors
 from core.pages.errors import error_sentence, field_message
-from core.search.queries import search, search_transaction
 from crm.api.writing import write_row
 from crm.base import Resource
 from crm.fields import Field, FieldType, fields_of
 from crm.models import Client
+from workspace.find import find_clients
 
 # The maximum numbers of contacts and of users to choose from, and of clients that a search finds.
 MAX_CHOICES, MAX_USERS, MAX_FOUND = 50, 500, 10
@@ -135,7 +136,7 @@ def form_field(field: Field, account: Account, user: User, row: Resource | None,
                 choices=[(code, code) for code in sorted(CURRENCIES)], widget=LongSelect, **options
             )
         case FieldType.CLIENT:
-            found = [(id, name) for id, name in find_clients(account, user, row, q)]
+            found = client_choices(account, user, row, q)
             return forms.ChoiceField(
                 choices=[*found, ("", gettext_lazy("No client"))], widget=forms.RadioSelect, **options
             )
@@ -160,7 +161,13 @@ def link_choices(field: Field, account: Account, user: User, row: Resource | Non
     value = field.value_of(row) if row is not None else None
     if field.type == FieldType.STATUS:
         kind = row._meta.model_name if row is not None else Status.Kind.CLIENT
-        return [(status.id, status_name(status)) for status in account.statuses_of_kind(str(kind))]
+        statuses = account.statuses_of_kind(str(kind))
+        if kind == Status.Kind.DEAL:
+            # The form that moves a deal offers the statuses of other pipelines.
+            current = account.statuses.filter(id=value or 0).values("pipeline_id")
+            first = account.pipelines.order_by("position", "id").values("id")
+            statuses = statuses.filter(pipeline_id=Coalesce(Subquery(current[:1]), Subquery(first[:1])))
+        return [(status.id, status_name(status)) for status in statuses]
     if field.type == FieldType.USER:
         team = account.users.filter(**ASSIGNABLE).order_by("name", "id").values_list("id", "name", "login")
         pairs = [(id, name or login) for id, name, login in team[:MAX_USERS]]
@@ -172,16 +179,12 @@ def link_choices(field: Field, account: Account, user: User, row: Resource | Non
     return list(contacts.order_by("id").values_list("id", "name")[:MAX_CHOICES])
 
 
-def find_clients(account: Account, user: User, row: Resource | None, q: str) -> list[tuple[int, str]]:
+def client_choices(account: Account, user: User, row: Resource | None, q: str) -> list[tuple[int, str]]:
     """Return the ids and names of the client of the row, and of the clients that a search finds."""
-    clients = account.clients.live().accessible_to(user)
     client_id: int | None = getattr(row, "client_id", None)
-    ids = [client_id] if client_id else []
-    if q.strip():
-        with search_transaction(account.id, q) as query:
-            ids += [id for id in search(clients, query, enough=MAX_FOUND)[:MAX_FOUND] if id not in ids]
-    names = dict(clients.filter(id__in=ids).values_list("id", "name")) if ids else {}
-    return [(id, names[id]) for id in ids if id in names]
+    own = account.clients.live().accessible_to(user).filter(id=client_id).values_list("id", "name") if client_id else ()
+    found = [(client.id, client.name) for client in find_clients(account, user, q, enough=MAX_FOUND)]
+    return list(dict([*own, *found]).items())
 
 
 def initial_value(field: Field, value: Any) -> Any:
@@ -205,7 +208,9 @@ class FieldForm(Form):
     ) -> None:
         value = None if row is None else field.value_of(row)
         initial = {"value": initial_value(field, value), "shown": encode(value), **kwargs.pop("initial", {})}
-        super().__init__(*args, initial=initial, auto_id=f"edit-{field.column}-%s", **kwargs)
+        # A list may have forms for several rows.
+        auto_id = f"edit-{field.column}-{row.id if row is not None else 'new'}-%s"
+        super().__init__(*args, initial=initial, auto_id=auto_id, **kwargs)
         self.fields["value"] = form_field(field, account, user, row, q=q)
         self.fields["value"].widget.attrs["data-focus"] = ""
         if self.fields["value"].required:
@@ -246,7 +251,9 @@ class FieldEdit:
         return False
 
     def _write(self, rows: QuerySet) -> bool:
-        row = cast(Resource, rows.locked().get())  # type: ignore[attr-defined]  # of every TrashableQuerySet
+        row: Resource | None = rows.locked().first()  # type: ignore[attr-defined]  # of every TrashableQuerySet
+        if row is None:
+            raise Conflict(_("It was deleted in the meantime, or you may no longer see it."))
         stored, value = self.field.value_of(row), self.submitted_value()
         self.row = row
         if encode(stored) != self.form.cleaned_data["shown"]:

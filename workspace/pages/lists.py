@@ -1,39 +1,52 @@
-"""The lists of clients, contacts, deals and contact lists. The URL of a list holds its filters, its order and its columns."""
+"""The lists of clients, contacts, deals, tasks and contact lists.
 
-from collections.abc import Iterable, Iterator
+The URL of a list holds its filters, its order and its columns, or the id of a saved view that has them (`workspace.views`).
+"""
+
+from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from django.http import HttpResponse, QueryDict
 from django.urls import reverse
+from django.utils import formats
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext, pgettext
 
+from accounts.models import Status
 from accounts.roles import ASSIGNABLE
-from accounts.templatetags.statuses import status_name
+from accounts.templatetags.statuses import pipeline_name, status_name
 from core.errors import FieldError
 from core.pages.base import redirect
 from core.pages.routes import path_with_id
+from core.search.queries import TooSlow
 from crm.conditions import ME, OPERATORS, Condition, Operator, parameter_name
 from crm.fields import Field, FieldType, grouped
-from workspace.lists.cells import LINKS, Cell, Names, cell_of, value_in
+from workspace.bulk import RESOURCES, actions_of
+from workspace.lists.cells import LINKS, Cell, Names, cells_of, value_in
 from workspace.lists.declarations import LISTS, SUM_NAMES, RecordList
-from workspace.lists.queries import MAX_COUNT, ListQuery, TooSlow
+from workspace.lists.queries import MAX_COUNT, ListQuery
 from workspace.pages.base import WorkspacePage
+from workspace.reports.stages import LABELS as HISTORY_LABELS
 from workspace.requests import TeamRequest
-from workspace.summaries import revenue_of, with_revenue
+from workspace.views import MAX_NAME_LENGTH, SavedView, read_list, views_of
 
 # The most users in the choices of a filter.
 MAX_USERS = 500
+# The number of saved views that have tabs. A page lists all of them.
+MAX_TABS = 6
 MORE_OR_LESS = (FieldType.NUMBER, FieldType.MONEY)
 # The choice of the form for the parameter `__empty=false`.
 FILLED = "filled"
 INACTIVE = "inactive_days"
+# The action of a selection that changes nothing.
+EXPORT = "export"
 DEFAULT_INACTIVE_DAYS = 30
 # Fields whose values people do not type: other pages link to lists with them.
-NOT_TYPED = (FieldType.CLIENT, FieldType.CONTACT)
+NOT_TYPED = (FieldType.CLIENT, FieldType.CONTACT, FieldType.DEAL)
 
 
 def operator_label(field: Field, operator: str) -> str:
@@ -93,10 +106,17 @@ class RecordListPage(WorkspacePage):
 
     template_name = "workspace/list.html"
     declaration: RecordList
+    query_class = ListQuery
+    # The saved views of the list that the user sees.
+    views: list[SavedView]
 
     def get(self, request: TeamRequest) -> HttpResponse:
         parameters = request.GET
-        query = ListQuery.read(self.declaration, parameters, account=request.account, user=request.user)
+        account, user, resource = request.account, request.user, self.declaration.resource
+        self.views = views_of(resource, account=account, user=user)
+        query = read_list(
+            resource, parameters, account=account, user=user, views=self.views, query_class=self.query_class
+        )
         if "field" in parameters:
             return self.add_filter(query)
         return self.show(query)
@@ -120,7 +140,7 @@ class RecordListPage(WorkspacePage):
             http_status=status,
             declaration=self.declaration,
             query=query,
-            hidden=query.parameters(),
+            hidden=query.hidden,
             page=page,
             rows=rows,
             more=len(ids) > page.size,
@@ -128,14 +148,16 @@ class RecordListPage(WorkspacePage):
             is_too_slow=is_too_slow,
             errors=[(error.field, error.text) for error in query.errors],
             tabs=self.tabs(query),
+            **self.view_context(query),
             chips=self.chips(query, names),
             columns=self.columns(query),
             groups=[(label, fields) for label, fields in grouped(query.fields)],
-            shown={"name", *(each.name for each in query.shown_fields)},
+            shown={self.declaration.name_field, *(each.name for each in query.shown_fields)},
             filter_groups=self.filter_groups(query),
             filter_form=adding,
             orders=self.orders(query),
-            clear=query_string([("columns", ",".join(query.columns)), ("sort", query.sort)]),
+            bulk_actions=bulk_actions(self.declaration.resource),
+            clear=query.link([("columns", ",".join(query.columns)), ("sort", query.sort)]),
         )
 
     # The rows
@@ -143,35 +165,22 @@ class RecordListPage(WorkspacePage):
     def rows(self, query: ListQuery, ids: list[int]) -> tuple[Names, list[Row]]:
         """Return the names of linked rows, and the rows with these ids, in order."""
         fields = query.shown_fields
-        columns = {"id", "name", *(each.column for each in fields)}
-        if self.declaration.resource == "deal":
-            columns.add("currency")
-        shows_sums = not columns.isdisjoint(SUM_NAMES)
-        found = {row["id"]: row for row in self.values(query, ids, columns, shows_sums=shows_sums)} if ids else {}
+        declaration = self.declaration
+        columns = {"id", declaration.name_field, *declaration.further_columns, *(each.column for each in fields)}
+        found = query.values(ids, columns)
         rows = [found[id] for id in ids if id in found]
         links = [(each, value_in(row, each)) for row in rows for each in fields if each.type in LINKS]
-        links += [
-            (each.field, each.value)
-            for each in query.conditions
-            if each.field.type in LINKS and each.operator != Operator.EMPTY
-        ]
-        names = Names.read(self.declaration, self.request.account, self.request.user, links)
+        links += link_values(query)
+        names = Names.read(declaration, self.request.account, self.request.user, links)
         return names, [
-            Row(row["id"], row["name"], self.path_of(row), [cell_of(row, each, names) for each in fields])
+            Row(
+                row["id"],
+                row[declaration.name_field],
+                self.path_of(row),
+                cells_of(declaration, row, fields, names),
+            )
             for row in rows
         ]
-
-    def values(
-        self, query: ListQuery, ids: list[int], columns: set[str], *, shows_sums: bool
-    ) -> Iterator[dict[str, Any]]:
-        """Return the columns of the rows with these ids. The value of a sum is the revenue of the client."""
-        account, rows = self.request.account, query.list_rows.filter(id__in=ids)
-        if not shows_sums:
-            yield from rows.values(*columns)
-            return
-        names = columns.difference(SUM_NAMES) | {"revenue"}
-        for row in with_revenue(rows, account, self.request.user).values(*names):
-            yield row | dict.fromkeys(SUM_NAMES, revenue_of(row["revenue"], account))
 
     def path_of(self, row: dict[str, Any]) -> str:
         """Return the path of the page of a row."""
@@ -188,15 +197,45 @@ class RecordListPage(WorkspacePage):
     # The parts of the page
 
     def tabs(self, query: ListQuery) -> list[tuple[str, str, bool]]:
-        """Return the label, the query string and whether it is the current one, of each standard view."""
+        """Return the label, the query string and whether it is the current one, of each standard view and of the first saved views."""
+        current = urlencode([pair for pair in query.parameters() if pair[0] != "columns"])
+        is_standard = query.view_id is None
+        tabs = [
+            (label, f"?{text}" if text else "?", is_standard and text == current)
+            for label, text in self.standard_views()
+        ]
+        return tabs + self.tabs_of_views(query)
+
+    def tabs_of_views(self, query: ListQuery) -> list[tuple[str, str, bool]]:
+        """Return the same of the first saved views, and of the current one."""
+        shown = [view for n, view in enumerate(self.views) if n < MAX_TABS or view.id == query.view_id]
+        return [(view.name, f"?view={view.id}", view.id == query.view_id) for view in shown]
+
+    def standard_views(self) -> list[tuple[str, str]]:
+        """Return the labels and the query strings of the views that every list has."""
         views = [(_("All"), "")]
         if self.declaration.has_responsible:
             views.append((_("Mine"), urlencode({"mine": "true"})))
         views.append((_("Recently changed"), urlencode({"sort": "-updated_at"})))
         if self.declaration.has_tasks:
             views.append((_("No task planned"), urlencode({"no_task": "true"})))
-        current = urlencode([pair for pair in query.parameters() if pair[0] != "columns"])
-        return [(label, f"?{text}" if text else "?", text == current) for label, text in views]
+        return views
+
+    def view_context(self, query: ListQuery) -> dict[str, Any]:
+        """Return what the template shows of saved views: the current one, and whether the list can be saved."""
+        view = next((view for view in self.views if view.id == query.view_id), None)
+        current, saved = query.normal_form, view.query if view is not None else ""
+        is_standard = view is None and current in [query_of(text) for _label, text in self.standard_views()]
+        return {
+            "view": view,
+            "view_query": current,
+            "is_changed": view is not None and current != saved,
+            "may_change_view": view is not None and view.may_be_changed_by(self.request.user),
+            "may_save_view": current != saved and not is_standard,
+            "has_views": bool(self.views),
+            "has_more_views": len(self.views) > MAX_TABS,
+            "max_view_name": MAX_NAME_LENGTH,
+        }
 
     def chips(self, query: ListQuery, names: Names) -> list[Chip]:
         chips = [Chip(self.condition_label(each, names), query.query_string_without(each)) for each in query.conditions]
@@ -210,8 +249,29 @@ class RecordListPage(WorkspacePage):
                 label = _("In the contact list “%(name)s”") % {"name": named.first() or value}
                 chips.append(Chip(label, query.query_string(**{name: ""})))
             else:
-                chips.append(Chip(labels[name], query.query_string(**{name: ""})))
+                label = labels[name] if name in labels else self.deal_filter_label(name, value)
+                chips.append(Chip(label, query.query_string(**{name: ""})))
         return chips
+
+    def deal_filter_label(self, name: str, value: Any) -> str:
+        """Return the label of a filter of the list of deals."""
+        if name == "outcome":
+            labels = {
+                Status.Outcome.OPEN: _("Open deals"),
+                Status.Outcome.WON: _("Won deals"),
+                Status.Outcome.LOST: _("Lost deals"),
+            }
+            return labels[value]
+        if name == "pipeline_id":
+            pipeline = self.request.account.pipelines.filter(id=value).first()
+            return _("In the pipeline “%(name)s”") % {"name": pipeline_name(pipeline) if pipeline else value}
+        status = self.request.account.statuses.filter(id=value.status_id).first()
+        return _("%(stage)s: %(result)s, %(first)s to %(last)s") % {
+            "stage": status_name(status) if status else value.status_id,
+            "result": HISTORY_LABELS[value.result],
+            "first": formats.date_format(value.first, "SHORT_DATE_FORMAT"),
+            "last": formats.date_format(value.end - timedelta(days=1), "SHORT_DATE_FORMAT"),
+        }
 
     def condition_label(self, each: Condition, names: Names) -> str:
         if each.operator == Operator.EMPTY:
@@ -220,14 +280,18 @@ class RecordListPage(WorkspacePage):
         if each.field.type in LINKS:
             value = _("me") if each.text == ME else names.of(each.field.type, each.value)
         elif each.field.type == FieldType.BOOLEAN:
-            value = _("yes") if each.value else _("no")
+            return f"{each.field.label}: {_('yes') if each.value else _('no')}"
         return f"{each.field.label} {operator_label(each.field, each.operator)} {value}"
 
+    def current_order(self, query: ListQuery) -> str:
+        """Return the order of the list; "" for a search by rank."""
+        return query.sort or ("" if query.q else self.declaration.default_order)
+
     def columns(self, query: ListQuery) -> list[Column]:
-        current = query.sort or ("" if query.q else "-created_at")
+        current = self.current_order(query)
         by_name = {each.name: each for each in query.fields}
         columns = []
-        for each in [by_name["name"], *query.shown_fields]:
+        for each in [by_name[self.declaration.name_field], *query.shown_fields]:
             is_hidden = each.name in SUM_NAMES and self.request.user.access.is_limited
             if each.name not in self.declaration.orders or is_hidden:
                 columns.append(Column(each))
@@ -239,25 +303,15 @@ class RecordListPage(WorkspacePage):
             )
         return columns
 
-    def orders(self, query: ListQuery) -> list[tuple[str, str, bool]]:
+    def orders(self, query: ListQuery) -> list[tuple[str, str | Promise, bool]]:
         """Return the value, the label and whether it is selected, of each order."""
-        current = query.sort or "-created_at"
-        labels = {
-            "name": _("Name, A to Z"),
-            "-name": _("Name, Z to A"),
-            "-created_at": _("Newest first"),
-            "created_at": _("Oldest first"),
-            "-updated_at": _("Last changed first"),
-            "updated_at": _("Last changed last"),
-            "-last_activity_at": _("Last activity first"),
-            "last_activity_at": _("Last activity last"),
-            "next_task_at": _("Next task first"),
-            "-open_sum": _("Largest open deals first"),
-            "-won_sum": _("Largest won deals first"),
-        }
-        names = self.declaration.orders.keys() - (SUM_NAMES if self.request.user.access.is_limited else ())
-        labels = {value: label for value, label in labels.items() if value.removeprefix("-") in names}
-        return [(value, label, value == current) for value, label in labels.items()]
+        current = self.current_order(query)
+        hidden = SUM_NAMES if self.request.user.access.is_limited else ()
+        return [
+            (value, label, value == current)
+            for value, label in self.declaration.orders.items()
+            if label and value.removeprefix("-") not in hidden
+        ]
 
     # The form that adds a filter
 
@@ -320,7 +374,7 @@ class RecordListPage(WorkspacePage):
             if operator not in OPERATORS[field.type]:
                 operator = OPERATORS[field.type][0]
             parameter = parameter_name(field, Operator(operator))
-        checked = ListQuery.read(
+        checked = self.query_class.read(
             self.declaration,
             parameters_of([(parameter, value)]),
             account=self.request.account,
@@ -329,16 +383,35 @@ class RecordListPage(WorkspacePage):
         error = self.first_error(checked.errors) if value else _("Can't be blank")
         if error:
             return self.show(query, self.filter_form(query, name, value=value, error=error))
-        pairs = [pair for pair in query.parameters() if pair != (parameter, value) and pair[0] != INACTIVE]
-        return redirect(self.request.path + query_string([*pairs, (parameter, value)]))
+        # A list has several conditions on a field, but one number of days.
+        replaced = {name for name, _text in query.parameters() if name == parameter == INACTIVE}
+        pairs = [pair for pair in query.parameters() if pair != (parameter, value) and pair[0] not in replaced]
+        return redirect(self.request.path + query.link([*pairs, (parameter, value)]))
 
     @staticmethod
     def first_error(errors: list[FieldError]) -> str:
         return errors[0].text.capitalize() if errors else ""
 
 
-def query_string(pairs: Iterable[tuple[str, str]]) -> str:
-    return "?" + urlencode([(name, value) for name, value in pairs if value])
+def bulk_actions(resource: str) -> list[tuple[str, str | Promise]]:
+    """Return the values and labels of what can be done with selected rows."""
+    if resource not in RESOURCES:
+        return []
+    return [*((action.key, action.label) for action in actions_of(resource).values()), (EXPORT, _("Export as CSV"))]
+
+
+def query_of(text: str) -> str:
+    """Return a query string in the normal form of saved views."""
+    return urlencode(sorted(parse_qsl(text)))
+
+
+def link_values(query: ListQuery) -> list[tuple[Field, Any]]:
+    """Return the fields and ids in the conditions of a query, whose names the page shows."""
+    return [
+        (each.field, each.value)
+        for each in query.conditions
+        if each.field.type in LINKS and each.operator != Operator.EMPTY
+    ]
 
 
 def parameters_of(pairs: Iterable[tuple[str, str]]) -> QueryDict:
@@ -362,3 +435,17 @@ class ContactListsPage(RecordListPage):
 
     def path_of(self, row: dict[str, Any]) -> str:
         return reverse("workspace-contacts", query={"contact_list_id": row["id"]})
+
+
+class TaskListPage(RecordListPage):
+    """All tasks in a table, beside the groups and the calendar."""
+
+    declaration = LISTS["task"]
+
+    def standard_views(self) -> list[tuple[str, str]]:
+        return [
+            (pgettext("tasks", "Open"), urlencode({"closed": "false"})),
+            (_("Mine"), urlencode({"closed": "false", "mine": "true"})),
+            (pgettext("tasks", "Done"), urlencode({"closed": "true", "sort": "-completed_at"})),
+            (_("All"), ""),
+        ]

@@ -74,6 +74,15 @@ def register_entries() -> None:
             count=number_due,
             shortcut="g t",
         ),
+        Entry(
+            "reports",
+            _("Reports"),
+            "workspace-reports",
+            order=90,
+            group=GROUP,
+            is_shown=is_team_of_site,
+            shortcut="g p",
+        ),
     )
     register(
         "settings", Entry("fields", _("Fields"), "workspace-fields", "text-cursor-input", order=62, is_shown=is_admin)

@@ -10,8 +10,8 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.db.models import CharField, F, OuterRef, Q, QuerySet, Subquery, Value
-from django.db.models.functions import Coalesce, JSONObject, NullIf
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import JSONObject
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -19,21 +19,26 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.models import Account, Status, User
+from accounts.models import Account, Status
 from accounts.pages.forms import Form
 from accounts.pages.settings import parse_id
 from accounts.templatetags.statuses import status_name
 from core.db.text import replace_non_xml
 from core.error_responses import error_response
-from core.pages.base import redirect
+from core.pages.base import redirect, referring_path, safe_path
 from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
-from crm.api.writing import write_row
 from crm.base import Resource
 from crm.fields import Field, FieldType, builtin_fields, fields_of, grouped
 from forum.models import Post
+from workspace.lists.cells import read_cell
+from workspace.lists.declarations import LISTS
+from workspace.names import name_of_row, name_of_user
+from workspace.pages import timeline
 from workspace.pages.base import WorkspacePage
 from workspace.pages.editing import LINKS, FieldEdit, FieldForm, display, editable_field
+from workspace.pages.stages import stages_of
 from workspace.pages.summaries import annotate_summary, summary_of
+from workspace.pages.user_links import UserLinksMixin
 from workspace.requests import TeamRequest
 
 # The number of rows that a panel shows, before a link to the list.
@@ -88,12 +93,6 @@ def name_column(column: str) -> str:
     return column.removesuffix("_id") + "_name"
 
 
-def name_of_user(column: str) -> Subquery:
-    """Return the name of the user whose id is in a column of the row."""
-    users = User.objects.filter(account_id=OuterRef("account_id"), id=OuterRef(column))
-    return Subquery(users.values(nick=Coalesce(NullIf("name", Value("", CharField())), F("login")))[:1])
-
-
 def status_of_row() -> Subquery:
     """Return the status of the row as a JSON object. `as_status` makes it a `Status`."""
     statuses = Status.objects.filter(account_id=OuterRef("account_id"), id=OuterRef("status_id"))
@@ -103,11 +102,6 @@ def status_of_row() -> Subquery:
 
 def as_status(values: dict[str, Any] | None) -> Status | None:
     return Status(**values) if values else None
-
-
-def name_of_row(rows: QuerySet, column: str) -> Subquery:
-    """Return the name of the row of `rows` whose id is in a column."""
-    return Subquery(rows.filter(id=OuterRef(column)).values("name")[:1])
 
 
 @dataclass(frozen=True)
@@ -163,7 +157,9 @@ class RecordPage(WorkspacePage):
         return self.show(row)
 
     def show(self, row: Resource, *, http_status: int = 200, **context: Any) -> HttpResponse:
-        facts = facts_of(row, self.kind, fields_of(self.request.account, self.kind.resource))
+        fields = fields_of(self.request.account, self.kind.resource)
+        facts = facts_of(row, self.kind, fields)
+        page = self.read_page(per_page=timeline.PAGE_SIZE)
         values = {
             "kind": self.kind,
             "row": row,
@@ -174,6 +170,7 @@ class RecordPage(WorkspacePage):
                 for label, fields in grouped(shown_fields(facts))
             ],
             "empty": [fact for fact in facts if not fact.text and fact.edit_path],
+            "timeline": timeline.timeline_section(self.request, self.kind.resource, row.id, fields, page),
             **self.panels(row),
         }
         return self.render(http_status=http_status, **values | context)
@@ -293,10 +290,15 @@ class TaskForm(Form):
         return {"title": self.cleaned_data["title"], "scheduled_at": at}
 
 
-class CustomerPage(RecordPage):
+class CustomerPage(UserLinksMixin, RecordPage):
     """The base of the pages of clients and contacts: tasks, suggestions and votes belong to them."""
 
-    actions = {**RecordPage.actions, "task": "add_task", "tick": "complete_task", "vote": "vote"}
+    actions = {
+        **RecordPage.actions,
+        "task": "add_task",
+        "tick": "complete_task",
+        "vote": "vote",
+    } | UserLinksMixin.link_actions
 
     @property
     def link(self) -> str:
@@ -304,10 +306,14 @@ class CustomerPage(RecordPage):
 
     def panels(self, row: Any) -> dict[str, Any]:
         vote_q = replace_non_xml(self.request.GET.get("vote_q", ""))[:MAX_QUERY_LENGTH].strip()
+        user_links = self.user_links_context(self.link, row.id)
         return {
+            **user_links,
             "tasks": tasks_of(self.request, Q(**{self.link: row.id})),
             "task_form": TaskForm(auto_id="task-%s"),
-            "feedback": feedback_of(self.request, {self.link: row.id}),
+            "feedback": feedback_of(
+                self.request, {self.link: row.id}, user_ids=user_links["linked_users"].confirmed_ids
+            ),
             "external_ids": external_ids_of(row),
             "vote_q": vote_q,
             "suggestions": find_suggestions(self.request, vote_q) if vote_q else [],
@@ -394,10 +400,9 @@ class ContactPage(CustomerPage):
 
 
 class DealPage(RecordPage):
-    """A deal, with the path of its stages and its client."""
+    """A deal, with the path of its stages and its client. `workspace.pages.board` moves it."""
 
     kind = DEAL
-    actions = {**RecordPage.actions, "stage": "move"}
 
     def annotated(self, rows: QuerySet) -> QuerySet:
         account, user = self.request.account, self.request.user
@@ -412,24 +417,7 @@ class DealPage(RecordPage):
         )
 
     def panels(self, row: Any) -> dict[str, Any]:
-        statuses = list(self.request.account.statuses_of_kind(Status.Kind.DEAL))
-        position = next((n for n, status in enumerate(statuses) if status.id == row.status_id), -1)
-        return {
-            "stages": [(status, n < position, n == position) for n, status in enumerate(statuses)],
-            "external_ids": external_ids_of(row),
-        }
-
-    def move(self, id: int) -> HttpResponse:
-        """Move the deal to the status in `status_id`."""
-
-        def act() -> None:
-            row = self.lock(id)
-            if row.trashed_at is not None:
-                raise Http404
-            write_row(row, {"status_id": self.request.POST.get("status_id")}, by=self.request.user)
-
-        self.perform(act, success_message=_("The deal is moved."))
-        return redirect(self.kind.route, id)
+        return {**stages_of(self.request, row), "external_ids": external_ids_of(row)}
 
 
 # Panels. Each takes one statement, and reads one row more than it shows, which tells whether there are more.
@@ -478,21 +466,29 @@ def tasks_of(request: TeamRequest, condition: Q) -> Panel:
     )
 
 
-def feedback_of(request: TeamRequest, link: dict[str, int]) -> Panel:
-    """Return the suggestions that the team wrote for the customer, and those that it voted for in their place, newest first."""
-    posts = request.account.posts.listed_for(request.user)
+def feedback_of(request: TeamRequest, link: dict[str, int], *, user_ids: list[int]) -> Panel:
+    """Return the suggestions of the customer, and those that the customer voted for, newest first.
+
+    They are those that the team wrote or voted for in the customer's place, and those of the linked users.
+    """
+    account, posts, limit = request.account, request.account.posts.listed_for(request.user), PANEL_SIZE + 1
     columns = ("id", "title", "votes_cache", "status_data", "created_at", "is_vote")
-    written = posts.filter(**link).annotate(status_data=status_of_row(), is_vote=Value(False)).order_by("-id")
-    votes = request.account.proxy_votes.filter(**link).order_by("-id").values("post_id")[: PANEL_SIZE + 1]
-    voted = posts.filter(id__in=votes).annotate(status_data=status_of_row(), is_vote=Value(True)).order_by("-id")
-    limit = PANEL_SIZE + 1
-    found = list(
-        written.values(*columns)[:limit].union(voted.values(*columns)[:limit], all=True).order_by("-id", "is_vote")
-    )
-    unique = list({row["id"]: {**row, "status": as_status(row["status_data"])} for row in reversed(found)}.values())[
-        ::-1
+    written = [posts.filter(**link)]
+    votes: list[QuerySet] = [account.proxy_votes.filter(**link).order_by("-id")]
+    if user_ids:
+        written.append(posts.filter(user_id__in=user_ids))
+        votes.append(account.votes.filter(user_id__in=user_ids).order_by("-created_at", "-post_id"))
+    voted = [posts.filter(id__in=rows.values("post_id")[:limit]) for rows in votes]
+    queries = [
+        rows.annotate(status_data=status_of_row(), is_vote=Value(is_vote)).order_by("-id").values(*columns)[:limit]
+        for is_vote, querysets in ((False, written), (True, voted))
+        for rows in querysets
     ]
-    return Panel(unique[:PANEL_SIZE], len(unique) > PANEL_SIZE)
+    found = list(queries[0].union(*queries[1:], all=True).order_by("-id", "is_vote"))
+    # Of a suggestion that the customer both wrote and voted for, the first row says that they wrote it.
+    unique = {row["id"]: {**row, "status": as_status(row["status_data"])} for row in reversed(found)}
+    rows = sorted(unique.values(), key=lambda row: -row["id"])
+    return Panel(rows[:PANEL_SIZE], len(rows) > PANEL_SIZE)
 
 
 def find_suggestions(request: TeamRequest, q: str) -> list[tuple[int, str]]:
@@ -522,7 +518,11 @@ def external_ids_of(row: Any) -> list[tuple[str, str, str]]:
 
 
 class EditFieldPage(WorkspacePage):
-    """The form for one field of a record. For htmx, the response is the field alone: the form, or the value after it was saved."""
+    """The form for one field of a record.
+
+    For htmx, the response is the field alone: the form, or the value after it was saved. With the parameter `cell`, the field is the cell
+    of a list. Without JavaScript, the form is a page of its own, which returns to the page with the link (`next`).
+    """
 
     template_name = "workspace/edit_field.html"
     record_class: type[RecordPage]
@@ -535,6 +535,10 @@ class EditFieldPage(WorkspacePage):
     def section(self) -> str:  # type: ignore[override]  # derived from the kind
         return self.record_class.kind.section
 
+    @property
+    def is_cell(self) -> bool:
+        return bool(self.request.htmx) and "cell" in self.request.GET
+
     def find(self, id: int) -> tuple[Resource, Field]:
         """Return the record and the field that the parameter `field` names."""
         row = self.record_page.find(id)
@@ -546,7 +550,7 @@ class EditFieldPage(WorkspacePage):
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
         row, field = self.find(id)
         if request.htmx and "cancel" in request.GET:
-            return self.show_value(row, field)
+            return self.show_value(row.id, field)
         q = replace_non_xml(request.GET.get("q", ""))[:MAX_QUERY_LENGTH].strip()
         form = FieldForm(field, request.account, request.user, row, q=q)
         return self.show_form(row, field, form, q=q)
@@ -560,19 +564,36 @@ class EditFieldPage(WorkspacePage):
         rows = self.record_page.rows().live().filter(id=id)  # type: ignore[attr-defined]
         if not edit.save(rows):
             return self.show_form(row, field, edit.form, q=q, conflict=edit)
+        if not rows.exists():
+            return self.leave(row)
         if request.htmx:
-            return self.show_value(self.record_page.find(id), field)
+            return self.show_value(id, field)
         messages.success(request, _("%(field)s is saved.") % {"field": field.label})
-        return redirect(self.record_class.kind.route, id)
+        return redirect(self.back(row))
+
+    def leave(self, row: Resource) -> HttpResponse:
+        """Return a redirect to the list, after the user gave the record to a user whose records they may not see."""
+        messages.success(self.request, _("%(name)s is saved. You do not see it any more.") % {"name": str(row)})
+        path = reverse(self.record_class.kind.list_route)
+        return HttpResponse(headers={"HX-Redirect": path}) if self.request.htmx else redirect(path)
+
+    def back(self, row: Resource) -> str:
+        """Return the path of the page with the link to the form: the list, or the page of the record."""
+        record = reverse(self.record_class.kind.route, args=[row.id])
+        if self.request.method == "POST":
+            return safe_path(self.request, self.request.POST.get("next"), record)
+        path = referring_path(self.request, record)
+        return record if path.startswith(f"{record}/") else path
 
     def show_form(
         self, row: Resource, field: Field, form: FieldForm, *, q: str = "", conflict: FieldEdit | None = None
     ) -> HttpResponse:
         status = 422 if form.is_bound else 200
         is_conflict = conflict is not None and conflict.conflicting is not None
+        cell = {"cell": 1} if self.is_cell else {}
         template = "workspace/field_form.html" if self.request.htmx else self.template_name
         return self.render(
-            template,
+            "workspace/cell_form.html" if self.is_cell else template,
             http_status=status,
             kind=self.record_class.kind,
             row=row,
@@ -580,12 +601,20 @@ class EditFieldPage(WorkspacePage):
             form=form,
             q=q,
             conflict=conflict if is_conflict else None,
-            edit_path=reverse(self.record_class.kind.edit_route, args=[row.id], query={"field": field.name}),
+            edit_path=reverse(self.record_class.kind.edit_route, args=[row.id], query={"field": field.name, **cell}),
             searches=field.type == FieldType.CLIENT,
+            back=self.back(row),
         )
 
-    def show_value(self, row: Resource, field: Field) -> HttpResponse:
-        return self.render("workspace/fact.html", fact=fact_of(row, self.record_class.kind, field), focused=True)
+    def show_value(self, id: int, field: Field) -> HttpResponse:
+        kind = self.record_class.kind
+        if not self.is_cell:
+            fact = fact_of(self.record_page.find(id), kind, field)
+            return self.render("workspace/fact.html", fact=fact, focused=True)
+        cell = read_cell(LISTS[kind.resource], self.request.account, self.request.user, id, field)
+        if cell is None:
+            raise Http404
+        return self.render("workspace/cell.html", cell=cell, focused=True)
 
 
 class EditClientPage(EditFieldPage):

@@ -1,12 +1,17 @@
 from django.urls import URLPattern, path
 
 from workspace.pages import records
+from workspace.pages.backers import BackersPage
+from workspace.pages.board import BoardPage, MovePage
+from workspace.pages.bulk import BulkChangePage, BulkChangesPage, ExportPage, NewBulkChangePage
 from workspace.pages.calendar import CalendarPage, FeedView
 from workspace.pages.creating import NewClientPage, NewContactPage, NewDealPage
 from workspace.pages.fields import FieldPage, FieldsPage
 from workspace.pages.finding import FindPage
-from workspace.pages.lists import ClientsPage, ContactListsPage, ContactsPage, DealsPage
+from workspace.pages.lists import ClientsPage, ContactListsPage, ContactsPage, DealsPage, TaskListPage
+from workspace.pages.reports import ReportPage
 from workspace.pages.tasks import EditTaskPage, TaskFormPage, TaskPage, TasksPage
+from workspace.pages.views import EditViewPage, NewViewPage, ViewsPage
 
 urlpatterns: list[URLPattern] = [
     path("app/find", FindPage.as_view(), name="workspace-find"),
@@ -14,8 +19,11 @@ urlpatterns: list[URLPattern] = [
     path("app/clients/<id:id>/edit", records.EditClientPage.as_view(), name="workspace-client-edit"),
     path("app/contacts/<id:id>", records.ContactPage.as_view(), name="workspace-contact"),
     path("app/contacts/<id:id>/edit", records.EditContactPage.as_view(), name="workspace-contact-edit"),
+    path("app/deals/board", BoardPage.as_view(), name="workspace-board"),
+    path("app/deals/<id:id>/move", MovePage.as_view(), name="workspace-deal-move"),
     path("app/deals/<id:id>", records.DealPage.as_view(), name="workspace-deal"),
     path("app/deals/<id:id>/edit", records.EditDealPage.as_view(), name="workspace-deal-edit"),
+    path("app/posts/<id:id>/clients", BackersPage.as_view(), name="workspace-post-clients"),
     path("app/account/fields", FieldsPage.as_view(), name="workspace-fields"),
     path("app/account/fields/<id:id>", FieldPage.as_view(), name="workspace-field"),
     path("app/clients/new", NewClientPage.as_view(), name="workspace-client-new"),
@@ -25,9 +33,21 @@ urlpatterns: list[URLPattern] = [
     path("app/contacts", ContactsPage.as_view(), name="workspace-contacts"),
     path("app/contact_lists", ContactListsPage.as_view(), name="workspace-contact-lists"),
     path("app/deals", DealsPage.as_view(), name="workspace-deals"),
+    path("app/clients/export.csv", ExportPage.as_view(resource="client"), name="workspace-clients-export"),
+    path("app/contacts/export.csv", ExportPage.as_view(resource="contact"), name="workspace-contacts-export"),
+    path("app/deals/export.csv", ExportPage.as_view(resource="deal"), name="workspace-deals-export"),
+    path("app/bulk_changes", BulkChangesPage.as_view(), name="workspace-bulk-changes"),
+    path("app/bulk_changes/new", NewBulkChangePage.as_view(), name="workspace-bulk-change-new"),
+    path("app/bulk_changes/<id:id>", BulkChangePage.as_view(), name="workspace-bulk-change"),
+    path("app/reports", ReportPage.as_view(), name="workspace-reports"),
+    path("app/reports/<slug:name>", ReportPage.as_view(), name="workspace-report"),
     path("app/tasks", TasksPage.as_view(), name="workspace-tasks"),
     path("app/tasks/new", TaskFormPage.as_view(), name="workspace-task-new"),
     path("app/tasks/calendar", CalendarPage.as_view(), name="workspace-tasks-calendar"),
+    path("app/views", ViewsPage.as_view(), name="workspace-views"),
+    path("app/views/new", NewViewPage.as_view(), name="workspace-view-new"),
+    path("app/views/<id:id>", EditViewPage.as_view(), name="workspace-view"),
+    path("app/tasks/list", TaskListPage.as_view(), name="workspace-tasks-list"),
     path("app/tasks.ics", FeedView.as_view(), name="workspace-tasks-ics"),
     path("app/tasks/<id:id>", TaskPage.as_view(), name="workspace-task"),
     path("app/tasks/<id:id>/edit", EditTaskPage.as_view(), name="workspace-task-edit"),

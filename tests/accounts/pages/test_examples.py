@@ -102,6 +102,7 @@ def test_examples_contain_ids_of_the_account(filled, section):
             "contact_lists",
             "deals",
             "field_definitions",
+            "notes",
             "notifications",
             "pipelines",
             "posts",

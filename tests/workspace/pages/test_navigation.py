@@ -7,7 +7,7 @@ from tests.support.factories import PASSWORD
 from tests.support.pages import Visitor
 from tests.support.team import assert_for_the_team_alone
 
-TEAM_SECTIONS = ("/app/clients", "/app/contacts", "/app/deals", "/app/tasks")
+TEAM_SECTIONS = ("/app/clients", "/app/contacts", "/app/deals", "/app/tasks", "/app/reports")
 
 
 def sections(page) -> list[str]:

@@ -7,8 +7,9 @@ from tests.support.factories import make_client, make_contact, make_deal, make_p
 from tests.support.queries import capture_queries
 from tests.support.summaries import update_summaries
 
-# The session, the forum, the numbers of new suggestions and of due tasks, the client, its deals, contacts, tasks, suggestions and votes.
-STATEMENTS = 9
+# The session, the forum, the numbers of new suggestions and of due tasks, the client, its users, deals, contacts, tasks, suggestions and
+# votes, and its timeline.
+STATEMENTS = 10
 
 
 @pytest.fixture

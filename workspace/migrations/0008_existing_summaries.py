@@ -17,6 +17,6 @@ class Migration(migrations.Migration):
     """The summaries of the rows that existed before the triggers. Each batch is one transaction, and the migration can be repeated."""
 
     atomic = False
-    dependencies = [("workspace", "0003_summaries")]
+    dependencies = [("workspace", "0007_summaries")]
 
     operations = [migrations.RunPython(fill, migrations.RunPython.noop)]

@@ -63,13 +63,13 @@ def links(kind: str, target: str) -> list[models.Index]:
 
 
 class Migration(migrations.Migration):
-    """The summaries of clients, contacts and deals, and the triggers that update them. Those of existing rows follow in 0007."""
+    """The summaries of clients, contacts and deals, and the triggers that update them. Those of existing rows follow in 0008."""
 
     dependencies = [
         ("accounts", "0029_pipelines"),
-        ("crm", "0017_activity_indexes"),
+        ("crm", "0021_activity_indexes"),
         ("forum", "0025_activity_indexes"),
-        ("workspace", "0001_calendar_feeds"),
+        ("workspace", "0005_bulk_changes"),
     ]
 
     operations = [

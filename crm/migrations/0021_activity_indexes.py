@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
     """
 
     atomic = False
-    dependencies = [("crm", "0016_notes")]
+    dependencies = [("crm", "0020_user_links")]
 
     operations = [
         AddIndexConcurrently(

@@ -1,0 +1,273 @@
+"""Links from users of the forums to clients and contacts."""
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from accounts.models import User
+from tests.support.assertions import assert_answered, assert_refused, read
+from tests.support.bodies import user_link_body
+from tests.support.factories import make_client, make_contact, make_user, make_user_link
+from tests.support.followers import run_followers
+from tests.support.jobs import run_jobs
+from tests.support.lists import link_to_first_page
+from tests.support.queries import capture_queries
+
+PATH = "/app/user_links.json"
+
+
+def create(acme, **fields):
+    return acme.json().post(PATH, json={"user_link": fields})
+
+
+def links(account) -> list[tuple]:
+    return list(account.user_links.order_by("id").values_list("user_id", "client_id", "contact_id", "state"))
+
+
+def join(account, email: str, **fields) -> User:
+    """Create a user as a sign-up does."""
+    login = email.partition("@")[0]
+    return User.objects.sign_up(account, login=login, email=email, password=None, name=login, **fields)
+
+
+def test_it_works(acme):
+    client = make_client(acme.alice)
+    response = create(acme, user_id=acme.carol.id, client_id=client.id)
+    link = acme.account.user_links.get()
+    expected = user_link_body(link, acme.bob, user_id=acme.carol.id, client_id=client.id)
+    assert_answered(response, 201, expected, location=f"http://acme.example.test/app/user_links/{link.id}.json")
+    path = f"/app/user_links/{link.id}.json"
+    assert_answered(acme.json().get(path), 200, expected)
+
+    response = acme.json().put(path, json={"user_link": {"state": "rejected", "client_id": client.id}})
+    link.refresh_from_db()
+    expected = user_link_body(link, acme.bob, user_id=acme.carol.id, client_id=client.id, state="rejected")
+    assert_answered(response, 200, expected)
+    response, queries = capture_queries(lambda: acme.json().get(PATH))
+    assert_answered(response, 200, [expected], link=link_to_first_page(PATH))
+    assert len(queries) == 2, queries  # the token and the links
+
+    assert_answered(acme.json().delete(path), 200, "ok")
+    assert_refused(acme.json().get(path), 404, "not_found")
+
+
+def test_filters(acme):
+    client, contact = make_client(acme.alice), make_contact(acme.alice)
+    first = make_user_link(acme.alice, acme.carol, client_id=client.id)
+    second = make_user_link(acme.alice, make_user(acme.account), contact_id=contact.id, state="proposed")
+    for query, expected in (
+        ("", [first, second]),
+        (f"user_id={acme.carol.id}", [first]),
+        (f"client_id={client.id}", [first]),
+        (f"contact_id={contact.id}", [second]),
+        ("state=proposed", [second]),
+        (f"state=proposed&client_id={client.id}", []),
+        ("per_page=1&page=2", [second]),
+    ):
+        assert [row["id"] for row in read(acme.json().get(f"{PATH}?{query}"))] == [link.id for link in expected], query
+    errors = {"state": ["is not one of proposed, confirmed, rejected"], "page": ["must be 1 or more"]}
+    response = acme.json().get(f"{PATH}?state=maybe&page=0")
+    assert read(response)["errors"].keys() == errors.keys()
+
+
+def test_it_rejects_every_error_at_once(acme):
+    assert_refused(
+        create(acme, user_id=10**15, client_id="x", contact_id=10**15, state="maybe"),
+        422,
+        "validation_failed",
+        {
+            "user_id": ["can't be found"],
+            "client_id": ["is not an id"],
+            "contact_id": ["can't be found"],
+            "state": ["is not one of proposed, confirmed, rejected"],
+        },
+    )
+
+
+@pytest.mark.parametrize("targets", [(), ("client", "contact")])
+def test_it_rejects_a_link_without_exactly_one_target(acme, targets):
+    ids = {"client": make_client(acme.alice).id, "contact": make_contact(acme.alice).id}
+    assert_refused(
+        create(acme, user_id=acme.carol.id, **{f"{target}_id": ids[target] for target in targets}),
+        422,
+        "validation_failed",
+        {"client_id": ["must be given, or else a contact_id, but not both"]},
+    )
+
+
+def test_it_rejects_a_link_without_a_user(acme):
+    errors = {"user_id": ["can't be blank"]}
+    assert_refused(create(acme, client_id=make_client(acme.alice).id), 422, "validation_failed", errors)
+
+
+def test_it_rejects_a_user_of_the_team(acme):
+    errors = {"user_id": ["belongs to the team, and only members can be linked"]}
+    client = make_client(acme.alice)
+    assert_refused(create(acme, user_id=acme.bob.id, client_id=client.id), 422, "validation_failed", errors)
+
+
+def test_it_rejects_the_same_link_again(acme):
+    client = make_client(acme.alice)
+    link = make_user_link(acme.alice, acme.carol, client_id=client.id, state="rejected")
+    errors = {"user_id": [f"has this link already: change link {link.id} instead"]}
+    assert_refused(create(acme, user_id=acme.carol.id, client_id=client.id), 422, "validation_failed", errors)
+
+
+def test_a_user_has_one_confirmed_link(acme):
+    client, contact = make_client(acme.alice), make_contact(acme.alice)
+    make_user_link(acme.alice, acme.carol, client_id=client.id)
+    errors = {"user_id": [f"is linked to client {client.id} already: remove that link first"]}
+    assert_refused(create(acme, user_id=acme.carol.id, contact_id=contact.id), 422, "validation_failed", errors)
+    proposal = make_user_link(acme.alice, acme.carol, contact_id=contact.id, state="proposed")
+    response = acme.json().put(f"/app/user_links/{proposal.id}.json", json={"user_link": {"state": "confirmed"}})
+    assert_refused(response, 422, "validation_failed", errors)
+
+
+def test_a_confirmed_link_replaces_proposals(acme):
+    client, contact = make_client(acme.alice), make_contact(acme.alice)
+    make_user_link(acme.alice, acme.carol, client_id=client.id, state="proposed")
+    make_user_link(acme.alice, acme.carol, contact_id=contact.id)
+    assert links(acme.account) == [
+        (acme.carol.id, client.id, None, "rejected"),
+        (acme.carol.id, None, contact.id, "confirmed"),
+    ]
+
+
+def test_the_user_and_the_target_of_a_link_are_fixed(acme):
+    link = make_user_link(acme.alice, acme.carol, client_id=make_client(acme.alice).id)
+    ids = {"user_id": make_user(acme.account).id, "client_id": make_client(acme.alice).id}
+    response = acme.json().put(f"/app/user_links/{link.id}.json", json={"user_link": ids})
+    errors = {name: ["can't be changed: create another link"] for name in ids}
+    assert_refused(response, 422, "validation_failed", errors)
+
+
+@pytest.mark.parametrize(("make", "target"), [(make_client, "client"), (make_contact, "contact")])
+def test_a_link_stays_while_its_target_is_in_the_trash(acme, make, target):
+    row, other = make(acme.alice), make_client(acme.alice)
+    link = make_user_link(acme.alice, acme.carol, **{f"{target}_id": row.id})
+    row.trash(by=acme.alice)
+    body = read(acme.json().get(f"/app/user_links/{link.id}.json"))
+    assert (body[f"{target}_id"], body["state"]) == (None, "confirmed")
+    # Another link may be confirmed meanwhile, and wins.
+    make_user_link(acme.alice, acme.carol, client_id=other.id)
+    row.restore()
+    body = read(acme.json().get(f"/app/user_links/{link.id}.json"))
+    assert (body[f"{target}_id"], body["state"]) == (row.id, "rejected")
+
+
+def test_a_link_is_erased_with_its_target(acme):
+    client = make_client(acme.alice)
+    make_user_link(acme.alice, acme.carol, client_id=client.id)
+    client.trash(by=acme.alice)
+    acme.account.clients.filter(id=client.id).erase(before=timezone.now(), limit=1)
+    assert not acme.account.user_links.exists()
+
+
+def test_a_limited_agent_sees_the_links_of_their_customers(acme):
+    acme.account.agents_see = "own"
+    acme.account.save()
+    own, hidden = make_client(acme.alice, responsible_id=acme.bob.id), make_client(acme.alice)
+    link = make_user_link(acme.alice, acme.carol, client_id=own.id)
+    other = make_user_link(acme.alice, make_user(acme.account), client_id=hidden.id)
+    assert [row["id"] for row in read(acme.json().get(PATH))] == [link.id]
+    for method in ("GET", "PUT", "DELETE"):
+        response = acme.json().request(method, f"/app/user_links/{other.id}.json", json={})
+        assert_refused(response, 404, "not_found")
+    errors = {"client_id": ["can't be found"]}
+    response = create(acme, user_id=make_user(acme.account).id, client_id=hidden.id)
+    assert_refused(response, 422, "validation_failed", errors)
+
+
+# Proposals
+
+
+def test_a_link_is_proposed_at_sign_up(acme):
+    client = make_client(acme.alice, email="Ann@Example.com")
+    user = join(acme.account, "ann@example.com")
+    assert links(acme.account) == [(user.id, client.id, None, "proposed")]
+    link = acme.account.user_links.get()
+    assert (link.creator_id, link.updater_id) == (None, None)
+
+
+def test_a_link_is_confirmed_at_sign_up_if_the_account_says_so(acme):
+    client = make_client(acme.alice, email="ann@example.com")
+    acme.account.confirms_user_links = True
+    user = join(acme.account, "ann@example.com")
+    assert links(acme.account) == [(user.id, client.id, None, "confirmed")]
+
+
+def test_a_link_is_proposed_for_a_new_email(acme):
+    contact = make_contact(acme.alice, email="new@example.com")
+    acme.carol.change_email("new@example.com")
+    assert links(acme.account) == [(acme.carol.id, None, contact.id, "proposed")]
+
+
+def test_no_link_is_proposed_for_the_team(acme):
+    make_client(acme.alice, email="ann@example.com")
+    join(acme.account, "ann@example.com", role="agent")
+    assert links(acme.account) == []
+
+
+def test_no_link_is_proposed_for_another_account_or_the_trash(acme, other):
+    make_client(other.mallory, email="ann@example.com")
+    make_client(acme.alice, email="ann@example.com").trash(by=acme.alice)
+    join(acme.account, "ann@example.com")
+    assert links(acme.account) == links(other.account) == []
+
+
+def test_the_row_that_leads_to_a_client_is_proposed(acme):
+    email = {"email": "ann@example.com"}
+    make_contact(acme.alice, **email)
+    client = make_client(acme.alice, **email)
+    make_client(acme.alice, **email)
+    user = join(acme.account, "ann@example.com")
+    assert links(acme.account) == [(user.id, client.id, None, "proposed")]
+
+
+def test_a_contact_of_a_client_comes_before_a_client(acme):
+    email = {"email": "ann@example.com"}
+    client = make_client(acme.alice, **email)
+    contact = make_contact(acme.alice, client_id=client.id, **email)
+    user = join(acme.account, "ann@example.com")
+    assert links(acme.account) == [(user.id, None, contact.id, "proposed")]
+
+
+def test_links_are_proposed_to_new_and_changed_customers(acme):
+    client, contact = make_client(acme.alice), make_contact(acme.alice, email="dora@example.com")
+    dora = make_user(acme.account, "dora", email="dora@example.com")
+    make_user(acme.account, "gone", email="gone@example.com", is_active=False)
+    make_client(acme.alice, email="gone@example.com")
+    run_followers()
+    client.write({"email": acme.carol.email.upper()}, by=acme.alice)
+    run_followers()
+    assert links(acme.account) == [
+        (dora.id, None, contact.id, "proposed"),
+        (acme.carol.id, client.id, None, "proposed"),
+    ]
+    # The same changes again propose nothing new.
+    client.write({"note": "x"}, by=acme.alice)
+    run_followers()
+    assert len(links(acme.account)) == 2
+
+
+def test_a_rejected_link_is_not_proposed_again(acme):
+    client = make_client(acme.alice, email=acme.carol.email)
+    make_user_link(acme.alice, acme.carol, client_id=client.id, state="rejected")
+    run_followers()
+    assert links(acme.account) == [(acme.carol.id, client.id, None, "rejected")]
+
+
+def test_the_command_proposes_links_of_existing_users(acme, monkeypatch):
+    monkeypatch.setattr("crm.jobs.BATCH_SIZE", 2)
+    users = [make_user(acme.account, f"u{n}", email=f"u{n}@example.com") for n in range(5)]
+    clients = [make_client(acme.alice, email=user.email) for user in users]
+    call_command("propose_user_links", "acme")
+    run_jobs()
+    assert links(acme.account) == [
+        (user.id, client.id, None, "proposed") for user, client in zip(users, clients, strict=True)
+    ]
+
+
+def test_the_command_rejects_an_unknown_account(db):
+    with pytest.raises(CommandError, match="There is no account nobody"):
+        call_command("propose_user_links", "nobody")

@@ -1,0 +1,273 @@
+"""The deal board as a page: columns, totals, cards, filters and moves."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from tests.support.factories import make_client, make_deal
+from tests.support.queries import capture_queries
+from workspace import board
+from workspace.lists.queries import TooSlow
+from workspace.pages import board as pages
+
+PATH = "/app/deals/board"
+# The session, the forum, the numbers of new suggestions and of due tasks, the pipelines, the statuses, the totals, the ids of the first
+# cards, and the cards.
+STATEMENTS = 9
+
+
+@pytest.fixture
+def statuses(acme) -> dict[str, int]:
+    return {status.code: status.id for status in acme.account.statuses_of_kind("deal")}
+
+
+def texts(element) -> str:
+    return " ".join(element.get_text(" ").split())
+
+
+def columns(page) -> dict[str, list[str]]:
+    """Return the names of the cards of each column."""
+    return {
+        texts(column.find("h2")): [texts(card.find("h3")) for card in column.select("[data-deal]")]
+        for column in page.html.select("[data-column]")
+    }
+
+
+def test_it_works(acme, statuses):
+    client = make_client(acme.bob, "Northwind")
+    yesterday = timezone.localdate() - timedelta(days=1)
+    make_deal(
+        acme.bob,
+        "Roof",
+        client_id=client.id,
+        price="12000.5",
+        currency="EUR",
+        status_id=statuses["proposal"],
+        responsible_id=acme.bob.id,
+        expected_close_date=yesterday,
+    )
+    make_deal(acme.bob, "Barn", price="100", currency="PLN", status_id=statuses["proposal"])
+    make_deal(acme.bob, "House", status_id=statuses["won"])
+    visitor = acme.page(acme.bob)
+    visitor.get(PATH)
+    page, queries = capture_queries(lambda: visitor.get(PATH))
+    assert len(queries) == STATEMENTS, queries
+    assert columns(page) == {"New": [], "Qualified": [], "Proposal": ["Barn", "Roof"], "Won": ["House"], "Lost": []}
+    [proposal] = [each for each in page.html.select("[data-column]") if "Proposal" in texts(each.find("h2"))]
+    header = texts(proposal.find("header"))
+    for text in ("2 deals", "12,000.50 EUR", "7,200.30", "100 PLN", "60"):
+        assert text in header
+    card = texts(proposal.select("[data-deal]")[1])
+    for text in ("Northwind", "12,000.50 EUR", "Overdue:", "Responsible: Bob Nowak"):
+        assert text in card
+
+
+def test_only_the_chosen_pipeline_is_shown(acme, statuses):
+    assert not acme.page(acme.bob).get(PATH).html.select("[aria-label=Pipelines]")
+    pipeline = acme.account.pipelines.create(name="Partners", position=2)
+    acme.account.statuses.create(kind="deal", code="met", name="Met", pipeline_id=pipeline.id)
+    page = acme.page(acme.bob).get(f"{PATH}?mine=true")
+    links = {texts(link): link["href"] for link in page.html.select("[aria-label=Pipelines] a")}
+    assert links == {"Sales": "?mine=true&pipeline_id=1", "Partners": f"?mine=true&pipeline_id={pipeline.id}"}
+    page = page.click(description="Partners")
+    assert columns(page) == {"Met": []}
+    assert texts(page.html.select_one(".chips .chip bdi")) == "Mine"
+
+
+def test_the_list_and_the_board_keep_the_filters(acme, statuses):
+    make_deal(acme.bob, "Roof", price=5, status_id=statuses["new"])
+    make_deal(acme.bob, "Barn", price=1, status_id=statuses["new"])
+    page = acme.page(acme.bob).get("/app/deals?price__after=2&sort=name").click(description="Board", href="board")
+    assert columns(page)["New"] == ["Roof"]
+    page = page.click(description="List")
+    assert [texts(cell) for cell in page.html.select("tbody th")] == ["Roof"]
+    assert not page.html.select(".notice.error")
+
+
+def test_more_cards_of_a_column(acme, statuses, monkeypatch):
+    monkeypatch.setattr(board, "COLUMN_SIZE", 1)
+    for name in ("Roof", "Barn"):
+        make_deal(acme.bob, name, status_id=statuses["new"])
+    page = acme.page(acme.bob).get(PATH)
+    [link] = page.html.select(".more a")
+    assert columns(page.goto(link["href"])) == {"New": ["Roof"]}
+    fragment = page.goto(link["hx-get"], headers={"HX-Request": "true"})
+    assert [texts(card) for card in fragment.html.select("h3")] == ["Roof"]
+    assert not fragment.html.find("header")
+
+
+def test_it_names_what_it_cannot_read(acme):
+    page = acme.page(acme.bob).get(f"{PATH}?pipeline_id=999&column=1&colour=red", status=422)
+    assert {texts(item.find("code")) for item in page.html.select(".notice.error li")} == {
+        "pipeline_id",
+        "column",
+        "colour",
+    }
+    assert len(page.html.select("[data-column]")) == 5
+
+
+def test_a_search_that_takes_too_long_is_cut_off(acme, monkeypatch):
+    def refuse(*_args, **_options):
+        raise TooSlow
+
+    monkeypatch.setattr(pages, "read_board", refuse)
+    page = acme.page(acme.bob).get(f"{PATH}?price__after=2")
+    assert "This takes too long" in texts(page.html.find("main"))
+
+
+# Moves without JavaScript
+
+
+def move_page(acme, deal, query: str = "?board="):
+    return acme.page(acme.bob).get(f"/app/deals/{deal.id}/move{query}")
+
+
+def test_a_deal_is_moved_with_the_form(acme, statuses):
+    deal = make_deal(acme.bob, "Roof", status_id=statuses["new"])
+    make_deal(acme.bob, "Barn", status_id=statuses["proposal"])
+    page = acme.page(acme.bob).get(f"{PATH}?q=roof").click(href=f"/{deal.id}/move")
+    form = page.forms["move"]
+    form["status_id"], form["place"] = str(statuses["proposal"]), "2"
+    page = form.submit(status=303).follow()
+    assert page.request.url.endswith("/app/deals/board?q=roof")
+    assert "“Roof” is in Proposal now." in texts(page.html.find(id="messages"))
+    assert columns(page.goto(PATH))["Proposal"] == ["Barn", "Roof"]
+
+
+def test_won_asks_for_a_reason(acme, statuses):
+    deal = make_deal(acme.bob, "Roof", status_id=statuses["new"])
+    form = move_page(acme, deal, "").forms["move"]
+    form["status_id"] = str(statuses["won"])
+    page = form.submit(status=200)
+    assert texts(page.html.find("h1")) == "Why is “Roof” won?"
+    deal.refresh_from_db()
+    assert deal.status_id == statuses["new"]
+    form = page.forms["move"]
+    form["reason"] = "Features"
+    page = form.submit(status=303).follow()
+    assert page.request.path == f"/app/deals/{deal.id}"
+    deal.refresh_from_db()
+    assert (deal.status_id, deal.won_reason) == (statuses["won"], "Features")
+    # Another reason as a text.
+    form = move_page(acme, deal, f"?status_id={statuses['lost']}").forms["move"]
+    form["other_reason"] = "The roof is gone"
+    form.submit(status=303)
+    deal.refresh_from_db()
+    assert (deal.lost_reason, deal.won_reason) == ("The roof is gone", None)
+
+
+INVALID = [
+    ({"place": "0"}, 422, "Ensure this value is greater than or equal to 1."),
+    ({"place": "x"}, 422, "Enter a whole number."),
+]
+
+
+@pytest.mark.parametrize(("values", "status", "message"), INVALID)
+def test_it_rejects_a_wrong_place(acme, statuses, values, status, message):
+    form = move_page(acme, make_deal(acme.bob, status_id=statuses["new"])).forms["move"]
+    for name, value in values.items():
+        form[name] = value
+    assert message in texts(form.submit(status=status).html.find("main"))
+
+
+def test_it_rejects_a_deleted_status(acme, statuses):
+    status = acme.account.statuses.create(kind="deal", code="met", name="Met")
+    deal = make_deal(acme.bob, "Roof", status_id=statuses["new"])
+    form = move_page(acme, deal).forms["move"]
+    form["status_id"] = str(status.id)
+    status.delete()
+    page = form.submit(status=303).follow()
+    assert "This status was deleted meanwhile. Choose another one." in texts(page.html.find(id="messages"))
+    assert columns(page)["New"] == ["Roof"]
+
+
+def test_it_rejects_a_deal_that_was_deleted_or_moved_meanwhile(acme, statuses):
+    deal = make_deal(acme.bob, "Roof", status_id=statuses["new"])
+    forms = [move_page(acme, deal).forms["move"] for _ in range(2)]
+    for form in forms:
+        form["status_id"] = str(statuses["qualified"])
+    deal.write({"status_id": statuses["proposal"]}, by=acme.alice)
+    page = forms[0].submit(status=303).follow()
+    assert "Somebody else has moved the deal meanwhile." in texts(page.html.find(id="messages"))
+    deal.trash(by=acme.alice)
+    page = forms[1].submit(status=303).follow()
+    assert "This deal can't be found." in texts(page.html.find(id="messages"))
+
+
+def test_it_rejects_deals_of_others(acme, other, statuses):
+    deal = make_deal(acme.alice, responsible_id=acme.alice.id, status_id=statuses["new"])
+    acme.account.change(agents_see="own")
+    for id in (deal.id, make_deal(other.mallory).id):
+        acme.page(acme.bob).get(f"/app/deals/{id}/move", status=404)
+    assert columns(acme.page(acme.bob).get(PATH))["New"] == []
+
+
+# The responses to htmx
+
+
+def test_a_dragged_card_gets_the_totals_of_both_columns(acme, statuses):
+    deal = make_deal(acme.bob, "Roof", price=5, status_id=statuses["new"])
+    below = make_deal(acme.bob, "Barn", price=2, status_id=statuses["proposal"])
+    visitor = acme.page(acme.bob)
+    page = visitor.get(PATH)
+    token = page.html.find("input", {"name": "csrfmiddlewaretoken"})["value"]
+    values = {"status_id": statuses["proposal"], "after_id": below.id, "seen_status_id": statuses["new"]}
+    path = f"/app/deals/{deal.id}/move?board="
+    headers = {"HX-Request": "true", "X-CSRFToken": token}
+    response, queries = capture_queries(lambda: visitor.post(path, values, headers=headers))
+    assert len(queries) <= 12, queries
+    assert response.headers["HX-Retarget"] == "#board-news"
+    swapped = response.html.select("[hx-swap-oob]")
+    assert [element.get("id") or element["hx-swap-oob"] for element in swapped] == [
+        f"totals-{statuses['new']}",
+        f"totals-{statuses['proposal']}",
+        f"deal-{deal.id}",
+        f"afterend:#deal-{below.id}",
+    ]
+    assert [texts(element).split(" EUR")[0] for element in swapped[:2]] == ["0 deals", "2 deals 7"]
+    # After a conflict, the response has the message and the whole board.
+    deal.write({"status_id": statuses["lost"]}, by=acme.alice)
+    response = visitor.post(path, values | {"status_id": statuses["qualified"]}, headers=headers)
+    assert response.headers["HX-Retarget"] == "#messages"
+    assert "Somebody else has moved the deal meanwhile." in texts(response.html)
+    assert columns(response)["Lost"] == ["Roof"]
+
+
+# The page of a deal
+
+
+def test_the_page_of_a_deal_shows_its_stages(acme, statuses):
+    pipeline = acme.account.pipelines.create(name="Partners", position=2)
+    acme.account.statuses.create(kind="deal", code="met", name="Met", pipeline_id=pipeline.id)
+    deal = make_deal(acme.bob, "Roof", status_id=statuses["new"])
+    deal.write({"status_id": statuses["qualified"]}, by=acme.alice)
+    acme.account.deals.update(stage_entered_at=timezone.now() - timedelta(days=15))
+    visitor = acme.page(acme.bob)
+    path = f"/app/deals/{deal.id}"
+    visitor.get(path)
+    page, queries = capture_queries(lambda: visitor.get(path))
+    assert len(queries) <= 12, queries
+    assert [texts(button) for button in page.html.select(".stages button")] == [
+        *("New", "Qualified", "Proposal", "Won", "Lost")
+    ]
+    assert texts(page.html.select_one(".stages [aria-current]")) == "Qualified"
+    facts = texts(page.html.select_one(".stage-facts"))
+    assert "15 days in this stage" in facts
+    assert "No task is planned" in facts
+    history = [texts(item) for item in page.html.select("[aria-labelledby=stage-history] li")]
+    assert [item.split(" ")[0] for item in history] == ["Qualified", "New"]
+    # A new status is chosen from those of the pipeline.
+    field = page.goto(f"{path}/edit?field=status_id").forms["edit-field"]["value"]
+    assert [label for _value, _selected, label in field.options] == ["–", "New", "Qualified", "Proposal", "Won", "Lost"]
+
+
+def test_a_deal_is_won_and_opened_again(acme, statuses):
+    deal = make_deal(acme.bob, "Roof", status_id=statuses["proposal"])
+    page = acme.page(acme.bob).get(f"/app/deals/{deal.id}").click(description="Won", href="move")
+    page = page.forms["move"].submit(status=303).follow()
+    deal.refresh_from_db()
+    assert (deal.status_id, deal.won_reason) == (statuses["won"], None)
+    page.forms["reopen"].submit("status_id", status=303)
+    deal.refresh_from_db()
+    assert (deal.status_id, deal.closed_at) == (statuses["proposal"], None)

@@ -1,0 +1,104 @@
+"""The list of tasks as a table."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from tests.support.factories import make_client, make_contact, make_deal, make_post, make_saved_view, make_task
+from tests.support.reading import statements
+
+PATH = "/app/tasks/list"
+
+
+def titles(page) -> list[str]:
+    return [cell.get_text(strip=True) for cell in page.html.select("tbody th")]
+
+
+@pytest.fixture
+def tasks(acme):
+    now = timezone.now()
+    client, contact = make_client(acme.bob, "Adler"), make_contact(acme.bob, "Nora")
+    deal = make_deal(acme.bob, "Roof")
+    make_task(acme.bob, "Later", scheduled_at=now + timedelta(days=9), client_id=client.id, tags=["vip"])
+    make_task(acme.bob, "Soon", scheduled_at=now + timedelta(hours=1), responsible_id=acme.bob.id, deal_id=deal.id)
+    make_task(acme.bob, "Someday", contact_id=contact.id, priority=1)
+    make_task(acme.bob, "Finished", scheduled_at=now - timedelta(days=9)).write({"closed": True}, by=acme.bob)
+    make_post(acme.carol, "A suggestion", client_id=client.id)
+    return {"client": client.id, "contact": contact.id, "deal": deal.id, "day": (now + timedelta(days=4)).date()}
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", "Finished Soon Later Someday"),
+        ("closed=false", "Soon Later Someday"),
+        ("closed=false&mine=true", "Soon"),
+        ("closed=true", "Finished"),
+        ("sort=-scheduled_at", "Someday Later Soon Finished"),
+        ("sort=-created_at", "Finished Someday Soon Later"),
+        ("sort=-completed_at&closed=true", "Finished"),
+        ("client_id={client}", "Later"),
+        ("contact_id={contact}", "Someday"),
+        ("deal_id={deal}", "Soon"),
+        ("responsible_id=me", "Soon"),
+        ("scheduled_at__after={day}", "Later"),
+        ("scheduled_at__before={day}&closed=false", "Soon"),
+        ("scheduled_at__empty=true", "Someday"),
+        ("completed_at__empty=false", "Finished"),
+        ("tags=VIP", "Later"),
+        ("priority__after=0", "Someday"),
+        ("title__contains=oo", "Soon"),
+        ("q=later", "Later"),
+        ("q=later&sort=scheduled_at", "Later"),
+    ],
+)
+def test_it_filters_and_orders(acme, tasks, query, expected):
+    assert titles(acme.page(acme.bob).get(f"{PATH}?{query.format(**tasks)}")) == expected.split()
+
+
+def test_it_works(acme, tasks):
+    bob = acme.page(acme.bob)
+    page = bob.get("/app/tasks?who=all").click("List")
+    assert titles(page) == ["Soon", "Later", "Someday"]
+    cells = {row.th.get_text(strip=True): row for row in page.html.select("tbody tr")}
+    assert cells["Soon"].select_one("[data-label=Deal]").get_text(strip=True) == "Roof"
+    assert cells["Later"].select_one("[data-label=Client]").get_text(strip=True) == "Adler"
+    assert "ago" not in cells["Later"].select_one("[data-label=Due]").get_text()
+    assert bob.get(page.html.select_one("tbody th a")["href"]).html.h1.get_text(strip=True) == "Soon"
+    assert not page.html.select("a.change")
+
+
+def test_the_form_adds_a_filter(acme, tasks):
+    page = acme.page(acme.bob).get(f"{PATH}?closed=false").click("Due", href="add=scheduled_at")
+    form = page.forms["filter"]
+    form["operator"], form["value"] = "after", tasks["day"].isoformat()
+    assert titles(form.submit().follow()) == ["Later"]
+
+
+def test_it_rejects_wrong_parameters(acme, tasks):
+    page = acme.page(acme.bob).get(f"{PATH}?sort=name&deal_id=x&no_task=true&closed=false", status=422)
+    errors = [" ".join(item.get_text().split()) for item in page.html.select(".notice.error li")]
+    assert errors == [
+        "sort is not a column by which the list can be ordered",
+        "deal_id is not an id",
+        "no_task is not a filter of this list",
+    ]
+
+
+def test_a_view_of_tasks(acme, tasks):
+    view = make_saved_view(acme.bob, "Adler", resource="task", query=f"client_id={tasks['client']}&closed=false")
+    assert titles(acme.page(acme.bob).get(f"{PATH}?view={view.id}")) == ["Later"]
+
+
+def test_agents_see_their_own_tasks(acme, tasks):
+    acme.account.agents_see = "own"
+    acme.account.save()
+    page = acme.page(acme.bob).get(f"{PATH}?closed=false&columns=client_id,deal_id")
+    assert titles(page) == ["Soon"]
+    assert "Roof" not in page
+
+
+@pytest.mark.parametrize("query", ["", "?closed=false", "?closed=false&mine=true&columns=client_id,contact_id,deal_id"])
+def test_the_number_of_statements_has_a_limit(acme, tasks, query):
+    assert len(statements(acme.page(acme.bob), PATH + query)) <= 12

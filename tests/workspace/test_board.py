@@ -1,0 +1,202 @@
+"""The deal board in JSON: columns, totals, filters, and the next cards of a column."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.utils import timezone
+
+from crm.models import Deal
+from tests.support.assertions import on_the_wire, read
+from tests.support.factories import make_client, make_deal, make_task
+from tests.support.queries import capture_queries
+from workspace import board
+
+PATH = "/app/deals/board.json"
+# The user with the account, the pipelines, the statuses, the totals, the ids of the first cards, the cards.
+STATEMENTS = 6
+
+
+@pytest.fixture
+def statuses(acme) -> dict[str, int]:
+    return {status.code: status.id for status in acme.account.statuses_of_kind("deal")}
+
+
+def get(acme, query: str = "", user=None) -> dict:
+    client = acme.json() if user is None else acme.json(user)
+    response = client.get(f"{PATH}?{query}")
+    assert response.status_code == 200, response.text
+    return read(response)
+
+
+def names(answer) -> dict[int, list[str]]:
+    return {column["status_id"]: [deal["name"] for deal in column["deals"]] for column in answer["columns"]}
+
+
+def column(answer, status_id: int) -> dict:
+    [found] = [column for column in answer["columns"] if column["status_id"] == status_id]
+    return found
+
+
+def test_it_works(acme, statuses):
+    client = make_client(acme.bob, "Northwind")
+    yesterday = timezone.localdate() - timedelta(days=1)
+    fields = {"client_id": client.id, "responsible_id": acme.bob.id, "expected_close_date": yesterday}
+    roof = make_deal(acme.bob, "Roof", price="12000.5", status_id=statuses["proposal"], **fields)
+    make_deal(acme.bob, "Barn", price="100", currency="PLN", status_id=statuses["proposal"])
+    make_deal(acme.bob, "Fence", status_id=statuses["proposal"])
+    make_deal(acme.bob, "House", price="7", status_id=statuses["won"])
+    make_deal(acme.bob, "Without a status")
+    make_deal(acme.bob, "Deleted", price="5", status_id=statuses["won"]).trash(by=acme.bob)
+    roof.refresh_from_db()
+    client = acme.json()
+    client.get(PATH)
+    response, queries = capture_queries(lambda: client.get(PATH))
+    assert len(queries) == STATEMENTS, queries
+    answer = read(response)
+    assert answer["pipeline_id"] == 1
+    assert [(found["status_id"], found["count"]) for found in answer["columns"]] == [
+        (statuses["new"], 0),
+        (statuses["qualified"], 0),
+        (statuses["proposal"], 3),
+        (statuses["won"], 1),
+        (statuses["lost"], 0),
+    ]
+    proposal = column(answer, statuses["proposal"])
+    assert proposal["totals"] == [
+        {"currency": "EUR", "count": 2, "sum": Decimal("12000.5"), "weighted_sum": Decimal("7200.3")},
+        {"currency": "PLN", "count": 1, "sum": 100, "weighted_sum": 60},
+    ]
+    assert column(answer, statuses["won"])["totals"] == [{"currency": "EUR", "count": 1, "sum": 7, "weighted_sum": 7}]
+    assert [deal["name"] for deal in proposal["deals"]] == ["Fence", "Barn", "Roof"]
+    assert proposal["next"] is None
+    assert proposal["deals"][2] == {
+        "id": roof.id,
+        "name": "Roof",
+        "client_id": fields["client_id"],
+        "client_name": "Northwind",
+        "price": Decimal("12000.5"),
+        "currency": "EUR",
+        "responsible_id": acme.bob.id,
+        "expected_close_date": yesterday.isoformat(),
+        "stage_entered_at": on_the_wire(roof.stage_entered_at),
+        "overdue": True,
+        "rotting": False,
+    }
+
+
+def test_a_deal_rots_unless_a_task_is_planned(acme, statuses):
+    deals = {name: make_deal(acme.bob, name, status_id=statuses["new"]) for name in ("rotting", "planned", "fresh")}
+    closed = make_deal(acme.bob, "won", status_id=statuses["won"])
+    make_task(acme.bob, deal_id=deals["planned"].id)
+    make_task(acme.bob, deal_id=deals["rotting"].id, closed=True)
+    old = timezone.now() - timedelta(days=7, minutes=1)
+    acme.account.deals.filter(id__in=[deals["rotting"].id, deals["planned"].id, closed.id]).update(stage_entered_at=old)
+    answer = get(acme)
+    rotting = {deal["name"]: deal["rotting"] for found in answer["columns"] for deal in found["deals"]}
+    assert rotting == {"rotting": True, "planned": False, "fresh": False, "won": False}
+
+
+FILTERS = [
+    ("", "abc", 3),
+    ("mine=true", "ab", 2),
+    ("responsible_id=me", "ab", 2),
+    ("responsible_id__not=me", "c", 1),
+    ("mine=true&responsible_id=1", "", 0),
+    ("price__after=1", "bc", 2),
+    ("price__after=1&mine=true", "b", 1),
+    ("q=cottage", "c", 1),
+    ("q=cottage&price__after=100", "", 0),
+    ("q=nothing+such", "", 0),
+    ("tags=vip", "b", 1),
+]
+
+
+@pytest.mark.parametrize("max_counted", [5000, 0])
+@pytest.mark.parametrize(("query", "expected", "count"), FILTERS)
+def test_it_filters(acme, statuses, monkeypatch, query, expected, count, max_counted):
+    monkeypatch.setattr(board, "MAX_COUNTED", max_counted)
+    make_deal(acme.bob, "c", description="A cottage", price=3, responsible_id=acme.alice.id, status_id=statuses["new"])
+    make_deal(acme.bob, "b", price=2, responsible_id=acme.bob.id, tags=["vip"], status_id=statuses["new"])
+    make_deal(acme.bob, "a", price=1, responsible_id=acme.bob.id, status_id=statuses["new"])
+    new = column(get(acme, query), statuses["new"])
+    assert "".join(deal["name"] for deal in new["deals"]) == expected
+    is_stored = not query or query in ("mine=true", "responsible_id=me", "mine=true&responsible_id=1")
+    if max_counted or is_stored or not expected:
+        assert (new["count"], sum(total["count"] for total in new["totals"])) == (count, count)
+    else:
+        assert (new["count"], new["totals"]) == (None, None)
+
+
+@pytest.mark.parametrize("query", ["", "mine=true", "price__after=0"])
+def test_more_deals_of_a_column_follow(acme, statuses, monkeypatch, query):
+    monkeypatch.setattr(board, "COLUMN_SIZE", 2)
+    for name in "edcba":
+        make_deal(acme.bob, name, price=1, responsible_id=acme.bob.id, status_id=statuses["new"])
+    # Equal positions are ordered by id.
+    acme.account.deals.update(board_position=1)
+    found = column(get(acme, query), statuses["new"])
+    pages = ["".join(deal["name"] for deal in found["deals"])]
+    while found["next"]:
+        answer = get(acme, f"{query}&column={statuses['new']}&after={found['next']}")
+        [found] = answer["columns"]
+        pages.append("".join(deal["name"] for deal in found["deals"]))
+        assert found["count"] == 5
+    assert pages == ["ed", "cb", "a"]
+
+
+def test_each_pipeline_has_its_own_board(acme, statuses):
+    pipeline = acme.account.pipelines.create(name="Partners", position=2)
+    status = acme.account.statuses.create(kind="deal", code="met", name="Met", pipeline_id=pipeline.id)
+    make_deal(acme.bob, "a", status_id=statuses["new"])
+    make_deal(acme.bob, "b", status_id=status.id)
+    assert [name for found in names(get(acme)).values() for name in found] == ["a"]
+    for query in (f"pipeline_id={pipeline.id}", f"column={status.id}"):
+        answer = get(acme, query)
+        assert (answer["pipeline_id"], names(answer)) == (pipeline.id, {status.id: ["b"]})
+
+
+def test_limited_agents_see_their_deals_and_their_sums(acme, statuses):
+    make_deal(acme.alice, "hers", price=5, responsible_id=acme.alice.id, status_id=statuses["new"])
+    make_deal(acme.alice, "nobody's", price=5, status_id=statuses["new"])
+    make_deal(acme.alice, "his", price=2, responsible_id=acme.bob.id, status_id=statuses["new"])
+    acme.account.change(agents_see="own")
+    for query in ("", "price__after=0", f"responsible_id={acme.alice.id}"):
+        new = column(get(acme, query), statuses["new"])
+        is_own = not query.startswith("responsible")
+        assert [deal["name"] for deal in new["deals"]] == (["his"] if is_own else [])
+        assert [total["sum"] for total in new["totals"]] == ([2] if is_own else [])
+    assert column(get(acme, user=acme.alice_token), statuses["new"])["count"] == 3
+
+
+INVALID = [
+    ("pipeline_id=x", {"pipeline_id": ["is not an id"]}),
+    ("pipeline_id=99999", {"pipeline_id": ["is not a pipeline of this account any more"]}),
+    ("column=99999", {"column": ["is not a status of this pipeline any more"]}),
+    ("after=x", {"after": ["is not the `next` of a column"]}),
+    ("price__after=x", {"price__after": ["is not a number"]}),
+    ("mine=maybe", {"mine": ["is not true or false"]}),
+]
+
+
+@pytest.mark.parametrize(("query", "errors"), INVALID)
+def test_it_rejects_invalid_parameters(acme, query, errors):
+    response = acme.json().get(f"{PATH}?{query}")
+    assert (response.status_code, read(response)["errors"]) == (422, errors)
+
+
+def test_it_ignores_unknown_parameters_unless_asked_to_be_strict(acme):
+    response = acme.json().get(f"{PATH}?colour=red")
+    assert (response.status_code, response.headers["X-Ignored-Parameters"]) == (200, "colour")
+    response = acme.json().get(f"{PATH}?colour=red", headers={"Prefer": "handling=strict"})
+    assert response.status_code == 422
+
+
+def test_numbers_equal_a_count_of_the_rows(acme, statuses):
+    for number in range(7):
+        make_deal(acme.bob, price=number, currency="EUR" if number % 2 else "PLN", status_id=statuses["new"])
+    moved = Deal.objects.filter(account=acme.account).first()
+    moved.write({"status_id": statuses["lost"]}, by=acme.bob)
+    assert [total | {} for total in column(get(acme), statuses["new"])["totals"]] == [
+        total | {} for total in column(get(acme, "price__empty=false"), statuses["new"])["totals"]
+    ]

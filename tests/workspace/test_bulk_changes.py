@@ -1,0 +1,430 @@
+"""Bulk changes: actions on many rows, their undo, and what they leave alone."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from accounts.account import AgentsSee
+from accounts.models import Status
+from core.changes.models import Change
+from crm.models import Client, Contact, Deal
+from tests.support.assertions import assert_refused, read
+from tests.support.factories import make_client, make_contact, make_contact_list, make_deal
+from tests.support.jobs import run_housekeeping, run_jobs
+from tests.support.queries import capture_queries
+from workspace import bulk
+from workspace.bulk import BulkChange, BulkChangeRow
+
+PATH = "/app/bulk_changes.json"
+
+ADMINS_RESTORE = "Only an admin or the owner can restore rows from the trash."
+
+
+def start(json, **values):
+    return json.post(PATH, json={"bulk_change": {"resource": "client", **values}})
+
+
+def started(json, **values) -> dict:
+    response = start(json, **values)
+    assert response.status_code == 201, response.text
+    return read(response)
+
+
+def undo(json, change: dict):
+    return json.post(f"/app/bulk_changes/{change['id']}/undo.json")
+
+
+def counts(change: dict) -> dict[str, int]:
+    names = ("total", "changed", "unchanged", "skipped", "restored", "kept")
+    return {name: change[name] for name in names if change[name]}
+
+
+@pytest.fixture
+def clients(acme) -> list[Client]:
+    return [make_client(acme.alice, f"Client {number}", tags=["old"]) for number in range(3)]
+
+
+@pytest.fixture
+def small_batches(monkeypatch):
+    """Have changes of more than two rows run in a job, with two rows in a batch."""
+    monkeypatch.setattr(bulk, "BATCH_SIZE", 2)
+
+
+def number_in_feed(acme) -> int:
+    """Return how often clients were updated, as the change feed says. Its triggers are deferred until the transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED")
+    return Change.objects.filter(account=acme.account, resource="client", change="updated").count()
+
+
+def ids_of(rows) -> list[int]:
+    return [row.id for row in rows]
+
+
+def responsible(rows) -> list[int | None]:
+    return list(
+        type(rows[0]).objects.filter(id__in=ids_of(rows)).order_by("id").values_list("responsible_id", flat=True)
+    )
+
+
+def test_it_works(acme, clients):
+    Client.objects.filter(id=clients[1].id).update(responsible_id=acme.alice.id)
+    Client.objects.filter(id=clients[2].id).update(responsible_id=acme.bob.id)
+    before = number_in_feed(acme)
+    change = started(acme.json(), action="set_responsible", ids=ids_of(clients), responsible_id=acme.bob.id)
+    stored = BulkChange.objects.get(id=change["id"])
+    times = {name: change.pop(name) for name in ("created_at", "updated_at", "finished_at")}
+    assert all(times.values())
+    assert change == {
+        "id": stored.id,
+        "resource": "client",
+        "action": "set_responsible",
+        "query": None,
+        "responsible_id": acme.bob.id,
+        "status_id": None,
+        "tags": [],
+        "contact_list_id": None,
+        "state": "done",
+        "failure": None,
+        "total": 3,
+        "changed": 2,
+        "unchanged": 1,
+        "skipped": 0,
+        "restored": 0,
+        "kept": 0,
+        "author_id": acme.bob.id,
+        "undone_by_id": None,
+        "undone_at": None,
+        "left_alone": [],
+    }
+    assert responsible(clients) == [acme.bob.id] * 3
+    assert number_in_feed(acme) == before + 2
+    undone = read(undo(acme.json(), change))
+    assert (undone["state"], undone["undone_by_id"]) == ("undone", acme.bob.id)
+    assert counts(undone) == {"total": 3, "changed": 2, "unchanged": 1, "restored": 2}
+    assert responsible(clients) == [None, acme.alice.id, acme.bob.id]
+    assert number_in_feed(acme) == before + 4
+
+
+@pytest.mark.parametrize("number", [1, 20])
+def test_the_number_of_statements_does_not_depend_on_the_number_of_rows(acme, number):
+    rows = [make_client(acme.alice, f"Client {number}", tags=["old"]) for number in range(number + 1)]
+    json = acme.json()
+    json.get("/app/clients.json")
+    response, queries = capture_queries(lambda: start(json, action="add_tags", ids=ids_of(rows), tags=["new"]))
+    assert response.status_code == 201
+    assert len(queries) == 12
+    change = read(response)
+    response, queries = capture_queries(lambda: undo(json, change))
+    assert counts(read(response)) == {"total": number + 1, "changed": number + 1, "restored": number + 1}
+    assert len(queries) == 11
+
+
+def test_status_of_deals(acme):
+    deals = [make_deal(acme.alice, f"Deal {number}") for number in range(2)]
+    status = acme.account.statuses.filter(kind=Status.Kind.DEAL).first()
+    values = {"resource": "deal", "action": "set_status", "ids": ids_of(deals)}
+    change = started(acme.json(), **values, status_id=status.id)
+    assert counts(change)["changed"] == 2
+    assert {deal.status_id for deal in Deal.objects.filter(id__in=ids_of(deals))} == {status.id}
+    read(undo(acme.json(), change))
+    assert [deal.status_id for deal in Deal.objects.filter(id__in=ids_of(deals)).order_by("id")] == [
+        deal.status_id for deal in deals
+    ]
+    other_kind = acme.account.statuses.create(kind=Status.Kind.CLIENT, code="hot", name="Hot")
+    response = start(acme.json(), **values, status_id=other_kind.id)
+    assert_refused(response, 422, "validation_failed", {"status_id": ["can't be found"]})
+
+
+def test_tags_are_added_and_removed(acme, clients):
+    json = acme.json()
+    added = started(json, action="add_tags", ids=ids_of(clients), tags=["OLD", "new"])
+    assert all(client.tags == ["old", "new"] for client in Client.objects.filter(id__in=ids_of(clients)))
+    removed = started(json, action="remove_tags", ids=ids_of(clients), tags=["old", "unknown"])
+    assert all(client.tags == ["new"] for client in Client.objects.filter(id__in=ids_of(clients)))
+    # Another user changes the tags of one client meanwhile.
+    other = acme.account.clients.select_for_update().get(id=clients[0].id)
+    other.write({"tags": ["new", "extra"]}, by=acme.alice)
+    assert counts(read(undo(json, removed)))["restored"] == 3
+    assert counts(read(undo(json, added)))["restored"] == 3
+    tags = dict(acme.account.clients.filter(id__in=ids_of(clients)).values_list("id", "tags"))
+    assert tags == {clients[0].id: ["extra", "old"], clients[1].id: ["old"], clients[2].id: ["old"]}
+    assert {row["name"]: row["count"] for row in acme.account.tags.in_use("client")} == {"old": 3, "extra": 1}
+
+
+def test_a_row_with_too_many_tags_is_left_alone(acme):
+    full = make_client(acme.alice, "Full", tags=[f"tag {number}" for number in range(100)])
+    change = started(acme.json(), action="add_tags", ids=[full.id], tags=["one more"])
+    assert change["left_alone"] == [{"id": full.id, "name": "Full", "result": "too_many_tags"}]
+
+
+def test_contacts_are_added_to_a_list(acme):
+    contacts = [make_contact(acme.alice, f"Contact {number}") for number in range(3)]
+    newsletter, fair = make_contact_list(acme.alice, "Newsletter"), make_contact_list(acme.alice, "Fair")
+    contacts[2].write({"contact_list_ids": [newsletter.id, fair.id]}, by=acme.alice)
+    change = started(
+        acme.json(),
+        resource="contact",
+        action="add_to_contact_list",
+        ids=ids_of(contacts),
+        contact_list_id=newsletter.id,
+    )
+    assert counts(change) == {"total": 3, "changed": 2, "unchanged": 1}
+    lists = acme.account.contact_lists.with_counts()
+    assert lists.get(id=newsletter.id).contacts_count == 3
+    undone = read(undo(acme.json(), change))
+    assert undone["restored"] == 2
+    rows = Contact.objects.with_list_ids().filter(id__in=ids_of(contacts)).order_by("id")
+    assert [row.contact_list_ids for row in rows] == [[], [], [newsletter.id, fair.id]]
+
+
+def test_a_list_in_the_trash_is_rejected(acme):
+    newsletter = make_contact_list(acme.alice, "Newsletter")
+    newsletter.trash(by=acme.alice)
+    values = {"resource": "contact", "action": "add_to_contact_list", "ids": [make_contact(acme.alice).id]}
+    response = start(acme.json(), **values, contact_list_id=newsletter.id)
+    assert_refused(response, 422, "validation_failed", {"contact_list_id": ["can't be found"]})
+
+
+def test_trash_and_restore(acme, clients):
+    contact = make_contact(acme.alice, client_id=clients[0].id)
+    change = started(acme.json(), action="trash", ids=ids_of(clients))
+    assert not acme.account.clients.live().exists()
+    contact.refresh_from_db()
+    assert contact.client_id is None
+    # An admin restores one client, and somebody moves it to the trash again.
+    one = acme.account.clients.get(id=clients[1].id)
+    one.restore()
+    one.trash(by=acme.alice)
+    assert_refused(undo(acme.json(), change), 403, "forbidden", message=ADMINS_RESTORE)
+    undone = read(undo(acme.json(acme.alice_token), change))
+    assert (undone["state"], counts(undone)) == ("undone", {"total": 3, "changed": 3, "restored": 2, "kept": 1})
+    assert undone["left_alone"] == [{"id": one.id, "name": one.name, "result": "changed_since"}]
+    contact.refresh_from_db()
+    assert contact.client_id == clients[0].id
+
+
+def test_rows_that_cannot_be_changed_are_named(acme, clients):
+    clients[1].trash(by=acme.alice)
+    change = started(
+        acme.json(), action="set_responsible", ids=[*ids_of(clients), 10**12], responsible_id=acme.alice.id
+    )
+    assert counts(change) == {"total": 4, "changed": 2, "skipped": 2}
+    assert change["left_alone"] == [
+        {"id": clients[1].id, "name": clients[1].name, "result": "in_trash"},
+        {"id": 10**12, "name": None, "result": "not_found"},
+    ]
+    assert read(acme.json().get(f"/app/bulk_changes/{change['id']}.json")) == change
+
+
+def test_undo_leaves_values_alone_that_others_changed_since(acme, clients):
+    Client.objects.filter(id=clients[2].id).update(responsible_id=acme.carol.id)
+    change = started(acme.json(), action="set_responsible", ids=ids_of(clients), responsible_id=acme.bob.id)
+    Client.objects.filter(id=clients[0].id).update(responsible_id=acme.alice.id)
+    clients[1].refresh_from_db()
+    clients[1].trash(by=acme.alice)
+    undone = read(undo(acme.json(), change))
+    assert counts(undone) == {"total": 3, "changed": 3, "restored": 1, "kept": 2}
+    assert [(row["id"], row["result"]) for row in undone["left_alone"]] == [
+        (clients[0].id, "changed_since"),
+        (clients[1].id, "in_trash"),
+    ]
+    assert responsible(clients) == [acme.alice.id, acme.bob.id, acme.carol.id]
+
+
+def test_a_previous_value_that_no_longer_exists_is_reported(acme, clients):
+    status = acme.account.statuses.create(kind=Status.Kind.CLIENT, code="hot", name="Hot")
+    new = acme.account.statuses.create(kind=Status.Kind.CLIENT, code="cold", name="Cold")
+    Client.objects.filter(id=clients[0].id).update(status_id=status.id)
+    change = started(acme.json(), action="set_status", ids=ids_of(clients), status_id=new.id)
+    status.delete()
+    undone = read(undo(acme.json(), change))
+    assert [(row["id"], row["result"]) for row in undone["left_alone"]] == [(clients[0].id, "value_gone")]
+
+
+def test_a_second_undo_conflicts(acme, clients):
+    change = started(acme.json(), action="trash", ids=[10**12])
+    assert_refused(undo(acme.json(), change), 403, "forbidden", message=ADMINS_RESTORE)
+    change = started(acme.json(), action="set_responsible", ids=ids_of(clients), responsible_id=acme.bob.id)
+    assert undo(acme.json(), change).status_code == 200
+    assert undo(acme.json(), change).status_code == 409
+    nothing = started(acme.json(), action="set_responsible", ids=[10**12], responsible_id=acme.bob.id)
+    assert undo(acme.json(), nothing).status_code == 409
+
+
+def test_a_repeated_request_changes_once(acme, clients):
+    headers = {"Idempotency-Key": "once"}
+    body = {"bulk_change": {"resource": "client", "action": "add_tags", "ids": ids_of(clients), "tags": ["new"]}}
+    first, second = (acme.json().post(PATH, json=body, headers=headers) for _ in range(2))
+    assert read(first) == read(second)
+    assert BulkChange.objects.count() == 1
+
+
+INVALID = [
+    ({"action": "trash", "ids": []}, {"ids": ["can't be blank"]}),
+    ({"action": "trash"}, {"ids": ["must be given, or else a query, but not both"]}),
+    ({"action": "trash", "ids": [1], "query": ""}, {"ids": ["must be given, or else a query, but not both"]}),
+    ({"action": "trash", "ids": ["x"]}, {"ids": ["must be a list of ids"]}),
+    ({"action": "trash", "ids": [0]}, {"ids": ["must be a list of ids"]}),
+    ({"action": "trash", "ids": [[1]]}, {"ids": ["must be a list of ids"]}),
+    ({"action": "trash", "ids": [2**63]}, {"ids": ["must be a list of ids"]}),
+    ({"action": "trash", "ids": [1] * 1001}, {"ids": ["are too many (maximum is 1000)"]}),
+    ({"action": "trash", "query": "shoe=7"}, {"query.shoe": ["is not a filter of this list"]}),
+    ({"action": "trash", "query": "name=nobody"}, {"query": ["matches no rows"]}),
+    ({"action": "set_responsible", "ids": [1]}, {"responsible_id": ["can't be blank"]}),
+    ({"action": "set_responsible", "ids": [1], "responsible_id": 10**15}, {"responsible_id": ["can't be found"]}),
+    ({"action": "add_tags", "ids": [1], "tags": []}, {"tags": ["can't be blank"]}),
+    ({"resource": "deal", "action": "add_to_contact_list", "ids": [1]}, {"action": None}),
+    ({"resource": "post", "action": "trash", "ids": [1]}, {"resource": None}),
+]
+
+
+@pytest.mark.parametrize(("values", "errors"), INVALID, ids=str)
+def test_it_rejects_invalid_input(acme, values, errors):
+    response = start(acme.json(), **values)
+    assert response.status_code == 422
+    found = read(response)["errors"]
+    assert {name: errors[name] or found[name] for name in errors} == found
+    assert not BulkChange.objects.exists()
+
+
+def test_a_query_selects_all_rows_that_match(acme, clients):
+    make_client(acme.alice, "Other", city="Kraków")
+    change = started(acme.json(), action="add_tags", query="city__empty=true&sort=name", tags=["nowhere"])
+    assert (change["total"], change["query"]) == (3, "city__empty=true&sort=name")
+    found = started(acme.json(), action="add_tags", query="q=Other", tags=["found"])
+    assert found["total"] == 1
+
+
+def test_a_query_may_not_match_too_many_rows(acme, clients, monkeypatch):
+    monkeypatch.setattr("workspace.api.bulk_changes.MAX_ROWS", 2)
+    response = start(acme.json(), action="trash", query="")
+    assert_refused(response, 422, "validation_failed", {"query": ["matches too many rows (maximum is 2)"]})
+
+
+def test_a_large_change_runs_in_a_job(acme, clients, small_batches):
+    change = started(acme.json(), action="add_tags", ids=ids_of(clients), tags=["new"])
+    assert (change["state"], change["changed"], change["finished_at"]) == ("running", 0, None)
+    assert undo(acme.json(), change).status_code == 409
+    run_jobs()
+    path = f"/app/bulk_changes/{change['id']}.json"
+    done = read(acme.json().get(path))
+    assert (done["state"], counts(done)) == ("done", {"total": 3, "changed": 3})
+    assert read(undo(acme.json(), change))["state"] == "undoing"
+    assert undo(acme.json(), change).status_code == 409
+    run_jobs()
+    assert read(acme.json().get(path))["state"] == "undone"
+    assert all(client.tags == ["old"] for client in Client.objects.all())
+
+
+def test_cancel_leaves_the_rest_alone(acme, clients, small_batches):
+    change = started(acme.json(), action="add_tags", ids=ids_of(clients), tags=["new"])
+    assert bulk.process_batch(acme.account.id, change["id"])
+    path = f"/app/bulk_changes/{change['id']}/cancel.json"
+    cancelled = read(acme.json().post(path))
+    assert (cancelled["state"], cancelled["changed"]) == ("cancelled", 2)
+    run_jobs()
+    assert [client.tags for client in Client.objects.order_by("id")] == [["old", "new"], ["old", "new"], ["old"]]
+    assert acme.json().post(path).status_code == 409
+    assert read(undo(acme.json(), change))["restored"] == 2
+    assert all(client.tags == ["old"] for client in Client.objects.all())
+
+
+def test_a_job_that_is_repeated_repeats_nothing(acme, clients, small_batches):
+    change = started(acme.json(), action="add_tags", ids=ids_of(clients), tags=["new"])
+    while bulk.process_batch(acme.account.id, change["id"]):
+        pass
+    before = list(Client.objects.order_by("id").values_list("updated_at", flat=True))
+    run_jobs()
+    assert not bulk.process_batch(acme.account.id, change["id"])
+    assert list(Client.objects.order_by("id").values_list("updated_at", flat=True)) == before
+    assert counts(read(acme.json().get(f"/app/bulk_changes/{change['id']}.json"))) == {"total": 3, "changed": 3}
+
+
+def test_a_change_whose_job_failed_is_continued(acme, clients, small_batches):
+    change = started(acme.json(), action="add_tags", ids=ids_of(clients), tags=["new"])
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM procrastinate_jobs")
+    run_housekeeping()
+    assert run_jobs() == 0
+    BulkChange.objects.update(updated_at=timezone.now() - timedelta(hours=1))
+    run_housekeeping()
+    run_jobs()
+    assert BulkChange.objects.get(id=change["id"]).state == "done"
+
+
+def test_a_change_ends_when_its_author_leaves_or_its_value_goes(acme, clients, small_batches):
+    first = started(acme.json(), action="set_responsible", ids=ids_of(clients), responsible_id=acme.alice.id)
+    second = started(acme.json(), action="add_tags", ids=ids_of(clients), tags=["new"])
+    acme.alice.is_active = False
+    acme.alice.save()
+    assert not bulk.process_batch(acme.account.id, first["id"])
+    assert bulk.process_batch(acme.account.id, second["id"])
+    acme.bob.is_active = False
+    acme.bob.save()
+    assert not bulk.process_batch(acme.account.id, second["id"])
+    changes = [BulkChange.objects.get(id=change["id"]) for change in (first, second)]
+    assert [(change.state, change.failure, change.changed) for change in changes] == [
+        ("failed", "value", 0),
+        ("failed", "user", 2),
+    ]
+    # An admin may undo what was changed.
+    acme.alice.is_active = True
+    acme.alice.save()
+    changes[1].undo(by=acme.alice)
+    assert (changes[1].state, changes[1].restored) == ("undone", 2)
+
+
+def test_a_limited_agent_changes_only_accessible_rows(acme, clients):
+    acme.account.agents_see = AgentsSee.OWN
+    acme.account.save()
+    own = make_client(acme.alice, "Own", responsible_id=acme.bob.id)
+    by_ids = started(acme.json(), action="add_tags", ids=[clients[0].id, own.id], tags=["mine"])
+    assert counts(by_ids) == {"total": 2, "changed": 1, "skipped": 1}
+    assert by_ids["left_alone"] == [{"id": clients[0].id, "name": None, "result": "not_found"}]
+    by_query = started(acme.json(), action="set_responsible", query="", responsible_id=acme.alice.id)
+    assert counts(by_query) == {"total": 1, "changed": 1}
+    # The agent gave the client away, and can't take it back.
+    undone = read(undo(acme.json(), by_query))
+    assert undone["left_alone"] == [{"id": own.id, "name": None, "result": "not_found"}]
+
+
+def test_agents_see_their_own_changes(acme, other, clients):
+    change = BulkChange.start(
+        acme.account,
+        by=acme.alice,
+        resource="client",
+        action="add_tags",
+        data={"tags": ["new"]},
+        ids=ids_of(clients),
+        query="",
+    )
+    own = started(acme.json(), action="remove_tags", ids=ids_of(clients), tags=["new"])
+    for json in (acme.json(), other.json()):
+        for path in ("", "/undo", "/cancel"):
+            method = json.post if path else json.get
+            assert_refused(method(f"/app/bulk_changes/{change.id}{path}.json"), 404, "not_found")
+    assert [row["id"] for row in read(acme.json().get(PATH))] == [own["id"]]
+    assert read(other.json().get(PATH)) == []
+
+
+def test_rows_of_another_account_are_not_found(acme, other):
+    foreign = make_client(other.mallory, "Foreign")
+    change = started(acme.json(), action="trash", ids=[foreign.id])
+    assert change["left_alone"] == [{"id": foreign.id, "name": None, "result": "not_found"}]
+    foreign.refresh_from_db()
+    assert foreign.trashed_at is None
+
+
+def test_old_changes_are_erased(acme, clients):
+    change = started(acme.json(), action="add_tags", ids=ids_of(clients), tags=["new"])
+    run_housekeeping()
+    assert BulkChangeRow.objects.count() == 3
+    BulkChange.objects.update(created_at=timezone.now() - timedelta(days=31))
+    assert undo(acme.json(), change).status_code == 409
+    run_housekeeping()
+    run_housekeeping()
+    assert not BulkChangeRow.objects.exists()
+    assert not BulkChange.objects.exists()

@@ -1,0 +1,58 @@
+"""The search over everything as JSON. `tests/workspace/pages/test_find.py` has its page."""
+
+import pytest
+
+from tests.support.assertions import assert_answered, assert_refused, read
+from tests.support.factories import make_client, make_contact, make_deal, make_post, make_task
+from tests.support.queries import capture_queries
+from workspace.find import MAX_FOUND
+
+PATH = "/app/find.json"
+
+
+def test_it_works(acme):
+    client = make_client(acme.alice, "Northwind", email="office@northwind.example")
+    deal = make_deal(acme.alice, "Northwind chairs", client_id=client.id)
+    make_task(acme.alice, "Order paper")
+    response, queries = capture_queries(lambda: acme.json().get(f"{PATH}?q=northwind"))
+    url = "http://acme.example.test/app"
+    found = {
+        "clients": [
+            {"id": client.id, "name": "Northwind", "detail": client.email, "url": f"{url}/clients/{client.id}"}
+        ],
+        "contacts": [],
+        "deals": [{"id": deal.id, "name": "Northwind chairs", "detail": "Northwind", "url": f"{url}/deals/{deal.id}"}],
+        "suggestions": [],
+        "tasks": [],
+    }
+    assert_answered(response, 200, found)
+    # Fewer rows than fit were found, so similar words are searched as well.
+    assert len(queries) <= 10
+
+
+def test_it_finds_every_kind_and_limits_their_number(acme):
+    for number in range(MAX_FOUND + 1):
+        for make in (make_client, make_contact, make_deal, make_post, make_task):
+            make(acme.alice, f"Lantern {number}")
+    found = read(acme.json().get(f"{PATH}?q=lantern"))
+    assert {name: len(rows) for name, rows in found.items()} == dict.fromkeys(found, MAX_FOUND)
+
+
+def test_rows_of_others_are_not_found(acme, other):
+    make_client(other.mallory, "Northwind")
+    make_client(acme.alice, "Northwind", responsible_id=acme.alice.id)
+    acme.account.change(agents_see="own")
+    assert not any(read(acme.json().get(f"{PATH}?q=northwind")).values())
+    assert len(read(acme.json(acme.alice_token).get(f"{PATH}?q=northwind"))["clients"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "rule"),
+    [
+        ("", "can't be blank"),
+        ("?q=+", "can't be blank"),
+        (f"?q={'x' * 256}", "is too long (maximum is 255 characters)"),
+    ],
+)
+def test_it_rejects_a_text_that_cannot_be_searched(acme, query, rule):
+    assert_refused(acme.json().get(PATH + query), 422, "validation_failed", {"q": [rule]})

@@ -1,0 +1,219 @@
+"""Moves of deals between and within the columns of the board, in JSON."""
+
+import pytest
+
+from crm.models import Deal
+from tests.support.assertions import assert_answered, assert_refused, read
+from tests.support.bodies import deal_body
+from tests.support.factories import make_deal
+from tests.support.queries import capture_queries
+from tests.support.threads import at_once
+from workspace import moves
+
+# The user with the account, the locked deals, the status, the position below, the write.
+STATEMENTS = 5
+
+
+@pytest.fixture
+def statuses(acme) -> dict[str, int]:
+    return {status.code: status.id for status in acme.account.statuses_of_kind("deal")}
+
+
+def move(acme, deal: Deal, user=None, **body):
+    return acme.json().post(f"/app/deals/{deal.id}/move.json", json={"move": body})
+
+
+def order(acme, status_id: int) -> str:
+    """Return the names of the deals in a column."""
+    rows = acme.account.deals.live().filter(status_id=status_id).order_by("board_position", "id")
+    return "".join(rows.values_list("name", flat=True))
+
+
+def make_column(acme, status_id: int, names: str = "abcd", position: int | None = None) -> dict[str, Deal]:
+    """Create deals in this order. With a `position`, all of them have it."""
+    deals = {name: make_deal(acme.bob, name, status_id=status_id) for name in reversed(names)}
+    for number, name in enumerate(names):
+        at = number * moves.STEP if position is None else position
+        acme.account.deals.filter(id=deals[name].id).update(board_position=at)
+    return deals
+
+
+def test_it_works(acme, statuses):
+    new, qualified = statuses["new"], statuses["qualified"]
+    deals = make_column(acme, new)
+    make_column(acme, qualified, "xy")
+    x = acme.account.deals.get(name="x")
+    client = acme.json()
+    client.get("/app/statuses.json")
+    path = f"/app/deals/{deals['c'].id}/move.json"
+    response, queries = capture_queries(
+        lambda: client.post(path, json={"move": {"status_id": qualified, "after_id": x.id, "seen_status_id": new}})
+    )
+    assert len(queries) == STATEMENTS, queries
+    deal = acme.account.deals.get(id=deals["c"].id)
+    assert_answered(response, 200, deal_body(deal, acme.bob, name="c", status_id=qualified))
+    assert (order(acme, new), order(acme, qualified)) == ("abd", "xcy")
+
+
+PLACES = [
+    ({"after_id": 0}, "cabd"),
+    ({"after_id": "a"}, "acbd"),
+    ({"after_id": "b"}, "abcd"),
+    ({"after_id": "c"}, "abcd"),
+    ({"after_id": "d"}, "abdc"),
+    ({"position": 1}, "cabd"),
+    ({"position": 2}, "acbd"),
+    ({"position": 4}, "abdc"),
+    ({"position": 1000}, "abdc"),
+    ({}, "abcd"),
+]
+
+
+@pytest.mark.parametrize("position", [None, 5])
+@pytest.mark.parametrize(("place", "expected"), PLACES)
+def test_a_deal_gets_its_place(acme, statuses, place, expected, position):
+    deals = make_column(acme, statuses["new"], position=position)
+    if position is not None:
+        # The ids decide the order of equal positions.
+        names = sorted(deals, key=lambda name: deals[name].id)
+        renamed = dict(zip(names, "abcd", strict=True))
+        for name, deal in list(deals.items()):
+            acme.account.deals.filter(id=deal.id).update(name=renamed[name])
+        deals = {deal.name: deal for deal in acme.account.deals.all()}
+    body = {name: deals[value].id if isinstance(value, str) else value for name, value in place.items()}
+    updated_at = Deal.objects.get(pk=deals["c"].pk).updated_at
+    assert move(acme, deals["c"], **body).status_code == 200
+    assert order(acme, statuses["new"]) == expected
+    assert Deal.objects.get(pk=deals["c"].pk).updated_at == updated_at
+
+
+def test_positions_run_out_and_are_given_again(acme, statuses):
+    deals = make_column(acme, statuses["new"], "abcdef")
+    for _ in range(40):
+        # Each move halves the distance below a.
+        for name in "ef":
+            assert move(acme, deals[name], after_id=deals["a"].id).status_code == 200
+    assert order(acme, statuses["new"]) == "afebcd"
+    positions = list(acme.account.deals.order_by("board_position").values_list("board_position", flat=True))
+    assert len(set(positions)) == 6
+
+
+def test_many_equal_positions_below_the_place_are_not_written(acme, statuses, monkeypatch):
+    monkeypatch.setattr(moves, "ROOM_ROWS", 2)
+    make_column(acme, statuses["new"], "abcdefghij", position=7)
+    deals = list(acme.account.deals.order_by("id"))
+    assert move(acme, deals[9], after_id=deals[3].id).status_code == 200
+    ordered = list(acme.account.deals.order_by("board_position", "id"))
+    assert [deals.index(deal) for deal in ordered] == [0, 1, 2, 3, 9, 4, 5, 6, 7, 8]
+    assert [deal.board_position for deal in ordered[5:]] == [7] * 5
+
+
+def test_a_deal_of_another_status_comes_first_without_a_place(acme, statuses):
+    deals = make_column(acme, statuses["new"], "ab")
+    make_column(acme, statuses["qualified"], "x")
+    assert move(acme, deals["b"], status_id=statuses["qualified"]).status_code == 200
+    assert order(acme, statuses["qualified"]) == "bx"
+
+
+def test_won_and_lost_have_a_reason(acme, statuses):
+    deal = make_deal(acme.bob, status_id=statuses["new"], lost_reason="Old")
+    answer = read(move(acme, deal, status_id=statuses["won"], reason="Price"))
+    assert (answer["won_reason"], answer["lost_reason"]) == ("Price", None)
+    answer = read(move(acme, deal, status_id=statuses["won"], reason=None))
+    assert answer["won_reason"] is None
+    answer = read(move(acme, deal, status_id=statuses["lost"], reason="No answer"))
+    assert (answer["won_reason"], answer["lost_reason"]) == (None, "No answer")
+    answer = read(move(acme, deal, status_id=statuses["new"]))
+    assert (answer["closed_at"], answer["lost_reason"]) == (None, "No answer")
+
+
+def test_it_rejects_a_deal_that_somebody_else_has_moved(acme, statuses):
+    deal = make_deal(acme.bob, status_id=statuses["won"])
+    response = move(acme, deal, status_id=statuses["qualified"], seen_status_id=statuses["new"])
+    message = (
+        "Somebody else has moved the deal meanwhile. Look where it is now, and move it again if you still want to."
+    )
+    assert (response.status_code, read(response)["message"]) == (409, message)
+    # A move that is sent twice succeeds twice.
+    for _ in range(2):
+        assert move(acme, deal, status_id=statuses["qualified"], seen_status_id=statuses["won"]).status_code == 200
+
+
+def test_it_rejects_a_neighbour_that_is_not_in_the_column(acme, statuses, other):
+    deals = make_column(acme, statuses["new"])
+    gone = make_deal(acme.bob, status_id=statuses["qualified"])
+    trashed = make_deal(acme.bob, status_id=statuses["new"])
+    trashed.trash(by=acme.bob)
+    for id in (gone.id, trashed.id, make_deal(other.mallory).id, 10**17):
+        assert move(acme, deals["a"], after_id=id).status_code == 409
+    assert order(acme, statuses["new"]) == "abcd"
+
+
+INVALID = [
+    ({"status_id": 10**17}, {"status_id": ["can't be found; it may have been deleted meanwhile"]}),
+    ({"status_id": "x"}, {"status_id": ["is not a whole number"]}),
+    ({"position": 0}, None),
+    ({"position": 1001}, None),
+    ({"after_id": 0, "position": 1}, {"position": ["can't be given together with after_id"]}),
+    ({"reason": "Price"}, {"reason": ["is only for a deal that is won or lost"]}),
+    ({"reason": "x" * 256, "status": "won"}, None),
+]
+
+
+@pytest.mark.parametrize(("body", "errors"), INVALID)
+def test_it_rejects_invalid_moves(acme, statuses, body, errors):
+    deal = make_deal(acme.bob, status_id=statuses["new"])
+    body = {name: statuses.get(value, value) if name == "status" else value for name, value in body.items()}
+    if "status" in body:
+        body["status_id"] = body.pop("status")
+    response = move(acme, deal, **body)
+    assert response.status_code == 422, response.text
+    if errors:
+        assert read(response)["errors"] == errors
+
+
+def test_it_rejects_a_deal_without_a_status_and_without_a_target(acme):
+    assert_refused(move(acme, make_deal(acme.bob)), 422, "validation_failed", {"status_id": ["can't be blank"]})
+
+
+def test_it_rejects_a_status_of_another_account_and_other_kinds(acme, other, statuses):
+    deal = make_deal(acme.bob, status_id=statuses["new"])
+    foreign = other.account.statuses_of_kind("deal").last()
+    of_posts = acme.account.statuses_of_kind("post").first()
+    foreign_id = foreign.id if foreign.id not in statuses.values() else 10**16
+    for id in (foreign_id, of_posts.id):
+        assert move(acme, deal, status_id=id).status_code == 422
+
+
+def test_it_rejects_deals_that_the_user_may_not_access(acme, other, statuses):
+    for deal in (
+        make_deal(other.mallory),
+        make_deal(acme.alice, responsible_id=acme.alice.id, status_id=statuses["new"]),
+    ):
+        acme.account.change(agents_see="own")
+        assert_refused(move(acme, deal, position=1), 404, "not_found")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_simultaneous_moves_lose_nothing(acme, statuses):
+    """Moves to the same place, in opposite directions, and of the same deal end in an order with every deal once."""
+    deals = make_column(acme, statuses["new"], "abcdefgh", position=7)
+    make_column(acme, statuses["qualified"], "xy")
+
+    def moving(name: str, **body):
+        return lambda: move(acme, deals[name], **body).status_code
+
+    for _ in range(3):
+        results = at_once(
+            moving("a", after_id=deals["h"].id),
+            moving("h", after_id=deals["a"].id),
+            moving("c", after_id=deals["e"].id),
+            moving("d", after_id=deals["e"].id),
+            moving("b", status_id=statuses["qualified"]),
+            moving("b", after_id=deals["g"].id),
+        )
+        assert set(results) <= {200, 409}
+        assert results[:4] == [200] * 4
+        names = order(acme, statuses["new"]) + order(acme, statuses["qualified"])
+        assert sorted(names) == sorted("abcdefghxy")
+        assert names.index("e") < min(names.index("c"), names.index("d"))

@@ -1,0 +1,41 @@
+"""Reports in the Account API (JSON)."""
+
+from typing import Any
+
+from django.http import HttpResponse
+
+from accounts.permissions import IsTeam
+from core.api.requests import APIRequest
+from core.api.views import JSONViewSet
+from core.db.time_limit import TooSlow
+from core.errors import FieldError, FieldErrors
+from workspace.reports.queries import Report, ReportQuery
+
+TOO_SLOW = "are too many months: the report takes too long. Choose a shorter period, a pipeline or a responsible user"
+
+
+class ReportViewSet(JSONViewSet):
+    """The view of a report. Each report has a route."""
+
+    permission_classes = [IsTeam]
+    report: Report = None  # type: ignore[assignment]  # set by each route
+
+    def retrieve(self, request: APIRequest) -> HttpResponse:
+        """Return the rows of the report."""
+        report = self.report
+        errors = self.ignore_parameters(["from", "to", *report.id_parameters])
+        if errors:
+            raise FieldErrors(errors.values())
+        texts = {name: str(value) for name, value in self.parameters.items()}
+        query = ReportQuery.read(report, texts, account=self.account, user=self.request.user)
+        try:
+            table = report.table(query)
+        except TooSlow:
+            raise FieldError("from", TOO_SLOW, "too_slow") from None
+        data: dict[str, Any] = {
+            "report": report.name,
+            "from": f"{query.period.first:%Y-%m}",
+            "to": f"{query.period.last:%Y-%m}",
+            "rows": table.as_objects(with_ids=report.has_ids),
+        }
+        return self.respond(data)

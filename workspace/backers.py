@@ -1,0 +1,102 @@
+"""The clients behind a suggestion, and the value of their deals.
+
+A client is behind a suggestion if it, or one of its contacts,
+
+- has a vote that the team cast in its place,
+- is the customer for whom the team wrote the suggestion,
+- is linked to a user who wrote the suggestion or voted for it (`crm.user_links`, confirmed links only).
+
+The suggestions that were merged into it count as well: a merge copies their votes, and their authors are looked up here. A user counts
+only the clients and the deals that they may access.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from django.db.models import Case, Count, F, OuterRef, Q, QuerySet, Subquery, Sum, Value, When
+from django.db.models.functions import Coalesce
+
+from accounts.models import Account, Status, User
+from crm.clients import ClientQuerySet
+
+
+@dataclass(frozen=True)
+class Revenue:
+    """The numbers and sums of open and won deals in one currency, as far as a user may access the deals."""
+
+    currency: str
+    open_deals: int
+    open_sum: Decimal
+    won_deals: int
+    won_sum: Decimal
+
+
+FIGURES = ("open_deals", "open_sum", "won_deals", "won_sum")
+
+
+def backers_of(account: Account, user: User, post_id: int) -> ClientQuerySet:
+    """Return the clients behind a suggestion that the user may access."""
+    posts = account.posts.live().filter(Q(id=post_id) | Q(duplicate_from_id=post_id))
+    voters = values_of("user_id", posts, account.votes.filter(post_id=post_id))
+    links = account.user_links.confirmed().filter(user_id__in=voters)
+    customers = (posts, account.proxy_votes.filter(post_id=post_id), links)
+    contacts = account.contacts.live().filter(id__in=values_of("contact_id", *customers))
+    return account.clients.live().accessible_to(user).filter(id__in=values_of("client_id", *customers, contacts))
+
+
+def values_of(column: str, *querysets: QuerySet[Any]) -> QuerySet[Any, Any]:
+    """Return the values of a column in the rows of several querysets, for a subquery."""
+    first, *others = (rows.order_by().values(column) for rows in querysets)
+    return first.union(*others, all=True)
+
+
+def revenue_by(account: Account, user: User, *columns: str, **filters: Any) -> QuerySet:
+    """Return the figures of the deals that the user may access, as dicts by these columns, such as `client_id` and `currency`.
+
+    `filters` select the deals.
+    """
+    statuses = account.statuses.filter(id=OuterRef("status_id"))
+    deals: QuerySet[Any] = account.deals.live().accessible_to(user).filter(**filters)
+    deals = deals.annotate(outcome=Coalesce(Subquery(statuses.values("outcome")), Value(Status.Outcome.OPEN)))
+    figures: dict[str, Any] = {}
+    for outcome in (Status.Outcome.OPEN, Status.Outcome.WON):
+        figures[f"{outcome}_deals"] = Count("id", filter=Q(outcome=outcome))
+        figures[f"{outcome}_sum"] = Coalesce(Sum("price", filter=Q(outcome=outcome)), Decimal(0))
+    deals = deals.filter(outcome__in=(Status.Outcome.OPEN, Status.Outcome.WON)).order_by()
+    return deals.values(*columns).annotate(**figures)
+
+
+def in_order_of_currency(account: Account, rows: QuerySet, *first: str) -> QuerySet:
+    """Order rows by the columns `first`, then by currency: that of the account comes before the others."""
+    is_other = Case(When(currency=account.currency, then=Value(0)), default=Value(1))
+    return rows.order_by(*first, is_other, "currency")
+
+
+def as_revenue(row: dict[str, Any]) -> Revenue:
+    return Revenue(row["currency"], *(row[name] for name in FIGURES))
+
+
+def revenue_of(account: Account, user: User, client_ids: Collection[int]) -> dict[int, list[Revenue]]:
+    """Return the revenue of each client that has open or won deals, with one statement."""
+    rows = revenue_by(account, user, "client_id", "currency", client_id__in=client_ids)
+    found: defaultdict[int, list[Revenue]] = defaultdict(list)
+    for row in in_order_of_currency(account, rows, "client_id"):
+        found[row["client_id"]].append(as_revenue(row))
+    return dict(found)
+
+
+def total_revenue(account: Account, user: User, post_id: int) -> list[Revenue]:
+    """Return the revenue of all clients behind a suggestion, per currency. Sums of different currencies are never added."""
+    clients = backers_of(account, user, post_id).order_by().values("id")
+    rows = revenue_by(account, user, "currency", client_id__in=clients)
+    return [as_revenue(row) for row in in_order_of_currency(account, rows)]
+
+
+def in_order_of_revenue(clients: QuerySet, account: Account, user: User) -> QuerySet:
+    """Order clients by the sum of their open and won deals in the currency of the account, the highest first."""
+    revenue = revenue_by(account, user, "client_id", client_id=OuterRef("id"), currency=account.currency)
+    total = revenue.annotate(total=F("open_sum") + F("won_sum")).values("total")[:1]
+    return clients.annotate(total=Coalesce(Subquery(total), Decimal(0))).order_by("-total", "id")

@@ -1,0 +1,117 @@
+"""The rows of a list as CSV."""
+
+import csv
+import logging
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from django.db import Error
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from crm.fields import Field, FieldType
+from workspace.lists.cells import LINKS, Names, plain, sums_text, value_in
+from workspace.lists.declarations import SUM_NAMES
+from workspace.lists.queries import ListQuery
+
+logger = logging.getLogger("rostrum.export")
+
+# The maximum number of rows of a file. A sheet of a spreadsheet program has 1,048,576 rows.
+MAX_EXPORTED = 1_000_000
+# The number of rows that are read together.
+CHUNK_SIZE = 1000
+# Spreadsheet programs recognize UTF-8 by this mark.
+BYTE_ORDER_MARK = "\ufeff"
+# Spreadsheet programs execute a cell that begins with one of these characters as a formula.
+FORMULA = re.compile(r"\s*[=+\-@\t\r]")
+
+
+class Line:
+    """A file that keeps nothing: `csv.writer` returns what it would write."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+def export(query: ListQuery, ids: Sequence[int]) -> Iterator[bytes]:
+    """Return the CSV of the rows with these ids, in this order, in chunks of `CHUNK_SIZE` rows.
+
+    The columns are the number, the name and the columns of the list. Rows that were deleted meanwhile are left out. Each chunk takes at
+    most five statements.
+    """
+    writer = csv.writer(Line())
+    by_name = {each.name: each for each in query.fields}
+    fields = [by_name["name"], *query.shown_fields]
+    # `writerow` returns what `write` of the file returns.
+    language = translation.get_language()
+
+    def chunks() -> Iterator[bytes]:
+        heading: Any = writer.writerow([_("Number"), *(guarded(str(each.label)) for each in fields)])
+        yield (BYTE_ORDER_MARK + heading).encode()
+        for start in range(0, len(ids), CHUNK_SIZE):
+            chunk = rows_of(query, fields, ids[start : start + CHUNK_SIZE])
+            lines: list[Any] = [writer.writerow(cells) for cells in chunk]
+            yield "".join(lines).encode()
+
+    # The view has returned when the chunks are made, so its language is no longer active.
+    return in_language(language, chunks())
+
+
+def in_language(language: str | None, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    while True:
+        with translation.override(language):
+            try:
+                chunk = next(chunks, None)
+            except Error:
+                # The server would end the response as if it were complete.
+                logger.exception("an export was cut off")
+                yield (
+                    _("The file is incomplete: the database was not available. Export the list again.") + "\r\n"
+                ).encode()
+                return
+        if chunk is None:
+            return
+        yield chunk
+
+
+def rows_of(query: ListQuery, fields: list[Field], ids: Sequence[int]) -> Iterator[list[Any]]:
+    columns = {"id", *(each.column for each in fields)}
+    has_currency = query.declaration.resource == "deal"
+    if has_currency:
+        columns.add("currency")
+    found = query.values(ids, columns)
+    rows = [found[id] for id in ids if id in found]
+    links = [(each, value_in(row, each)) for row in rows for each in fields if each.type in LINKS]
+    names = Names.read(query.declaration, query.account, query.user, links)
+    for row in rows:
+        yield [row["id"], *(cell(value_in(row, each), each, names, query) for each in fields)]
+
+
+def cell(value: Any, each: Field, names: Names, query: ListQuery) -> str | int | float:
+    """Return a value as a spreadsheet program reads it: names instead of ids, numbers without grouping, dates as in ISO 8601."""
+    if value is None:
+        return ""
+    if each.type in LINKS:
+        return guarded(names.of(each.type, value))
+    if each.name in SUM_NAMES:
+        return guarded(sums_text(value, each.name))
+    if isinstance(value, bool):
+        return _("Yes") if value else _("No")
+    if isinstance(value, datetime):
+        return value.astimezone(query.account.zone).strftime("%Y-%m-%d %H:%M:%S")
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, int | float | Decimal) and each.type in (FieldType.NUMBER, FieldType.MONEY):
+        number = plain(value)
+        return f"{number:f}" if isinstance(number, Decimal) else number
+    if isinstance(value, list):
+        return guarded(", ".join(map(str, value)))
+    return guarded(str(value))
+
+
+def guarded(text: str) -> str:
+    """Return the text with an apostrophe before it if a spreadsheet program would execute it as a formula."""
+    return f"'{text}" if FORMULA.match(text) else text

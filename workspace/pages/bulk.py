@@ -1,0 +1,383 @@
+"""The pages of bulk changes: the value and the question before a change, its progress and undo, and the export of a list."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.db.models import F
+from django.http import Http404, HttpResponse, QueryDict, StreamingHttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from accounts.pages.forms import Form
+from accounts.pages.settings import parse_id
+from accounts.roles import ASSIGNABLE
+from accounts.templatetags.statuses import status_name
+from core.api.idempotency import location_of_form, new_form_key, once_from_form
+from core.db.time_limit import TooSlow
+from core.error_responses import error_response
+from core.pages.base import redirect
+from workspace.bulk import BATCH_SIZE, MAX_ROWS, RESOURCES, BulkChange, BulkChangeQuerySet, actions_of
+from workspace.bulk_actions import Action, Result
+from workspace.export import MAX_EXPORTED, export
+from workspace.lists.declarations import LISTS
+from workspace.lists.queries import ListQuery
+from workspace.pages.base import WorkspacePage
+from workspace.pages.lists import EXPORT, MAX_USERS
+from workspace.requests import TeamRequest
+from workspace.selection import count_matching, matching_ids
+
+# The maximum number of rows that are selected one by one: those of the longest page.
+MAX_SELECTED = 100
+MAX_LISTED = 50
+
+
+def rows_text(resource: str, number: int) -> str:
+    """Return a number of rows in words, such as "5,000 clients"."""
+    if resource == "client":
+        text = ngettext("%(n)s client", "%(n)s clients", number)
+    elif resource == "contact":
+        text = ngettext("%(n)s contact", "%(n)s contacts", number)
+    else:
+        text = ngettext("%(n)s deal", "%(n)s deals", number)
+    return text % {"n": number_format(number, use_l10n=True, force_grouping=True)}
+
+
+def question(action: str, rows: str, value: str) -> str:
+    """Return the question that asks whether to change the rows, such as "5,000 clients"."""
+    if action == "set_responsible":
+        return _("Change the responsible of %(rows)s to %(value)s?") % {"rows": rows, "value": value}
+    if action == "set_status":
+        return _("Change the status of %(rows)s to %(value)s?") % {"rows": rows, "value": value}
+    if action == "add_tags":
+        return _("Add the tags %(value)s to %(rows)s?") % {"rows": rows, "value": value}
+    if action == "remove_tags":
+        return _("Remove the tags %(value)s from %(rows)s?") % {"rows": rows, "value": value}
+    if action == "add_to_contact_list":
+        return _("Add %(rows)s to the contact list %(value)s?") % {"rows": rows, "value": value}
+    return _("Move %(rows)s to the trash?") % {"rows": rows}
+
+
+class ValueForm(Form):
+    """The value of an action. It has the one field of the action, or none."""
+
+    responsible_id = forms.ChoiceField(label=gettext_lazy("Responsible"), required=False)
+    status_id = forms.ChoiceField(label=gettext_lazy("Status"), required=False)
+    tags = forms.CharField(
+        label=gettext_lazy("Tags"), max_length=2000, help_text=gettext_lazy("Separate several with commas.")
+    )
+    contact_list_id = forms.ChoiceField(label=gettext_lazy("Contact list"))
+
+    def __init__(self, data: Any, action: Action, choices: list[tuple[str, str]]) -> None:
+        super().__init__(data, auto_id="value-%s")
+        self.fields = {name: field for name, field in self.fields.items() if name == action.field}
+        if isinstance(self.fields.get(action.field), forms.ChoiceField):
+            self.set_choices(action.field, choices)
+
+    def text(self, name: str) -> str:
+        """Return the valid value as people read it."""
+        value: str = self.cleaned_data[name]
+        choices: Any = getattr(self.fields[name], "choices", ())
+        return str(dict(choices).get(value, value))
+
+
+@dataclass
+class Selection:
+    """The selected rows of a list: ids, or all rows that match its query."""
+
+    resource: str
+    query: ListQuery
+    ids: list[int]
+    is_all: bool
+    number: int = 0
+
+    @property
+    def list_path(self) -> str:
+        return reverse(self.query.declaration.route) + self.query.query_string()
+
+    @property
+    def query_text(self) -> str:
+        return self.query.query_string().removeprefix("?")
+
+
+class NewBulkChangePage(WorkspacePage):
+    """The form between the selection in a list and the change: its value, and a question if many rows are selected."""
+
+    template_name = "workspace/bulk_new.html"
+    http_method_names = ["post"]
+
+    def post(self, request: TeamRequest) -> HttpResponse:
+        selection = self.read_selection()
+        if selection is None:
+            return error_response(request, 400)
+        key = request.POST.get("action", "")
+        action = actions_of(selection.resource).get(key)
+        if action is not None and (location := self.location_of(selection, action)) is not None:
+            return redirect(location)
+        if (problem := self.problem_of(selection)) is not None:
+            messages.error(request, problem)
+            return redirect(selection.list_path)
+        if key == EXPORT:
+            return self.export(selection)
+        if action is None:
+            messages.error(request, _("Choose what to do with the selected entries."))
+            return redirect(selection.list_path)
+        return self.show_or_apply(selection, action)
+
+    def read_selection(self) -> Selection | None:
+        data, user = self.request.POST, self.request.user
+        resource = data.get("resource", "")
+        if resource not in RESOURCES:
+            return None
+        parameters = QueryDict(data.get("query", "")[:4000].removeprefix("?"))
+        query = ListQuery.read(LISTS[resource], parameters, account=self.request.account, user=user)
+        ids = [id for text in data.getlist("id")[:MAX_SELECTED] if (id := parse_id(text)) is not None]
+        is_all = data.get("all") == "1"
+        return Selection(resource, query, list(dict.fromkeys(ids)), is_all)
+
+    def problem_of(self, selection: Selection) -> str | None:
+        """Count the rows of the selection. Return why they can't be changed, or None."""
+        if not selection.is_all:
+            selection.number = len(selection.ids)
+            return None if selection.ids else _("Select at least one entry.")
+        if selection.query.errors:
+            # Without the filter that can't be read, more rows would be changed than the user has in mind.
+            return _("A filter of this list can't be read. Remove it before you change all entries.")
+        is_export = self.request.POST.get("action") == EXPORT
+        limit = MAX_EXPORTED if is_export else MAX_ROWS
+        try:
+            selection.number = 1 if is_export else count_matching(selection.query, limit=limit)
+        except TooSlow:
+            return _("This takes too long, because too many entries would have to be compared.")
+        if not selection.number:
+            return _("Nothing matches these filters.")
+        return too_many(limit) if selection.number > limit else None
+
+    def export(self, selection: Selection) -> HttpResponse:
+        if selection.is_all:
+            return redirect(reverse(f"{selection.query.declaration.route}-export") + selection.query.query_string())
+        return respond_with_csv(selection.query, selection.ids)
+
+    def show_or_apply(self, selection: Selection, action: Action) -> HttpResponse:
+        is_sent = self.request.POST.get("do") == "apply"
+        form = ValueForm(self.request.POST if is_sent else None, action, self.choices(selection, action))
+        context: dict[str, Any] = {"selection": selection, "action": action, "form": form}
+        if not is_sent or not form.is_valid():
+            return self.show(**context)
+        shown = self.request.POST.get("number", "")
+        if selection.is_all and shown != str(selection.number):
+            return self.show(**context, has_changed=True)
+        if selection.number > BATCH_SIZE and self.request.POST.get("confirmed") != "1":
+            value = form.text(action.field) if action.field else ""
+            asked = question(action.key, rows_text(selection.resource, selection.number), value)
+            return self.show(**context, question=asked)
+        return self.apply(selection, action, form, context)
+
+    def form_values(self, selection: Selection, action: Action) -> dict[str, Any]:
+        """Return the values that identify the form together with its key."""
+        return {
+            "resource": selection.resource,
+            "action": action.key,
+            "ids": [] if selection.is_all else selection.ids,
+            "query": selection.query_text if selection.is_all else "",
+            "value": self.request.POST.get(action.field, ""),
+        }
+
+    def location_of(self, selection: Selection, action: Action) -> str | None:
+        """Return the path of the change if the form was sent before. Its rows may no longer match the query."""
+        key = self.request.POST.get("key", "")
+        return location_of_form(self.request.user, key, self.form_values(selection, action)) if key else None
+
+    def apply(self, selection: Selection, action: Action, form: ValueForm, context: dict[str, Any]) -> HttpResponse:
+        """Start the change, once for each form, and redirect to its page."""
+        values, key = self.form_values(selection, action), self.request.POST.get("key", "")
+        try:
+            ids = list(matching_ids(selection.query, limit=MAX_ROWS)) if selection.is_all else selection.ids
+        except TooSlow:
+            messages.error(self.request, _("This takes too long, because too many entries would have to be compared."))
+            return redirect(selection.list_path)
+
+        def start() -> str:
+            change = BulkChange.start(
+                self.request.account,
+                by=self.request.user,
+                resource=selection.resource,
+                action=action.key,
+                data={name: value or None for name, value in form.cleaned_data.items()},
+                ids=ids,
+                query=selection.query_text,
+            )
+            return reverse("workspace-bulk-change", args=[change.id])
+
+        paths: list[str] = []
+        if not self.submit_form(form, lambda: paths.append(once_from_form(self.request.user, key, values, start))):
+            return self.show(**context)
+        return redirect(paths[-1])
+
+    def show(self, *, selection: Selection, action: Action, form: ValueForm, **context: Any) -> HttpResponse:
+        is_changed = bool(context.get("has_changed"))
+        status = 409 if is_changed else 422 if form.is_bound and form.errors else 200
+        return self.render(
+            http_status=status,
+            section=selection.query.declaration.collection,
+            selection=selection,
+            action=action,
+            form=form,
+            rows=rows_text(selection.resource, selection.number),
+            names=self.names(selection),
+            key=self.request.POST.get("key") or new_form_key(),
+            **context,
+        )
+
+    def names(self, selection: Selection) -> list[str]:
+        """Return the names of the first rows that were selected one by one."""
+        if selection.is_all:
+            return []
+        rows = selection.query.list_rows.filter(id__in=selection.ids[:10])
+        names = dict(rows.values_list("id", "name"))
+        return [names[id] for id in selection.ids[:10] if id in names]
+
+    def choices(self, selection: Selection, action: Action) -> list[tuple[str, str]]:
+        account = self.request.account
+        if action.field == "responsible_id":
+            team = account.users.filter(**ASSIGNABLE).order_by("name", "id").values_list("id", "name", "login")
+            return [("", _("Nobody")), *((str(id), name or login) for id, name, login in team[:MAX_USERS])]
+        if action.field == "status_id":
+            statuses = account.statuses_of_kind(selection.query.declaration.status_kind)
+            return [("", _("No status")), *((str(status.id), status_name(status)) for status in statuses)]
+        if action.field == "contact_list_id":
+            lists = account.contact_lists.live().order_by("name", "id").values_list("id", "name")
+            return [("", _("Choose a contact list")), *((str(id), name) for id, name in lists[:MAX_USERS])]
+        return []
+
+
+def too_many(limit: int) -> str:
+    number = number_format(limit, use_l10n=True, force_grouping=True)
+    return _("At most %(n)s entries are possible at a time. Add a filter.") % {"n": number}
+
+
+class BulkChanges(WorkspacePage):
+    """The base of the pages of the changes that the user may see."""
+
+    def rows(self) -> BulkChangeQuerySet:
+        rows: BulkChangeQuerySet = self.request.account.bulk_changes.all()
+        return rows.visible_to(self.request.user)
+
+
+class BulkChangesPage(BulkChanges):
+    """The newest bulk changes."""
+
+    template_name = "workspace/bulk_changes.html"
+
+    def get(self, request: TeamRequest) -> HttpResponse:
+        page = self.read_page()
+        found = self.rows().annotate(author_name=F("author__name")).order_by("-id")[page.start : page.stop]
+        changes = list(found)
+        shown = [(change, title_of(change)) for change in changes[: page.size]]
+        return self.render(changes=shown, page=page, more=len(changes) > page.size)
+
+
+def title_of(change: BulkChange) -> str:
+    return f"{change.known_action.label}: {rows_text(change.resource, change.total)}"
+
+
+class BulkChangePage(BulkChanges):
+    """A bulk change: its progress, what it left alone, cancel and undo. While it runs, the page is refreshed."""
+
+    template_name = "workspace/bulk_change.html"
+    # The id of the part of the page that htmx refreshes.
+    PROGRESS = "progress"
+
+    def get(self, request: TeamRequest, id: int) -> HttpResponse:
+        change = self.rows().filter(id=id).annotate(author_name=F("author__name")).first()
+        if change is None:
+            raise Http404
+        change.account = request.account
+        is_fragment = request.htmx and request.htmx.target == self.PROGRESS
+        declaration = change.declaration
+        return self.render(
+            "workspace/bulk_progress.html" if is_fragment else None,
+            section=declaration.collection,
+            change=change,
+            title=title_of(change),
+            value=self.value_text(change),
+            rows=rows_text(change.resource, change.changed),
+            row_route=declaration.row_route,
+            left_alone=[row | {"label": Result.LABELS[row["result"]]} for row in change.left_alone(request.user)],
+            left_alone_number=change.skipped + change.kept,
+            may_undo=change.is_undo_allowed(request.user),
+            list_path=reverse(declaration.route, query=QueryDict(change.query)) if change.query else "",
+            whole_list_path=reverse(declaration.route),
+            now=timezone.now(),
+        )
+
+    def value_text(self, change: BulkChange) -> str:
+        """Return the value of the change as people read it."""
+        account, value = self.request.account, change.value
+        field = change.known_action.field
+        if value is None:
+            return _("Nobody") if field == "responsible_id" else _("No status") if field == "status_id" else ""
+        if field == "responsible_id":
+            found = account.users.filter(id=value).values_list("name", "login").first()
+            return (found[0] or found[1]) if found else str(value)
+        if field == "status_id":
+            status = account.statuses.filter(id=value).first()
+            return status_name(status) if status else str(value)
+        if field == "contact_list_id":
+            return account.contact_lists.filter(id=value).values_list("name", flat=True).first() or str(value)
+        return ", ".join(value)
+
+    def post(self, request: TeamRequest, id: int) -> HttpResponse:
+        actions: dict[str, Callable[[BulkChange], None]] = {
+            "undo": lambda change: change.undo(by=request.user),
+            "cancel": lambda change: change.cancel(),
+        }
+        action = actions.get(request.POST.get("do", ""))
+        if action is None:
+            return error_response(request, 400)
+
+        def act() -> None:
+            change = self.rows().locked().filter(id=id).first()
+            if change is None:
+                raise Http404
+            change.account = request.account
+            action(change)
+
+        self.perform(act)
+        return redirect("workspace-bulk-change", id)
+
+
+class ExportPage(WorkspacePage):
+    """The rows of a list as a CSV file, with its filters, its order and its columns."""
+
+    resource = ""
+
+    def get(self, request: TeamRequest) -> HttpResponse:
+        declaration = LISTS[self.resource]
+        query = ListQuery.read(declaration, request.GET, account=request.account, user=request.user)
+        back = reverse(declaration.route) + query.query_string()
+        if query.errors:
+            # The list names the errors.
+            return redirect(reverse(declaration.route) + f"?{request.GET.urlencode()}")
+        try:
+            ids = matching_ids(query, limit=MAX_EXPORTED, ordered=True)
+        except TooSlow:
+            messages.error(request, _("This takes too long, because too many entries would have to be compared."))
+            return redirect(back)
+        if len(ids) > MAX_EXPORTED:
+            messages.error(request, too_many(MAX_EXPORTED))
+            return redirect(back)
+        return respond_with_csv(query, ids)
+
+
+def respond_with_csv(query: ListQuery, ids: Any) -> HttpResponse:
+    response = StreamingHttpResponse(export(query, ids), content_type="text/csv; charset=utf-8")
+    name = f"{query.declaration.collection}-{timezone.localdate().isoformat()}.csv"
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    response.headers["Cache-Control"] = "private, no-store"
+    return response  # type: ignore[return-value]  # the stubs have no common base

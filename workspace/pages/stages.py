@@ -1,0 +1,78 @@
+"""The stages of a deal on its page: the path of its pipeline, the time in the present status, and the history."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import CharField, F, OuterRef, Subquery, Value
+from django.db.models.functions import Coalesce, NullIf
+from django.utils import timezone
+
+from accounts.models import Status
+from crm.models import Deal
+from forum.tasks import IS_OPEN_TASK
+from workspace.board import days_since, is_rotting
+from workspace.requests import TeamRequest
+
+# The number of stages that the history shows, the newest first.
+MAX_STAGES = 20
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A status that the deal has or had."""
+
+    # None if the status was deleted meanwhile, or if the deal had no status.
+    status: Status | None
+    entered_at: datetime
+    left_at: datetime | None
+    user_name: str | None
+
+    @property
+    def days(self) -> int:
+        """The number of whole days in the status."""
+        return max(0, ((self.left_at or timezone.now()) - self.entered_at).days)
+
+
+def stages_of(request: TeamRequest, deal: Deal) -> dict[str, Any]:
+    """Return what the templates show of the stages, in three statements."""
+    account = request.account
+    statuses = list(account.statuses_of_kind(Status.Kind.DEAL))
+    by_id = {status.id: status for status in statuses}
+    history = read_history(request, deal, by_id)
+    current = by_id.get(deal.status_id or 0)
+    pipeline_id = current.pipeline_id if current else min((each.pipeline_id for each in statuses), default=None)
+    path = [status for status in statuses if status.pipeline_id == pipeline_id]
+    position = path.index(current) if current else -1
+    days = days_since(deal.stage_entered_at)
+    is_open = current is not None and current.outcome == Status.Outcome.OPEN
+    is_planned = is_open and account.posts.filter(IS_OPEN_TASK, deal_id=deal.id).exists()
+    return {
+        "stages": [(status, n < position, n == position) for n, status in enumerate(path)],
+        "stage": current,
+        "stage_days": days if current else None,
+        "is_rotting": is_open and current is not None and is_rotting(days, current.rot_days, is_planned=is_planned),
+        "won": first_with(path, Status.Outcome.WON) if not current or is_open else None,
+        "lost": first_with(path, Status.Outcome.LOST) if not current or is_open else None,
+        "reopened": None if not current or is_open else reopened(path, history),
+        "stage_history": history,
+    }
+
+
+def read_history(request: TeamRequest, deal: Deal, statuses: dict[int, Status]) -> list[Stage]:
+    users = request.account.users.filter(id=OuterRef("user_id"))
+    name = Subquery(users.values(shown=Coalesce(NullIf("name", Value("", CharField())), F("login")))[:1])
+    rows = request.account.deal_stages.filter(deal_id=deal.id).annotate(user_name=name).order_by("-number")
+    values = rows.values_list("status_id", "entered_at", "left_at", "user_name")[:MAX_STAGES]
+    return [Stage(statuses.get(status_id or 0), *others) for status_id, *others in values]
+
+
+def first_with(path: list[Status], outcome: str) -> Status | None:
+    return next((status for status in path if status.outcome == outcome), None)
+
+
+def reopened(path: list[Status], history: list[Stage]) -> Status | None:
+    """Return the status for a deal that is opened again: the last open one that it had, or else the first of the pipeline."""
+    former = (stage.status for stage in history)
+    is_open = (status for status in former if status in path and status and status.outcome == Status.Outcome.OPEN)
+    return next(is_open, None) or first_with(path, Status.Outcome.OPEN)

@@ -1,0 +1,224 @@
+"""The section "Timeline" on the pages of clients, contacts and deals.
+
+It takes one statement for the entries with all names, and another one if changed fields have links, whose names it reads.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import date
+from itertools import groupby
+from typing import Any
+
+from django.db.models import CharField, F, Value
+from django.db.models.functions import Coalesce, NullIf
+from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.text import Truncator
+from django.utils.translation import gettext as _
+
+from accounts.models import Status
+from core.api.paging import Page as ListPage
+from core.pages.routes import path_with_id
+from crm.fields import Field, FieldType, builtin_fields, fields_of
+from workspace.lists.cells import LINKS as LINK_TYPES
+from workspace.lists.cells import Names
+from workspace.pages.editing import display
+from workspace.requests import TeamRequest
+from workspace.timeline import GROUPS, KINDS, LINKS, EntryKind, TimelineEntry, cut_text, kinds_in, timeline_of
+
+PAGE_SIZE = 20
+# A longer value of a changed field is cut.
+MAX_VALUE_LENGTH = 120
+ROUTES = {
+    "client": "workspace-client",
+    "contact": "workspace-contact",
+    "deal": "workspace-deal",
+    "post": "forum-post",
+    "task": "workspace-task",
+}
+ICONS = {"client": "building-2", "contact": "user", "deal": "handshake"}
+
+
+@dataclass(frozen=True)
+class ChangedField:
+    """A change of a field, with the values as people see them. An empty value is blank."""
+
+    label: str | Promise
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Item:
+    """An entry, as the page shows it."""
+
+    entry: TimelineEntry
+    kind: EntryKind
+    href: str
+    who: str
+    text: str = ""
+    # The other rows to which the entry belongs: their icons, addresses and names.
+    links: list[tuple[str, str, str]] = field(default_factory=list)
+    changes: list[ChangedField] = field(default_factory=list)
+    before: Status | None = None
+    after: Status | None = None
+
+    @property
+    def title(self) -> str:
+        """The name of the row that the entry is about. The text of a note says more than its title."""
+        return "" if self.text else self.entry.subject["title"]
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """A page of a timeline, by days."""
+
+    days: list[tuple[date, list[Item]]]
+    page: ListPage
+    has_more: bool
+    # The filters: their names in the address, their labels, and whether they are selected. The first one selects all entries.
+    filters: list[tuple[str, str | Promise, bool]]
+
+    @property
+    def is_filtered(self) -> bool:
+        return not self.filters[0][2]
+
+
+def timeline_section(request: TeamRequest, resource: str, id: int, fields: list[Field], page: ListPage) -> Timeline:
+    """Return the timeline of a record. `fields` are the fields of its resource.
+
+    The parameter `show` of the address names a filter. An unknown filter selects all entries.
+    """
+    group = request.GET.get("show", "")
+    group = group if group in GROUPS else ""
+    kinds = kinds_in([group]) if group else ()
+    entries = timeline_of(request.account, resource, id, access=request.user.access, page=page, kinds=kinds)
+    shown = entries[: page.size]
+    items = Items(request, resource, fields, shown)
+    days = groupby(shown, key=lambda entry: timezone.localtime(entry.at).date())
+    return Timeline(
+        days=[(day, [items.of(entry) for entry in entries_of_day]) for day, entries_of_day in days],
+        page=page,
+        has_more=len(entries) > page.size,
+        filters=[("", _("All"), not group), *((name, label, name == group) for name, label in GROUPS.items())],
+    )
+
+
+class Items:
+    """Makes the items of a page. It reads the names for all changed fields at once."""
+
+    def __init__(self, request: TeamRequest, resource: str, fields: list[Field], entries: list[TimelineEntry]) -> None:
+        self.request, self.resource = request, resource
+        self.fields = {resource: {each.name: each for each in fields}}
+        self.names = read_names(
+            request,
+            {
+                (each.type, value)
+                for entry in entries
+                for change in entry.data.get("changes", ())
+                if (each := self.field_of(entry.resource, change["field"])).type in LINK_TYPES
+                for value in (change["before"], change["after"])
+                if isinstance(value, int)
+            },
+        )
+
+    def field_of(self, resource: str, name: str) -> Field:
+        """Return the field with a name. A field without a definition has its key as its label."""
+        key = name.removeprefix("additional_fields[").removesuffix("]")
+        if resource not in self.fields:
+            found = fields_of(self.request.account, resource) if key != name else builtin_fields(resource)
+            self.fields[resource] = {each.name: each for each in found}
+        known = self.fields[resource]
+        if name not in known and key != name and not any(each.definition for each in known.values()):
+            known.update({each.name: each for each in fields_of(self.request.account, resource)})
+        return known.get(name) or Field(name, key, FieldType.TEXT)
+
+    def of(self, entry: TimelineEntry) -> Item:
+        kind, subject = KINDS[entry.kind], entry.subject
+        return Item(
+            entry,
+            kind,
+            href=self.href_of(entry),
+            who=entry.user_name or "",
+            text=cut_text(subject.get("text") or ""),
+            links=[
+                (ICONS[link], path_with_id(ROUTES[link], getattr(entry, f"{link}_id")), name)
+                for link in LINKS
+                if link not in (self.resource, entry.resource) and (name := getattr(entry, f"{link}_name"))
+            ],
+            changes=[self.changed_field(entry.resource, change) for change in entry.data.get("changes", ())],
+            before=status_in(entry.data.get("before")),
+            after=status_in(entry.data.get("after")),
+        )
+
+    def href_of(self, entry: TimelineEntry) -> str:
+        """Return the address of the row that the entry is about, unless it is the record of the page."""
+        if entry.kind in ("task", "task_done"):
+            return path_with_id(ROUTES["task"], entry.resource_id)
+        if post_id := entry.subject.get("post_id"):
+            return path_with_id(ROUTES["post"], post_id)
+        if entry.resource in ROUTES and entry.resource != self.resource:
+            return path_with_id(ROUTES[entry.resource], entry.resource_id)
+        return ""
+
+    def changed_field(self, resource: str, change: dict[str, Any]) -> ChangedField:
+        each = self.field_of(resource, change["field"])
+        before, after = (self.text_of(each, change[name]) for name in ("before", "after"))
+        return ChangedField(each.label, before, after)
+
+    def text_of(self, each: Field, value: Any) -> str:
+        if value is None:
+            return ""
+        if each.type in LINK_TYPES and isinstance(value, int):
+            return self.names.of(each.type, value)
+        if isinstance(value, dict):
+            value = json.dumps(value, ensure_ascii=False, default=str)
+        text = value if each.type in LINK_TYPES else display(each, each.read_stored(value), self.request.account)
+        return Truncator(str(text)).chars(MAX_VALUE_LENGTH)
+
+
+def status_in(values: dict[str, Any] | None) -> Status | None:
+    """Return the status in the data of an entry, with the name that it had at that time."""
+    if not values:
+        return None
+    return Status(kind=Status.Kind.DEAL, code=values["code"], name=values["name"], color=values["color"])
+
+
+def read_names(request: TeamRequest, links: Iterable[tuple[FieldType, int]]) -> Names:
+    """Return the names of rows by type and id, in one statement for all types."""
+    names, account, user = Names(), request.account, request.user
+    ids: dict[FieldType, list[int]] = {}
+    for type, id in sorted(links):
+        ids.setdefault(type, []).append(id)
+    rows = {
+        FieldType.USER: account.users.all(),
+        FieldType.STATUS: account.statuses.all(),
+        FieldType.CLIENT: account.clients.live().accessible_to(user),
+        FieldType.CONTACT: account.contacts.live().accessible_to(user),
+    }
+    queries = []
+    for type, found in ids.items():
+        is_user, is_status = type == FieldType.USER, type == FieldType.STATUS
+        blank = Value("", CharField())
+        name = Coalesce(NullIf("name", blank), F("login")) if is_user else F("name")
+        columns = {
+            "type_": Value(type.value, CharField()),
+            "name_": name,
+            "code_": F("code") if is_status else blank,
+            "kind_": F("kind") if is_status else blank,
+        }
+        queries.append(rows[type].filter(id__in=found).order_by().annotate(**columns).values_list("id", *columns))
+    if not queries:
+        return names
+    for id, type, name, code, kind in queries[0].union(*queries[1:], all=True):
+        match FieldType(type):
+            case FieldType.USER:
+                names.users[id] = name
+            case FieldType.STATUS:
+                names.statuses[id] = Status(kind=kind, code=code, name=name)
+            case FieldType.CLIENT:
+                names.clients[id] = name
+            case FieldType.CONTACT:
+                names.contacts[id] = name
+    return names

@@ -1,0 +1,125 @@
+"""The chart of a report: bars in groups, as the numbers of an SVG drawing. The table beside it has the same figures."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
+from math import floor, log10
+
+from django.utils import formats
+from django.utils.functional import Promise
+
+from workspace.reports.tables import Cell, Kind, Row, Table, Value, text_of
+
+# The height of the bars, and the widths of a bar and of the space between groups, in units of the drawing.
+HEIGHT, BAR, GAP = 180, 22, 18
+LEFT, TOP, BOTTOM = 64, 12, 44
+MAX_GROUPS = 40
+STEPS = 4
+
+
+@dataclass(frozen=True)
+class Bar:
+    x: int
+    y: int
+    height: int
+    # The place of the series, from 1, which selects the colour.
+    series: int
+    title: str
+
+
+@dataclass(frozen=True)
+class Group:
+    label: str
+    # The middle of the group.
+    x: int
+    bars: list[Bar]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A horizontal line of the scale."""
+
+    y: int
+    label: str
+
+
+@dataclass(frozen=True)
+class Chart:
+    width: int
+    height: int
+    # The y of the axis, and that of the labels of the groups.
+    base: int
+    label_y: int
+    left: int
+    groups: list[Group]
+    lines: list[Line]
+    legend: list[tuple[int, str | Promise]]
+
+
+def round_up(value: Decimal) -> Decimal:
+    """Return the next higher value that is easy to read as the end of a scale: 1, 2, 4, 8 or 10 times a power of ten."""
+    if value <= 0:
+        return Decimal(STEPS)
+    power = Decimal(10) ** floor(log10(value))
+    return next(step * power for step in map(Decimal, (1, 2, 4, 8, 10)) if value <= step * power)
+
+
+def short_number(value: Decimal) -> str:
+    """Return a number for the scale: 12 thousand is "12 k" and 3 million is "3 M"."""
+    for size, unit in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
+        if value >= size:
+            return f"{formats.number_format((value / size).normalize(), use_l10n=True)}\N{NO-BREAK SPACE}{unit}"
+    return formats.number_format(
+        value.to_integral_value(ROUND_CEILING) if value >= STEPS else value.normalize(), use_l10n=True
+    )
+
+
+def chart_of(table: Table, rows: Sequence[Row]) -> Chart | None:
+    """Return the chart of some rows of a table. Return None if there is nothing to draw."""
+    rows = rows[:MAX_GROUPS]
+    places = [table.position(series.column) for series in table.series]
+    numbers = [as_number(row.cells[place].value) for row in rows for place in places]
+    if not any(numbers):
+        return None
+    top = round_up(max(numbers))
+    label_place = table.position(table.label_column)
+    label_kind = table.columns[label_place].kind
+    group_width = BAR * len(places) + GAP
+    groups = []
+    for number, row in enumerate(rows):
+        x = LEFT + GAP // 2 + number * group_width
+        label = text_of(row.cells[label_place].value, label_kind)
+        bars = [
+            bar_of(
+                row.cells[place], table.columns[place].kind, f"{label}, {series.label}", x + BAR * shift, shift + 1, top
+            )
+            for shift, (place, series) in enumerate(zip(places, table.series, strict=True))
+        ]
+        groups.append(Group(short_label(row.cells[label_place].value, label), x + BAR * len(places) // 2, bars))
+    lines = [Line(TOP + HEIGHT - HEIGHT * step // STEPS, short_number(top * step / STEPS)) for step in range(STEPS + 1)]
+    return Chart(
+        width=LEFT + len(rows) * group_width + GAP // 2,
+        height=TOP + HEIGHT + BOTTOM,
+        base=TOP + HEIGHT,
+        label_y=TOP + HEIGHT + 20,
+        left=LEFT,
+        groups=groups,
+        lines=lines,
+        legend=[(number, series.label) for number, series in enumerate(table.series, start=1)],
+    )
+
+
+def bar_of(cell: Cell, kind: Kind, label: str, x: int, series: int, top: Decimal) -> Bar:
+    height = round(as_number(cell.value) / top * HEIGHT)
+    return Bar(x, TOP + HEIGHT - height, height, series, f"{label}: {text_of(cell.value, kind)}")
+
+
+def as_number(value: Value) -> Decimal:
+    return Decimal(str(value)) if isinstance(value, int | float | Decimal) else Decimal(0)
+
+
+def short_label(value: Value, label: str) -> str:
+    """Return the label of a group, which has room for few characters: `11/26` for November 2026."""
+    if hasattr(value, "month"):
+        return f"{value:%m/%y}"
+    return label if len(label) <= 9 else f"{label[:8]}…"

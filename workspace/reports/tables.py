@@ -1,0 +1,126 @@
+"""The table of a report: typed columns, and rows whose figures link to the rows that they count."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
+from django.utils import formats
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+Value = str | int | float | Decimal | date | None
+
+
+class Kind(StrEnum):
+    """The kind of the values of a column."""
+
+    TEXT = "text"
+    # The first day of a month.
+    MONTH = "month"
+    COUNT = "count"
+    # An amount in the currency of the row.
+    MONEY = "money"
+    # A part of a whole, from 0 to 1.
+    SHARE = "share"
+    DAYS = "days"
+    HOURS = "hours"
+
+
+# The rows of a report by months that stand for other times.
+EARLIER, LATER, NO_DATE = "earlier", "later", "no_date"
+TIMES = {EARLIER: gettext_lazy("Earlier"), LATER: gettext_lazy("Later"), NO_DATE: gettext_lazy("No date")}
+NUMBERS = (Kind.COUNT, Kind.MONEY, Kind.SHARE, Kind.DAYS, Kind.HOURS)
+
+
+@dataclass(frozen=True)
+class Column:
+    # The name in JSON and CSV.
+    name: str
+    label: str | Promise
+    kind: Kind
+
+    @property
+    def is_number(self) -> bool:
+        return self.kind in NUMBERS
+
+
+@dataclass(frozen=True)
+class Cell:
+    value: Value
+    # The path of the rows that the value counts; empty if there is no such list.
+    path: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    cells: Sequence[Cell]
+    # The id of the status or the user of the row; None for a period, and for deals for which nobody is responsible.
+    id: int | None = None
+
+
+@dataclass(frozen=True)
+class Series:
+    """A column that the chart draws."""
+
+    column: str
+    label: str | Promise
+
+
+@dataclass(frozen=True)
+class Table:
+    columns: Sequence[Column]
+    rows: Sequence[Row] = field(default_factory=list)
+    # The columns that the chart draws for each row, and the column with the labels of the rows.
+    series: Sequence[Series] = ()
+    label_column: str = ""
+    # The column with the currency of a row; empty if the table has no amounts. The chart draws the rows of one currency.
+    currency_column: str = ""
+
+    def position(self, name: str) -> int:
+        return next(number for number, column in enumerate(self.columns) if column.name == name)
+
+    def values(self, name: str) -> list[Value]:
+        """Return the values of a column."""
+        position = self.position(name)
+        return [row.cells[position].value for row in self.rows]
+
+    @property
+    def currencies(self) -> list[str]:
+        return sorted({str(value) for value in self.values(self.currency_column)}) if self.currency_column else []
+
+    def as_objects(self, *, with_ids: bool = False) -> list[dict[str, Any]]:
+        """Return the rows as JSON objects. A month has the format `2026-11`."""
+        return [
+            {
+                column.name: f"{cell.value:%Y-%m}" if isinstance(cell.value, date) else cell.value
+                for column, cell in zip(self.columns, row.cells, strict=True)
+            }
+            | ({"id": row.id} if with_ids else {})
+            for row in self.rows
+        ]
+
+
+def text_of(value: Value, kind: Kind) -> str:
+    """Return a value for people."""
+    if value is None or value == "":
+        return ""
+    if isinstance(value, date):
+        return formats.date_format(value, "YEAR_MONTH_FORMAT")
+    if isinstance(value, str):
+        return str(TIMES[value]) if kind == Kind.MONTH else value
+    if kind == Kind.SHARE:
+        return _("%(number)s%%") % {"number": formats.number_format(round(value * 100), use_l10n=True)}
+    places = {Kind.MONEY: 0 if value == int(value) else 2, Kind.DAYS: 1, Kind.HOURS: 1}.get(kind, 0)
+    return formats.number_format(value, places, use_l10n=True, force_grouping=True)
+
+
+def list_path(route: str, **filters: Any) -> str:
+    """Return the path of a list with filters. Filters whose value is None are left out."""
+    chosen = {name: value for name, value in filters.items() if value is not None}
+    return reverse(route) + (f"?{urlencode(chosen)}" if chosen else "")
