@@ -42,11 +42,23 @@ class ExternallyIdentified(Resource):
     """A resource with external ids."""
 
     external_ids = models.JSONField(default=dict)
+    # Pairs of rows that were merged into this one, whose keys this row has with other values. The row holds these pairs too, so that
+    # requests with them find it. Null if there are none.
+    further_external_ids = models.JSONField(null=True, editable=False)
 
     HOLDER_MODEL: type[ExternalIdHolder]
 
     class Meta:
         abstract = True
+
+    @property
+    def further_pairs(self) -> set[Pair]:
+        return {(key, value) for key, value in self.further_external_ids or ()}
+
+    @property
+    def held_pairs(self) -> set[Pair]:
+        """The pairs that the row holds, unless it is in the trash."""
+        return {*self.external_ids.items(), *self.further_pairs}
 
     @classmethod
     def holders(cls, account_id: int, pairs: Collection[Pair]) -> dict[Pair, int]:
@@ -91,7 +103,7 @@ class ExternallyIdentified(Resource):
         if holder_id is None:
             return None
         row = rows.locked().filter(id=holder_id).first()
-        if row is None or not pairs.items() & row.external_ids.items():
+        if row is None or not pairs.items() & row.held_pairs:
             raise ConcurrentUpdate(f"{str(cls._meta.verbose_name).capitalize()} {holder_id} has released it meanwhile")
         return row
 
@@ -130,7 +142,15 @@ class ExternallyIdentified(Resource):
         return FieldError("", "{key} {value} belongs to {holder}", "taken", params)
 
     def merged_external_ids(self, changes: dict[str, str | None]) -> dict[str, str]:
-        """Return the external ids after the changes. Keys that are not in `changes` stay, and a null removes its key."""
+        """Return the external ids after the changes. Keys that are not in `changes` stay, and a null removes its key.
+
+        A pair of a merged row does not replace the row's own value. Otherwise two applications, which know the customer by different
+        values, would replace each other's value in turn.
+        """
+        known = {
+            key for key, value in changes.items() if key in self.external_ids and (key, value) in self.further_pairs
+        }
+        changes = {key: value for key, value in changes.items() if key not in known}
         return {key: value for key, value in {**self.external_ids, **changes}.items() if value is not None}
 
     def insert(self, *, single_statement: bool) -> None:
@@ -173,7 +193,7 @@ class ExternallyIdentified(Resource):
 
     @classmethod
     def sync_holders(cls, rows: list[Self], *, new_ids: Collection[int] = ()) -> None:
-        """Insert and delete holders, so that each row holds exactly its external ids. `new_ids` are the ids of new rows.
+        """Insert and delete holders, so that each row holds exactly its pairs. `new_ids` are the ids of new rows.
 
         Raise ConcurrentUpdate, with the holders, if other resources hold some of the pairs. Pairs are inserted in a fixed order, so
         that transactions with the same pairs wait for each other and do not deadlock.
@@ -181,7 +201,7 @@ class ExternallyIdentified(Resource):
         account_id = rows[0].account_id
         existing_ids = [row.id for row in rows if row.id not in new_ids]
         holders = cls.HOLDER_MODEL._default_manager.filter(account_id=account_id)
-        holder_ids = {pair: row.id for row in rows for pair in row.external_ids.items()}
+        holder_ids = {pair: row.id for row in rows for pair in row.held_pairs}
         before: set[tuple[str, str, int]] = set()
         if existing_ids:
             before = set(holders.filter(holder_id__in=existing_ids).values_list("key", "value", "holder_id"))
@@ -212,8 +232,9 @@ class ExternallyIdentified(Resource):
 
     def reattach(self) -> None:
         """Insert the holders again. External ids that another resource holds now are removed from the row."""
-        held = self.holders(self.account_id, self.external_ids.items())
+        held = self.holders(self.account_id, self.held_pairs)
         self.external_ids = {key: value for key, value in self.external_ids.items() if (key, value) not in held}
+        self.further_external_ids = sorted(self.further_pairs - held.keys()) or None
         self.sync_holders([self])
-        self.save(update_fields=["external_ids"])
+        self.save(update_fields=["external_ids", "further_external_ids"])
         super().reattach()

@@ -2,7 +2,7 @@
 
 An activity records what a user did to a post. The methods of posts and comments record most activities, and the follower of the change
 feed (`forum.notifications.follower`) creates their notifications: one row for each activity and recipient. A sign-up and the job for
-reminders create their activities and notifications themselves.
+reminders create their activities and notifications themselves. A note that mentions users has one activity, which the follower records.
 """
 
 from datetime import timedelta
@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import User
 from core.db.prepared import insert
 from core.db.tenancy import TenantModel, account_of, foreign_object
+from forum.notes import note_source
 
 # Housekeeping erases older activities, together with their notifications.
 ACTIVITY_RETENTION = timedelta(days=90)
@@ -41,7 +42,10 @@ class ActivityQuerySet(models.QuerySet["Activity"]):
 
 
 class Activity(TenantModel):
-    """An act of a user on a post, a sign-up (without a post), or a reminder of a task (`user_id` is the responsible user)."""
+    """An act of a user on a post, a sign-up, a reminder of a task (`user_id` is the responsible user), or mentions in a note.
+
+    A sign-up and a note have no post.
+    """
 
     class Kind(models.TextChoices):
         NEW_POST = "new_post", _("New suggestion")
@@ -54,15 +58,18 @@ class Activity(TenantModel):
         ASSIGNMENT = "assignment", _("Assignment")
         REMINDER = "reminder", _("Reminder")
         SIGN_UP = "sign_up", _("Sign-up")
+        NOTE = "note", _("Note")
 
     kind = models.CharField(max_length=255, choices=Kind.choices)
     post_id = models.BigIntegerField(null=True)
     post = foreign_object("forum.Post", "post_id", null=True)
     comment_id = models.BigIntegerField(null=True)
     comment = foreign_object("forum.Comment", "comment_id", null=True)
+    # The note that mentions users (`forum.notes`).
+    note_id = models.BigIntegerField(null=True)
     user_id = models.BigIntegerField()
     user = foreign_object(User, "user_id")
-    # True for a comment that only the team sees.
+    # True for a comment or a note, which only the team sees.
     internal = models.BooleanField(default=False)
     # The names of the statuses, for a change of status.
     before = models.CharField(max_length=255, null=True)
@@ -89,6 +96,12 @@ class Activity(TenantModel):
                 name="activity_reminder_unique",
                 condition=models.Q(kind="reminder"),
             ),
+            # Later mentions in a note belong to the same activity. The foreign key uses this index when a note is erased.
+            models.UniqueConstraint(
+                fields=["account", "note_id"],
+                name="activity_note_unique",
+                condition=models.Q(note_id__isnull=False),
+            ),
         ]
         indexes = [
             models.Index(fields=["account", "id"], name="activity_pending", condition=models.Q(announced=False)),
@@ -102,7 +115,7 @@ class Activity(TenantModel):
         ]
 
     def __str__(self) -> str:
-        return f"{self.kind} of post {self.post_id}"
+        return f"{self.kind} of note {self.note_id}" if self.note_id else f"{self.kind} of post {self.post_id}"
 
 
 class Reason(models.IntegerChoices):
@@ -133,14 +146,14 @@ class NotificationQuerySet(models.QuerySet["Notification"]):
         return self.filter(read_at=None)
 
     def shown_to(self, user: User) -> Self:
-        """Return the notifications of a user, except those of posts and events that the user may not see now."""
+        """Return the notifications of a user, except those of posts, notes and events that the user may not see now."""
         account = account_of(user.account_id)
         posts = account.posts.visible_to(user).filter(id=OuterRef("activity__post_id"))
-        rows = self.of_user(user).filter(
-            Q(activity__post_id=None, activity__kind=Activity.Kind.SIGN_UP) | Exists(posts)
-        )
+        is_sign_up = Q(activity__post_id=None, activity__kind=Activity.Kind.SIGN_UP)
         if user.is_team:
-            return rows
+            notes = note_source().visible_to(user).filter(id=OuterRef("activity__note_id"))
+            return self.of_user(user).filter(is_sign_up | Exists(posts) | Exists(notes))
+        rows = self.of_user(user).filter(is_sign_up | Exists(posts))
         return rows.filter(activity__internal=False).exclude(activity__kind=Activity.Kind.SIGN_UP)
 
     def without_outdated_reminders(self) -> Self:
@@ -153,8 +166,9 @@ class NotificationQuerySet(models.QuerySet["Notification"]):
         return self.filter(is_due | ~Q(activity__kind=Activity.Kind.REMINDER))
 
     def with_details(self) -> Self:
-        """Add what a list shows: the activity with its user, post and comment."""
-        return self.select_related("activity__user", "activity__post", "activity__comment")
+        """Add what a list shows: the activity with its user, post and comment, and the note."""
+        rows = self.select_related("activity__user", "activity__post", "activity__comment")
+        return rows.annotate(note=note_source().details_of("activity__note_id"))
 
     def mark_read(self) -> int:
         """Mark the unread rows of this queryset as read, cancel their e-mails, and return the number of rows."""
@@ -165,6 +179,9 @@ class Notification(TenantModel):
     """A notification for one user about one activity."""
 
     Reason = Reason
+
+    # The details of the note, if `with_details` has read one (`forum.notes`).
+    note: dict[str, Any] | None = None
 
     user_id = models.BigIntegerField()
     activity_id = models.BigIntegerField()

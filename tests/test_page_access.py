@@ -46,7 +46,16 @@ FOR_ANYONE = {
     "app/posts/preview",
 }
 # The beginnings of the routes of the team's pages over the CRM.
-TEAM_COLLECTIONS = ("app/find", "app/clients", "app/contacts", "app/contact_lists", "app/deals", "app/deals/board")
+TEAM_COLLECTIONS = (
+    "app/find",
+    "app/clients",
+    "app/contacts",
+    "app/contact_lists",
+    "app/deals",
+    "app/deals/board",
+    "app/notes",
+    "app/mentions",
+)
 # Searches, which could reveal texts.
 SEARCHES = ["/?q={}", "/app/feed.atom?q={}", "/app/posts/similar?title={}", "/app/posts/new?title={}"]
 

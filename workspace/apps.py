@@ -7,20 +7,29 @@ class WorkspaceConfig(AppConfig):
 
     name = "workspace"
     field_labels = {
+        "action": _("action"),
+        "ids": _("ids"),
+        "resource": _("kind of rows"),
         "contact_list": _("contact list"),
         "query": _("filters"),
         "shared": _("share with the team"),
         "view": _("view"),
         "column": _("column"),
         "reason": _("reason"),
+        "merge": _("merge"),
+        "merged_client": _("other client"),
+        "merged_contact": _("other contact"),
     }
 
     def ready(self) -> None:
         from accounts.signals import currency_changed, outcome_changed
+        from core.db.trash import restoring
         from core.pages import panels
         from core.registry import newest_id, registry
         from crm.api.conditions import register_reader
         from workspace.jobs import follow_currency, follow_outcome
+        from workspace.merging import MODELS, refuse_restore
+        from workspace.notes import register_notes
         from workspace.pages.backers import render_backers_panel
         from workspace.pages.navigation import register_entries
         from workspace.pages.user_links import render_user_panel
@@ -29,9 +38,15 @@ class WorkspaceConfig(AppConfig):
         register_entries()
         outcome_changed.connect(follow_outcome)
         currency_changed.connect(follow_currency)
+        register_notes()
         register_reader(read_api_list)
         registry.register_sample(
             "views", "view", lambda request: newest_id(request.account.saved_views.visible_to(request.user))
         )
         panels.register("post", render_backers_panel)
         panels.register("user", render_user_panel)
+        for model in MODELS.values():
+            restoring.connect(refuse_restore, sender=model)
+        registry.register_sample(
+            "merges", "merge", lambda request: newest_id(request.account.merges.accessible_to(request.user))
+        )

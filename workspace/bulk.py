@@ -232,7 +232,7 @@ class BulkChange(TenantModel):
         return self._undo_batch(user) if self.state == self.State.UNDOING else self._apply_batch(user)
 
     def _apply_batch(self, user: User) -> bool:
-        rows = self.rows.after(self.position)[: self.batch_size]
+        rows = self.bulk_rows.after(self.position)[: self.batch_size]
         ids = [row.target for row in rows]
         try:
             value = self.known_action.read({self.known_action.field: self.value}, self.resource, self.account, user)
@@ -256,7 +256,7 @@ class BulkChange(TenantModel):
         return self._advance(ids, self.State.DONE)
 
     def _undo_batch(self, user: User) -> bool:
-        stored = {row.target: row for row in self.rows.to_undo(self.position)[: self.batch_size]}
+        stored = {row.target: row for row in self.bulk_rows.to_undo(self.position)[: self.batch_size]}
         ids = list(stored)
         rows = cast(Any, getattr(self.account, self.declaration.collection)).accessible_to(user)
         if not self.known_action.is_trash:
@@ -321,7 +321,7 @@ class BulkChange(TenantModel):
         """
         if not self.skipped + self.kept:
             return []
-        rows = list(self.rows.left_alone()[:MAX_LEFT_ALONE])
+        rows = list(self.bulk_rows.left_alone()[:MAX_LEFT_ALONE])
         collection = cast(Any, getattr(self.account, self.declaration.collection)).accessible_to(user)
         names = dict(collection.filter(id__in=[row.target for row in rows]).values_list("id", "name"))
         return [
@@ -396,7 +396,7 @@ class BulkChangeRow(models.Model):
     pk = models.CompositePrimaryKey("account_id", "bulk_change_id", "target")
     account = models.ForeignKey("accounts.Account", models.CASCADE, related_name="+", db_index=False)
     bulk_change_id = models.BigIntegerField()
-    bulk_change = foreign_object(BulkChange, "bulk_change_id", related_name="rows")
+    bulk_change = foreign_object(BulkChange, "bulk_change_id", related_name="bulk_rows")
     # The id of the client, contact or deal. It is no foreign key, because the row may be erased.
     target = models.BigIntegerField()
     result = models.CharField(max_length=255, default=Result.PENDING)

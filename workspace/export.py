@@ -84,8 +84,8 @@ def rows_of(query: ListQuery, fields: list[Field], ids: Sequence[int]) -> Iterat
         columns.add("currency")
     found = query.values(ids, columns)
     rows = [found[id] for id in ids if id in found]
-    links = [(each, value_in(row, each)) for row in rows for each in fields if each.type in LINKS]
-    names = Names.read(query.declaration, query.account, query.user, links)
+    links = [(each.type, value_in(row, each)) for row in rows for each in fields if each.type in LINKS]
+    names = Names.read(query.account, query.user, links)
     for row in rows:
         yield [row["id"], *(cell(value_in(row, each), each, names, query) for each in fields)]
 

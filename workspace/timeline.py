@@ -83,6 +83,8 @@ register_kind("stage", _("Deal moved"), "arrow-right", "deals")
 register_kind("suggestion", _("Suggestion added"), "lightbulb", "suggestions")
 register_kind("vote", _("Vote cast"), "thumbs-up", "suggestions")
 register_kind("change", _("Fields changed"), "pencil", "changes")
+register_kind("merge", _("Merged"), "merge", "changes")
+register_kind("merge_undone", _("Merge undone"), "split", "changes")
 
 
 def kinds_in(groups: Collection[str]) -> list[str]:

@@ -218,7 +218,7 @@ def leave_out_missing(query: ListQuery) -> None:
     """Remove the conditions on statuses, users and other rows that no longer exist, and add an error for each of them."""
     account, user = query.account, query.user
     links = [each for each in query.conditions if each.field.type in GONE and each.operator != Operator.EMPTY]
-    names = Names.read(query.declaration, account, user, [(each.field, each.value) for each in links])
+    names = Names.read(account, user, [(each.field.type, each.value) for each in links])
     for each in links:
         if not names.has(each.field.type, each.value):
             query.conditions.remove(each)

@@ -4,14 +4,19 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.pages.settings import SettingsPage, parse_id
 from core.db.transactions import in_transaction
 from core.db.trash import KEPT_FOR, restore, trash_contents
 from core.errors import FieldErrors
 from core.pages.base import redirect, safe_path
+from core.pages.errors import error_sentence
 from core.registry import registry
 from core.requests import UserRequest
+
+# The error if another resource has taken the name meanwhile.
+TAKEN = gettext_lazy("It can't be restored yet, as another one has its name now. Rename that one first.")
 
 
 class TrashPage(SettingsPage):
@@ -48,12 +53,9 @@ class TrashPage(SettingsPage):
             raise Http404
         try:
             restored = in_transaction(lambda: restore(request.account, {kind: model}, id))
-        except FieldErrors:
-            # Another resource has taken the name meanwhile.
-            messages.error(
-                request,
-                _("It can't be restored yet, as another one has its name now. Rename that one first."),
-            )
+        except FieldErrors as caught:
+            for error in caught.errors:
+                messages.error(request, TAKEN if error.code == "taken" else error_sentence(error))
         else:
             if restored is None:
                 messages.error(request, _("It is no longer in the trash."))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from django.db import models, transaction
 from django.db.models import F, Q, Value
+from django.dispatch import Signal
 from django.utils import timezone
 
 from core.db.tenancy import rows_of
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from accounts.users import User
 
 KEPT_FOR = timedelta(days=30)
+
+# Sent before a row is restored, in the transaction. Arguments: `row`. A receiver raises FieldError if the row cannot be restored.
+restoring = Signal()
 
 
 Row = TypeVar("Row", bound="Trashable")
@@ -152,7 +156,8 @@ class Trashable(models.Model):
 
     @transaction.atomic(savepoint=False)
     def restore(self) -> None:
-        """Restore the row, which the caller has locked, from the trash."""
+        """Restore the row, which the caller has locked, from the trash. Raise FieldError if that is not possible."""
+        restoring.send(type(self), row=self)
         self.trashed_at = self.trashed_by_id = None
         self.save(update_fields=["trashed_at", "trashed_by_id"])
         self.reattach()

@@ -16,8 +16,8 @@ from accounts.models import Account, User
 from core.api.filters import ListFilters
 from core.api.lists import Listing
 from core.api.views import REPEATED, without_key
+from core.db.time_limit import TooSlow
 from core.errors import FieldError, FieldErrors
-from core.search.queries import TooSlow
 
 TOO_SLOW = _(
     "takes too long, because too many rows would have to be compared: add a filter by responsible_id, status_id, tag or email, or a search"

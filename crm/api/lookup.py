@@ -116,7 +116,7 @@ class BulkLookup(Lookup):
         locked = {row.id: row for row in rows.locked().filter(id__in=ids).order_by("id")} if ids else {}
         if (
             locked.keys() != ids
-            or any(pair not in locked[id].external_ids.items() for pair, id in holder_ids.items())
+            or any(pair not in locked[id].held_pairs for pair, id in holder_ids.items())
             or any(locked[id].email_key != key for key, id in self._oldest_by_email.items())
         ):
             raise ConcurrentUpdate("A client changed meanwhile")

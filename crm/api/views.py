@@ -205,7 +205,7 @@ class ExternallyIdentifiedViewSet(ConditionListing, BulkViewSet):
             row = self.model.lock_holder(cast(TrashableQuerySet, self.rows()), self.account.id, pairs, self.access)
             if row is None:
                 return None
-            if others := sorted(pairs.items() - row.external_ids.items()):
+            if others := sorted(pairs.items() - row.held_pairs):
                 # Without this error, the external id would move from another row to this row unnoticed.
                 message, holder = "{key} {value} does not belong to {holder}", f"{self.key} {row.id}"
                 raise FieldErrors(

@@ -51,6 +51,7 @@ class NotificationViewSet(Paged):
             "reason": Reason(row.reason).name.lower(),
             "post_id": activity.post_id,
             "comment_id": activity.comment_id,
+            "note_id": activity.note_id,
             "user_id": activity.user_id,
             "title": text.title,
             "text": text.sentence,

@@ -1,4 +1,4 @@
-"""E-mails of notifications: one for the events on a suggestion within five minutes, or a digest of all."""
+"""E-mails of notifications: one for the events on a suggestion within five minutes, one for a note, or a digest of all."""
 
 import secrets
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ from accounts.mail_content import Block, as_html, as_text
 from accounts.models import Account, User
 from core.jobs.registration import has_time_left, job, periodic_job
 from forum.models import Activity, Notification
-from forum.notifications.texts import display_name, is_of_task, path_of, quote_of, sentence_of
+from forum.notifications.texts import display_name, is_of_task, path_of, quote_of, sentence_of, title_of
 
 # The maximum random delay of an e-mail over the limit, in seconds.
 MAX_EXTRA_DELAY = 600
@@ -43,14 +43,15 @@ BATCH_SIZE, MAX_SHOWN = 500, 30
 MAX_QUOTE_LENGTH, MAX_QUOTE_LENGTH_OF_DIGEST = 1000, 300
 
 # Claim the e-mails that are due, for all accounts: `mail_at` becomes null. An e-mail for delivery at once contains all waiting
-# notifications of a user and a post. A digest contains all waiting notifications of a user. Rows locked by another worker are skipped.
+# notifications of a user and a post or a note. A digest contains all waiting notifications of a user. Rows locked by another worker are skipped.
 CLAIM_DUE = """
 WITH due AS (
     SELECT account_id, user_id, activity_id FROM forum_notification
     WHERE mail_at <= %s ORDER BY mail_at LIMIT %s FOR NO KEY UPDATE SKIP LOCKED
 ), email AS (
     SELECT DISTINCT due.account_id, due.user_id, recipient.delivery,
-        CASE WHEN recipient.delivery = %s THEN activity.post_id END AS post_id
+        CASE WHEN recipient.delivery = %s THEN activity.post_id END AS post_id,
+        CASE WHEN recipient.delivery = %s THEN activity.note_id END AS note_id
     FROM due
     JOIN forum_activity AS activity ON activity.account_id = due.account_id AND activity.id = due.activity_id
     JOIN accounts_user AS recipient ON recipient.account_id = due.account_id AND recipient.id = due.user_id
@@ -60,8 +61,9 @@ FROM email, forum_activity AS activity
 WHERE notification.account_id = email.account_id AND notification.user_id = email.user_id
     AND notification.mail_at IS NOT NULL
     AND activity.account_id = notification.account_id AND activity.id = notification.activity_id
-    AND (email.delivery <> %s OR activity.post_id IS NOT DISTINCT FROM email.post_id)
-RETURNING notification.account_id, notification.user_id, email.post_id, notification.id
+    AND (email.delivery <> %s
+        OR (activity.post_id, activity.note_id) IS NOT DISTINCT FROM (email.post_id, email.note_id))
+RETURNING notification.account_id, notification.user_id, email.post_id, email.note_id, notification.id
 """
 
 
@@ -77,14 +79,14 @@ def _claim_due(now: datetime) -> bool:
     at_once = Delivery.AT_ONCE
     with transaction.atomic():
         with connection.cursor() as cursor:
-            cursor.execute(CLAIM_DUE, [now, BATCH_SIZE, at_once, at_once])
+            cursor.execute(CLAIM_DUE, [now, BATCH_SIZE, at_once, at_once, at_once])
             rows = cursor.fetchall()
-        ids: dict[tuple[int, int, int | None], list[int]] = {}
-        for account_id, user_id, post_id, id in rows:
-            ids.setdefault((account_id, user_id, post_id), []).append(id)
+        ids: dict[tuple[int, int, int | None, int | None], list[int]] = {}
+        for account_id, user_id, post_id, note_id, id in rows:
+            ids.setdefault((account_id, user_id, post_id, note_id), []).append(id)
         send_notifications.defer_many(
             {"account_id": account_id, "user_id": user_id, "ids": sorted(group)}
-            for (account_id, user_id, _post_id), group in ids.items()
+            for (account_id, user_id, _post_id, _note_id), group in ids.items()
         )
     return bool(rows)
 
@@ -133,12 +135,12 @@ def make_email(user: User, rows: list[Notification]) -> EmailMultiAlternatives:
     """Return the e-mail with these notifications, in the language of the user."""
     account = user.account
     senders = senders_of(account)
-    post_ids = {row.activity.post_id for row in rows}
-    post = rows[0].activity.post if len(post_ids) == 1 else None
+    is_about_one = len(set(map(_subject, rows))) == 1 and _subject(rows[0]) != NO_SUBJECT
+    post = rows[0].activity.post if is_about_one else None
     sender = senders.get(post.forum_id if post is not None else None, senders[None])
     language = supported_language(user.language or account.language)
     with translation.override(language):
-        subject, blocks = _thread(rows, sender) if post is not None else _digest(rows, senders)
+        subject, blocks = _thread(rows, sender) if is_about_one else _digest(rows, senders)
         unsubscribe_url = unsubscribe_address(
             user, sender, None if post is None or post.category_id is None else post.id
         )
@@ -169,13 +171,22 @@ def make_email(user: User, rows: list[Notification]) -> EmailMultiAlternatives:
     )
 
 
+# The subject of a sign-up.
+NO_SUBJECT = (None, None)
+
+
+def _subject(row: Notification) -> tuple[int | None, int | None]:
+    """Return the ids of the post and of the note that a notification is about."""
+    return row.activity.post_id, row.activity.note_id
+
+
 def message_id(*parts: Any) -> str:
     return f"<{'.'.join(map(str, parts))}@{from_address().rpartition('@')[2]}>"
 
 
 def reason_of(rows: list[Notification], user: User) -> str:
-    """Return the reason of the e-mail: for several suggestions the user's choice of a digest, otherwise the strongest reason."""
-    if len({row.activity.post_id for row in rows}) > 1:
+    """Return the reason of the e-mail: for several suggestions or notes the user's choice of a digest, otherwise the strongest reason."""
+    if len(set(map(_subject, rows))) > 1:
         if user.delivery == Delivery.DAILY:
             return _("you chose one e-mail a day with all notifications")
         if user.delivery == Delivery.WEEKLY:
@@ -184,22 +195,28 @@ def reason_of(rows: list[Notification], user: User) -> str:
 
 
 def _thread(rows: list[Notification], sender: Sender) -> tuple[str, list[Block]]:
-    """Return the subject and the blocks of an e-mail about one suggestion or task."""
+    """Return the subject and the blocks of an e-mail about one suggestion, task or note."""
     activity = rows[0].activity
-    title = single_line(activity.post.title if activity.post is not None else "")
+    title = single_line(title_of(rows[0]))
     blocks = [Block("title", title)]
     for row in rows[:MAX_SHOWN]:
         blocks += _event(row, MAX_QUOTE_LENGTH)
     blocks += _rest(rows)
     # The button leads to the first event.
-    blocks.append(Block("button", _label(rows), public_url(sender.host) + path_of(activity)))
-    subject = _("Reminder: %(title)s") % {"title": title} if is_of_task(activity) else title
+    blocks.append(Block("button", _label(rows), public_url(sender.host) + path_of(rows[0])))
+    subject = title
+    if is_of_task(activity):
+        subject = _("Reminder: %(title)s") % {"title": title}
+    elif activity.kind == Activity.Kind.NOTE:
+        subject = _("Note: %(title)s") % {"title": title}
     return subject, blocks
 
 
 def _label(rows: list[Notification]) -> str:
-    """Return the label of the button of an e-mail about one suggestion or task."""
+    """Return the label of the button of an e-mail about one suggestion, task or note."""
     activity = rows[0].activity
+    if activity.kind == Activity.Kind.NOTE:
+        return _("See the note")
     if is_of_task(activity):
         return _("See all notifications")
     if len(rows) == 1 and activity.kind == Activity.Kind.COMMENT:
@@ -210,19 +227,22 @@ def _label(rows: list[Notification]) -> str:
 
 
 def _digest(rows: list[Notification], senders: dict[int | None, Sender]) -> tuple[str, list[Block]]:
-    """Return the subject and the blocks of an e-mail about several suggestions, in the order of their first events."""
+    """Return the subject and the blocks of an e-mail about several suggestions and notes, in the order of their first events."""
     sender = senders[None]
     subject = _digest_subject(rows, sender)
-    groups: dict[int | None, list[Notification]] = {}
+    groups: dict[tuple[int | None, int | None], list[Notification]] = {}
     for row in rows[:MAX_SHOWN]:
-        groups.setdefault(row.activity.post_id, []).append(row)
+        groups.setdefault(_subject(row), []).append(row)
     blocks = [Block("title", subject)]
     for group in groups.values():
         activity = group[0].activity
         if activity.post is not None:
             host = senders.get(activity.post.forum_id, sender).host
-            url = "" if is_of_task(activity) else public_url(host) + path_of(activity)
-            blocks.append(Block("heading", single_line(activity.post.title), url))
+            url = "" if is_of_task(activity) else public_url(host) + path_of(group[0])
+            blocks.append(Block("heading", single_line(title_of(group[0])), url))
+        elif activity.kind == Activity.Kind.NOTE:
+            url = public_url(sender.host) + path_of(group[0])
+            blocks.append(Block("heading", single_line(title_of(group[0])), url))
         elif len(groups) > 1:
             blocks.append(Block("heading", _("New users")))
         for row in group:
@@ -244,7 +264,7 @@ def _digest_subject(rows: list[Notification], sender: Sender) -> str:
 
 
 def _event(row: Notification, max_length: int) -> list[Block]:
-    quote = quote_of(row.activity, max_length=max_length)
+    quote = quote_of(row, max_length=max_length)
     blocks = [Block("text", f"{sentence_of(row.activity, row.reason)}.")]
     return [*blocks, Block("quote", quote)] if quote else blocks
 

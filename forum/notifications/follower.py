@@ -1,7 +1,7 @@
 """The follower of the change feed that creates notifications.
 
-The methods that change posts only record activities. For a new post, the follower itself records the activity from the change in the feed,
-because creating a post should remain one statement.
+The methods that change posts only record activities. For a new post or a note, the follower itself records the activity from the change in
+the feed, because creating a post should remain one statement, and because notes belong to another room.
 """
 
 from collections.abc import Sequence
@@ -10,11 +10,13 @@ from datetime import timedelta
 from django.db import transaction
 from django.utils import timezone
 
-from accounts.models import Account
+from accounts.models import Account, User
 from core.changes.followers import ChangeFollower
 from core.changes.models import Change
 from core.jobs.registration import RetryDelays, has_time_left, job
+from core.registry import registry
 from forum.models import Activity, Post
+from forum.notes import note_source
 from forum.notifications.recipients import notify
 
 # The number of activities that one transaction announces.
@@ -27,9 +29,13 @@ class NotificationFollower(ChangeFollower):
     name = "notifications"
 
     def handle(self, account_id: int, changes: Sequence[Change]) -> None:
-        if not any(change.resource == "post" for change in changes):
+        resources = {change.resource for change in changes}
+        if not resources & {"post", note_source().resource}:
             return
         account = Account.objects.get(id=account_id)
+        self.announce_mentions(account, changes)
+        if "post" not in resources:
+            return
         self.add_new_posts(account, changes)
         if self.announce_first(account):
             # A longer transaction could exceed the lease of the follower. It would then be rolled back and repeated.
@@ -66,6 +72,31 @@ class NotificationFollower(ChangeFollower):
             ],
             ignore_conflicts=True,
         )
+
+    def announce_mentions(self, account: Account, changes: Sequence[Change]) -> None:
+        """Notify the users whom new and changed notes mention, unless they have been notified of the note before."""
+        source, oldest = note_source(), timezone.now() - MAX_AGE
+        ids = {change.id for change in changes if change.resource == source.resource and change.at > oldest}
+        if not ids:
+            return
+        rows = registry[source.resource].rows_of(account)
+        notes = {note.id: note for note in rows.filter(id__in=ids, trashed_at=None).exclude(mentioned_user_ids=[])}
+        if not notes:
+            return
+        mentioned = {id for note in notes.values() for id in note.mentioned_user_ids}
+        readers: dict[int, list[int]] = {id: [] for id in notes}
+        for user in account.users.filter(id__in=mentioned, is_active=True, role__in=User.TEAM):
+            for id in source.visible_to(user).filter(id__in=notes).values_list("id", flat=True):
+                if user.id in notes[id].mentioned_user_ids:
+                    readers[id].append(user.id)
+        values = {"account_id": account.id, "kind": Activity.Kind.NOTE, "internal": True, "announced": True}
+        Activity.objects.bulk_create(
+            [Activity(note_id=note.id, user_id=note.creator_id, **values) for note in notes.values()],
+            ignore_conflicts=True,
+        )
+        activities = {activity.note_id: activity for activity in account.activities.filter(note_id__in=notes)}
+        for id, user_ids in readers.items():
+            notify(activities[id], None, account, mentioned=user_ids)
 
     def announce(self, account: Account, activities: list[Activity]) -> None:
         """Create the notifications of activities, and mark the activities as announced."""

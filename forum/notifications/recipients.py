@@ -1,6 +1,6 @@
 """The recipients of notifications, and the creation of notifications for them."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from itertools import islice
 from typing import NamedTuple
@@ -84,10 +84,21 @@ class Recipient(NamedTuple):
         return delivery_time(now, self.delivery, hour=self.digest_hour, weekday=self.digest_weekday, zone=zone)
 
 
-def recipients_of(activity: Activity, post: Post | None, account: Account) -> Iterator[Recipient]:
-    """Return the recipients of an activity, who may all see it now. `post` is None for a sign-up."""
+def recipients_of(
+    activity: Activity, post: Post | None, account: Account, *, mentioned: Collection[int] = ()
+) -> Iterator[Recipient]:
+    """Return the recipients of an activity, who may all see it now.
+
+    `post` is None for a sign-up and a note. `mentioned` are the ids of the users whom a note mentions and who may see it; the mentions of
+    other activities are read from their texts.
+    """
     kind = activity.kind
-    is_assignment, is_sign_up = kind in (Activity.Kind.ASSIGNMENT, Activity.Kind.REMINDER), post is None
+    is_assignment, is_sign_up = (
+        kind in (Activity.Kind.ASSIGNMENT, Activity.Kind.REMINDER),
+        kind == Activity.Kind.SIGN_UP,
+    )
+    # The recipients of other activities depend on the kind and on the mentions.
+    is_news = not is_assignment and not is_sign_up and kind != Activity.Kind.NOTE
     # Only the team sees tasks.
     is_internal = activity.internal or (post is not None and post.category_id is None)
     parameters = {
@@ -96,12 +107,12 @@ def recipients_of(activity: Activity, post: Post | None, account: Account) -> It
         "post": None if post is None else post.id,
         "author": None if post is None else post.user_id,
         "by": 0 if kind == Activity.Kind.REMINDER else activity.user_id,
-        "mentioned": []
+        "mentioned": list(mentioned)
         if post is None
         else mentioned_ids(account, _text_of(activity, post), post=post, author_id=activity.user_id),
         "team": list(User.TEAM),
-        "to_followers": not is_assignment and not is_sign_up and kind != Activity.Kind.NEW_POST,
-        "to_all": not is_assignment and not is_sign_up,
+        "to_followers": is_news and kind != Activity.Kind.NEW_POST,
+        "to_all": is_news,
         "is_new_post": kind == Activity.Kind.NEW_POST,
         "is_sign_up": is_sign_up,
         "is_assignment": is_assignment,
@@ -121,17 +132,19 @@ def _text_of(activity: Activity, post: Post | None) -> str:
     return post.content if post is not None and activity.kind == Activity.Kind.NEW_POST else ""
 
 
-def notify(activity: Activity, post: Post | None, account: Account) -> None:
-    """Create the notifications of an activity, except for users who have one already."""
-    rows = notifications_of(activity, post, account)
+def notify(activity: Activity, post: Post | None, account: Account, *, mentioned: Collection[int] = ()) -> None:
+    """Create the notifications of an activity, except for users who have one already. The arguments are those of `recipients_of`."""
+    rows = notifications_of(activity, post, account, mentioned=mentioned)
     while batch := list(islice(rows, BATCH_SIZE)):
         Notification.objects.bulk_create(batch, ignore_conflicts=True)
 
 
-def notifications_of(activity: Activity, post: Post | None, account: Account) -> Iterator[Notification]:
-    """Return the notifications of an activity, unsaved."""
+def notifications_of(
+    activity: Activity, post: Post | None, account: Account, *, mentioned: Collection[int] = ()
+) -> Iterator[Notification]:
+    """Return the notifications of an activity, unsaved. The arguments are those of `recipients_of`."""
     now = timezone.now()
-    for recipient in recipients_of(activity, post, account):
+    for recipient in recipients_of(activity, post, account, mentioned=mentioned):
         yield Notification(
             account_id=account.id,
             user_id=recipient.user_id,

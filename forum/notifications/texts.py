@@ -9,6 +9,7 @@ from accounts.models import User
 from accounts.templatetags.statuses import status_name
 from forum.activities import Activity, Notification, Reason
 from forum.markdown import as_plain_text, excerpt, truncate
+from forum.notes import note_source
 
 Kind = Activity.Kind
 MAX_EXCERPT_LENGTH = 300
@@ -26,6 +27,7 @@ ICONS: dict[str, str] = {
     Kind.ASSIGNMENT: "user-check",
     Kind.REMINDER: "alarm-clock",
     Kind.SIGN_UP: "user-plus",
+    Kind.NOTE: "sticky-note",
 }
 
 
@@ -35,7 +37,7 @@ def display_name(user: User) -> str:
 
 @dataclass(frozen=True)
 class NotificationText:
-    """The text of a notification: a sentence, the title of the post, and an excerpt of the comment, the response or the post."""
+    """The text of a notification: a sentence, the title, and an excerpt of the comment, the response, the post or the note."""
 
     sentence: str
     title: str
@@ -44,10 +46,16 @@ class NotificationText:
 
 def describe(notification: Notification) -> NotificationText:
     """Return the text of a notification with its details (`NotificationQuerySet.with_details`)."""
-    activity = notification.activity
-    title = activity.post.title if activity.post is not None else ""
-    text = excerpt(_source_text(activity), max_length=MAX_EXCERPT_LENGTH)
-    return NotificationText(sentence_of(activity, notification.reason), title, text)
+    text = excerpt(_source_text(notification), max_length=MAX_EXCERPT_LENGTH)
+    sentence = sentence_of(notification.activity, notification.reason)
+    return NotificationText(sentence, title_of(notification), text)
+
+
+def title_of(notification: Notification) -> str:
+    """Return the title of the post, or the name of the record that the note is about; for a sign-up an empty text."""
+    if notification.note is not None:
+        return str(notification.note["title"])
+    return notification.activity.post.title if notification.activity.post is not None else ""
 
 
 def sentence_of(activity: Activity, reason: int) -> str:
@@ -66,6 +74,7 @@ def sentence_of(activity: Activity, reason: int) -> str:
         Kind.ASSIGNMENT: _("%(name)s made you responsible"),
         Kind.REMINDER: _("A reminder of your task"),
         Kind.SIGN_UP: _("%(name)s signed up"),
+        Kind.NOTE: _("%(name)s mentioned you in a note"),
     }
     if activity.kind == Kind.COMMENT and activity.internal:
         return _("%(name)s commented, for the team only") % names
@@ -80,15 +89,17 @@ def status_name_of(name: str | None) -> str:
     return status_name(name) if name else ""
 
 
-def quote_of(activity: Activity, *, max_length: int) -> str:
+def quote_of(notification: Notification, *, max_length: int) -> str:
     """Return the beginning of the text of the activity with its lines and lists, or an empty text."""
-    return truncate(as_plain_text(_source_text(activity)), max_length)
+    return truncate(as_plain_text(_source_text(notification)), max_length)
 
 
-def _source_text(activity: Activity) -> str:
-    """Return the beginning of the comment or the response, or of a post that is new to the recipient."""
-    text = ""
-    if activity.kind == Kind.COMMENT and activity.comment is not None:
+def _source_text(notification: Notification) -> str:
+    """Return the beginning of the comment, the response or the note, or of a post that is new to the recipient."""
+    activity, text = notification.activity, ""
+    if notification.note is not None:
+        text = notification.note["text"]
+    elif activity.kind == Kind.COMMENT and activity.comment is not None:
         text = activity.comment.comment
     elif activity.post is not None and activity.kind == Kind.RESPONSE:
         text = activity.post.response or ""
@@ -97,8 +108,11 @@ def _source_text(activity: Activity) -> str:
     return text[:EXCERPT_SOURCE_LENGTH]
 
 
-def path_of(activity: Activity) -> str:
+def path_of(notification: Notification) -> str:
     """Return the path of the page that shows the activity."""
+    activity = notification.activity
+    if notification.note is not None:
+        return note_source().path_of(notification.note)
     if activity.post is None or is_of_task(activity):
         return reverse("forum-notifications")
     if activity.comment_id is not None:

@@ -52,7 +52,7 @@ class NotificationsPage(ForumPage):
             "text": describe(row),
             "icon": ICONS[row.activity.kind],
             "is_read": row.read_at is not None,
-            "url": base and base + path_of(row.activity),
+            "url": base and base + path_of(row),
         }
 
     def post(self, request: ForumUserRequest) -> HttpResponse:
@@ -68,7 +68,7 @@ class NotificationsPage(ForumPage):
             return error_response(request, HTTPStatus.NOT_FOUND, message=_("This notification is no longer here."))
         in_transaction(rows.filter(id=row.id).mark_read)
         if name == "open":
-            return redirect(path_of(row.activity))
+            return redirect(path_of(row))
         return redirect(reverse("forum-notifications", query={"show": "unread"} if "unread" in request.POST else None))
 
     def other_forums(self, rows: list[Notification]) -> dict[int | None, str]:

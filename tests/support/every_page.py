@@ -91,6 +91,8 @@ class World:
         )
         contact = make_contact(self.bob, "Nora North", client_id=client.id, email="nora@northwind.example")
         deal = make_deal(self.bob, f"The roof of the barn {LONG_WORD}", client_id=client.id, price="12000.5")
+        self.note = make_note(self.bob, f"{MARKDOWN} @alice", client_id=client.id, kind="call", duration=15)
+        make_note(self.alice, "They moved to a larger office. @bob", client_id=client.id)
         self.make_board(client.id)
         make_task(self.bob, f"Send the offer {LONG_WORD}", client_id=client.id, responsible_id=self.bob.id)
         make_user_link(self.bob, self.carol, client_id=client.id)
@@ -102,7 +104,14 @@ class World:
             make_user_link(self.bob, make_user(self.account, name=name), state=state, **link)
         trashed = make_client(self.bob, "Kowalski and Daughters")
         trashed.trash(by=self.bob)
+        similar = make_client(
+            self.bob, f"Northwind {LONG_WORD}", city="Gdynia", note=MARKDOWN, tags=["new"], external_ids={"shop": "9"}
+        )
+        merged = make_client(self.bob, "Northwind")
+        self.acme.account.merges.merge(self.acme.account, "client", similar.id, merged.id, {}, by=self.bob)
         self.records = {
+            "merges": similar.id,
+            "merged_clients": merged.id,
             "clients": client.id,
             "contacts": contact.id,
             "deals": deal.id,
@@ -244,6 +253,13 @@ def type_into_the_search(page) -> None:
     else:
         page.locator(".find .bell").click()
         page.locator("main [type=search]").wait_for()
+
+
+def record_a_call(page) -> None:
+    """Choose the kind and send the form without a text."""
+    page.locator("#composer").get_by_text("Call", exact=True).click()
+    page.locator("#composer").get_by_role("button", name="Save").click()
+    page.locator("#composer .field-error").wait_for()
 
 
 def edit_the_city(page) -> None:
@@ -421,12 +437,32 @@ PAGES = [
     PageCase("app/clients/<id:id>", "bob", path=of_record("clients", "?page=9"), state="after the last entry"),
     PageCase("app/clients/<id:id>", "bob", path=of_record("clients", "?vote_q=suggestion"), state="with suggestions"),
     PageCase("app/clients/<id:id>", "bob", path=of_record("trashed_clients"), state="in the trash"),
+    PageCase("app/clients/<id:id>", "bob", path=of_record("clients"), prepare=record_a_call, state="with errors"),
+    PageCase("app/notes/<id:id>", "bob", path=lambda world: f"/app/notes/{world.note.id}"),
+    PageCase("app/notes/<id:id>/edit", "bob", path=lambda world: f"/app/notes/{world.note.id}/edit"),
     PageCase("app/clients/<id:id>", "bob", path=of_record("clients", "?user_q=dan"), state="with users to link"),
     PageCase("app/posts/<id:id>/clients", "bob", path=of_post("/clients")),
     PageCase("app/posts/<id:id>/clients", "bob", path=of_post("/clients", name="private"), state="empty"),
     PageCase("app/clients/<id:id>/edit", "bob", path=of_record("clients", "/edit?field=responsible_id")),
     PageCase("app/contacts/<id:id>", "bob", path=of_record("contacts")),
     PageCase("app/contacts/<id:id>/edit", "bob", path=of_record("contacts", "/edit?field=client_id&q=north")),
+    PageCase("app/clients/<id:id>/merge", "bob", path=of_record("clients", "/merge?q=client")),
+    PageCase(
+        "app/clients/<id:id>/merge",
+        "bob",
+        path=lambda world: f"/app/clients/{world.records['clients']}/merge?with={world.records['merges']}",
+        state="comparison",
+    ),
+    PageCase(
+        "app/clients/<id:id>", "bob", path=lambda world: f"/app/clients/{world.records['merges']}", state="with a merge"
+    ),
+    PageCase(
+        "app/clients/<id:id>",
+        "bob",
+        path=lambda world: f"/app/clients/{world.records['merged_clients']}",
+        state="merged",
+    ),
+    PageCase("app/contacts/<id:id>/merge", "bob", path=of_record("contacts", "/merge")),
     PageCase("app/deals/<id:id>", "bob", path=of_record("deals")),
     PageCase("app/deals/<id:id>/edit", "bob", path=of_record("deals", "/edit?field=price")),
     PageCase("app/clients", "bob", path="/app/clients?q=qqqq", state="search without results"),

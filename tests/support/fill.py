@@ -75,6 +75,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     note = make_note(user, f"{label} note", client_id=client.id)
     make_note(user, f"{label} note on a contact", contact_id=contact.id)
     make_note(user, f"{label} note on a deal", deal_id=deal.id)
+    account.activities.create(kind="note", note_id=note.id, user_id=user.id, internal=True, announced=True)
     comment = post.comment(by=user, text=f"{label} first comment")
     post.edit_comment(comment, f"{label} comment", by=user)
     post.comment(by=user, text=f"{label} internal comment", internal=True)
@@ -119,6 +120,19 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     for make in (make_contact_list, make_deal, make_note, make_post):
         trashed = make(user, f"{label} trashed {make.__name__}")
         trashed.trash(by=user)
+    # Merges, and the rows that they moved.
+    for make, others in (
+        (make_client, {"email": f"{label}@example.com"}),
+        (make_contact, {"contact_list_ids": [contact_list.id]}),
+    ):
+        kept, merged = make(user, f"{label} kept"), make(user, f"{label} merged", **others)
+        resource = kept._meta.model_name
+        make_deal(user, f"{label} moved", **{f"{resource}_id": merged.id})
+        merge = account.merges.merge(account, resource, kept.id, merged.id, {}, by=user)
+    undone = account.merges.merge(
+        account, "client", make_client(user, f"{label} a").id, make_client(user, f"{label} b").id, {}, by=user
+    )
+    undone.undo(by=user)
     field_definition = make_field_definition(account, label, type="choice", choices=[label])
     webhook, _secret = Endpoint.objects.all().add(account, url=f"https://hooks.example.com/{label}")
     delivery = make_delivery(webhook, request=label)
@@ -146,6 +160,9 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         user=user.id,
         member=member.id,
         user_link=user_link.id,
+        merge=merge.id,
+        unmerged_client=make_client(user, f"{label} unmerged client").id,
+        unmerged_contact=make_contact(user, f"{label} unmerged contact").id,
         client=client.id,
         contact=contact.id,
         contact_list=contact_list.id,

@@ -11,6 +11,7 @@ from tests.support.factories import (
     make_contact,
     make_deal,
     make_field_definition,
+    make_note,
     make_post,
     make_saved_view,
     make_task,
@@ -59,9 +60,13 @@ def make_rows(account, user) -> dict[str, int | str]:
         "category_name": category.name,
         "statuses": account.statuses.create(kind=Status.Kind.POST, code="more", name=f"{SECRET} more").id,
         "forums": forum.id,
+        "notes": make_note(user, SECRET).id,
         "clients": make_client(user, f"{SECRET} client", city=SECRET).id,
         "contacts": make_contact(user, f"{SECRET} contact").id,
         "deals": make_deal(user, f"{SECRET} deal").id,
+        "merges": account.merges.merge(
+            account, "client", make_client(user).id, make_client(user, SECRET).id, {}, by=user
+        ).id,
         "fields": make_field_definition(account, label=f"{SECRET} field").id,
         "bulk_changes": BulkChange.start(
             account,
@@ -85,4 +90,6 @@ def path_of(route: str, ids: dict) -> str:
         route = route.replace("<id:id>", str(ids[kind]))
     route = route.replace("<category_name:category_name>", str(ids.get("category_name")))
     route = route.replace("<id:comment_id>", str(ids.get("comments")))
-    return "/" + route.replace("<slug:section>", "clients").replace("<slug:slug>", "clients")
+    return "/" + route.replace("<slug:section>", "clients").replace("<slug:slug>", "clients").replace(
+        "<slug:name>", "results"
+    )

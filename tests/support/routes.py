@@ -169,6 +169,14 @@ def resend(ids):
     return {"resend": {"delivery_id": ids.delivery}}
 
 
+def client_merge(ids):
+    return {"merge": {"merged_client_id": ids.unmerged_client}}
+
+
+def contact_merge(ids):
+    return {"merge": {"merged_contact_id": ids.unmerged_contact}}
+
+
 def comment(ids):
     return {"comment": {"comment": "New"}}
 
@@ -320,6 +328,11 @@ TABLE = [
     Row("GET", "app/bulk_changes/<id:id>.json"),
     Row("POST", "app/bulk_changes/<id:id>/undo.json"),
     Row("POST", "app/bulk_changes/<id:id>/cancel.json", team=409),
+    Row("POST", "app/clients/<id:id>/merge.json", client_merge, team=201, foreign=["merged_client_id"]),
+    Row("POST", "app/contacts/<id:id>/merge.json", contact_merge, team=201, foreign=["merged_contact_id"]),
+    Row("GET", "app/merges.json"),
+    Row("GET", "app/merges/<id:id>.json"),
+    Row("POST", "app/merges/<id:id>/undo.json"),
     Row("GET", "app/trash.json", admins_only=True),
     Row("POST", "app/trash/<id:id>/restore.json", admins_only=True),
     Row("GET", "app/webhooks.json", admins_only=True),

@@ -8,12 +8,12 @@ from core.api.fields import IntegerField, TextField
 from core.api.requests import APIRequest
 from core.api.serializers import ResourceSerializer, format_time
 from core.api.views import JSONViewSet
+from core.db.time_limit import TooSlow
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
 from crm.api.serializers import DealSerializer
 from crm.models import Deal
 from workspace.board import Board, BoardQuery, Card, Column, Total, board_query, read_board
-from workspace.lists.queries import TooSlow
 from workspace.moves import MAX_PLACE, Move, move_deal
 
 MAX_ID = 10**18 - 1

@@ -5,6 +5,7 @@ from workspace.api.backers import BackersViewSet
 from workspace.api.board import BoardViewSet
 from workspace.api.bulk_changes import BulkChangeViewSet
 from workspace.api.finding import FindViewSet
+from workspace.api.merges import MergeViewSet
 from workspace.api.reports import ReportViewSet
 from workspace.api.saved_views import SavedViewViewSet
 from workspace.api.timeline import TimelineViewSet
@@ -62,4 +63,15 @@ urlpatterns: list[URLPattern] = [
         )
         for name, report in REPORTS.items()
     ),
+    *(
+        path(
+            f"app/{kind}s/<id:id>/merge.json",
+            MergeViewSet.as_view({"post": "merge"}, kind=kind),
+            name=f"workspace-json-{kind}-merge",
+        )
+        for kind in ("client", "contact")
+    ),
+    path("app/merges.json", MergeViewSet.as_view({"get": "list"}), name="workspace-json-merges"),
+    path("app/merges/<id:id>.json", MergeViewSet.as_view({"get": "retrieve"}), name="workspace-json-merge"),
+    path("app/merges/<id:id>/undo.json", MergeViewSet.as_view({"post": "undo"}), name="workspace-json-merge-undo"),
 ]

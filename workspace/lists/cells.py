@@ -55,18 +55,18 @@ class Names:
     colors: dict[int, str] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, declaration: RecordList, account: Account, user: User, links: Iterable[tuple[Field, Any]]) -> "Names":
-        """Return the names for pairs of a field and an id. A row that the user may not access, or that is in the trash, has none."""
+    def read(cls, account: Account, user: User, links: Iterable[tuple[FieldType, Any]]) -> "Names":
+        """Return the names for pairs of the type of a field and an id. A row that the user may not access, or that is in the trash, has none."""
         ids: Ids = defaultdict(set)
         for each, id in links:
             if id is not None:
-                ids[each.type].add(id)
+                ids[each].add(id)
         names = cls()
-        queries = [linked_rows(declaration, account, user, type, found) for type, found in ids.items()]
+        queries = [linked_rows(account, user, type, found) for type, found in ids.items()]
         if not queries:
             return names
-        for type, id, name, code, color in queries[0].union(*queries[1:], all=True):
-            status = Status(kind=declaration.status_kind, code=code, name=name)
+        for type, id, name, kind, code, color in queries[0].union(*queries[1:], all=True):
+            status = Status(kind=kind, code=code, name=name)
             names.names[FieldType(type), id] = status_name(status) if type == FieldType.STATUS else name
             if color:
                 names.colors[id] = color
@@ -80,23 +80,19 @@ class Names:
         return self.names.get((type, id), str(id))
 
 
-def linked_rows(
-    declaration: RecordList, account: Account, user: User, type: FieldType, ids: set[int]
-) -> QuerySet[Any, Any]:
-    """Return the type, id, name, code and color of rows to which a field links. Only statuses have a code and a color."""
+def linked_rows(account: Account, user: User, type: FieldType, ids: set[int]) -> QuerySet[Any, Any]:
+    """Return the type, id, name, kind, code and color of rows to which fields link. The last three are those of statuses."""
     nothing = Value("", CharField())
-    kind = Value(str(type), CharField())
-    code: Any = nothing
-    color: Any = nothing
+    of_status: tuple[Any, Any, Any] = (nothing, nothing, nothing)
     name: Any = Cast("name", CharField())
     rows: Any
     if type == FieldType.STATUS:
-        rows, code, color = account.statuses.filter(kind=declaration.status_kind), F("code"), F("color")
+        rows, of_status = account.statuses.all(), (F("kind"), F("code"), F("color"))
     elif type == FieldType.USER:
         rows, name = account.users.all(), Coalesce(NullIf("name", nothing), F("login"))
     else:
         rows = getattr(account, COLLECTIONS[type]).live().accessible_to(user)
-    return rows.filter(id__in=ids).order_by().values_list(kind, "id", name, code, color)
+    return rows.filter(id__in=ids).order_by().values_list(Value(str(type), CharField()), "id", name, *of_status)
 
 
 COLLECTIONS = {FieldType.CLIENT: "clients", FieldType.CONTACT: "contacts", FieldType.DEAL: "deals"}
@@ -124,8 +120,8 @@ def read_cell(declaration: RecordList, account: Account, user: User, id: int, ea
     row = declaration.rows_of(account, user).filter(id=id).values(*columns).first()
     if row is None:
         return None
-    links = [(each, value_in(row, each))] if each.type in LINKS else []
-    return cells_of(declaration, row, [each], Names.read(declaration, account, user, links))[0]
+    links = [(each.type, value_in(row, each))] if each.type in LINKS else []
+    return cells_of(declaration, row, [each], Names.read(account, user, links))[0]
 
 
 def cell_of(row: dict[str, Any], each: Field, names: Names) -> Cell:

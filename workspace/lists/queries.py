@@ -18,8 +18,9 @@ from accounts.models import Account, Status, User
 from core.api.lists import COMMON_ROWS, SORT_LIMIT, collect_and_sort, scan_in_order
 from core.api.paging import Page
 from core.db.text import replace_non_xml
+from core.db.time_limit import TooSlow
 from core.errors import FieldError
-from core.search.queries import MAX_QUERY_LENGTH, TooSlow, estimate_counts, search, search_transaction
+from core.search.queries import MAX_QUERY_LENGTH, estimate_counts, search, search_transaction
 from crm.conditions import BOOLEANS, MAX_CONDITIONS, Condition, find_field
 from crm.fields import Field
 from crm.models import ContactListMembership

@@ -125,7 +125,7 @@ class Migration(migrations.Migration):
                     models.ForeignObject(
                         from_fields=["account_id", "bulk_change_id"],
                         on_delete=django.db.models.deletion.DO_NOTHING,
-                        related_name="rows",
+                        related_name="bulk_rows",
                         to="workspace.bulkchange",
                         to_fields=["account_id", "id"],
                     ),

@@ -67,9 +67,9 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ("accounts", "0029_pipelines"),
-        ("crm", "0021_activity_indexes"),
+        ("crm", "0022_activity_indexes"),
         ("forum", "0025_activity_indexes"),
-        ("workspace", "0005_bulk_changes"),
+        ("workspace", "0006_merges"),
     ]
 
     operations = [

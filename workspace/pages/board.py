@@ -19,6 +19,7 @@ from accounts.models import Account, Pipeline, Status
 from accounts.pages.forms import Form
 from accounts.pages.settings import parse_id
 from accounts.templatetags.statuses import pipeline_name, status_name
+from core.db.time_limit import TooSlow
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldError, FieldErrors
 from core.pages.base import redirect
@@ -27,7 +28,7 @@ from crm.models import Deal
 from workspace.board import Board, BoardQuery, Card, Column, board_query, read_board, read_cards
 from workspace.lists.cells import Names
 from workspace.lists.declarations import LISTS
-from workspace.lists.queries import ListQuery, TooSlow
+from workspace.lists.queries import ListQuery
 from workspace.moves import MAX_PLACE, Move, move_deal
 from workspace.pages.base import WorkspacePage
 from workspace.pages.lists import FilterForm, RecordListPage, link_values
@@ -53,7 +54,7 @@ class BoardPage(RecordListPage):
             is_too_slow = True
         if board is not None and query.column is not None and self.request.htmx:
             return self.render("workspace/board_cards.html", column=board.columns[0], query=query)
-        names = Names.read(self.declaration, self.request.account, self.request.user, link_values(query))
+        names = Names.read(self.request.account, self.request.user, link_values(query))
         return self.render(
             http_status=422 if query.errors or (filter_form and filter_form.error) else 200,
             declaration=self.declaration,

@@ -19,10 +19,10 @@ from django.utils.translation import gettext_lazy, ngettext, pgettext
 from accounts.models import Status
 from accounts.roles import ASSIGNABLE
 from accounts.templatetags.statuses import pipeline_name, status_name
+from core.db.time_limit import TooSlow
 from core.errors import FieldError
 from core.pages.base import redirect
 from core.pages.routes import path_with_id
-from core.search.queries import TooSlow
 from crm.conditions import ME, OPERATORS, Condition, Operator, parameter_name
 from crm.fields import Field, FieldType, grouped
 from workspace.bulk import RESOURCES, actions_of
@@ -169,9 +169,9 @@ class RecordListPage(WorkspacePage):
         columns = {"id", declaration.name_field, *declaration.further_columns, *(each.column for each in fields)}
         found = query.values(ids, columns)
         rows = [found[id] for id in ids if id in found]
-        links = [(each, value_in(row, each)) for row in rows for each in fields if each.type in LINKS]
+        links = [(each.type, value_in(row, each)) for row in rows for each in fields if each.type in LINKS]
         links += link_values(query)
-        names = Names.read(declaration, self.request.account, self.request.user, links)
+        names = Names.read(self.request.account, self.request.user, links)
         return names, [
             Row(
                 row["id"],
@@ -405,10 +405,10 @@ def query_of(text: str) -> str:
     return urlencode(sorted(parse_qsl(text)))
 
 
-def link_values(query: ListQuery) -> list[tuple[Field, Any]]:
-    """Return the fields and ids in the conditions of a query, whose names the page shows."""
+def link_values(query: ListQuery) -> list[tuple[FieldType, Any]]:
+    """Return the types of fields and ids in the conditions of a query, whose names the page shows."""
     return [
-        (each.field, each.value)
+        (each.field.type, each.value)
         for each in query.conditions
         if each.field.type in LINKS and each.operator != Operator.EMPTY
     ]

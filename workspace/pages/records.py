@@ -5,22 +5,18 @@ Each page takes a fixed number of statements. The names of users, statuses and c
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, time
 from typing import Any
 
-from django import forms
 from django.contrib import messages
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import JSONObject
 from django.http import Http404, HttpResponse
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.models import Account, Status
-from accounts.pages.forms import Form
 from accounts.pages.settings import parse_id
 from accounts.templatetags.statuses import status_name
 from core.db.text import replace_non_xml
@@ -29,13 +25,14 @@ from core.pages.base import redirect, referring_path, safe_path
 from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
 from crm.base import Resource
 from crm.fields import Field, FieldType, builtin_fields, fields_of, grouped
-from forum.models import Post
 from workspace.lists.cells import read_cell
 from workspace.lists.declarations import LISTS
 from workspace.names import name_of_row, name_of_user
 from workspace.pages import timeline
 from workspace.pages.base import WorkspacePage
+from workspace.pages.composing import Composer
 from workspace.pages.editing import LINKS, FieldEdit, FieldForm, display, editable_field
+from workspace.pages.merges import MERGE_ROUTES, annotate_merges, merge_of_trashed, merges_of
 from workspace.pages.stages import stages_of
 from workspace.pages.summaries import annotate_summary, summary_of
 from workspace.pages.user_links import UserLinksMixin
@@ -119,13 +116,13 @@ class Fact:
         return self.field.type == FieldType.LONG_TEXT
 
 
-class RecordPage(WorkspacePage):
+class RecordPage(Composer):
     """The base of the pages of one record. A record in the trash has only its name and, for those who may, a button to restore it."""
 
     template_name = "workspace/record.html"
     kind: Kind
     # The method for each value of `do`.
-    actions: dict[str, str] = {"trash": "trash", "restore": "restore"}
+    actions: dict[str, str] = {"trash": "trash", "restore": "restore", "compose": "compose", "tick": "complete_task"}
 
     @property
     def section(self) -> str:  # type: ignore[override]  # derived from the kind
@@ -151,8 +148,13 @@ class RecordPage(WorkspacePage):
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
         row = self.find(id)
         if row.trashed_at is not None:
+            merge = merge_of_trashed(self.request, row)
             return self.render(
-                "workspace/record_in_trash.html", kind=self.kind, row=row, may_restore=self.may_restore(row)
+                "workspace/record_in_trash.html",
+                kind=self.kind,
+                row=row,
+                merge=merge,
+                may_restore=merge is None and self.may_restore(row),
             )
         return self.show(row)
 
@@ -176,8 +178,12 @@ class RecordPage(WorkspacePage):
         return self.render(http_status=http_status, **values | context)
 
     def panels(self, row: Resource) -> dict[str, Any]:
-        """Return the rows that belong to the record, for the template."""
-        return {}
+        """Return the rows that belong to the record, and the form for more of them, for the template."""
+        link = {self.link: row.id}
+        return {
+            "composer": self.composer(),
+            "tasks": tasks_of(self.request, Q(**link)),
+        }
 
     def may_restore(self, row: Resource) -> bool:
         """Return whether the user may restore the record: an admin, or the user who moved it to the trash."""
@@ -217,6 +223,21 @@ class RecordPage(WorkspacePage):
             messages.success(self.request, _("It is restored."))
         elif allowed and not allowed[-1]:
             return error_response(self.request, 403)
+        return redirect(self.kind.route, id)
+
+    def complete_task(self, id: int) -> HttpResponse:
+        """Close a task, whatever it belongs to now."""
+        task_id = parse_id(self.request.POST.get("task"))
+        tasks = self.request.account.posts.live().filter(category_id=None, id=task_id or 0)
+
+        def act() -> None:
+            task = tasks.accessible_to(self.request.user).locked().first()
+            if task is None:
+                raise Http404
+            if not task.closed:
+                task.write({"closed": True}, by=self.request.user)
+
+        self.perform(act, success_message=_("The task is completed."))
         return redirect(self.kind.route, id)
 
 
@@ -276,45 +297,26 @@ def href_of(field: Field, value: Any) -> str:
     return ""
 
 
-class TaskForm(Form):
-    """The form for a task of the record, for the user who writes it."""
-
-    title = forms.CharField(label=gettext_lazy("New task"), max_length=255)
-    day = forms.DateField(
-        label=gettext_lazy("Due"), required=False, widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
-    )
-
-    def values(self) -> dict[str, Any]:
-        day = self.cleaned_data["day"]
-        at = timezone.make_aware(datetime.combine(day, time(9))) if day else None
-        return {"title": self.cleaned_data["title"], "scheduled_at": at}
-
-
 class CustomerPage(UserLinksMixin, RecordPage):
-    """The base of the pages of clients and contacts: tasks, suggestions and votes belong to them."""
+    """The base of the pages of clients and contacts: suggestions, votes and users belong to them."""
 
-    actions = {
-        **RecordPage.actions,
-        "task": "add_task",
-        "tick": "complete_task",
-        "vote": "vote",
-    } | UserLinksMixin.link_actions
+    actions = {**RecordPage.actions, "vote": "vote"} | UserLinksMixin.link_actions
 
-    @property
-    def link(self) -> str:
-        return f"{self.kind.resource}_id"
+    def annotated(self, rows: QuerySet) -> QuerySet:
+        return annotate_merges(super().annotated(rows), self.kind.resource, self.request.user)
 
     def panels(self, row: Any) -> dict[str, Any]:
         vote_q = replace_non_xml(self.request.GET.get("vote_q", ""))[:MAX_QUERY_LENGTH].strip()
         user_links = self.user_links_context(self.link, row.id)
         return {
+            **super().panels(row),
             **user_links,
-            "tasks": tasks_of(self.request, Q(**{self.link: row.id})),
-            "task_form": TaskForm(auto_id="task-%s"),
             "feedback": feedback_of(
                 self.request, {self.link: row.id}, user_ids=user_links["linked_users"].confirmed_ids
             ),
             "external_ids": external_ids_of(row),
+            "merges": merges_of(row),
+            "merge_path": reverse(MERGE_ROUTES[self.kind.resource], args=[row.id]),
             "vote_q": vote_q,
             "suggestions": find_suggestions(self.request, vote_q) if vote_q else [],
         }
@@ -324,34 +326,6 @@ class CustomerPage(UserLinksMixin, RecordPage):
         if row.trashed_at is not None:
             raise Http404
         return row
-
-    def add_task(self, id: int) -> HttpResponse:
-        row, form = self.find_live(id), TaskForm(self.request.POST, auto_id="task-%s")
-        user = self.request.user
-
-        def act() -> None:
-            post = Post(account=self.request.account)
-            post.write(form.values() | {"task_kind": "task", "responsible_id": user.id, self.link: row.id}, by=user)
-
-        if not form.is_valid() or not self.submit_form(form, act):
-            return self.show(row, http_status=422, task_form=form)
-        messages.success(self.request, _("The task is added."))
-        return redirect(self.kind.route, id)
-
-    def complete_task(self, id: int) -> HttpResponse:
-        """Close a task, whatever it belongs to now."""
-        task_id = parse_id(self.request.POST.get("task"))
-        tasks = self.request.account.posts.live().filter(category_id=None, id=task_id or 0)
-
-        def act() -> None:
-            task = tasks.accessible_to(self.request.user).locked().first()
-            if task is None:
-                raise Http404
-            if not task.closed:
-                task.write({"closed": True}, by=self.request.user)
-
-        self.perform(act, success_message=_("The task is completed."))
-        return redirect(self.kind.route, id)
 
     def vote(self, id: int) -> HttpResponse:
         """Cast the vote of the customer for a suggestion."""
@@ -417,7 +391,11 @@ class DealPage(RecordPage):
         )
 
     def panels(self, row: Any) -> dict[str, Any]:
-        return {**stages_of(self.request, row), "external_ids": external_ids_of(row)}
+        return {
+            **super().panels(row),
+            **stages_of(self.request, row),
+            "external_ids": external_ids_of(row),
+        }
 
 
 # Panels. Each takes one statement, and reads one row more than it shows, which tells whether there are more.

@@ -4,14 +4,11 @@ It takes one statement for the entries with all names, and another one if change
 """
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import groupby
 from typing import Any
 
-from django.db.models import CharField, F, Value
-from django.db.models.functions import Coalesce, NullIf
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.text import Truncator
@@ -21,6 +18,7 @@ from accounts.models import Status
 from core.api.paging import Page as ListPage
 from core.pages.routes import path_with_id
 from crm.fields import Field, FieldType, builtin_fields, fields_of
+from forum.markdown import render
 from workspace.lists.cells import LINKS as LINK_TYPES
 from workspace.lists.cells import Names
 from workspace.pages.editing import display
@@ -36,6 +34,7 @@ ROUTES = {
     "deal": "workspace-deal",
     "post": "forum-post",
     "task": "workspace-task",
+    "note": "workspace-note",
 }
 ICONS = {"client": "building-2", "contact": "user", "deal": "handshake"}
 
@@ -63,6 +62,11 @@ class Item:
     changes: list[ChangedField] = field(default_factory=list)
     before: Status | None = None
     after: Status | None = None
+
+    @property
+    def html(self) -> str:
+        """The text as HTML. Texts are Markdown."""
+        return render(self.text)
 
     @property
     def title(self) -> str:
@@ -111,8 +115,9 @@ class Items:
     def __init__(self, request: TeamRequest, resource: str, fields: list[Field], entries: list[TimelineEntry]) -> None:
         self.request, self.resource = request, resource
         self.fields = {resource: {each.name: each for each in fields}}
-        self.names = read_names(
-            request,
+        self.names = Names.read(
+            request.account,
+            request.user,
             {
                 (each.type, value)
                 for entry in entries
@@ -141,7 +146,8 @@ class Items:
             kind,
             href=self.href_of(entry),
             who=entry.user_name or "",
-            text=cut_text(subject.get("text") or ""),
+            # The name of the row that was merged, or the text of a note.
+            text=cut_text(entry.data.get("name") or subject.get("text") or ""),
             links=[
                 (ICONS[link], path_with_id(ROUTES[link], getattr(entry, f"{link}_id")), name)
                 for link in LINKS
@@ -183,42 +189,3 @@ def status_in(values: dict[str, Any] | None) -> Status | None:
     if not values:
         return None
     return Status(kind=Status.Kind.DEAL, code=values["code"], name=values["name"], color=values["color"])
-
-
-def read_names(request: TeamRequest, links: Iterable[tuple[FieldType, int]]) -> Names:
-    """Return the names of rows by type and id, in one statement for all types."""
-    names, account, user = Names(), request.account, request.user
-    ids: dict[FieldType, list[int]] = {}
-    for type, id in sorted(links):
-        ids.setdefault(type, []).append(id)
-    rows = {
-        FieldType.USER: account.users.all(),
-        FieldType.STATUS: account.statuses.all(),
-        FieldType.CLIENT: account.clients.live().accessible_to(user),
-        FieldType.CONTACT: account.contacts.live().accessible_to(user),
-    }
-    queries = []
-    for type, found in ids.items():
-        is_user, is_status = type == FieldType.USER, type == FieldType.STATUS
-        blank = Value("", CharField())
-        name = Coalesce(NullIf("name", blank), F("login")) if is_user else F("name")
-        columns = {
-            "type_": Value(type.value, CharField()),
-            "name_": name,
-            "code_": F("code") if is_status else blank,
-            "kind_": F("kind") if is_status else blank,
-        }
-        queries.append(rows[type].filter(id__in=found).order_by().annotate(**columns).values_list("id", *columns))
-    if not queries:
-        return names
-    for id, type, name, code, kind in queries[0].union(*queries[1:], all=True):
-        match FieldType(type):
-            case FieldType.USER:
-                names.users[id] = name
-            case FieldType.STATUS:
-                names.statuses[id] = Status(kind=kind, code=code, name=name)
-            case FieldType.CLIENT:
-                names.clients[id] = name
-            case FieldType.CONTACT:
-                names.contacts[id] = name
-    return names

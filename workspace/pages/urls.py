@@ -9,6 +9,14 @@ from workspace.pages.creating import NewClientPage, NewContactPage, NewDealPage
 from workspace.pages.fields import FieldPage, FieldsPage
 from workspace.pages.finding import FindPage
 from workspace.pages.lists import ClientsPage, ContactListsPage, ContactsPage, DealsPage, TaskListPage
+from workspace.pages.merging import (
+    MergeClientPage,
+    MergeContactPage,
+    MergeSelectedClientsPage,
+    MergeSelectedContactsPage,
+    UndoMergeView,
+)
+from workspace.pages.notes import EditNotePage, NotePage, TeamMentionsPart
 from workspace.pages.reports import ReportPage
 from workspace.pages.tasks import EditTaskPage, TaskFormPage, TaskPage, TasksPage
 from workspace.pages.views import EditViewPage, NewViewPage, ViewsPage
@@ -21,6 +29,11 @@ urlpatterns: list[URLPattern] = [
     path("app/contacts/<id:id>/edit", records.EditContactPage.as_view(), name="workspace-contact-edit"),
     path("app/deals/board", BoardPage.as_view(), name="workspace-board"),
     path("app/deals/<id:id>/move", MovePage.as_view(), name="workspace-deal-move"),
+    path("app/clients/<id:id>/merge", MergeClientPage.as_view(), name="workspace-client-merge"),
+    path("app/contacts/<id:id>/merge", MergeContactPage.as_view(), name="workspace-contact-merge"),
+    path("app/clients/merge", MergeSelectedClientsPage.as_view(), name="workspace-clients-merge"),
+    path("app/contacts/merge", MergeSelectedContactsPage.as_view(), name="workspace-contacts-merge"),
+    path("app/merges/<id:id>/undo", UndoMergeView.as_view(), name="workspace-merge-undo"),
     path("app/deals/<id:id>", records.DealPage.as_view(), name="workspace-deal"),
     path("app/deals/<id:id>/edit", records.EditDealPage.as_view(), name="workspace-deal-edit"),
     path("app/posts/<id:id>/clients", BackersPage.as_view(), name="workspace-post-clients"),
@@ -41,6 +54,9 @@ urlpatterns: list[URLPattern] = [
     path("app/bulk_changes/<id:id>", BulkChangePage.as_view(), name="workspace-bulk-change"),
     path("app/reports", ReportPage.as_view(), name="workspace-reports"),
     path("app/reports/<slug:name>", ReportPage.as_view(), name="workspace-report"),
+    path("app/notes/<id:id>", NotePage.as_view(), name="workspace-note"),
+    path("app/notes/<id:id>/edit", EditNotePage.as_view(), name="workspace-note-edit"),
+    path("app/mentions", TeamMentionsPart.as_view(), name="workspace-mentions"),
     path("app/tasks", TasksPage.as_view(), name="workspace-tasks"),
     path("app/tasks/new", TaskFormPage.as_view(), name="workspace-task-new"),
     path("app/tasks/calendar", CalendarPage.as_view(), name="workspace-tasks-calendar"),

@@ -28,6 +28,7 @@ def body(acme, **fields) -> dict:
         "reason": "author",
         "post_id": acme.post.id,
         "comment_id": acme.comment.id,
+        "note_id": None,
         "user_id": acme.carol.id,
         "title": "Dark mode",
         "text": "Carol Member commented",

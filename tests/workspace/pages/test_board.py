@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from core.db.time_limit import TooSlow
 from tests.support.factories import make_client, make_deal
 from tests.support.queries import capture_queries
 from workspace import board
-from workspace.lists.queries import TooSlow
 from workspace.pages import board as pages
 
 PATH = "/app/deals/board"

@@ -49,7 +49,7 @@ def test_it_works(acme, client):
     visitor = acme.page(acme.bob)
     visitor.get(path_of(client))
     page, queries = capture_queries(lambda: visitor.get(path_of(client)))
-    assert len(queries) == 11, queries
+    assert len(queries) == 12, queries
     assert texts(page) == [
         "Deal moved Roof – changed to Won alice",
         "Fields changed City – changed to Gdańsk Responsible – changed to alice Bob Nowak",
@@ -71,7 +71,7 @@ def test_filters(acme, client):
     make_note(acme.bob, "Hello", client_id=client.id)
     make_deal(acme.bob, "Roof", client_id=client.id)
     visitor = acme.page(acme.bob)
-    assert texts(visitor.get(f"{path_of(client)}?show=notes")) == ["Note Hello Bob Nowak"]
+    assert texts(visitor.get(f"{path_of(client)}?show=notes")) == ["Note Hello Open the note Bob Nowak"]
     assert texts(visitor.get(f"{path_of(client)}?show=nothing")) == [
         "Deal added Roof Bob Nowak",
         "Note Hello Bob Nowak",

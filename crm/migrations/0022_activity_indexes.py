@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
     """
 
     atomic = False
-    dependencies = [("crm", "0020_user_links")]
+    dependencies = [("crm", "0021_further_external_ids")]
 
     operations = [
         AddIndexConcurrently(

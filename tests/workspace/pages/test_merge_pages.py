@@ -1,0 +1,185 @@
+import pytest
+
+from tests.support.factories import make_account, make_client, make_contact, make_deal, make_post, make_task
+from tests.support.queries import capture_queries
+
+# The session with the forum, the numbers of new suggestions and of due tasks, both clients, the definitions of fields, the moved rows.
+STATEMENTS = 6
+
+
+@pytest.fixture
+def kept(acme):
+    return make_client(acme.bob, "Northwind", email="office@northwind.example", city="Gdynia", tags=["vip"])
+
+
+@pytest.fixture
+def other(acme):
+    return make_client(
+        acme.bob, "Northwind Ltd", phone="+48 123 456", city="Gdańsk", tags=["new"], external_ids={"shop": "7"}
+    )
+
+
+def texts(page) -> str:
+    return " ".join(page.html.find("main").get_text(" ").split())
+
+
+def compare(acme, kept, other, *, user=None):
+    return acme.page(user or acme.bob).get(f"/app/clients/{kept.id}/merge?with={other.id}")
+
+
+def checked(page) -> dict[str, str]:
+    return {field["name"]: field["value"] for field in page.html.select("input[type=radio][checked]")}
+
+
+def merge_form(page):
+    return next(form for form in page.forms.values() if "with" in form.fields)
+
+
+def undo_form(page):
+    return next(form for form in page.forms.values() if form.action.endswith("/undo"))
+
+
+def test_it_works(acme, kept, other):
+    make_deal(acme.bob, client_id=other.id)
+    make_task(acme.bob, client_id=other.id)
+    make_post(acme.carol).cast_proxy_vote(by=acme.bob, client_id=other.id)
+    visitor = acme.page(acme.bob)
+    path = f"/app/clients/{kept.id}/merge?with={other.id}"
+    visitor.get(path)
+    page, queries = capture_queries(lambda: visitor.get(path))
+    assert len(queries) == STATEMENTS, queries
+    # The value of the record that was changed last is preselected, and the only value.
+    assert checked(page) == {
+        "use:name": "merged",
+        "use:email": "kept",
+        "use:phone": "merged",
+        "use:city": "merged",
+        "use:tags": "both",
+    }
+    for text in ("Northwind Ltd", "Deals: 1", "Tasks: 1", "Votes: 1", "shop 7", "Keep both"):
+        assert text in texts(page)
+    form = merge_form(page)
+    form["use:name"] = "kept"
+    merged = form.submit(status=303).follow()
+    assert "Northwind Ltd is merged into this record. You can undo it here." in texts(merged)
+    assert "Merged with Northwind Ltd" in texts(merged)
+    kept.refresh_from_db()
+    assert (kept.name, kept.city, kept.phone, kept.tags) == ("Northwind", "Gdańsk", "+48 123 456", ["vip", "new"])
+    undone = undo_form(merged).submit(status=303).follow()
+    assert "The merge is undone. Both records are back." in texts(undone)
+    assert "Merged with" not in texts(undone)
+    kept.refresh_from_db()
+    other.refresh_from_db()
+    assert (kept.city, kept.phone, other.trashed_at) == ("Gdynia", None, None)
+
+
+def test_contacts(acme, kept):
+    first = make_contact(acme.bob, "Nora", client_id=kept.id)
+    second = make_contact(acme.bob, "Nora North", email="nora@example.com")
+    page = acme.page(acme.bob).get(f"/app/contacts/{first.id}/merge?with={second.id}")
+    assert checked(page) == {"use:name": "merged", "use:email": "merged", "use:client_id": "kept"}
+    assert "Nora is merged" not in texts(merge_form(page).submit(status=303).follow())
+    first.refresh_from_db()
+    assert (first.name, first.client_id) == ("Nora North", kept.id)
+
+
+def test_finding_the_other_record(acme, kept, other):
+    visitor = acme.page(acme.bob)
+    page = visitor.get(f"/app/clients/{kept.id}/merge")
+    assert "Northwind Ltd similar name" in texts(page)
+    for q in ("ltd", f"#{other.id}"):
+        found = visitor.get(f"/app/clients/{kept.id}/merge", {"q": q})
+        assert f"Northwind Ltd #{other.id}" in texts(found)
+        assert found.html.find("a", href=f"?with={other.id}")
+    assert "Nothing was found." in texts(visitor.get(f"/app/clients/{kept.id}/merge?q=qqqq"))
+    for id in (kept.id, 0, "x", 10**17, make_client(make_account()[1]).id):
+        missing = visitor.get(f"/app/clients/{kept.id}/merge?with={id}")
+        assert "There is no such client to merge." in texts(missing)
+
+
+def test_the_menu_of_a_record_links_to_it(acme, kept):
+    visitor = acme.page(acme.bob)
+    for row, merges in ((kept, True), (make_contact(acme.bob), True), (make_deal(acme.bob), False)):
+        path = f"/app/{row._meta.model_name}s/{row.id}"
+        assert bool(visitor.get(path).html.find("a", href=f"{path}/merge")) == merges
+
+
+def test_a_change_meanwhile_is_shown_first(acme, kept, other):
+    page = compare(acme, kept, other)
+    kept.write({"city": "Sopot"}, by=acme.alice)
+    form = merge_form(page)
+    form["use:name"] = "kept"
+    again = form.submit(status=422)
+    assert "One of the two was changed meanwhile." in texts(again)
+    assert "Sopot" in texts(again)
+    assert checked(again)["use:name"] == "kept"
+    assert acme.account.merges.count() == 0
+    merge_form(again).submit(status=303)
+    assert acme.account.merges.count() == 1
+
+
+def test_a_second_click_merges_once(acme, kept, other):
+    form = merge_form(compare(acme, kept, other))
+    form.submit(status=303)
+    assert "is merged into this record" in texts(form.submit(status=303).follow())
+    assert acme.account.merges.count() == 1
+    # The pages of the merged record lead to the merge.
+    page = acme.page(acme.bob).get(f"/app/clients/{other.id}/merge", status=303).follow()
+    assert "It was merged into Northwind" in texts(page)
+    assert "Both records are back" in texts(undo_form(page).submit(status=303).follow())
+
+
+def test_it_rejects_what_is_already_merged(acme, kept, other):
+    third = make_client(acme.bob, "Third")
+    form, opposite = merge_form(compare(acme, kept, other)), merge_form(compare(acme, other, kept))
+    later = merge_form(compare(acme, third, other))
+    form.submit(status=303)
+    for late in (opposite, later):
+        assert f"is already merged into client {kept.id}" in texts(late.submit(status=303).follow())
+    assert acme.account.merges.count() == 1
+
+
+def test_fields_that_were_changed_since_are_named(acme, kept, other):
+    page = merge_form(compare(acme, kept, other)).submit(status=303).follow()
+    kept.refresh_from_db()
+    kept.write({"city": "Sopot"}, by=acme.alice)
+    form = undo_form(page)
+    assert "These fields were changed after the merge, and keep their values: City." in texts(form.submit().follow())
+    assert "Merge is already undone" in texts(form.submit().follow())
+
+
+def test_two_selected_records(acme, kept, other):
+    visitor = acme.page(acme.bob)
+    page = visitor.get(f"/app/clients/merge?ids={kept.id},{other.id}", status=302)
+    assert page.location == f"/app/clients/{kept.id}/merge?with={other.id}"
+    for ids in ("", "1", "1,2,3", "x,y"):
+        refused = visitor.get(f"/app/clients/merge?ids={ids}", status=302).follow()
+        assert "Select exactly two records to merge." in texts(refused)
+
+
+def test_it_rejects_bad_requests(acme, kept, other):
+    visitor = acme.page(acme.bob)
+    form = merge_form(compare(acme, kept, other))
+    token = form["csrfmiddlewaretoken"].value
+    visitor = form.response.test_app
+    path = f"/app/clients/{kept.id}/merge"
+    visitor.post(path, {"csrfmiddlewaretoken": token}, status=400)
+    shown = form["shown"].value
+    unknown = {"csrfmiddlewaretoken": token, "with": other.id, "shown": shown, "use:colour": "kept"}
+    assert "is not a field that can be chosen" in texts(visitor.post(path, unknown, status=422))
+    visitor.post("/app/merges/99/undo", {"csrfmiddlewaretoken": token}, status=404)
+    visitor.get("/app/clients/99999/merge", status=404)
+
+
+def test_a_limited_agent_does_not_see_other_records(acme, kept, other):
+    acme.account.agents_see = "own"
+    acme.account.save()
+    own = make_client(acme.alice, "Northwind own", responsible_id=acme.bob.id)
+    visitor = acme.page(acme.bob)
+    visitor.get(f"/app/clients/{kept.id}/merge", status=404)
+    page = visitor.get(f"/app/clients/{own.id}/merge?q=northwind")
+    assert "Northwind Ltd" not in texts(page)
+    assert "There is no such client" in texts(visitor.get(f"/app/clients/{own.id}/merge?with={kept.id}"))
+    acme.account.merges.merge(acme.account, "client", own.id, kept.id, {}, by=acme.alice)
+    # A merge with the record of another user is not shown.
+    assert "Merged with" not in texts(visitor.get(f"/app/clients/{own.id}"))
