@@ -68,7 +68,7 @@ class Migration(migrations.Migration):
     dependencies = [
         ("accounts", "0029_pipelines"),
         ("crm", "0022_activity_indexes"),
-        ("forum", "0025_activity_indexes"),
+        ("forum", "0026_activity_indexes"),
         ("workspace", "0006_merges"),
     ]
 

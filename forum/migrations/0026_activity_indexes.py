@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
     """
 
     atomic = False
-    dependencies = [("forum", "0024_task_fields")]
+    dependencies = [("forum", "0025_mentions_in_notes")]
 
     operations = [
         *(
