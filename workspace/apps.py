@@ -22,10 +22,12 @@ class WorkspaceConfig(AppConfig):
     }
 
     def ready(self) -> None:
+        from accounts.signals import currency_changed, outcome_changed
         from core.db.trash import restoring
         from core.pages import panels
         from core.registry import newest_id, registry
         from crm.api.conditions import register_reader
+        from workspace.jobs import follow_currency, follow_outcome
         from workspace.merging import MODELS, refuse_restore, second_newest
         from workspace.notes import register_notes
         from workspace.pages.backers import render_backers_panel
@@ -34,6 +36,8 @@ class WorkspaceConfig(AppConfig):
         from workspace.views import read_api_list
 
         register_entries()
+        outcome_changed.connect(follow_outcome)
+        currency_changed.connect(follow_currency)
         register_notes()
         register_reader(read_api_list)
         registry.register_sample(
