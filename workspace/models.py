@@ -5,5 +5,7 @@ from workspace.bulk import BulkChangeRow as BulkChangeRow
 from workspace.calendar_feeds import CalendarFeed as CalendarFeed
 from workspace.merged_rows import MergedRow as MergedRow
 from workspace.merging import Merge as Merge
+from workspace.post_revenue import PostRevenue as PostRevenue
+from workspace.post_revenue import RevenueChange as RevenueChange
 from workspace.timeline import TimelineEntry as TimelineEntry
 from workspace.views import SavedView as SavedView

@@ -115,6 +115,7 @@ WRITTEN_BY_TRIGGERS = {
     ("workspace_timelineentry", "deal_id"),
     ("workspace_timelineentry", "resource_id"),
     ("workspace_timelineentry", "user_id"),
+    ("workspace_revenuechange", "row_id"),
 }
 
 
@@ -159,7 +160,7 @@ def test_the_database_rejects_links_between_accounts(acme, other):
 
 
 # A host or a token identifies the account of a request, so they are looked up before the account is known. The id of a host is never
-# returned. Workers look up rows of all accounts: due followers, notifications and reminders, and old entries of the logs of webhooks.
+# returned. Workers look up rows of all accounts: due followers, notifications, reminders and revenue changes, and old entries of the logs of webhooks.
 WITHOUT_ACCOUNT = {
     "host_name_unique",
     "apitoken_digest_unique",
@@ -168,6 +169,7 @@ WITHOUT_ACCOUNT = {
     "follower_due",
     "delivery_at",
     "task_reminder_time",
+    "revenue_change_due",
 }
 
 
