@@ -92,10 +92,12 @@ class RevenueChange(models.Model):
 
 
 def sort_by(column: str) -> Callable[[QuerySet[Any], Account], QuerySet[Any]]:
-    """Return the function that orders posts by a column of their figures, the highest first. Posts without clients are left out."""
+    """Return the function that orders the posts of a forum by a column of their figures, the highest first. Posts without clients are left out."""
 
     def sort(posts: QuerySet[Any], account: Account) -> QuerySet[Any]:
-        return posts.filter(revenues__currency=account.currency).order_by(f"-revenues__{column}", "-revenues__post_id")
+        # The forum is a column of the index for the order.
+        rows = posts.filter(revenues__currency=account.currency, revenues__forum_id=F("forum_id"))
+        return rows.order_by(f"-revenues__{column}", "-revenues__post_id")
 
     return sort
 
