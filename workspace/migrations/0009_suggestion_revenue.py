@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
         ("accounts", "0030_confirms_user_links"),
         ("crm", "0021_further_external_ids"),
         ("forum", "0025_mentions_in_notes"),
-        ("workspace", "0006_merges"),
+        ("workspace", "0008_existing_summaries"),
     ]
 
     operations = [
