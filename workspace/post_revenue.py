@@ -159,7 +159,7 @@ def update_post(account: Account, post_id: int) -> None:
     forum_id = posts.values_list("forum_id", flat=True).first()
     number = 0 if forum_id is None else backers_of(account, user, post_id).count()
     rows = account.post_revenues.filter(post_id=post_id)
-    if not number:
+    if forum_id is None or not number:
         rows.delete()
         return
     revenue = {each.currency: each for each in total_revenue(account, user, post_id)}
