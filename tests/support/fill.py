@@ -24,6 +24,7 @@ from tests.support.factories import (
 )
 from webhooks.models import Endpoint
 from workspace.models import BulkChange
+from workspace.post_revenue import process_batch
 
 SECRET = "acme-secret"
 
@@ -151,6 +152,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         account, by=user, resource="client", action="add_tags", data={"tags": ["more"]}, ids=[client.id], query=""
     )
     undone.undo(by=user)
+    process_batch(account.id)
     return SimpleNamespace(
         bulk_change=bulk_change.id,
         view=view.id,
