@@ -19,6 +19,8 @@ class WorkspaceConfig(AppConfig):
         "merge": _("merge"),
         "merged_client": _("other client"),
         "merged_contact": _("other contact"),
+        "among": _("recipients"),
+        "message": _("message"),
     }
 
     def ready(self) -> None:
@@ -27,6 +29,7 @@ class WorkspaceConfig(AppConfig):
         from core.registry import newest_id, registry
         from crm.api.conditions import register_reader
         from workspace.merging import MODELS, refuse_restore
+        from workspace.message_sending import register_messages
         from workspace.notes import register_notes
         from workspace.pages.backers import render_backers_panel
         from workspace.pages.navigation import register_entries
@@ -35,6 +38,7 @@ class WorkspaceConfig(AppConfig):
 
         register_entries()
         register_notes()
+        register_messages()
         register_reader(read_api_list)
         registry.register_sample(
             "views", "view", lambda request: newest_id(request.account.saved_views.visible_to(request.user))

@@ -5,5 +5,7 @@ from workspace.bulk import BulkChangeRow as BulkChangeRow
 from workspace.calendar_feeds import CalendarFeed as CalendarFeed
 from workspace.merged_rows import MergedRow as MergedRow
 from workspace.merging import Merge as Merge
+from workspace.messages import Message as Message
+from workspace.messages import MessageRecipient as MessageRecipient
 from workspace.timeline import TimelineEntry as TimelineEntry
 from workspace.views import SavedView as SavedView
