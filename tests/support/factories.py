@@ -133,10 +133,12 @@ def make_delivery(endpoint: Endpoint, **fields) -> Delivery:
 
 
 def make_message(user: User, subject: str = "") -> Message:
-    """Start a message to a new client, which is behind a new suggestion."""
+    """Start a message to a new client and a new contact, which are behind a new suggestion."""
     post, number = make_post(user), next(numbers)
     client = make_client(user, email=f"client{number}@customer.example", consent=True)
+    contact = make_contact(user, email=f"contact{number}@customer.example", consent=True)
     post.cast_proxy_vote(by=user, client_id=client.id)
+    post.cast_proxy_vote(by=user, contact_id=contact.id)
     subject = subject or f"News {number}"
     values = {"subject": subject, "text": f"Hello {{name}}, {subject}", "among": Among.ALL, "include_not_asked": False}
     return start_message(user.account, by=user, post=post, **values)

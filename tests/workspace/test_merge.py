@@ -154,6 +154,10 @@ NOT_MOVED = {
     "workspace.Merge": "the merges of the merged row stay with it",
     "workspace.MessageRecipient": "the entries of the timeline move, and `current_row` finds the kept row",
     "crm.ContactListMembership": "the kept contact is added to the lists (`add_to_lists`)",
+    **dict.fromkeys(
+        ("workspace.ClientSummary", "workspace.ContactSummary", "workspace.DealSummary", "workspace.ClientRevenue"),
+        "triggers compute the values from the moved rows",
+    ),
 }
 
 
