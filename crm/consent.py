@@ -55,7 +55,7 @@ def blocked_addresses(account: Account, keys: set[str]) -> set[str]:
         rows.live().filter(refused, email_key__in=keys).order_by().values_list("email_key", flat=True)
         for rows in (account.clients, account.contacts)
     )
-    return set(clients.union(contacts))
+    return {key for key in clients.union(contacts) if key}
 
 
 def stop_contact(account: Account, email_key: str, ids: dict[str, set[int]]) -> list[Any]:

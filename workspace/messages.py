@@ -112,21 +112,19 @@ class Message(TenantModel):
 
 class MessageRecipientQuerySet(models.QuerySet["MessageRecipient"]):
     def add(self, message: Message, audience: Audience) -> None:
-        self.bulk_create(
-            [
-                MessageRecipient(
-                    account_id=message.account_id,
-                    message_id=message.id,
-                    email_key=person.email_key,
-                    email=person.email,
-                    name=person.name,
-                    greeting=person.greeting,
-                    **{f"{person.resource}_id": person.id},
-                )
-                for person in audience.people
-            ],
-            batch_size=1000,
-        )
+        recipients: list[Any] = [
+            MessageRecipient(
+                account_id=message.account_id,
+                message_id=message.id,
+                email_key=person.email_key,
+                email=person.email,
+                name=person.name,
+                greeting=person.greeting,
+                **{f"{person.resource}_id": person.id},
+            )
+            for person in audience.people
+        ]
+        self.bulk_create(recipients, batch_size=1000)
 
     def of(self, account_id: int, message_id: int) -> Self:
         return self.filter(account_id=account_id, message_id=message_id)

@@ -115,7 +115,7 @@ class NewMessagePage(TeamPage):
 
     def edit(self, request: ForumUserRequest, id: int) -> HttpResponse:
         form = self.submitted
-        values = {name: request.POST.get(name, "") for name in ("subject", "text", "among")}
+        values: dict[str, Any] = {name: request.POST.get(name, "") for name in ("subject", "text", "among")}
         values["include_not_asked"] = "include_not_asked" in request.POST
         return self.show_form(self.find(id), MessageForm(initial=values) if form.is_valid() else form)
 
