@@ -34,9 +34,10 @@ from workspace.pages.composing import Composer
 from workspace.pages.editing import LINKS, FieldEdit, FieldForm, display, editable_field
 from workspace.pages.merges import MERGE_ROUTES, annotate_merges, merge_of_trashed, merges_of
 from workspace.pages.stages import stages_of
-from workspace.pages.summaries import annotate_summary, summary_of
+from workspace.pages.summaries import summary_of
 from workspace.pages.user_links import UserLinksMixin
 from workspace.requests import TeamRequest
+from workspace.summaries import with_stored_values
 
 # The number of rows that a panel shows, before a link to the list.
 PANEL_SIZE = 5
@@ -134,7 +135,9 @@ class RecordPage(Composer):
         return rows
 
     def find(self, id: int) -> Resource:
-        rows = annotate_summary(self.rows().filter(id=id), self.kind.resource, self.request.account, self.request.user)
+        rows = with_stored_values(
+            self.rows().filter(id=id), self.kind.resource, self.request.account, self.request.user
+        )
         row: Resource | None = self.annotated(rows).first()
         if row is None:
             raise Http404
