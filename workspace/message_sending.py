@@ -85,7 +85,7 @@ def start_message(
     """Store a message and its recipients, and begin to send it in a job. Raise FieldErrors."""
     # Two concurrent requests would otherwise exceed the limit.
     locks.acquire(("messages", account.id))
-    recent = account.messages.filter(created_at__gt=timezone.now() - timedelta(days=1))
+    recent = account.customer_messages.filter(created_at__gt=timezone.now() - timedelta(days=1))
     if recent.count() >= MAX_MESSAGES_PER_DAY:
         values = {"most": MAX_MESSAGES_PER_DAY}
         raise FieldError(

@@ -74,7 +74,7 @@ class Message(TenantModel):
     objects = MessageQuerySet.as_manager()
 
     class Meta:
-        default_related_name = "messages"
+        default_related_name = "customer_messages"
         indexes = [
             models.Index(fields=["account", "post_id", "id"], name="message_of_post"),
             models.Index(fields=["account", "created_at"], name="message_by_creation"),
@@ -174,7 +174,7 @@ class MessageRecipient(models.Model):
     pk = models.CompositePrimaryKey("account_id", "message_id", "email_key")
     account = models.ForeignKey(Account, models.CASCADE, related_name="+", db_index=False)
     message_id = models.BigIntegerField()
-    message = foreign_object(Message, "message_id", related_name="recipients")
+    message = foreign_object(Message, "message_id", related_name="message_recipients")
     email_key = models.TextField()
     # The values when the message was started.
     email = models.CharField(max_length=255)

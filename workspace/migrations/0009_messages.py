@@ -103,7 +103,7 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
-                "default_related_name": "messages",
+                "default_related_name": "customer_messages",
             },
         ),
         migrations.CreateModel(
@@ -180,7 +180,7 @@ class Migration(migrations.Migration):
                     models.ForeignObject(
                         from_fields=["account_id", "message_id"],
                         on_delete=django.db.models.deletion.DO_NOTHING,
-                        related_name="recipients",
+                        related_name="message_recipients",
                         to="workspace.message",
                         to_fields=["account_id", "id"],
                     ),

@@ -91,7 +91,7 @@ class NewMessagePage(TeamPage):
 
     def show_form(self, post: Post, form: MessageForm, *, is_wrong: bool = False) -> HttpResponse:
         account, user = self.request.account, self.request.user
-        earlier = account.messages.visible_to(user).filter(post_id=post.id).order_by("-id")[:MAX_EARLIER]
+        earlier = account.customer_messages.visible_to(user).filter(post_id=post.id).order_by("-id")[:MAX_EARLIER]
         counts, problem = [], ""
         try:
             candidates = candidates_of(account, user, post.id)
@@ -219,7 +219,7 @@ class MessagePage(WorkspacePage):
     PROGRESS = "progress"
 
     def rows(self) -> MessageQuerySet:
-        rows: MessageQuerySet = self.request.account.messages.all()
+        rows: MessageQuerySet = self.request.account.customer_messages.all()
         return rows.visible_to(self.request.user)
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
@@ -239,7 +239,7 @@ class MessagePage(WorkspacePage):
     def problems(self, message: Message) -> list[dict[str, Any]]:
         """Return the reasons and the names of recipients, without the names of those that the user may not access."""
         account, user = self.request.account, self.request.user
-        found = list(message.recipients.problems()[:MAX_SHOWN])
+        found = list(message.message_recipients.problems()[:MAX_SHOWN])
         names: dict[tuple[str, int], str] = {}
         for resource, rows in (("client", account.clients), ("contact", account.contacts)):
             ids = [recipient.row_id for recipient in found if recipient.resource == resource]

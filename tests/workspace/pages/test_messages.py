@@ -92,7 +92,7 @@ def test_it_works(acme, post, anna):
     [(html, _type)] = email.alternatives
     assert "<strong>here</strong>" in html
     assert "Unsubscribe from such messages" in html
-    message = acme.account.messages.get()
+    message = acme.account.customer_messages.get()
     assert (message.state, message.sent, message.author_id) == ("sent", 1, acme.bob.id)
     assert kinds_of(anna) == ["message"]
     timeline = acme.page(acme.bob).get(f"/app/contacts/{anna.id}").html.find(id="timeline")
@@ -174,7 +174,7 @@ def test_agents_with_limited_access_tell_their_own_customers(acme, post, anna):
     assert "Own" in shown
     assert "Anna Nowak" not in shown
     form_of(shown).submit("do", value="send")
-    assert outcomes(acme.account.messages.latest("id")) == {"Own": "pending"}
+    assert outcomes(acme.account.customer_messages.latest("id")) == {"Own": "pending"}
     assert acme.page(bob).get(f"/app/messages/{of_alice.id}", expect_errors=True).status_code == 404
 
 
@@ -191,17 +191,17 @@ def test_a_double_click_sends_once(acme, post, anna):
     first, second = (form.submit("do", value="send") for _ in range(2))
     assert first.headers["Location"] == second.headers["Location"]
     run_jobs()
-    assert (acme.account.messages.count(), len(mail.outbox)) == (1, 1)
+    assert (acme.account.customer_messages.count(), len(mail.outbox)) == (1, 1)
 
 
 def test_it_asks_again_if_the_recipients_have_changed(acme, post, anna):
     form = form_of(preview(acme, post))
     back(post, acme.alice, make_client, "New")
     shown = form.submit("do", value="send", expect_errors=True)
-    assert (shown.status_code, acme.account.messages.count()) == (409, 0)
+    assert (shown.status_code, acme.account.customer_messages.count()) == (409, 0)
     assert "The recipients have changed" in shown
     form_of(shown).submit("do", value="send")
-    assert acme.account.messages.get().total == 2
+    assert acme.account.customer_messages.get().total == 2
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_limits(acme, post, anna, monkeypatch):
     form = form_of(preview(acme, post))
     start(acme, post)
     refused = form.submit("do", value="send", expect_errors=True)
-    assert (refused.status_code, acme.account.messages.count()) == (422, 1)
+    assert (refused.status_code, acme.account.customer_messages.count()) == (422, 1)
     assert "the account may send 1 a day" in refused
     Message.objects.update(created_at=timezone.now() - timedelta(days=1, minutes=1))
     assert form.submit("do", value="send").status_code == 303
@@ -251,7 +251,7 @@ def test_a_test_goes_to_the_user_only(acme, post, anna):
     assert "List-Unsubscribe" not in email.extra_headers
     edited = form_of(shown).submit("do", value="edit")
     assert form_of(edited)["subject"].value == "News about “Dark mode”"
-    assert not acme.account.messages.exists()
+    assert not acme.account.customer_messages.exists()
 
 
 def test_a_name_is_no_markup(acme, post):
