@@ -19,6 +19,8 @@ class WorkspaceConfig(AppConfig):
         "merge": _("merge"),
         "merged_client": _("other client"),
         "merged_contact": _("other contact"),
+        "among": _("recipients"),
+        "message": _("message"),
     }
 
     def ready(self) -> None:
@@ -29,6 +31,7 @@ class WorkspaceConfig(AppConfig):
         from crm.api.conditions import register_reader
         from workspace.jobs import follow_currency, follow_outcome
         from workspace.merging import MODELS, refuse_restore, second_newest
+        from workspace.message_sending import register_messages
         from workspace.notes import register_notes
         from workspace.pages.backers import render_backers_panel
         from workspace.pages.navigation import register_entries
@@ -40,6 +43,7 @@ class WorkspaceConfig(AppConfig):
         outcome_changed.connect(follow_outcome)
         currency_changed.connect(follow_currency)
         register_notes()
+        register_messages()
         register_reader(read_api_list)
         registry.register_sample(
             "views", "view", lambda request: newest_id(request.account.saved_views.visible_to(request.user))

@@ -15,6 +15,7 @@ from tests.support.factories import (
     make_deal,
     make_delivery,
     make_field_definition,
+    make_message,
     make_note,
     make_post,
     make_saved_view,
@@ -153,7 +154,9 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     )
     undone.undo(by=user)
     process_batch(account.id)
+    message = make_message(user, f"{label} message")
     return SimpleNamespace(
+        message=message.id,
         bulk_change=bulk_change.id,
         view=view.id,
         webhook=webhook.id,
