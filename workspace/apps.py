@@ -26,6 +26,7 @@ class WorkspaceConfig(AppConfig):
         from core.pages import panels
         from core.registry import newest_id, registry
         from crm.api.conditions import register_reader
+        from forum.notifications.texts import register_task_route
         from workspace.merging import MODELS, refuse_restore
         from workspace.notes import register_notes
         from workspace.pages.backers import render_backers_panel
@@ -35,6 +36,7 @@ class WorkspaceConfig(AppConfig):
 
         register_entries()
         register_notes()
+        register_task_route("workspace-task")
         register_reader(read_api_list)
         registry.register_sample(
             "views", "view", lambda request: newest_id(request.account.saved_views.visible_to(request.user))

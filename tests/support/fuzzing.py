@@ -146,6 +146,7 @@ REFERENCES = {
     "post_id": "post",
     "deal_id": "deal",
     "pipeline_id": "pipeline",
+    "group_id": "group",
 }
 LIST_PARAMETERS = ("order", "page", "per-page")
 

@@ -540,17 +540,11 @@ class EditFieldPage(WorkspacePage):
         if not edit.save(rows):
             return self.show_form(row, field, edit.form, q=q, conflict=edit)
         if not rows.exists():
-            return self.leave(row)
+            return self.leave(row, reverse(self.record_class.kind.list_route))
         if request.htmx:
             return self.show_value(id, field)
         messages.success(request, _("%(field)s is saved.") % {"field": field.label})
         return redirect(self.back(row))
-
-    def leave(self, row: Resource) -> HttpResponse:
-        """Return a redirect to the list, after the user gave the record to a user whose records they may not see."""
-        messages.success(self.request, _("%(name)s is saved. You do not see it any more.") % {"name": str(row)})
-        path = reverse(self.record_class.kind.list_route)
-        return HttpResponse(headers={"HX-Redirect": path}) if self.request.htmx else redirect(path)
 
     def back(self, row: Resource) -> str:
         """Return the path of the page with the link to the form: the list, or the page of the record."""
