@@ -80,7 +80,7 @@ class Pipeline(Ordered, TenantModel):
         statuses = self.account.statuses_of_kind("deal")
         codes = set(statuses.values_list("code", flat=True))
         for status in statuses.filter(pipeline_id=source.id):
-            code = first_free(codes, status.code, lambda base, number: f"{base[:MAX_NAME - 10]}-{number}")
+            code = first_free(codes, status.code, lambda base, number: f"{base[: MAX_NAME - 10]}-{number}")
             codes.add(code)
             values = {name: getattr(status, name) for name in ("color", "outcome", "probability", "rot_days")}
             copy = type(status)(account=self.account, kind=status.kind)

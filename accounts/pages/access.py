@@ -72,7 +72,8 @@ class AccessPage(SettingsPage):
             form=form or AgentsSeeForm(initial={"agents_see": account.agents_see}),
             group_form=group_form or GroupForm(auto_id="group-%s"),
             rows=[
-                (row, names.get(row.id, [])[:MAX_NAMES], max(len(names.get(row.id, [])) - MAX_NAMES, 0)) for row in shown
+                (row, names.get(row.id, [])[:MAX_NAMES], max(len(names.get(row.id, [])) - MAX_NAMES, 0))
+                for row in shown
             ],
             page=page,
             more=len(rows) > page.size,

@@ -67,7 +67,9 @@ class ReasonsForm(Form):
         required=False,
         max_length=MAX_REASONS_LENGTH,
         widget=forms.Textarea(attrs={"rows": 6}),
-        help_text=gettext_lazy("One on each line, in the order in which they are offered: 50 at most. Deals keep theirs."),
+        help_text=gettext_lazy(
+            "One on each line, in the order in which they are offered: 50 at most. Deals keep theirs."
+        ),
     )
 
     def clean(self) -> dict[str, Any]:
@@ -215,4 +217,8 @@ class PipelinePage(SettingsPage):
             pipelines[id].erase(move_to=pipelines.get(target) if target else None)
 
         message = _("The pipeline %(name)s is deleted.") % {"name": pipeline_name(row)}
-        return redirect("accounts-deals") if self.perform(act, success_message=message) else redirect("accounts-pipeline", id)
+        return (
+            redirect("accounts-deals")
+            if self.perform(act, success_message=message)
+            else redirect("accounts-pipeline", id)
+        )

@@ -73,7 +73,9 @@ class StatusForm(Form):
         label=gettext_lazy("A deal in this status is"),
         choices=OUTCOMES.items(),
         widget=forms.RadioSelect,
-        help_text=gettext_lazy("Won and lost deals are closed. The board asks for a reason when a deal gets such a status."),
+        help_text=gettext_lazy(
+            "Won and lost deals are closed. The board asks for a reason when a deal gets such a status."
+        ),
     )
     probability = forms.IntegerField(
         label=gettext_lazy("Probability of winning (%)"),
@@ -126,6 +128,7 @@ class StatusForm(Form):
         if not values.get("code") and values.get("name") and not self.fields["code"].required:
             values["code"] = slugify(values["name"])
         return values
+
 
 def list_pipelines(account: Account) -> list[Pipeline]:
     """Return the pipelines of the account in their order."""
@@ -190,7 +193,7 @@ class StatusesPage(SettingsPage):
         rows = list(self.rows[page.start : page.stop])
         return self.render_form(
             form,
-            rows=[(row, OUTCOMES.get(row.outcome)) for row in rows[: page.size]],
+            rows=[(row, OUTCOMES.get(row.outcome or "")) for row in rows[: page.size]],
             page=page,
             more=len(rows) > page.size,
             is_only_status=len(rows) == 1,
@@ -258,7 +261,8 @@ class StatusPage(SettingsPage):
         messages.success(request, _("%(name)s is saved.") % {"name": form.cleaned_data["name"]})
         if "outcome" in form.changed_data:
             messages.info(
-                request, _("The closing times of the deals in this status are being updated. This may take a few minutes.")
+                request,
+                _("The closing times of the deals in this status are being updated. This may take a few minutes."),
             )
         row.pipeline_id = form.cleaned_data.get("pipeline_id") or row.pipeline_id
         return self.redirect_back(row)
