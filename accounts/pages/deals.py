@@ -13,12 +13,12 @@ from django.utils.translation import gettext_lazy
 from accounts.account import DEFAULT_LOST_REASONS, DEFAULT_WON_REASONS, MAX_REASONS
 from accounts.api.account import AccountSettingsSerializer
 from accounts.api.pipelines import PipelineSerializer
+from accounts.default_names import pipeline_name, status_name
 from accounts.models import Account, Pipeline
 from accounts.pages import ordering
 from accounts.pages.forms import Form
 from accounts.pages.settings import SettingsPage, parse_id
 from accounts.pages.statuses import list_pipelines
-from accounts.templatetags.statuses import pipeline_name, status_name
 from core.pages.base import redirect
 from core.requests import UserRequest
 

@@ -15,11 +15,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from accounts.api.statuses import StatusSerializer
+from accounts.default_names import pipeline_name
 from accounts.models import Account, Pipeline, Status
 from accounts.pages import ordering
 from accounts.pages.forms import Form
 from accounts.pages.settings import SettingsPage, parse_id
-from accounts.templatetags.statuses import pipeline_name
 from core.api.paging import DEFAULT_MAX_PAGE_SIZE
 from core.pages.base import redirect
 from core.requests import UserRequest

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from accounts.default_names import status_name
 from accounts.models import User
-from accounts.templatetags.statuses import status_name
 from forum.activities import Activity, Notification, Reason
 from forum.markdown import as_plain_text, excerpt, truncate
 from forum.notes import note_source

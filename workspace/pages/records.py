@@ -16,9 +16,9 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from accounts.default_names import status_name
 from accounts.models import Account, Status
 from accounts.pages.settings import parse_id
-from accounts.templatetags.statuses import status_name
 from core.db.text import replace_non_xml
 from core.error_responses import error_response
 from core.pages.base import redirect, referring_path, safe_path
