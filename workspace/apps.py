@@ -29,6 +29,7 @@ class WorkspaceConfig(AppConfig):
         from core.pages import panels
         from core.registry import newest_id, registry
         from crm.api.conditions import register_reader
+        from forum.notifications.texts import register_task_route
         from workspace.jobs import follow_currency, follow_outcome
         from workspace.merging import MODELS, refuse_restore, second_newest
         from workspace.message_sending import register_messages
@@ -44,6 +45,7 @@ class WorkspaceConfig(AppConfig):
         currency_changed.connect(follow_currency)
         register_notes()
         register_messages()
+        register_task_route("workspace-task")
         register_reader(read_api_list)
         registry.register_sample(
             "views", "view", lambda request: newest_id(request.account.saved_views.visible_to(request.user))

@@ -202,6 +202,8 @@ class World:
         self.staged_deal = deal.id
         self.lost_status = statuses["lost"]
         self.account.pipelines.create(name="Partners", position=2)
+        self.group = self.account.user_groups.create(name=f"Sales {LONG_WORD}")
+        self.account.users.filter(login="bob").update(group_id=self.group.id)
 
     def respond_to(self, post: Post) -> None:
         planned = self.account.statuses.get(kind=Status.Kind.POST, code="planned")
@@ -606,6 +608,17 @@ PAGES = [
     ),
     PageCase("app/account/statuses", "alice"),
     PageCase("app/account/statuses/<id:id>", "alice", path=lambda world: f"/app/account/statuses/{world.status.id}"),
+    PageCase("app/account/statuses", "alice", path="/app/account/statuses?kind=deal", state="of deals"),
+    PageCase(
+        "app/account/statuses/<id:id>",
+        "alice",
+        path=lambda world: f"/app/account/statuses/{world.lost_status}",
+        state="of deals",
+    ),
+    PageCase("app/account/deals", "alice"),
+    PageCase("app/account/pipelines/<id:id>", "alice", path="/app/account/pipelines/1"),
+    PageCase("app/account/access", "alice"),
+    PageCase("app/account/groups/<id:id>", "alice", path=lambda world: f"/app/account/groups/{world.group.id}"),
     PageCase("app/clients/new", "bob"),
     PageCase("app/tasks", "bob"),
     PageCase("app/tasks", "bob", path="/app/tasks?group=done", state="empty"),

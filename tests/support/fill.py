@@ -175,6 +175,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         note=note.id,
         post=post.id,
         task=task.id,
+        group=group.id,
         pipeline=account.pipelines.create(name=f"{label} pipeline", position=2).id,
         status=account.statuses.create(kind=Status.Kind.POST, code=f"{label} spare", name=f"{label} spare").id,
         trash=trashed.id,
