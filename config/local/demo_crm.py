@@ -30,6 +30,8 @@ NUMBER_OF_DONE_TASKS = 70
 NUMBER_OF_NOTES = 260
 NUMBER_OF_VOTES = 240
 WON, LOST = "won", "lost"
+# Deals that were closed more days ago than this belong to the oldest clients.
+MAX_OPEN_DAYS = 60
 
 
 class CRMBuilder:
@@ -212,21 +214,25 @@ class CRMBuilder:
         for client, contact in main_contacts:
             client.contact_id = contact.id
         self.account.clients.bulk_update([client for client, _ in main_contacts], ["contact_id"])
+        # The clients and their main contacts were entered together.
+        self.account.timeline_entries.filter(resource="client", kind="change").delete()
 
     # Deals
 
     def add_deals(self) -> None:
         """Add the deals in their first status. `replay_deals` writes their further statuses."""
         written = [self.written_deal(entry) for entry in (*self.demo.content["deals"], *self.content["deals"])]
-        outcomes = ["open"] * 46 + [WON] * 38 + [LOST] * 24
-        self.random.shuffle(outcomes)
-        clients = self.random.sample(
-            [client for client in self.new_clients if client.status_id != self.client_statuses["former"].id],
-            NUMBER_OF_DEALS - len(written),
+        entries = [*written]
+        # The oldest clients come first, so those of deals that were closed long ago are old enough.
+        clients = sorted(
+            (client for client in self.new_clients if client.status_id != self.client_statuses["former"].id),
+            key=lambda client: client.created_at,
         )
-        entries = written + [
-            self.random_deal(client, outcomes[number % len(outcomes)]) for number, client in enumerate(clients)
-        ]
+        for outcome, closed_days in self.random_outcomes(NUMBER_OF_DEALS - len(written)):
+            old = [client for client in clients if client.created_at < self.now - timedelta(days=closed_days + 9)]
+            client = self.random.choice(old[:12] if closed_days > MAX_OPEN_DAYS else old)
+            clients.remove(client)
+            entries.append(self.random_deal(client, outcome, closed_days))
         for values, created_at, by, _moves in entries:
             self.deals.append(self.demo.new(self.account.deals, values, created_at=created_at, by=by))
         self.account.deals.model.flush(self.deals)
@@ -256,7 +262,18 @@ class CRMBuilder:
         moves = [(self.ago(days), self.stage_values(code, entry.get("reason"))) for code, days in stages]
         return values, created_at, "theo", moves
 
-    def random_deal(self, client: Any, outcome: str) -> tuple[dict[str, Any], datetime, str, list[Any]]:
+    def random_outcomes(self, number: int) -> list[tuple[str, float]]:
+        """Return the outcomes of deals, each with the days since the deal was closed, the oldest first. They are spread over a year."""
+        won, lost = number * 36 // 100, number * 22 // 100
+        closed = [
+            (outcome, 355 * ((place + self.random.random()) / total) ** 1.2)
+            for outcome, total in ((WON, won), (LOST, lost))
+            for place in range(total)
+        ]
+        closed.sort(key=lambda each: -each[1])
+        return [*closed, *[("open", 0.0)] * (number - won - lost)]
+
+    def random_deal(self, client: Any, outcome: str, closed_days: float) -> tuple[dict[str, Any], datetime, str, list[Any]]:
         name, plan, price = self.random.choice(self.content["offers"]["rows"])
         age = (self.now - client.created_at).days
         is_in_pln = client.country == "PL" and self.random.random() < SHARE_IN_PLN
@@ -280,7 +297,7 @@ class CRMBuilder:
             values["expected_close_date"] = self.day(self.random.choice([-6, -2, 4, 9, 15, 22, 31, 45, 62, 80, 110]))
         else:
             status = outcome
-            last = min(self.random.uniform(1, 350), max(age - 3, 1))
+            last = closed_days
             length = self.random.uniform(12, 70)
             values["expected_close_date"] = self.day(-int(last))
         if status == LOST and self.random.random() < 0.6:
@@ -393,7 +410,11 @@ class CRMBuilder:
 
         for days, number in OPEN_TASKS:
             for _ in range(number):
-                due = datetime.combine(self.day(days), time(self.random.randrange(7, 16)), self.now.tzinfo)
+                day = self.day(days)
+                # Most tasks are due on a weekday.
+                if days and day.weekday() > 4:
+                    day = self.day(days + (2 if days > 0 else -2))
+                due = datetime.combine(day, time(self.random.randrange(7, 16)), self.now.tzinfo)
                 created_at = min(due, self.now) - timedelta(days=self.random.uniform(1, 9))
                 kind, title = self.random.choice(self.content["tasks"]["open"])
                 add(kind, title, due, created_at=created_at, priority=self.random.choice([0, 0, 0, 0, 1, 2]))
@@ -478,6 +499,7 @@ class CRMBuilder:
             # The merge and what the triggers logged of it get the time of the merge.
             self.account.merges.filter(id=merge.id).update(created_at=moment, updated_at=moment)
             self.account.clients.filter(id=copy.id).update(trashed_at=moment)
+            self.account.clients.filter(id=kept.id).update(updated_at=moment)
             logged = self.account.timeline_entries.filter(client_id=kept.id, at__gte=self.now)
             logged.filter(kind__in=("change", "merge")).update(at=moment)
 

@@ -33,6 +33,10 @@ PICTURES = [
     Picture("post", "/app/roadmap", click="a:has-text('A dark theme')"),
     Picture("api", "/app/account/api/clients", theme="dark"),
     Picture("settings", "/app/account"),
+    Picture("board", "/app/deals/board"),
+    Picture("clients", "/app/clients?sort=-created_at"),
+    Picture("client", "/app/clients?q=Northlight", click=".records a:has-text('Northlight')"),
+    Picture("report", "/app/reports/results"),
 ]
 
 
