@@ -30,6 +30,7 @@ from workspace.lists.cells import LINKS, Cell, Names, cells_of, value_in
 from workspace.lists.declarations import LISTS, RecordList
 from workspace.lists.queries import MAX_COUNT, ListQuery
 from workspace.pages.base import WorkspacePage
+from workspace.pages.merges import MERGE_ROUTES
 from workspace.reports.stages import LABELS as HISTORY_LABELS
 from workspace.requests import TeamRequest
 from workspace.views import MAX_NAME_LENGTH, SavedView, read_list, views_of
@@ -42,8 +43,8 @@ MORE_OR_LESS = (FieldType.NUMBER, FieldType.MONEY)
 # The choice of the form for the parameter `__empty=false`.
 FILLED = "filled"
 INACTIVE = "inactive_days"
-# The action of a selection that changes nothing.
-EXPORT = "export"
+# The actions of a selection that are no bulk changes.
+EXPORT, MERGE = "export", "merge"
 DEFAULT_INACTIVE_DAYS = 30
 # Fields whose values people do not type: other pages link to lists with them.
 NOT_TYPED = (FieldType.CLIENT, FieldType.CONTACT, FieldType.DEAL)
@@ -391,7 +392,9 @@ def bulk_actions(resource: str) -> list[tuple[str, str | Promise]]:
     """Return the values and labels of what can be done with selected rows."""
     if resource not in RESOURCES:
         return []
-    return [*((action.key, action.label) for action in actions_of(resource).values()), (EXPORT, _("Export as CSV"))]
+    merge = [(MERGE, _("Merge two entries"))] if resource in MERGE_ROUTES else []
+    actions = [(action.key, action.label) for action in actions_of(resource).values()]
+    return [*actions, *merge, (EXPORT, _("Export as CSV"))]
 
 
 def query_of(text: str) -> str:
