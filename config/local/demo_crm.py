@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from django.contrib.auth.hashers import make_password
-from django.utils import timezone
 
 from accounts.models import Status, User
 
@@ -156,7 +155,9 @@ class CRMBuilder:
                 "industry": industry,
                 "orders_per_month": self.random.choice([15, 30, 40, 60, 90, 120, 200, 350, 600]),
                 "channels": sorted(
-                    self.random.sample(["Market stall", "Marketplace", "Own shop", "Web shop"], self.random.choice([1, 2]))
+                    self.random.sample(
+                        ["Market stall", "Marketplace", "Own shop", "Web shop"], self.random.choice([1, 2])
+                    )
                 ),
             },
             "by": login,
@@ -241,7 +242,8 @@ class CRMBuilder:
 
     def written_deal(self, entry: dict[str, Any]) -> tuple[dict[str, Any], datetime, str, list[Any]]:
         """Return the values of a deal in a file, the time at which it was added, its author, and its further statuses."""
-        values = {name: entry[name] for name in ("name", "description", "currency", "tags") if name in entry}
+        names = ("name", "description", "currency", "tags")
+        values: dict[str, Any] = {name: entry[name] for name in names if name in entry}
         client = self.demo.clients[entry["client"]]
         values |= {"client_id": client.id, "contact_id": client.contact_id, "status_id": self.stages["new"].id}
         status = entry.get("status")
@@ -273,7 +275,9 @@ class CRMBuilder:
         closed.sort(key=lambda each: -each[1])
         return [*closed, *[("open", 0.0)] * (number - won - lost)]
 
-    def random_deal(self, client: Any, outcome: str, closed_days: float) -> tuple[dict[str, Any], datetime, str, list[Any]]:
+    def random_deal(
+        self, client: Any, outcome: str, closed_days: float
+    ) -> tuple[dict[str, Any], datetime, str, list[Any]]:
         name, plan, price = self.random.choice(self.content["offers"]["rows"])
         age = (self.now - client.created_at).days
         is_in_pln = client.country == "PL" and self.random.random() < SHARE_IN_PLN
@@ -310,7 +314,7 @@ class CRMBuilder:
             moves.append((moment, self.stage_values(code)))
         return values, self.now - timedelta(days=days), self.by_id[client.responsible_id].login, moves
 
-    def path_to(self, status: str) -> list[str]:
+    def path_to(self, status: Any) -> list[str]:
         """Return the statuses that a deal gets after its first one."""
         if status == LOST:
             return [*self.open_stages[1 : self.random.randrange(2, len(self.open_stages) + 1)], LOST]
@@ -343,9 +347,7 @@ class CRMBuilder:
         customers = []
         for moment, client in won.values():
             if client.status_id != self.client_statuses["customer"].id:
-                client.assign(
-                    {"status_id": self.client_statuses["customer"].id}, by=self.by_id[client.responsible_id]
-                )
+                client.assign({"status_id": self.client_statuses["customer"].id}, by=self.by_id[client.responsible_id])
                 client.updated_at = moment
                 customers.append(client)
         self.account.clients.model.flush(customers)
@@ -374,13 +376,14 @@ class CRMBuilder:
         self.account.notes.model.flush(notes)
 
     def new_note(self, values: dict[str, Any], moment: datetime, by: User) -> Any:
-        note = self.demo.new(self.account.notes, values | {"noted_at": moment}, created_at=moment, by=by.login)
-        return note
+        return self.demo.new(self.account.notes, values | {"noted_at": moment}, created_at=moment, by=by.login)
 
     def add_tasks(self) -> None:
         status = self.account.default_status(Status.Kind.POST)
         post_model = self.account.posts.model
-        open_deals = [deal for deal in self.deals if deal.status_id in {self.stages[code].id for code in self.open_stages}]
+        open_deals = [
+            deal for deal in self.deals if deal.status_id in {self.stages[code].id for code in self.open_stages}
+        ]
         tasks = []
 
         def add(kind: str, title: str, due: datetime | None, **values: Any) -> None:
@@ -452,7 +455,7 @@ class CRMBuilder:
             state = model.State.PROPOSED if number < entry["proposed"] else model.State.CONFIRMED
             links.append((user, {"client_id": client.id}, state))
         nina = self.users["nina"].id
-        rows = []
+        rows: list[Any] = []
         for user, target, state in links:
             author = None if state == model.State.PROPOSED else nina
             moment = self.demo.between(max(user.created_at, self.ago(200)), self.now)
@@ -473,7 +476,7 @@ class CRMBuilder:
         taken = set(votes.values_list("post_id", "client_id"))
         former = self.client_statuses["former"].id
         clients = [client for client in self.new_clients if client.status_id != former]
-        rows = []
+        rows: list[Any] = []
         while len(rows) < NUMBER_OF_VOTES:
             post = self.random.choices(posts, [post.votes_cache + 1 for post in posts])[0]
             client = self.random.choice(clients)
@@ -520,7 +523,13 @@ class CRMBuilder:
             ("contact", "Agree to be contacted", "nina", True, {"consent": "true", "sort": "name"}),
             ("deal", "My open deals", "nina", True, {"outcome": "open", "mine": "true"}),
             ("deal", "Closing soon", "demo", True, {"outcome": "open", "expected_close_date__before": quarter_end}),
-            ("deal", "Lost", "demo", False, {"outcome": "lost", "columns": "price,client_id,lost_reason,responsible_id"}),
+            (
+                "deal",
+                "Lost",
+                "demo",
+                False,
+                {"outcome": "lost", "columns": "price,client_id,lost_reason,responsible_id"},
+            ),
             ("task", "Important", "demo", False, {"priority__after": "0", "closed": "false"}),
         ]
         for resource, name, login, shared, query in views:
