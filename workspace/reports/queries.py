@@ -189,7 +189,7 @@ RESULTS_BY_MONTH = (
     Column("won_total", _("Amount won"), Kind.MONEY),
     Column("lost", _("Lost"), Kind.COUNT),
     Column("lost_total", _("Amount lost"), Kind.MONEY),
-    Column("win_rate", _("Part won"), Kind.SHARE),
+    Column("win_rate", _("Win rate"), Kind.SHARE),
 )
 
 
@@ -237,7 +237,7 @@ PEOPLE = (
     Column("won", _("Won"), Kind.COUNT),
     Column("won_total", _("Amount won"), Kind.MONEY),
     Column("lost", _("Lost"), Kind.COUNT),
-    Column("win_rate", _("Part won"), Kind.SHARE),
+    Column("win_rate", _("Win rate"), Kind.SHARE),
 )
 
 
@@ -303,7 +303,7 @@ def person_cells(query: ReportQuery, id: int | None, name: str, currency: str, s
 STAGES = (
     Column("name", _("Stage"), Kind.TEXT),
     *(Column(name, label, Kind.COUNT) for name, label in LABELS.items()),
-    Column("conversion", _("Part that moved on"), Kind.SHARE),
+    Column("conversion", _("Conversion"), Kind.SHARE),
     Column("median_days", _("Median days"), Kind.DAYS),
 )
 
