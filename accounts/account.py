@@ -11,6 +11,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
+from accounts.signals import currency_changed
 from core.db.prepared import prepared
 
 PREFIX_PATTERN = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])\Z"
@@ -93,9 +94,12 @@ class Account(models.Model):
 
     def change(self, **values: Any) -> None:
         """Save the fields that an admin may set."""
+        former_currency = self.currency
         for name, value in values.items():
             setattr(self, name, value)
         self.save(update_fields=[*values, "updated_at"])
+        if self.currency != former_currency:
+            currency_changed.send(Account, account=self)
 
     def default_status(self, kind: str) -> Any:
         """Return the first status of the kind, or None."""

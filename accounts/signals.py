@@ -14,3 +14,6 @@ email_changed = Signal()
 
 # Sent in the transaction that changes the outcome of a status of deals. Arguments: `status`.
 outcome_changed = Signal()
+
+# Sent in the transaction that changes the currency of an account. Arguments: `account`.
+currency_changed = Signal()

@@ -4,6 +4,7 @@ from django.utils.translation import gettext_lazy as _
 
 from core.registry import Resource, newest_id
 from crm.models import Client, Contact, ContactList, Deal, FieldDefinition, Note, UserLink
+from crm.user_links import unlinked_members
 
 RESOURCES = (
     Resource(
@@ -66,7 +67,10 @@ RESOURCES = (
         plural_label=_("Links of users"),
         icon="link",
         collection="user_links",
-        samples={"user_link": lambda request: newest_id(request.account.user_links.limited_to(request.user.access))},
+        samples={
+            "user_link": lambda request: newest_id(request.account.user_links.limited_to(request.user.access)),
+            "user": lambda request: newest_id(unlinked_members(request.account)),
+        },
     ),
     Resource(
         "field_definition",

@@ -248,3 +248,9 @@ class UserLinkFollower(ChangeFollower):
             return
         account = Account.objects.get(id=account_id)
         propose_links(account, dict(active_members(account).filter(email_key__in=keys).values_list("email_key", "id")))
+
+
+def unlinked_members(account: Account) -> QuerySet[User]:
+    """Return the members without a link to a client or contact, whatever its state."""
+    links = account.user_links.filter(user_id=OuterRef("id"))
+    return account.users.filter(~Exists(links), role=User.Role.MEMBER, is_active=True)

@@ -11,7 +11,7 @@ from core.db.additional_fields import NOT_SEARCHED, additional_fields, merge
 from core.db.limited_rows import limit
 from core.db.prepared import insert, update
 from core.db.tenancy import TenantModel, foreign_object
-from core.db.trash import TrashableQuerySet, assign_links, link_indexes, trash_index
+from core.db.trash import TrashableQuerySet, activity_indexes, assign_links, link_indexes, trash_index
 from core.errors import FieldError
 from core.registry import registry
 from core.search.declaration import Search
@@ -202,6 +202,7 @@ class Post(Tagged, Commentable):
             *link_indexes("post", "client", "id"),
             *link_indexes("post", "contact", "id"),
             *link_indexes("post", "deal", "id"),
+            *activity_indexes("post", "client", "contact", "deal"),
             # The posts of a user, by age.
             models.Index(
                 fields=["account", "user_id", "created_at", "id"],

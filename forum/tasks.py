@@ -24,6 +24,15 @@ INDEXES = [
         name="task_done_by_responsible",
         condition=IS_TASK & Q(closed=True, responsible_id__isnull=False),
     ),
+    # The next task of a client, a contact or a deal.
+    *(
+        models.Index(
+            fields=["account", f"{target}_id", "scheduled_at"],
+            name=f"task_of_{target}",
+            condition=IS_OPEN_TASK & Q(**{f"{target}_id__isnull": False, "scheduled_at__isnull": False}),
+        )
+        for target in ("client", "contact", "deal")
+    ),
     # The index begins with the time, because the job that creates reminders reads all accounts.
     models.Index(
         Coalesce("remind_at", "scheduled_at"),

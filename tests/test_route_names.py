@@ -35,7 +35,6 @@ ROUTES_WITHOUT_USES = {
     "forum-favicon": "browsers request it at this fixed path",
     "forum-sitemap": "search engines request it at this fixed path",
     "forum-category": "`path_of` quotes the name of a category, as `reverse` would not",
-    **{f"workspace-{kind}s-merge": "the address for two selected rows of a list" for kind in ("client", "contact")},
 }
 
 TAG = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)

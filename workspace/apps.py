@@ -22,11 +22,13 @@ class WorkspaceConfig(AppConfig):
     }
 
     def ready(self) -> None:
+        from accounts.signals import currency_changed, outcome_changed
         from core.db.trash import restoring
         from core.pages import panels
         from core.registry import newest_id, registry
         from crm.api.conditions import register_reader
-        from workspace.merging import MODELS, refuse_restore
+        from workspace.jobs import follow_currency, follow_outcome
+        from workspace.merging import MODELS, refuse_restore, second_newest
         from workspace.notes import register_notes
         from workspace.pages.backers import render_backers_panel
         from workspace.pages.navigation import register_entries
@@ -34,10 +36,19 @@ class WorkspaceConfig(AppConfig):
         from workspace.views import read_api_list
 
         register_entries()
+        outcome_changed.connect(follow_outcome)
+        currency_changed.connect(follow_currency)
         register_notes()
         register_reader(read_api_list)
         registry.register_sample(
             "views", "view", lambda request: newest_id(request.account.saved_views.visible_to(request.user))
+        )
+        for resource in MODELS:
+            registry.register_sample(f"merged {resource}s", f"merged_{resource}", second_newest(resource))
+        registry.register_sample(
+            "bulk_changes",
+            "bulk_change",
+            lambda request: newest_id(request.account.bulk_changes.visible_to(request.user)),
         )
         panels.register("post", render_backers_panel)
         panels.register("user", render_user_panel)

@@ -10,7 +10,6 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Any, Self, cast
 
-from django.core.exceptions import PermissionDenied
 from django.db import connection, models, transaction
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
@@ -161,10 +160,9 @@ class BulkChange(TenantModel):
     def undo(self, *, by: User) -> None:
         """Give the changed rows their previous values back, or begin to in a job. The caller has locked the change.
 
-        Raise Conflict if the change is not finished or undone already, and PermissionDenied if the user may not do this.
+        Raise Conflict if the change is not finished or undone already. Whoever sees the change may undo it (`visible_to`): its author
+        may restore the rows that it moved to the trash, as for a single row.
         """
-        if not self.is_undo_allowed(by):
-            raise PermissionDenied(_("Only an admin or the owner can restore rows from the trash."))
         if not self.can_be_undone:
             raise Conflict(
                 _("It is undone already, or being undone.")
@@ -175,10 +173,6 @@ class BulkChange(TenantModel):
         self.failure = self.Failure.NONE
         self._save("state", "position", "undone_by_id", "failure")
         self.run_or_defer(by)
-
-    def is_undo_allowed(self, user: User) -> bool:
-        """Return whether the user may undo the change. As for single rows, only admins restore from the trash."""
-        return user.is_admin or (self.author_id == user.id and not self.known_action.is_trash)
 
     @property
     def can_be_undone(self) -> bool:

@@ -13,7 +13,8 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from crm.fields import Field, FieldType
-from workspace.lists.cells import LINKS, Names, plain, value_in
+from workspace.lists.cells import LINKS, Names, plain, sums_text, value_in
+from workspace.lists.declarations import SUM_NAMES
 from workspace.lists.queries import ListQuery
 
 logger = logging.getLogger("rostrum.export")
@@ -81,7 +82,7 @@ def rows_of(query: ListQuery, fields: list[Field], ids: Sequence[int]) -> Iterat
     has_currency = query.declaration.resource == "deal"
     if has_currency:
         columns.add("currency")
-    found = {row["id"]: row for row in query.list_rows.order_by().filter(id__in=list(ids)).values(*columns)}
+    found = query.values(ids, columns)
     rows = [found[id] for id in ids if id in found]
     links = [(each.type, value_in(row, each)) for row in rows for each in fields if each.type in LINKS]
     names = Names.read(query.account, query.user, links)
@@ -95,6 +96,8 @@ def cell(value: Any, each: Field, names: Names, query: ListQuery) -> str | int |
         return ""
     if each.type in LINKS:
         return guarded(names.of(each.type, value))
+    if each.name in SUM_NAMES:
+        return guarded(sums_text(value, each.name))
     if isinstance(value, bool):
         return _("Yes") if value else _("No")
     if isinstance(value, datetime):

@@ -27,6 +27,8 @@ from core.db.limited_rows import LimitedQuerySet
 from core.db.tenancy import TenantModel, foreign_object
 from core.db.trash import TrashedId
 from core.errors import FieldError
+from core.registry import Sample
+from core.requests import UserRequest
 from crm.api.writing import key_in
 from crm.external_ids import MAX_EXTERNAL_IDS, ExternallyIdentified, Pair
 from crm.models import Client, Contact
@@ -383,3 +385,14 @@ def refuse_restore(*, row: ExternallyIdentified, **_options: object) -> None:
     if merge is not None:
         resource = merge.resource
         raise FieldError(resource, NOT_RESTORABLE[resource], "merged", {"id": merge.kept_id})
+
+
+def second_newest(resource: str) -> Sample:
+    """Return the sample of the row that examples merge into the newest one."""
+
+    def find(request: UserRequest) -> QuerySet[Any, Any]:
+        rows: Any = getattr(request.account, f"{resource}s")
+        ids: QuerySet[Any, Any] = rows.live().accessible_to(request.user).order_by("-id").values("id")[1:2]
+        return ids
+
+    return find

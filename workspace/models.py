@@ -5,5 +5,9 @@ from workspace.bulk import BulkChangeRow as BulkChangeRow
 from workspace.calendar_feeds import CalendarFeed as CalendarFeed
 from workspace.merged_rows import MergedRow as MergedRow
 from workspace.merging import Merge as Merge
+from workspace.summaries import ClientRevenue as ClientRevenue
+from workspace.summaries import ClientSummary as ClientSummary
+from workspace.summaries import ContactSummary as ContactSummary
+from workspace.summaries import DealSummary as DealSummary
 from workspace.timeline import TimelineEntry as TimelineEntry
 from workspace.views import SavedView as SavedView

@@ -61,6 +61,7 @@ register_operation(
         "Search for everything",
         f"Finds at most {MAX_FOUND} rows of each kind whose texts have the words of `q`, the best matches first. Mistyped words are found too.",
         "Search",
+        parameters={"q": "northwind"},
         response_example={group.name: [EXAMPLE_CLIENT] if group.name == "clients" else [] for group in GROUPS},
         query_parameters=lambda: {"q": {"type": "string", "minLength": 1, "maxLength": MAX_QUERY_LENGTH, **NOT_BLANK}},
         response=object_of({group.name: {"type": "array", "items": FOUND, "maxItems": MAX_FOUND} for group in GROUPS}),
@@ -217,7 +218,7 @@ register_operation(
             "bulk_change": {
                 "resource": "client",
                 "action": "set_responsible",
-                "query": "status_id=3",
+                "ids": [24],
                 "responsible_id": 4,
             }
         },
@@ -300,6 +301,7 @@ register_resource(
         "shared": True,
     },
     update={"name": "Leads"},
+    body_serializers={"view": SavedViewSerializer},
     creation=f"The query is that of a list in the team's pages. A user has at most {MAX_VIEWS_OF_USER} views, and the team shares at most "
     f"{MAX_SHARED_VIEWS}.",
     deletion="For the owner, and for admins if the view is shared. The rows of the list stay.",
@@ -467,7 +469,7 @@ register_operation(
         "the deal. If the deal is no longer in `seen_status_id`, or `after_id` no longer in the status, the answer is 409, and the deal "
         "stays where it is.",
         "Deals",
-        {"move": {"status_id": 12, "after_id": 0}},
+        {"move": {"position": 1}},
         DEAL | {"status_id": 12, "stage_entered_at": "2026-11-21T12:00:00+01:00"},
         {"id": 29},
         body_serializers={"move": MoveSerializer},

@@ -183,6 +183,7 @@ def samples_used_by(section: list[Example]) -> set[str]:
     for example in section:
         names |= set(example.id_samples)
         names |= {sample_name(name) for name in re.findall(r"\w+_ids?\b", json.dumps(example.body)) if name}
+        names |= set(re.findall(r'"resource": "(\w+)"', json.dumps(example.body)))
         names |= {sample_name(parameter.name) for parameter in example.parameters if parameter.example}
     return names
 
@@ -200,7 +201,10 @@ def replace_ids(value: Any, samples: Mapping[str, Any]) -> Any:
         return value
     replaced = {}
     for name, inner in value.items():
-        if not name.endswith(("_id", "_ids")):
+        if name == "ids" and value.get("resource") in samples:
+            # Rows of any resource.
+            replaced[name] = [samples[value["resource"]]]
+        elif not name.endswith(("_id", "_ids")):
             replaced[name] = replace_ids(inner, samples)
         elif sample_name(name) in samples:
             id = samples[sample_name(name)]

@@ -110,6 +110,13 @@ WRITTEN_BY_TRIGGERS = {
     ("crm_dealstage", "deal_id"),
     ("crm_dealstage", "status_id"),
     ("crm_dealstage", "user_id"),
+    ("workspace_clientsummary", "client_id"),
+    ("workspace_contactsummary", "contact_id"),
+    ("workspace_contactsummary", "client_id"),
+    ("workspace_dealsummary", "deal_id"),
+    ("workspace_dealsummary", "client_id"),
+    ("workspace_dealsummary", "contact_id"),
+    ("workspace_clientrevenue", "client_id"),
     ("workspace_timelineentry", "client_id"),
     ("workspace_timelineentry", "contact_id"),
     ("workspace_timelineentry", "deal_id"),
@@ -159,7 +166,8 @@ def test_the_database_rejects_links_between_accounts(acme, other):
 
 
 # A host or a token identifies the account of a request, so they are looked up before the account is known. The id of a host is never
-# returned. Workers look up rows of all accounts: due followers, notifications and reminders, and old entries of the logs of webhooks.
+# returned. Workers look up rows of all accounts: due followers, notifications and reminders, old entries of the logs of webhooks, and bulk
+# changes that are active or old.
 WITHOUT_ACCOUNT = {
     "host_name_unique",
     "apitoken_digest_unique",
@@ -168,6 +176,8 @@ WITHOUT_ACCOUNT = {
     "follower_due",
     "delivery_at",
     "task_reminder_time",
+    "bulk_change_by_creation",
+    "bulk_change_active",
 }
 
 

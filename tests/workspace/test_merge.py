@@ -153,6 +153,10 @@ def refreshed(rows):
 NOT_MOVED = {
     "workspace.Merge": "the merges of the merged row stay with it",
     "crm.ContactListMembership": "the kept contact is added to the lists (`add_to_lists`)",
+    **dict.fromkeys(
+        ("workspace.ClientSummary", "workspace.ContactSummary", "workspace.DealSummary", "workspace.ClientRevenue"),
+        "triggers compute the values from the moved rows",
+    ),
 }
 
 

@@ -1,6 +1,6 @@
 """Merges of clients and of contacts in the Account API."""
 
-from typing import Any
+from typing import Any, cast
 
 from django.http import Http404, HttpResponse
 from django.urls import reverse
@@ -106,7 +106,7 @@ class MergeViewSet(Listing):
 
     @staticmethod
     def list_rows_of(account: Account) -> MergeQuerySet:
-        rows: MergeQuerySet = account.merges.all()
+        rows: MergeQuerySet = cast(Any, account).merges.all()
         return rows
 
     def retrieve(self, request: APIRequest, id: int) -> HttpResponse:

@@ -10,14 +10,15 @@ from urllib.parse import urlencode
 
 from django.db.models import CharField, F, QuerySet, Value
 from django.db.models.functions import Cast, Coalesce, NullIf
-from django.utils import formats
+from django.utils import formats, timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import Account, Status, User
 from accounts.templatetags.statuses import status_name
 from core.pages.routes import path_with_id
 from crm.fields import Field, FieldType
-from workspace.lists.declarations import RecordList
+from workspace.lists.declarations import NEXT_TASK, SUM_NAMES, RecordList
+from workspace.summaries import Revenue
 
 # Longer texts are cut in a cell.
 MAX_CELL_LENGTH = 80
@@ -131,8 +132,12 @@ def cell_of(row: dict[str, Any], each: Field, names: Names) -> Cell:
     if each.type in LINKS:
         color = names.colors.get(value, "") if each.type == FieldType.STATUS else ""
         return Cell(each, text=names.of(each.type, value), color=color)
+    if each.name == NEXT_TASK.name:
+        return Cell(each, text=formats.date_format(timezone.localtime(value), "SHORT_DATETIME_FORMAT"))
     if isinstance(value, datetime):
         return Cell(each, time=value if value.tzinfo else value.replace(tzinfo=UTC))
+    if each.name in SUM_NAMES:
+        return Cell(each, text=sums_text(value, each.name))
     if isinstance(value, list):
         return Cell(each, items=tuple(map(str, value)))
     return Cell(each, text=as_text(value, each, row)[:MAX_CELL_LENGTH])
@@ -148,6 +153,15 @@ def as_text(value: Any, each: Field, row: dict[str, Any]) -> str:
         text = formats.number_format(value if places is not None else plain(value), places, force_grouping=True)
         return f"{text} {row['currency']}" if each.name == "price" and "currency" in row else text
     return str(value)
+
+
+def sums_text(revenue: Iterable[Revenue], name: str) -> str:
+    """Return the sums `open_sum` or `won_sum` in all currencies. Sums of no deals are left out."""
+    return " · ".join(
+        f"{formats.number_format(getattr(each, name), 2, force_grouping=True)} {each.currency}"
+        for each in revenue
+        if getattr(each, name.replace("_sum", "_deals"))
+    )
 
 
 def plain(number: int | float | Decimal) -> int | float | Decimal:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import QuerySet
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
@@ -12,6 +12,16 @@ from django.utils.translation import pgettext_lazy
 from accounts.models import Account, Status, User
 from crm.fields import Field, FieldType, builtin_fields, fields_of
 from workspace.tasks import all_tasks
+
+# The fields that summaries store (`workspace.summaries`). Each is an order of the list, which has an index.
+LAST_ACTIVITY = Field("last_activity_at", _("Last activity"), FieldType.TIME, read_only=True, in_lists=True)
+NEXT_TASK = Field("next_task_at", _("Next task"), FieldType.TIME, read_only=True)
+# Filters and orders use the sums in the currency of the account. Cells show those in all currencies.
+SUMS = (
+    Field("open_sum", _("Open deals"), FieldType.MONEY, read_only=True, in_lists=True),
+    Field("won_sum", _("Won deals"), FieldType.MONEY, read_only=True),
+)
+SUM_NAMES = tuple(each.name for each in SUMS)
 
 # The orders of the lists, ascending and descending, with the labels of those that the form for small screens offers. Each has an index.
 ORDERS: dict[str, str | Promise] = {
@@ -30,6 +40,20 @@ TASK_ORDERS: dict[str, str | Promise] = {
     "-completed_at": _("Last completed first"),
     "completed_at": _("Last completed last"),
     **{order: label for order, label in ORDERS.items() if not order.endswith("name")},
+}
+TIME_ORDERS: dict[str, str | Promise] = {
+    **ORDERS,
+    "-last_activity_at": _("Last activity first"),
+    "last_activity_at": _("Last activity last"),
+    "next_task_at": _("Next task first"),
+    "-next_task_at": "",
+}
+CLIENT_ORDERS: dict[str, str | Promise] = {
+    **TIME_ORDERS,
+    "-open_sum": _("Largest open deals first"),
+    "open_sum": "",
+    "-won_sum": _("Largest won deals first"),
+    "won_sum": "",
 }
 
 
@@ -56,13 +80,15 @@ class RecordList:
     further_columns: tuple[str, ...] = ()
     # True if the fields of a row can be edited in the cells of the list.
     is_editable: bool = False
-    # The columns of rows that link to the rows, by the related name on the account.
-    activity: Mapping[str, str] = field(default_factory=dict)
+    # The fields that the summaries of the rows store.
+    stored: tuple[Field, ...] = ()
     rows_of: Callable[[Account, User], QuerySet[Any]] = lambda account, user: account.users.none()
 
     def fields(self, account: Account) -> list[Field]:
-        """Return the fields of the rows, with those that the account defines."""
-        return list(OWN_FIELDS[self.resource]) if self.resource in OWN_FIELDS else fields_of(account, self.resource)
+        """Return the fields of the rows, with those that summaries store and those that the account defines."""
+        if self.resource in OWN_FIELDS:
+            return list(OWN_FIELDS[self.resource])
+        return [*fields_of(account, self.resource), *self.stored]
 
     @property
     def edit_route(self) -> str:
@@ -76,26 +102,15 @@ class RecordList:
     @property
     def has_tasks(self) -> bool:
         """True if tasks link to the rows."""
-        return "posts" in self.activity
+        return NEXT_TASK in self.stored
 
     @property
     def _builtin(self) -> tuple[Field, ...]:
         return OWN_FIELDS.get(self.resource) or builtin_fields(self.resource)
 
-    def without_activity_since(self, rows: QuerySet[Any], account: Account, moment: Any) -> QuerySet[Any]:
-        """Return the rows that did not change since then, nor did any row that links to them."""
-        rows = rows.filter(updated_at__lt=moment)
-        for name, link in self.activity.items():
-            changed = getattr(account, name).live().filter(**{link: OuterRef("id")}, updated_at__gte=moment)
-            rows = rows.filter(~Exists(changed))
-        return rows
-
-    def without_tasks(self, rows: QuerySet[Any], account: Account) -> QuerySet[Any]:
-        """Return the rows to which no open task links."""
-        tasks = account.posts.live().filter(
-            ~Q(task_kind="feedback"), closed=False, **{self.activity["posts"]: OuterRef("id")}
-        )
-        return rows.filter(~Exists(tasks))
+    def without_activity_since(self, rows: QuerySet[Any], moment: Any) -> QuerySet[Any]:
+        """Return the rows that did not change since then, nor did any row that belongs to them."""
+        return rows.filter(**{f"{LAST_ACTIVITY.name if self.stored else 'updated_at'}__lt": moment})
 
 
 CONTACT_LIST_FIELDS = (
@@ -138,7 +153,8 @@ LISTS: dict[str, RecordList] = {
             is_editable=True,
             nothing=_("There are no clients yet."),
             status_kind=Status.Kind.CLIENT,
-            activity={"contacts": "client_id", "deals": "client_id", "posts": "client_id"},
+            orders=CLIENT_ORDERS,
+            stored=(LAST_ACTIVITY, NEXT_TASK, *SUMS),
             rows_of=lambda account, user: account.clients.live().accessible_to(user),
         ),
         RecordList(
@@ -150,7 +166,8 @@ LISTS: dict[str, RecordList] = {
             "workspace-contact",
             is_editable=True,
             nothing=_("There are no contacts yet."),
-            activity={"posts": "contact_id"},
+            orders=TIME_ORDERS,
+            stored=(LAST_ACTIVITY, NEXT_TASK),
             rows_of=lambda account, user: account.contacts.live().accessible_to(user),
         ),
         RecordList(
@@ -164,6 +181,8 @@ LISTS: dict[str, RecordList] = {
             further_columns=("currency",),
             nothing=_("There are no deals yet."),
             status_kind=Status.Kind.DEAL,
+            orders=TIME_ORDERS,
+            stored=(LAST_ACTIVITY, NEXT_TASK),
             rows_of=lambda account, user: account.deals.live().accessible_to(user),
         ),
         RecordList(

@@ -28,10 +28,16 @@ from workspace.export import MAX_EXPORTED, export
 from workspace.lists.declarations import LISTS
 from workspace.lists.queries import ListQuery
 from workspace.pages.base import WorkspacePage
-from workspace.pages.lists import EXPORT, MAX_USERS
+from workspace.pages.lists import EXPORT, MAX_USERS, MERGE
+from workspace.pages.merges import MERGE_ROUTES
 from workspace.requests import TeamRequest
 from workspace.selection import count_matching, matching_ids
 
+EXPORT_ROUTES = {
+    "client": "workspace-clients-export",
+    "contact": "workspace-contacts-export",
+    "deal": "workspace-deals-export",
+}
 # The maximum number of rows that are selected one by one: those of the longest page.
 MAX_SELECTED = 100
 MAX_LISTED = 50
@@ -124,6 +130,8 @@ class NewBulkChangePage(WorkspacePage):
             return redirect(selection.list_path)
         if key == EXPORT:
             return self.export(selection)
+        if key == MERGE and selection.resource in MERGE_ROUTES:
+            return self.merge(selection)
         if action is None:
             messages.error(request, _("Choose what to do with the selected entries."))
             return redirect(selection.list_path)
@@ -160,8 +168,15 @@ class NewBulkChangePage(WorkspacePage):
 
     def export(self, selection: Selection) -> HttpResponse:
         if selection.is_all:
-            return redirect(reverse(f"{selection.query.declaration.route}-export") + selection.query.query_string())
+            return redirect(reverse(EXPORT_ROUTES[selection.resource]) + selection.query.query_string())
         return respond_with_csv(selection.query, selection.ids)
+
+    def merge(self, selection: Selection) -> HttpResponse:
+        if selection.is_all or len(selection.ids) != 2:
+            messages.error(self.request, _("Select exactly two entries to merge."))
+            return redirect(selection.list_path)
+        kept_id, merged_id = selection.ids
+        return redirect(reverse(MERGE_ROUTES[selection.resource], args=[kept_id], query={"with": merged_id}))
 
     def show_or_apply(self, selection: Selection, action: Action) -> HttpResponse:
         is_sent = self.request.POST.get("do") == "apply"
@@ -310,7 +325,6 @@ class BulkChangePage(BulkChanges):
             row_route=declaration.row_route,
             left_alone=[row | {"label": Result.LABELS[row["result"]]} for row in change.left_alone(request.user)],
             left_alone_number=change.skipped + change.kept,
-            may_undo=change.is_undo_allowed(request.user),
             list_path=reverse(declaration.route, query=QueryDict(change.query)) if change.query else "",
             whole_list_path=reverse(declaration.route),
             now=timezone.now(),

@@ -27,9 +27,10 @@ from crm.conditions import ME, OPERATORS, Condition, Operator, parameter_name
 from crm.fields import Field, FieldType, grouped
 from workspace.bulk import RESOURCES, actions_of
 from workspace.lists.cells import LINKS, Cell, Names, cells_of, value_in
-from workspace.lists.declarations import LISTS, RecordList
+from workspace.lists.declarations import LISTS, SUM_NAMES, RecordList
 from workspace.lists.queries import MAX_COUNT, ListQuery
 from workspace.pages.base import WorkspacePage
+from workspace.pages.merges import MERGE_ROUTES
 from workspace.reports.stages import LABELS as HISTORY_LABELS
 from workspace.requests import TeamRequest
 from workspace.views import MAX_NAME_LENGTH, SavedView, read_list, views_of
@@ -42,8 +43,8 @@ MORE_OR_LESS = (FieldType.NUMBER, FieldType.MONEY)
 # The choice of the form for the parameter `__empty=false`.
 FILLED = "filled"
 INACTIVE = "inactive_days"
-# The action of a selection that changes nothing.
-EXPORT = "export"
+# The actions of a selection that are no bulk changes.
+EXPORT, MERGE = "export", "merge"
 DEFAULT_INACTIVE_DAYS = 30
 # Fields whose values people do not type: other pages link to lists with them.
 NOT_TYPED = (FieldType.CLIENT, FieldType.CONTACT, FieldType.DEAL)
@@ -167,7 +168,7 @@ class RecordListPage(WorkspacePage):
         fields = query.shown_fields
         declaration = self.declaration
         columns = {"id", declaration.name_field, *declaration.further_columns, *(each.column for each in fields)}
-        found = {row["id"]: row for row in query.list_rows.filter(id__in=ids).values(*columns)} if ids else {}
+        found = query.values(ids, columns)
         rows = [found[id] for id in ids if id in found]
         links = [(each.type, value_in(row, each)) for row in rows for each in fields if each.type in LINKS]
         links += link_values(query)
@@ -292,7 +293,8 @@ class RecordListPage(WorkspacePage):
         by_name = {each.name: each for each in query.fields}
         columns = []
         for each in [by_name[self.declaration.name_field], *query.shown_fields]:
-            if each.name not in self.declaration.orders:
+            is_hidden = each.name in SUM_NAMES and self.request.user.access.is_limited
+            if each.name not in self.declaration.orders or is_hidden:
                 columns.append(Column(each))
                 continue
             is_current = current.removeprefix("-") == each.name
@@ -305,7 +307,12 @@ class RecordListPage(WorkspacePage):
     def orders(self, query: ListQuery) -> list[tuple[str, str | Promise, bool]]:
         """Return the value, the label and whether it is selected, of each order."""
         current = self.current_order(query)
-        return [(value, label, value == current) for value, label in self.declaration.orders.items() if label]
+        hidden = SUM_NAMES if self.request.user.access.is_limited else ()
+        return [
+            (value, label, value == current)
+            for value, label in self.declaration.orders.items()
+            if label and value.removeprefix("-") not in hidden
+        ]
 
     # The form that adds a filter
 
@@ -391,7 +398,9 @@ def bulk_actions(resource: str) -> list[tuple[str, str | Promise]]:
     """Return the values and labels of what can be done with selected rows."""
     if resource not in RESOURCES:
         return []
-    return [*((action.key, action.label) for action in actions_of(resource).values()), (EXPORT, _("Export as CSV"))]
+    merge = [(MERGE, _("Merge two entries"))] if resource in MERGE_ROUTES else []
+    actions = [(action.key, action.label) for action in actions_of(resource).values()]
+    return [*actions, *merge, (EXPORT, _("Export as CSV"))]
 
 
 def query_of(text: str) -> str:

@@ -4,13 +4,12 @@ The comparison carries the times of the last changes of both records. If one of 
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import messages
 from django.db.models import Count, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect as redirect_get
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.html import format_html
@@ -256,34 +255,11 @@ def moved_numbers(account: Account, user: User, resource: str, id: int) -> list[
     return [(label, found[name]) for label, name in zip(rows, counts, strict=True) if found[name]]
 
 
-class MergeSelectedPage(WorkspacePage):
-    """The address to which a list sends two selected records (`ids`). It leads to their comparison."""
-
-    record_class: type[RecordPage]
-
-    def get(self, request: TeamRequest) -> HttpResponse:
-        texts = ",".join(request.GET.getlist("ids")).split(",")
-        ids = list(dict.fromkeys(id for text in texts if (id := parse_id(text.strip()))))
-        kind = self.record_class.kind
-        if len(ids) != 2:
-            messages.error(request, _("Select exactly two records to merge."))
-            return redirect_get(kind.list_route)
-        return redirect_get(reverse(MERGE_ROUTES[kind.resource], args=[ids[0]], query={"with": ids[1]}))
-
-
-class MergeSelectedClientsPage(MergeSelectedPage):
-    record_class = ClientPage
-
-
-class MergeSelectedContactsPage(MergeSelectedPage):
-    record_class = ContactPage
-
-
 class UndoMergeView(WorkspacePage):
     """Undoing a merge, from the page of one of its records."""
 
     def post(self, request: TeamRequest, id: int) -> HttpResponse:
-        merge: Merge | None = request.account.merges.accessible_to(request.user).filter(id=id).first()
+        merge: Merge | None = cast(Any, request.account).merges.accessible_to(request.user).filter(id=id).first()
         if merge is None:
             raise Http404
         merge.account = request.account

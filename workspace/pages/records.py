@@ -34,6 +34,7 @@ from workspace.pages.composing import Composer
 from workspace.pages.editing import LINKS, FieldEdit, FieldForm, display, editable_field
 from workspace.pages.merges import MERGE_ROUTES, annotate_merges, merge_of_trashed, merges_of
 from workspace.pages.stages import stages_of
+from workspace.pages.summaries import annotate_summary, summary_of
 from workspace.pages.user_links import UserLinksMixin
 from workspace.requests import TeamRequest
 
@@ -133,7 +134,8 @@ class RecordPage(Composer):
         return rows
 
     def find(self, id: int) -> Resource:
-        row: Resource | None = self.annotated(self.rows().filter(id=id)).first()
+        rows = annotate_summary(self.rows().filter(id=id), self.kind.resource, self.request.account, self.request.user)
+        row: Resource | None = self.annotated(rows).first()
         if row is None:
             raise Http404
         return row
@@ -163,6 +165,7 @@ class RecordPage(Composer):
         values = {
             "kind": self.kind,
             "row": row,
+            "summary": summary_of(row),
             "status": as_status(getattr(row, "status_data", None)),
             "groups": [
                 (label, [fact for fact in facts if fact.field in fields])

@@ -12,8 +12,6 @@ from workspace.pages.lists import ClientsPage, ContactListsPage, ContactsPage, D
 from workspace.pages.merging import (
     MergeClientPage,
     MergeContactPage,
-    MergeSelectedClientsPage,
-    MergeSelectedContactsPage,
     UndoMergeView,
 )
 from workspace.pages.notes import EditNotePage, NotePage, TeamMentionsPart
@@ -31,8 +29,6 @@ urlpatterns: list[URLPattern] = [
     path("app/deals/<id:id>/move", MovePage.as_view(), name="workspace-deal-move"),
     path("app/clients/<id:id>/merge", MergeClientPage.as_view(), name="workspace-client-merge"),
     path("app/contacts/<id:id>/merge", MergeContactPage.as_view(), name="workspace-contact-merge"),
-    path("app/clients/merge", MergeSelectedClientsPage.as_view(), name="workspace-clients-merge"),
-    path("app/contacts/merge", MergeSelectedContactsPage.as_view(), name="workspace-contacts-merge"),
     path("app/merges/<id:id>/undo", UndoMergeView.as_view(), name="workspace-merge-undo"),
     path("app/deals/<id:id>", records.DealPage.as_view(), name="workspace-deal"),
     path("app/deals/<id:id>/edit", records.EditDealPage.as_view(), name="workspace-deal-edit"),

@@ -97,18 +97,22 @@ def test_examples_contain_ids_of_the_account(filled, section):
     existing_ids = {
         row.id
         for kind in (
+            "bulk_changes",
             "clients",
             "contacts",
             "contact_lists",
             "deals",
             "field_definitions",
+            "merges",
             "notes",
             "notifications",
             "pipelines",
             "posts",
+            "saved_views",
             "statuses",
+            "user_links",
+            "users",
             "webhooks",
-            "notifications",
         )
         for row in getattr(filled.account, kind).all()
     }

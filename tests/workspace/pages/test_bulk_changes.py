@@ -10,7 +10,14 @@ from django.db import OperationalError
 from accounts.account import AgentsSee
 from accounts.models import Status
 from crm.models import Client, Contact
-from tests.support.factories import make_client, make_contact, make_contact_list, make_deal, make_field_definition
+from tests.support.factories import (
+    make_client,
+    make_contact,
+    make_contact_list,
+    make_deal,
+    make_field_definition,
+    make_user,
+)
 from tests.support.jobs import run_jobs
 from tests.support.reading import statements
 from workspace import bulk, export
@@ -166,14 +173,21 @@ def test_rows_in_the_trash_are_named(acme, bob, clients):
     assert " ".join(row.text.split()) == "Client 1 is in the trash"
 
 
-def test_only_admins_undo_the_trash(acme, bob, clients):
+def test_the_author_and_admins_undo_the_trash(acme, bob, clients):
     page = sent(select(bob, clients, "trash")).follow()
-    assert "An admin can restore them" in page.text
-    assert bob.post(page.request.path, {"do": "undo"}, status=403)
-    alice = acme.page(acme.alice)
-    page = alice.get(page.request.path)
+    other = make_user(acme.account, "dora", role="agent")
+    assert acme.page(other).get(page.request.path, status=404)
+    page = bob.get(page.request.path)
     form = page.forms[next(key for key, form in page.forms.items() if "do" in form.fields)]
     assert form.submit("do", value="undo").follow().html.select_one("#state").text == "Undone"
+
+
+def test_two_selected_entries_are_merged(acme, bob, clients):
+    for some in (clients[:1], clients):
+        assert "Select exactly two entries to merge." in select(bob, some, "merge").follow().text
+    page = select(bob, clients[:2], "merge").follow()
+    assert page.request.path in {f"/app/clients/{client.id}/merge" for client in clients[:2]}
+    assert {clients[0].name, clients[1].name} <= set(page.html.stripped_strings)
 
 
 SELECTIONS = [

@@ -1,6 +1,6 @@
 """The lists of clients, contacts, deals and contact lists: filters, orders and columns."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.utils import timezone
@@ -16,6 +16,7 @@ from tests.support.factories import (
     make_task,
 )
 from tests.support.reading import statements
+from tests.support.summaries import update_summaries
 from workspace.lists import queries
 from workspace.lists.queries import ListQuery
 
@@ -74,6 +75,7 @@ def clients(acme):
         Client.objects.filter(pk=client.pk).update(
             created_at=moment - timedelta(days=days), updated_at=moment - timedelta(days=days)
         )
+    update_summaries()
     return {"status": status.id, "bob": acme.bob.id, "day": (moment - timedelta(days=60)).date().isoformat()}
 
 
@@ -113,6 +115,15 @@ FILTERS = [
     ("created_at__after={day}T00:00:00Z", "Corvus Brandt"),
     ("inactive_days=30", "Brandt Adler"),
     ("inactive_days=30&city__contains=gda", "Brandt"),
+    ("inactive_days=30&q=adler", "Adler"),
+    ("no_task=true&inactive_days=30", "Brandt Adler"),
+    ("last_activity_at__before={day}", "Adler"),
+    ("last_activity_at__before={day}&q=adler", "Adler"),
+    ("sort=last_activity_at", "Adler Brandt Corvus"),
+    ("sort=-last_activity_at&q=adler", "Adler"),
+    ("sort=next_task_at", "Adler Brandt Corvus"),
+    ("sort=-open_sum", "Corvus Brandt Adler"),
+    ("open_sum=0&sort=won_sum", "Adler Brandt Corvus"),
     ("additional_fields[size]=XL", "Adler"),
     ("additional_fields[size]__not=XL", "Corvus Brandt"),
     ("additional_fields[size]__empty=true", "Corvus"),
@@ -216,12 +227,14 @@ def test_the_columns_are_selected(acme, clients):
 
 def test_rows_without_a_planned_task(acme, clients):
     adler = acme.account.clients.get(name="Adler")
-    make_task(acme.bob, "Call", client_id=adler.id)
+    make_task(acme.bob, "Call", client_id=adler.id, scheduled_at=timezone.now())
+    update_summaries()
     assert names(acme.page(acme.bob).get(PATH).click("No task planned", index=0)) == ["Corvus", "Brandt"]
 
 
 def test_activity_of_linked_rows_counts(acme, clients):
     make_deal(acme.bob, "New", client_id=acme.account.clients.get(name="Adler").id)
+    update_summaries()
     assert names(acme.page(acme.bob).get(f"{PATH}?inactive_days=30")) == ["Brandt"]
 
 
@@ -271,3 +284,33 @@ def test_the_other_lists(acme):
 )
 def test_the_number_of_statements_has_a_limit(acme, clients, query):
     assert len(statements(acme.page(acme.bob), PATH + query)) <= 12
+
+
+def test_the_stored_columns(acme, clients):
+    adler, brandt = (acme.account.clients.get(name=name) for name in ("Adler", "Brandt"))
+    won = acme.account.statuses.get(kind="deal", code="won").id
+    make_deal(acme.alice, client_id=adler.id, price=1000)
+    make_deal(acme.bob, client_id=adler.id, price="1.5", currency="PLN", responsible_id=acme.bob.id)
+    make_deal(acme.bob, client_id=brandt.id, price=2000, responsible_id=acme.bob.id)
+    make_deal(acme.bob, client_id=brandt.id, price=30, status_id=won, responsible_id=acme.bob.id)
+    make_task(acme.bob, client_id=brandt.id, scheduled_at=datetime(2026, 1, 2, 15, tzinfo=UTC))
+    update_summaries()
+    bob = acme.page(acme.bob)
+    # The first cell has the box that selects the row.
+    page = bob.get(f"{PATH}?columns=next_task_at,open_sum,won_sum&sort=-open_sum&open_sum__after=0")
+    rows = [
+        [" ".join(cell.get_text(" ").split()) for cell in row.select("th, td")] for row in page.html.select("tbody tr")
+    ]
+    assert rows == [
+        ["", "Brandt", "01/02/2026 3 p.m.", "2,000.00 EUR", "30.00 EUR"],
+        ["", "Adler", "", "1,000.00 EUR · 1.50 PLN", ""],
+    ]
+    assert names(page.click("Next task", href="sort=next_task_at")) == ["Brandt", "Adler"]
+    # An agent who sees a part of the deals sees the sums of these, and can't use the stored ones.
+    acme.account.change(agents_see="own")
+    page = bob.get(f"{PATH}?columns=open_sum&sort=open_sum&open_sum__after=0", status=422)
+    errors = [" ".join(item.get_text().split()) for item in page.html.select(".notice.error li")]
+    reason = "can't use sums of deals, because you see only some of the deals"
+    assert errors == [f"sort {reason}", f"open_sum__after {reason}"]
+    assert [cell.get_text(strip=True) for cell in page.html.select("tbody td")][-1:] == ["1.50 PLN"]
+    assert "Largest open deals first" not in page.text

@@ -148,15 +148,6 @@ def test_fields_that_were_changed_since_are_named(acme, kept, other):
     assert "Merge is already undone" in texts(form.submit().follow())
 
 
-def test_two_selected_records(acme, kept, other):
-    visitor = acme.page(acme.bob)
-    page = visitor.get(f"/app/clients/merge?ids={kept.id},{other.id}", status=302)
-    assert page.location == f"/app/clients/{kept.id}/merge?with={other.id}"
-    for ids in ("", "1", "1,2,3", "x,y"):
-        refused = visitor.get(f"/app/clients/merge?ids={ids}", status=302).follow()
-        assert "Select exactly two records to merge." in texts(refused)
-
-
 def test_it_rejects_bad_requests(acme, kept, other):
     visitor = acme.page(acme.bob)
     form = merge_form(compare(acme, kept, other))

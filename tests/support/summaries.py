@@ -1,0 +1,77 @@
+"""Summaries in tests: their update within a transaction, and a recount in Python."""
+
+from collections import defaultdict
+from decimal import Decimal
+
+from django.db import connection
+
+from accounts.models import Account
+
+
+def update_summaries() -> None:
+    """Run the deferred triggers now, as at the end of the transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute("SET CONSTRAINTS ALL DEFERRED")
+
+
+def stored(account: Account) -> dict:
+    """Return the summaries of live rows and the revenue of an account, by the kind and the id of the row."""
+    found = {}
+    for kind, rows in (
+        ("client", account.client_summaries),
+        ("contact", account.contact_summaries),
+        ("deal", account.deal_summaries),
+    ):
+        for summary in rows.exclude(last_activity_at=None):
+            found[kind, getattr(summary, f"{kind}_id")] = (summary.last_activity_at, summary.next_task_at)
+    columns = ("open_deals", "open_sum", "won_deals", "won_sum")
+    for client_id, currency, *figures in account.client_revenues.values_list("client_id", "currency", *columns):
+        found["revenue", client_id, currency] = tuple(figures)
+    for client_id, *sums in account.client_summaries.values_list("client_id", "open_sum", "won_sum"):
+        if any(sums):
+            found["sums", client_id] = tuple(sums)
+    return found
+
+
+def recounted(account: Account) -> dict:
+    """Return what `stored` should return, from all rows of the account."""
+    clients, contacts, deals = (
+        {row.id: row for row in rows.live()} for rows in (account.clients, account.contacts, account.deals)
+    )
+    activity = {
+        (kind, id): [row.updated_at]
+        for kind, rows in (("client", clients), ("contact", contacts), ("deal", deals))
+        for id, row in rows.items()
+    }
+    tasks = defaultdict(list)
+    for post in account.posts.live():
+        for kind in ("client", "contact", "deal"):
+            activity.get((kind, getattr(post, f"{kind}_id")), []).append(post.updated_at)
+            if post.category_id is None and not post.closed and post.scheduled_at:
+                tasks[kind, getattr(post, f"{kind}_id")].append(post.scheduled_at)
+    for note in account.notes.live():
+        for kind in ("client", "contact", "deal"):
+            activity.get((kind, getattr(note, f"{kind}_id")), []).append(note.updated_at)
+    for kind, rows, targets in (("deal", deals, ("contact", "client")), ("contact", contacts, ("client",))):
+        for id, row in rows.items():
+            for target in targets:
+                key = (target, getattr(row, f"{target}_id"))
+                activity.get(key, []).extend(activity[kind, id])
+                tasks[key] += tasks[kind, id]
+    found: dict = {key: (max(times), min(tasks[key], default=None)) for key, times in activity.items()}
+    outcomes = dict(account.statuses.values_list("id", "outcome"))
+    revenue: defaultdict = defaultdict(lambda: [0, Decimal(0), 0, Decimal(0)])
+    for deal in deals.values():
+        outcome = outcomes[deal.status_id] if deal.status_id else "open"
+        if deal.client_id and outcome != "lost":
+            figures = revenue["revenue", deal.client_id, deal.currency]
+            place = 0 if outcome == "open" else 2
+            figures[place] += 1
+            figures[place + 1] += deal.price or 0
+    found |= {key: tuple(figures) for key, figures in revenue.items()}
+    for (_, client_id, currency), figures in revenue.items():
+        sums = (figures[1], figures[3])
+        if currency == account.currency and any(sums):
+            found["sums", client_id] = sums
+    return found

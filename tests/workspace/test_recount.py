@@ -1,0 +1,71 @@
+"""The command `recount`, which compares the stored values with the rows."""
+
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from tests.support.factories import make_client, make_contact, make_deal, make_task
+from tests.support.summaries import recounted, stored, update_summaries
+from workspace.recount import update_all
+
+
+def run(*arguments: str) -> tuple[str, int]:
+    """Return the output and the exit status."""
+    output = StringIO()
+    try:
+        call_command("recount", *arguments, stdout=output)
+    except SystemExit as error:
+        return output.getvalue(), error.code
+    return output.getvalue(), 0
+
+
+@pytest.fixture
+def rows(acme):
+    client = make_client(acme.alice)
+    contact = make_contact(acme.alice, client_id=client.id)
+    deal = make_deal(acme.alice, client_id=client.id, contact_id=contact.id, price=5)
+    make_task(acme.alice, contact_id=contact.id, scheduled_at=timezone.now())
+    update_summaries()
+    return client, contact, deal
+
+
+def test_it_works(acme, rows):
+    client, contact, deal = rows
+    assert run() == ("No values differ.\n", 0)
+    acme.account.deal_summaries.update(price=4)
+    acme.account.contact_summaries.update(next_task_at=None)
+    acme.account.client_summaries.update(open_sum=4)
+    acme.account.client_revenues.create(
+        client_id=client.id, currency="PLN", open_deals=1, open_sum=1, won_deals=0, won_sum=0
+    )
+    found = (
+        f"acme: 1 deals ({deal.id})\nacme: 1 clients with other sums of deals ({client.id})\n"
+        f"acme: 1 contacts ({contact.id})\nacme: 1 clients ({client.id})\n"
+    )
+    advice = "Repair them with: python manage.py recount --repair\n"
+    assert run("acme") == (found + advice, 1)
+    output, status = run("--repair")
+    assert (output.splitlines()[-1], status) == ("The values are repaired.", 0)
+    assert stored(acme.account) == recounted(acme.account)
+    assert run() == ("No values differ.\n", 0)
+
+
+def test_it_rejects_an_unknown_account(acme):
+    with pytest.raises(CommandError, match=r"There is no account nobody\."):
+        run("acme", "nobody")
+
+
+def test_summaries_without_rows_are_removed(acme, rows):
+    acme.account.client_summaries.create(client_id=10**9, last_activity_at=timezone.now())
+    assert run("--repair")[1] == 0
+    assert not acme.account.client_summaries.filter(client_id=10**9).exists()
+
+
+def test_all_summaries_can_be_written_again(acme, rows):
+    expected = stored(acme.account)
+    for summaries in ("client_summaries", "contact_summaries", "deal_summaries", "client_revenues"):
+        getattr(acme.account, summaries).all().delete()
+    update_all(acme.account.id)
+    assert stored(acme.account) == expected == recounted(acme.account)

@@ -1,0 +1,162 @@
+"""The stored values of clients, contacts and deals equal a recount, whatever changes the rows."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from crm.models import Deal
+from tests.support.factories import make_client, make_contact, make_deal, make_post, make_task
+from tests.support.fixtures import make_cast
+from tests.support.jobs import run_jobs
+from tests.support.summaries import recounted, stored, update_summaries
+from tests.support.threads import at_once, while_held
+from workspace.models import ClientSummary
+from workspace.summaries import revenue_of, with_revenue
+
+
+def summary_of(client) -> ClientSummary:
+    update_summaries()
+    return client.account.client_summaries.get(client_id=client.id)
+
+
+def assert_counted(account) -> None:
+    update_summaries()
+    assert stored(account) == recounted(account)
+
+
+def test_it_works(acme):
+    client = make_client(acme.alice)
+    summary = summary_of(client)
+    assert (summary.last_activity_at, summary.next_task_at) == (client.updated_at, None)
+    contact = make_contact(acme.alice, client_id=client.id)
+    won = acme.account.statuses.get(kind="deal", code="won")
+    deal = make_deal(acme.alice, client_id=client.id, price=Decimal("12.5"))
+    make_deal(acme.alice, client_id=client.id, price=4, status_id=won.id)
+    make_deal(acme.alice, client_id=client.id, price=7, currency="PLN")
+    day = timezone.now() + timedelta(days=1)
+    make_task(acme.alice, deal_id=deal.id, scheduled_at=day)
+    task = make_task(acme.alice, contact_id=contact.id, scheduled_at=day - timedelta(hours=1))
+    post = make_post(acme.alice, client_id=client.id)
+    summary = summary_of(client)
+    assert (summary.last_activity_at, summary.next_task_at) == (post.updated_at, task.scheduled_at)
+    assert (summary.open_sum, summary.won_sum) == (Decimal("12.5"), Decimal(4))
+    assert_counted(acme.account)
+
+
+def test_rows_in_the_trash_are_left_out(acme):
+    client = make_client(acme.alice)
+    deal = make_deal(acme.alice, client_id=client.id, price=5)
+    make_task(acme.alice, deal_id=deal.id, scheduled_at=timezone.now())
+    update_summaries()
+    deal.trash(by=acme.alice)
+    summary = summary_of(client)
+    assert (summary.last_activity_at, summary.next_task_at, summary.open_sum) == (client.updated_at, None, 0)
+    assert not acme.account.client_revenues.exists()
+    deal.restore()
+    assert summary_of(client).open_sum == 5
+    client.trash(by=acme.alice)
+    assert summary_of(client).last_activity_at is None
+    assert_counted(acme.account)
+
+
+def test_the_outcome_of_a_status_changes_the_sums(acme):
+    client = make_client(acme.alice)
+    lost = acme.account.statuses.get(kind="deal", code="lost")
+    make_deal(acme.alice, client_id=client.id, price=5, status_id=lost.id)
+    update_summaries()
+    for outcome, sums in (("won", (0, 5)), ("open", (5, 0)), ("lost", (0, 0))):
+        lost.write({"outcome": outcome})
+        run_jobs(later=timedelta(minutes=3))
+        summary = summary_of(client)
+        assert (summary.open_sum, summary.won_sum) == sums
+    assert_counted(acme.account)
+
+
+def test_the_currency_of_the_account_changes_the_sums(acme):
+    client = make_client(acme.alice)
+    make_deal(acme.alice, client_id=client.id, price=5)
+    make_deal(acme.alice, client_id=client.id, price=3, currency="PLN")
+    make_deal(acme.alice, client_id=make_client(acme.alice).id, price=2, currency="PLN")
+    update_summaries()
+    acme.account.change(currency="PLN")
+    run_jobs(later=timedelta(minutes=3))
+    assert summary_of(client).open_sum == 3
+    assert_counted(acme.account)
+
+
+def test_many_changes_in_one_transaction(acme):
+    """The text with the changed rows is limited, so the first summaries are updated before the end of the transaction."""
+    client = make_client(acme.alice)
+    update_summaries()
+    deals = [Deal(account=acme.account) for _ in range(100)]
+    for deal in deals:
+        deal.assign({"name": "Order", "client_id": client.id, "price": Decimal(1)}, by=acme.alice)
+    # As if other rows were changed before.
+    items = f"client/{acme.account.id}/{client.id} " * 6000
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('workspace.changed', %s, true)", [items[:99_000].rpartition(" ")[0] + " "])
+    Deal.flush(deals)
+    assert 0 < acme.account.client_summaries.get(client_id=client.id).open_sum <= len(deals)
+    assert summary_of(client).open_sum == len(deals)
+
+
+def test_a_revenue_is_of_the_deals_that_the_user_may_access(acme):
+    client = make_client(acme.alice)
+    make_deal(acme.alice, client_id=client.id, price=5)
+    make_deal(acme.bob, client_id=client.id, price=3, currency="PLN", responsible_id=acme.bob.id)
+    make_deal(acme.bob, client_id=client.id, responsible_id=acme.bob.id)
+    update_summaries()
+
+    def revenue(user) -> list[tuple]:
+        rows = with_revenue(acme.account.clients.filter(id=client.id), acme.account, user)
+        return [
+            (each.currency, each.open_deals, each.open_sum) for each in revenue_of(rows.get().revenue, acme.account)
+        ]
+
+    assert revenue(acme.bob) == [("EUR", 2, 5), ("PLN", 1, 3)]
+    acme.account.change(agents_see="own")
+    assert revenue(acme.account.users.get(id=acme.bob.id)) == [("EUR", 1, 0), ("PLN", 1, 3)]
+    assert revenue(acme.alice) == [("EUR", 2, 5), ("PLN", 1, 3)]
+
+
+# Concurrent transactions
+
+
+@pytest.mark.django_db(transaction=True)
+def test_concurrent_transactions_lose_nothing():
+    """Each transaction changes the same rows in another order. None of them fails."""
+    acme = make_cast()
+    clients = [make_client(acme.alice) for _ in range(3)]
+    contacts = [make_contact(acme.alice, client_id=client.id) for client in clients]
+
+    def write(number: int) -> None:
+        order = clients if number % 2 else clients[::-1]
+        for _ in range(5):
+            with transaction.atomic():
+                for client, contact in zip(order, contacts, strict=True):
+                    deal = make_deal(acme.alice, client_id=client.id, contact_id=contact.id, price=number)
+                    make_task(acme.alice, deal_id=deal.id, scheduled_at=timezone.now())
+            deal.refresh_from_db()
+            deal.trash(by=acme.alice)
+
+    at_once(*(lambda number=number: write(number) for number in range(4)))
+    assert stored(acme.account) == recounted(acme.account)
+    assert sum(row.open_deals for row in acme.account.client_revenues.all()) == 4 * 5 * 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_transaction_sees_what_another_one_committed_before_it():
+    acme = make_cast()
+    client, contact = make_client(acme.alice), make_contact(acme.alice)
+
+    def change(_contact) -> None:
+        make_deal(acme.alice, client_id=client.id, price=5)
+        # The transaction locks the summaries now, and ends when the other one waits for them.
+        update_summaries()
+
+    while_held(contact, change, lambda: make_deal(acme.alice, client_id=client.id, price=3))
+    assert acme.account.client_summaries.get(client_id=client.id).open_sum == 8
+    assert stored(acme.account) == recounted(acme.account)
