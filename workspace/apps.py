@@ -35,6 +35,7 @@ class WorkspaceConfig(AppConfig):
         from workspace.notes import register_notes
         from workspace.pages.backers import render_backers_panel
         from workspace.pages.navigation import register_entries
+        from workspace.pages.suggestions import register_orders, render_revenue
         from workspace.pages.user_links import render_user_panel
         from workspace.views import read_api_list
 
@@ -56,6 +57,9 @@ class WorkspaceConfig(AppConfig):
         )
         panels.register("post", render_backers_panel)
         panels.register("user", render_user_panel)
+        for page in ("inbox", "posts"):
+            panels.register_for_rows(page, render_revenue)
+        register_orders()
         for model in MODELS.values():
             restoring.connect(refuse_restore, sender=model)
         registry.register_sample(

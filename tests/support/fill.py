@@ -25,6 +25,7 @@ from tests.support.factories import (
 )
 from webhooks.models import Endpoint
 from workspace.models import BulkChange
+from workspace.post_revenue import process_batch
 
 SECRET = "acme-secret"
 
@@ -153,6 +154,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     )
     undone.undo(by=user)
     message = make_message(user, f"{label} message")
+    process_batch(account.id)
     return SimpleNamespace(
         message=message.id,
         bulk_change=bulk_change.id,

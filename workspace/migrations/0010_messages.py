@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
     dependencies = [
         ("accounts", "0030_confirms_user_links"),
         ("forum", "0025_mentions_in_notes"),
-        ("workspace", "0008_existing_summaries"),
+        ("workspace", "0009_suggestion_revenue"),
     ]
 
     operations = [
