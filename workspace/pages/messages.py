@@ -14,10 +14,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.csrf import csrf_exempt
 
+from accounts.default_names import status_name
 from accounts.mail import seconds_over_limit, single_line, supported_language
 from accounts.pages.forms import Form
 from accounts.pages.password_reset import render_invalid_link
-from accounts.templatetags.statuses import status_name
 from core.api.idempotency import location_of_form, new_form_key, once_from_form
 from core.db.transactions import in_transaction
 from core.error_responses import error_response
