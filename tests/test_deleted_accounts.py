@@ -7,7 +7,16 @@ from core.jobs.registration import jobs
 from tests.support.jobs import rows_of_jobs, run_jobs
 
 # A value for each parameter of the jobs of an account.
-ARGUMENTS = {"user_id": 1, "ids": [1], "endpoint_id": 1, "delivery_id": 1, "sealed": "x", "status_id": 1}
+ARGUMENTS = {
+    "user_id": 1,
+    "ids": [1],
+    "bulk_change_id": 1,
+    "after": 0,
+    "endpoint_id": 1,
+    "delivery_id": 1,
+    "sealed": "x",
+    "status_id": 1,
+}
 # The id of no account.
 DELETED_ID = 10**12
 JOBS_OF_ACCOUNTS = {name: job for name, job in jobs.items() if "account_id" in job.signature.parameters}

@@ -1,11 +1,10 @@
-"""The demo account of `make run`, with the content of demo.toml spread over the last two years."""
+"""The demo account of `make run`, with the content of demo.toml and demo_crm.toml spread over the last two years."""
 
 import hashlib
 import hmac
 import tomllib
 import unicodedata
 from datetime import datetime, timedelta
-from decimal import Decimal
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,6 +16,7 @@ from django.utils import timezone
 
 from accounts.account_creation import create_account
 from accounts.models import Account, APIToken, Status, User
+from config.local.demo_crm import CRMBuilder
 
 FILE = Path(__file__).with_name("demo.toml")
 PREFIX = LOGIN = "demo"
@@ -75,6 +75,8 @@ class DemoBuilder:
         self.random = Random(2009)  # noqa: S311
         self.users = {owner.login: owner}
         self.clients: dict[str, Any] = {}
+        # The deals of demo.toml, which `CRMBuilder` adds.
+        self.deals: dict[str, Any] = {}
         self.posts: dict[str, Any] = {}
         self.comments: list[Any] = []
         # For each post id, the times of its status changes.
@@ -100,11 +102,11 @@ class DemoBuilder:
         self.add_users()
         self.add_forums()
         self.add_clients()
-        self.add_deals()
         self.add_posts()
         self.add_votes()
         self.merge_duplicates()
         tasks = self.add_tasks()
+        CRMBuilder(self).build()
         self.move_to_trash()
         self.set_times(tasks)
 
@@ -228,7 +230,7 @@ class DemoBuilder:
                     if comment.post_id == post.id:
                         comment.post_id = original.id
 
-    # Clients, contacts, deals and tasks
+    # Clients, contacts and tasks
 
     def add_clients(self) -> None:
         for values in self.content["client_statuses"]:
@@ -269,21 +271,6 @@ class DemoBuilder:
         for client, contact in main_contacts:
             client.contact_id = contact.id
         rewrite([client for client, _ in main_contacts], "contact_id")
-
-    def add_deals(self) -> None:
-        statuses = self.statuses(Status.Kind.DEAL)
-        self.deals = {}
-        for entry in self.content["deals"]:
-            values = {name: entry[name] for name in ("name", "description", "currency", "tags") if name in entry}
-            values["client_id"] = self.clients[entry["client"]].id
-            values["status_id"] = statuses[entry["status"]].id
-            values["responsible_id"] = self.users["demo" if entry["status"] == "won" else "theo"].id
-            if "price" in entry:
-                values["price"] = Decimal(entry["price"])
-            if "closing" in entry:
-                values["expected_close_date"] = (self.now + timedelta(days=entry["closing"])).date()
-            self.deals[entry["name"]] = self.new(self.account.deals, values, days=entry["days"], by="theo")
-        self.account.deals.model.flush(list(self.deals.values()))
 
     def add_tasks(self) -> list[Any]:
         new = self.account.default_status(Status.Kind.POST)

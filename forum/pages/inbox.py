@@ -12,11 +12,11 @@ from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy, pgettext_lazy
 
+from accounts.default_names import status_name
 from accounts.models import Status
 from accounts.pages.forms import Form
 from accounts.pages.settings import parse_id
 from accounts.roles import ASSIGNABLE
-from accounts.templatetags.statuses import status_name
 from core.api import paging
 from core.db.transactions import in_transaction
 from core.error_responses import error_response

@@ -168,7 +168,7 @@ def test_the_database_rejects_links_between_accounts(acme, other):
 
 # A host or a token identifies the account of a request, so they are looked up before the account is known. The id of a host is never
 # returned. Workers look up rows of all accounts: due followers, notifications, reminders and revenue changes, old entries of the logs of
-# webhooks, and bulk changes that are active or old.
+# webhooks, bulk changes that are active or old, and messages that are being sent.
 WITHOUT_ACCOUNT = {
     "host_name_unique",
     "apitoken_digest_unique",
@@ -178,6 +178,7 @@ WITHOUT_ACCOUNT = {
     "delivery_at",
     "task_reminder_time",
     "revenue_change_due",
+    "message_active",
     "bulk_change_by_creation",
     "bulk_change_active",
 }

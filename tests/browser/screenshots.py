@@ -23,6 +23,8 @@ class Picture:
     name: str
     path: str
     theme: str = "light"
+    # The height of the picture in pixels.
+    height: int = 760
     # The element to click first.
     click: str = ""
 
@@ -33,6 +35,10 @@ PICTURES = [
     Picture("post", "/app/roadmap", click="a:has-text('A dark theme')"),
     Picture("api", "/app/account/api/clients", theme="dark"),
     Picture("settings", "/app/account"),
+    Picture("board", "/app/deals/board", height=620),
+    Picture("clients", "/app/clients"),
+    Picture("client", "/app/clients?q=Northlight", click=".records a:has-text('Northlight')"),
+    Picture("report", "/app/reports/results"),
 ]
 
 
@@ -74,6 +80,7 @@ def take(service: Service) -> list[str]:
 
 def write(picture: Picture, page: Page) -> str:
     page.emulate_media(color_scheme=picture.theme)
+    page.set_viewport_size({"width": 1200, "height": picture.height})
     response = page.goto(picture.path)
     if picture.click:
         with page.expect_response(lambda response: response.request.resource_type == "document") as expected:

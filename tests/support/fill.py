@@ -15,6 +15,7 @@ from tests.support.factories import (
     make_deal,
     make_delivery,
     make_field_definition,
+    make_message,
     make_note,
     make_post,
     make_saved_view,
@@ -153,7 +154,9 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     )
     undone.undo(by=user)
     process_batch(account.id)
+    message = make_message(user, f"{label} message")
     return SimpleNamespace(
+        message=message.id,
         bulk_change=bulk_change.id,
         view=view.id,
         webhook=webhook.id,
@@ -172,6 +175,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         note=note.id,
         post=post.id,
         task=task.id,
+        group=group.id,
         pipeline=account.pipelines.create(name=f"{label} pipeline", position=2).id,
         status=account.statuses.create(kind=Status.Kind.POST, code=f"{label} spare", name=f"{label} spare").id,
         trash=trashed.id,

@@ -21,8 +21,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from accounts.default_names import status_name
 from accounts.models import Account, Status, User
-from accounts.templatetags.statuses import status_name
 from core.db.time_limit import time_limit
 from core.errors import FieldError, FieldErrors
 from workspace.reports.periods import Period, days_of
@@ -189,7 +189,7 @@ RESULTS_BY_MONTH = (
     Column("won_total", _("Amount won"), Kind.MONEY),
     Column("lost", _("Lost"), Kind.COUNT),
     Column("lost_total", _("Amount lost"), Kind.MONEY),
-    Column("win_rate", _("Part won"), Kind.SHARE),
+    Column("win_rate", _("Win rate"), Kind.SHARE),
 )
 
 
@@ -237,7 +237,7 @@ PEOPLE = (
     Column("won", _("Won"), Kind.COUNT),
     Column("won_total", _("Amount won"), Kind.MONEY),
     Column("lost", _("Lost"), Kind.COUNT),
-    Column("win_rate", _("Part won"), Kind.SHARE),
+    Column("win_rate", _("Win rate"), Kind.SHARE),
 )
 
 
@@ -303,7 +303,7 @@ def person_cells(query: ReportQuery, id: int | None, name: str, currency: str, s
 STAGES = (
     Column("name", _("Stage"), Kind.TEXT),
     *(Column(name, label, Kind.COUNT) for name, label in LABELS.items()),
-    Column("conversion", _("Part that moved on"), Kind.SHARE),
+    Column("conversion", _("Conversion"), Kind.SHARE),
     Column("median_days", _("Median days"), Kind.DAYS),
 )
 

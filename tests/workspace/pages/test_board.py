@@ -13,8 +13,8 @@ from workspace.pages import board as pages
 
 PATH = "/app/deals/board"
 # The session, the forum, the numbers of new suggestions and of due tasks, the pipelines, the statuses, the totals, the ids of the first
-# cards, and the cards.
-STATEMENTS = 9
+# cards, the cards, and the saved views.
+STATEMENTS = 10
 
 
 @pytest.fixture

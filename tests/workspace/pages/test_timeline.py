@@ -39,7 +39,7 @@ def texts(page) -> list[str]:
 def test_it_works(acme, client):
     contact = make_contact(acme.bob, "Nora", client_id=client.id)
     deal = make_deal(acme.bob, "Roof", client_id=client.id, price="12000", currency="EUR")
-    make_note(acme.bob, "Wants an offer\nby Friday", contact_id=contact.id, kind="call", duration=15)
+    note = make_note(acme.bob, "Wants an offer\nby Friday", contact_id=contact.id, kind="call", duration=15)
     task = make_task(acme.bob, "Send it", deal_id=deal.id)
     task.write({"closed": True}, by=acme.bob)
     post = make_post(acme.bob, "Dark mode", client_id=client.id)
@@ -56,15 +56,23 @@ def test_it_works(acme, client):
         "Suggestion added Dark mode Bob Nowak",
         "Task completed Send it Roof",
         "Task added Send it Bob Nowak Roof",
-        "Call Wants an offer by Friday Bob Nowak 15 minutes Nora",
+        "Call Wants an offer by Friday Open the note Bob Nowak 15 minutes Nora",
         "Deal added Roof Bob Nowak 12,000 EUR",
     ]
     links = {link["href"] for link in page.html.select("#timeline .entries a")}
-    assert links == {path_of(deal), path_of(contact), f"/app/tasks/{task.id}", f"/app/posts/{post.id}"}
+    assert links == {
+        path_of(deal),
+        path_of(contact),
+        f"/app/tasks/{task.id}",
+        f"/app/posts/{post.id}",
+        f"/app/notes/{note.id}",
+    }
     assert [heading.get_text() for heading in page.html.select("#timeline h3")] == ["Today"]
     page = visitor.get(path_of(deal))
     assert texts(page)[-1] == "Deal added Bob Nowak 12,000 EUR Northwind"
-    assert texts(visitor.get(path_of(contact))) == ["Call Wants an offer by Friday Bob Nowak 15 minutes Northwind"]
+    assert texts(visitor.get(path_of(contact))) == [
+        "Call Wants an offer by Friday Open the note Bob Nowak 15 minutes Northwind"
+    ]
 
 
 def test_filters(acme, client):
@@ -74,7 +82,7 @@ def test_filters(acme, client):
     assert texts(visitor.get(f"{path_of(client)}?show=notes")) == ["Note Hello Open the note Bob Nowak"]
     assert texts(visitor.get(f"{path_of(client)}?show=nothing")) == [
         "Deal added Roof Bob Nowak",
-        "Note Hello Bob Nowak",
+        "Note Hello Open the note Bob Nowak",
     ]
     page = visitor.get(f"{path_of(client)}?show=changes")
     assert "There are no entries of this kind." in page.html.find(id="timeline").get_text()

@@ -5,8 +5,9 @@ import pytest
 from tests.support.factories import make_client, make_contact, make_post, make_user, make_user_link
 from tests.support.queries import capture_queries
 
-# The session, the forum, the numbers of new suggestions and of due tasks, the client, its users, deals, contacts, tasks and suggestions.
-STATEMENTS = 10
+# The session, the forum, the numbers of new suggestions and of due tasks, the client, its users, deals, contacts, tasks and suggestions, and
+# its timeline.
+STATEMENTS = 11
 
 
 @pytest.fixture
