@@ -20,12 +20,14 @@ MAX_UNDERLINE_LENGTH = 70
 class Block:
     """A part of an e-mail.
 
-    The kinds are `title`, `heading`, `text`, `quote`, `code`, and `button` with a `url`. A heading may also have a `url`.
+    The kinds are `title`, `heading`, `text`, `quote`, `code`, and `button` with a `url`. A heading may also have a `url`. The kind
+    `html` has Markdown as its text, and also its safe HTML.
     """
 
     kind: str
     text: str
     url: str = ""
+    html: str = ""
 
     @property
     def as_text(self) -> str:
@@ -60,14 +62,26 @@ def preview_of(blocks: Iterable[Block]) -> str:
     return Truncator(" ".join(" ".join(texts).split())).chars(MAX_PREVIEW_LENGTH)
 
 
-def as_text(blocks: Iterable[Block], reason: str, unsubscribe_url: str = "") -> str:
-    """Return the text in the active language. For `reason`, see `as_html`."""
-    footer = reason + (f"\n{_('Unsubscribe, or choose fewer e-mails')}: {unsubscribe_url}" if unsubscribe_url else "")
+def as_text(blocks: Iterable[Block], reason: str, unsubscribe_url: str = "", unsubscribe_label: str = "") -> str:
+    """Return the text in the active language. For the other arguments, see `as_html`."""
+    label = unsubscribe_label or _("Unsubscribe, or choose fewer e-mails")
+    footer = reason + (f"\n{label}: {unsubscribe_url}" if unsubscribe_url else "")
     return "\n\n".join([*(block.as_text for block in blocks), f"-- \n{footer}"]) + "\n"
 
 
-def as_html(subject: str, blocks: Sequence[Block], look: Look, reason: str, unsubscribe_url: str = "") -> str:
-    """Return the HTML in the active language. `reason` says why, or at which address, the recipient receives the e-mail."""
+def as_html(
+    subject: str,
+    blocks: Sequence[Block],
+    look: Look,
+    reason: str,
+    unsubscribe_url: str = "",
+    unsubscribe_label: str = "",
+) -> str:
+    """Return the HTML in the active language.
+
+    `reason` says why, or at which address, the recipient receives the e-mail. `unsubscribe_label` replaces the text of the link that
+    users get, who may also choose fewer e-mails.
+    """
     context = {
         "subject": subject,
         "preview": preview_of(blocks),
@@ -75,5 +89,6 @@ def as_html(subject: str, blocks: Sequence[Block], look: Look, reason: str, unsu
         "look": look,
         "reason": reason,
         "unsubscribe_url": unsubscribe_url,
+        "unsubscribe_label": unsubscribe_label or _("Unsubscribe, or choose fewer e-mails"),
     }
     return render_to_string("accounts/mail/base.html", context)

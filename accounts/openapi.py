@@ -3,10 +3,11 @@
 from typing import Any
 
 from accounts.api.account import AccountSerializer, AccountSettingsSerializer, OwnerSerializer, Prefix
+from accounts.api.groups import GroupSerializer
 from accounts.api.pipelines import PipelineSerializer
 from accounts.api.statuses import StatusFilters, StatusSerializer
-from accounts.api.users import Login, Password, UserSerializer
-from accounts.models import Account, Pipeline, Status, User
+from accounts.api.users import Login, Password, UserGroupSerializer, UserSerializer
+from accounts.models import Account, Group, Pipeline, Status, User
 from core.api.changes import FeedSerializer, SinceField
 from core.api.fields import WireField
 from core.api.serializers import declared_fields
@@ -30,6 +31,8 @@ TIME = {"type": "string", "format": "date-time"}
 SHAPES[AccountSerializer] = Shape(Account)
 SHAPES[UserSerializer] = Shape(User)
 SHAPES[AccountSettingsSerializer] = Shape(Account)
+SHAPES[UserGroupSerializer] = Shape(User)
+SHAPES[GroupSerializer] = Shape(Group)
 SHAPES[PipelineSerializer] = Shape(Pipeline, computed=frozenset({"position"}))
 SHAPES[StatusSerializer] = Shape(Status, computed=frozenset({"position"}))
 
@@ -101,6 +104,7 @@ USER = {
     "notification": "own",
     "description": "",
     "www": None,
+    "group_id": None,
     **TIMES,
 }
 ACCOUNT: dict[str, Any] = {
@@ -112,6 +116,7 @@ ACCOUNT: dict[str, Any] = {
     "time_zone": "Europe/Warsaw",
     "language": "en",
     "currency": "EUR",
+    "agents_see": "all",
     "won_reasons": ["Price", "Features", "Recommendation"],
     "lost_reasons": ["Too expensive", "No answer"],
     "url": "https://shop.example.com",
@@ -132,6 +137,7 @@ STATUS = {
     "rot_days": None,
     **TIMES,
 }
+GROUP = {"id": 41, "name": "Sales", **TIMES}
 PIPELINE = {"id": 1, "name": "Sales", "position": 1, **TIMES}
 
 register_operation(
@@ -151,7 +157,8 @@ for method, verb in (("PUT", "update"), ("PATCH", "patch")):
         Operation(
             f"{verb}_account",
             "Update the account",
-            "For admins. The reasons are offered to the team when a deal is won or lost.",
+            "For admins. `agents_see` is `all` or `own`: the clients, contacts, deals and tasks that agents access. The reasons are offered to "
+            "the team when a deal is won or lost.",
             "Account",
             {"account": {"lost_reasons": ["Too expensive", "No answer"]}},
             ACCOUNT,
@@ -189,6 +196,51 @@ register_list(
     "Account",
     [USER],
     description="The users who can be responsible for a resource.",
+)
+register_operation(
+    "GET /app/users/{id}.json",
+    Operation(
+        "read_user",
+        "Read a user of the team",
+        "A user who can be responsible for a resource.",
+        "Account",
+        response_example=USER,
+        parameters={"id": 15},
+    ),
+)
+for method, verb in (("PUT", "update"), ("PATCH", "patch")):
+    register_operation(
+        f"{method} /app/users/{{id}}.json",
+        Operation(
+            f"{verb}_user",
+            "Change the group of a user",
+            "For admins. Only an owner can change an owner.",
+            "Account",
+            {"user": {"group_id": 41}},
+            {**USER, "group_id": 41},
+            parameters={"id": 15},
+            body_serializers={"user": UserGroupSerializer},
+        ),
+    )
+
+register_list(
+    "/app/groups.json",
+    "list_groups",
+    "List groups",
+    "Account",
+    [GROUP],
+    description="The groups of the team, by name. If agents see only their own rows, the users of a group access each other's rows.",
+)
+register_resource(
+    "/app/groups",
+    "group",
+    "Account",
+    id=41,
+    response_example=GROUP,
+    create={"name": "Sales"},
+    update={"name": "Sales in Poland"},
+    creation="For admins. The name must be unique in the account.",
+    deletion="For admins. Its users have no group then.",
 )
 
 register_list(

@@ -1,5 +1,7 @@
 """Pipelines: the ways that deals take, each with statuses of its own."""
 
+from collections.abc import Callable, Collection
+from itertools import count
 from typing import TYPE_CHECKING, Any, Self
 
 from django.db import IntegrityError, models, transaction
@@ -16,6 +18,11 @@ from core.search.declaration import Search
 
 if TYPE_CHECKING:
     from accounts.account import Account
+    from accounts.statuses import Status
+
+MAX_NAME = 255
+# The maximum length of the addition to the name of a moved status.
+MAX_SUFFIX = 100
 
 
 class PipelineQuerySet(models.QuerySet["Pipeline"]):
@@ -32,7 +39,7 @@ class Pipeline(Ordered, TenantModel):
     # Pages translate this name (`pipeline_name`).
     DEFAULT_NAME = gettext_noop("Sales")
 
-    name = models.CharField(max_length=255)
+    name = models.CharField(max_length=MAX_NAME)
     position = models.IntegerField(default=0)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
@@ -68,13 +75,29 @@ class Pipeline(Ordered, TenantModel):
         else:
             self.save(update_fields={*values, "updated_at"})
 
-    def erase(self) -> None:
+    def copy_statuses(self, source: "Pipeline", *, name_of: Callable[["Status"], str]) -> None:
+        """Create the statuses of another pipeline in this one. `name_of` returns the name of a copy. Each copy gets a code of its own."""
+        statuses = self.account.statuses_of_kind("deal")
+        codes = set(statuses.values_list("code", flat=True))
+        for status in statuses.filter(pipeline_id=source.id):
+            code = first_free(codes, status.code, lambda base, number: f"{base[: MAX_NAME - 10]}-{number}")
+            codes.add(code)
+            values = {name: getattr(status, name) for name in ("color", "outcome", "probability", "rot_days")}
+            copy = type(status)(account=self.account, kind=status.kind)
+            copy.write({**values, "code": code, "name": name_of(status), "pipeline_id": self.id})
+
+    def erase(self, *, move_to: "Pipeline | None" = None) -> None:
         """Delete the pipeline. The caller must lock all pipelines of the account before (`locked`).
 
-        Raise FieldError if the pipeline has statuses, or if it is the last one.
+        With `move_to`, the statuses that deals have move to that pipeline, with their deals, and the other statuses are deleted. A moved
+        status whose name exists there gets the name of this pipeline in parentheses, and a number if needed.
+
+        Raise FieldError if the pipeline has statuses and `move_to` is None, or if it is the last one.
         """
         if not self.siblings().exclude(id=self.id).exists():
             raise FieldError("pipeline", _("is the last one, and every account has one"))
+        if move_to is not None:
+            self._move_statuses(move_to)
         try:
             with transaction.atomic():
                 self.delete()
@@ -84,3 +107,29 @@ class Pipeline(Ordered, TenantModel):
             raise FieldError(
                 "pipeline", _("has statuses; move them to another one or delete them first"), "in_use"
             ) from None
+
+    def _move_statuses(self, target: "Pipeline") -> None:
+        statuses = {status.id: status for status in self.account.statuses.filter(kind="deal").order_by("id").locked()}
+        names = {status.name for status in statuses.values() if status.pipeline_id == target.id}
+        for status in statuses.values():
+            if status.pipeline_id != self.id:
+                continue
+            try:
+                status.erase()
+            except FieldError:
+                name = first_free(names, status.name, self._name_of_moved)
+                names.add(name)
+                status.write({"pipeline_id": target.id, "name": name})
+
+    def _name_of_moved(self, name: str, number: int) -> str:
+        suffix = f" ({self.name})" if number == 2 else f" ({self.name} {number - 1})"
+        # Both names may have 255 characters, the limit of the result.
+        suffix = suffix if len(suffix) <= MAX_SUFFIX else f" ({number - 1})"
+        return name[: MAX_NAME - len(suffix)] + suffix
+
+
+def first_free(taken: Collection[str], text: str, numbered: Callable[[str, int], str]) -> str:
+    """Return the text if it is not taken, else the first of `numbered(text, 2)`, `numbered(text, 3)`, … that is not taken."""
+    if text not in taken:
+        return text
+    return next(each for number in count(2) if (each := numbered(text, number)) not in taken)

@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Pipeline, Status
+from accounts.models import Group, Pipeline, Status
 from core.registry import Resource, newest_id
 
 RESOURCES = (
@@ -25,5 +25,15 @@ RESOURCES = (
         icon="git-branch",
         collection="pipelines",
         samples={"pipeline": lambda request: newest_id(request.account.pipelines.all())},
+    ),
+    Resource(
+        "group",
+        Group,
+        "accounts.api.groups.GroupViewSet",
+        label=_("Group"),
+        plural_label=_("Groups"),
+        icon="users",
+        collection="groups",
+        samples={"group": lambda request: newest_id(request.account.user_groups.all())},
     ),
 )

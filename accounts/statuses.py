@@ -159,6 +159,9 @@ class Status(Ordered, TenantModel):
     def siblings(self) -> "models.QuerySet[Status]":
         return self.account.statuses.filter(kind=self.kind)
 
+    def is_listed_with(self, other: "Status") -> bool:
+        return other.pipeline_id == self.pipeline_id
+
     def save(self, *args: Any, **kwargs: Any) -> None:
         if self._state.adding and self.kind == self.Kind.DEAL:
             if self.pipeline_id is None:

@@ -297,18 +297,18 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
         email_changed.send(User, user=self)
 
     @transaction.atomic(savepoint=False)
-    def change_group(self, name: str, *, by: "User") -> None:
-        """Move the user to the group with the name, which is created if there is none, or out of the group for a blank name.
+    def change_group(self, group_id: int | None, *, by: "User") -> None:
+        """Move the user to the group with the id, or out of the group for None.
 
-        Delete the former group if it has no users any more. Raise PermissionDenied if `by` may not manage the user.
+        Raise PermissionDenied if `by` may not manage the user, and FieldError if there is no such group.
         """
+        self._lock(by)
         self._check_managed(by)
-        former_id, groups = self.group_id, self.account.user_groups
-        locks.acquire(("groups of users", self.account_id))
-        self.group_id = groups.get_or_create(name=name)[0].id if name else None
-        self.save(update_fields=["group_id", "updated_at"])
-        if not User.objects.filter(account_id=self.account_id, group_id=former_id or 0).exists():
-            groups.filter(id=former_id or 0).delete()
+        # The lock keeps the group until the transaction ends.
+        if group_id is not None and not self.account.user_groups.locked().filter(id=group_id).exists():
+            raise FieldError("group_id", _("can't be found"), "missing")
+        self.group_id = group_id
+        self._save("group_id")
 
     def record_bounce(self) -> None:
         """Count a permanent rejection of the e-mail address. At `MAX_BOUNCES`, stop sending notifications until `reset_bounces`."""

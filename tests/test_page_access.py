@@ -40,6 +40,7 @@ FOR_ANYONE = {
     "app/profile/email",
     # Links of e-mails: the token is the permission, and the key is unknown to others.
     "app/unsubscribe",
+    "app/unsubscribe/customer",
     "app/logo/<slug:key>.png",
     # Fragments of the page of a new suggestion: a visitor only learns that the session has ended.
     "app/posts/similar",
@@ -55,6 +56,7 @@ TEAM_COLLECTIONS = (
     "app/deals/board",
     "app/notes",
     "app/mentions",
+    "app/messages",
 )
 # Searches, which could reveal texts.
 SEARCHES = ["/?q={}", "/app/feed.atom?q={}", "/app/posts/similar?title={}", "/app/posts/new?title={}"]
@@ -69,7 +71,7 @@ def required_role(route: str) -> str:
     if route.startswith(TEAM_COLLECTIONS):
         return "team"
     if route in ("app/inbox", "app/moderation", "app/posts/behalf") or route.endswith(
-        ("/team", "/merge", "/behalf", "/history")
+        ("/team", "/merge", "/behalf", "/history", "/message")
     ):
         return "team"
     return "user"

@@ -19,6 +19,8 @@ class WorkspaceConfig(AppConfig):
         "merge": _("merge"),
         "merged_client": _("other client"),
         "merged_contact": _("other contact"),
+        "among": _("recipients"),
+        "message": _("message"),
     }
 
     def ready(self) -> None:
@@ -27,11 +29,14 @@ class WorkspaceConfig(AppConfig):
         from core.pages import panels
         from core.registry import newest_id, registry
         from crm.api.conditions import register_reader
+        from forum.notifications.texts import register_task_route
         from workspace.jobs import follow_currency, follow_outcome
         from workspace.merging import MODELS, refuse_restore, second_newest
+        from workspace.message_sending import register_messages
         from workspace.notes import register_notes
         from workspace.pages.backers import render_backers_panel
         from workspace.pages.navigation import register_entries
+        from workspace.pages.suggestions import register_orders, render_revenue
         from workspace.pages.user_links import render_user_panel
         from workspace.views import read_api_list
 
@@ -39,6 +44,8 @@ class WorkspaceConfig(AppConfig):
         outcome_changed.connect(follow_outcome)
         currency_changed.connect(follow_currency)
         register_notes()
+        register_messages()
+        register_task_route("workspace-task")
         register_reader(read_api_list)
         registry.register_sample(
             "views", "view", lambda request: newest_id(request.account.saved_views.visible_to(request.user))
@@ -52,6 +59,9 @@ class WorkspaceConfig(AppConfig):
         )
         panels.register("post", render_backers_panel)
         panels.register("user", render_user_panel)
+        for page in ("inbox", "posts"):
+            panels.register_for_rows(page, render_revenue)
+        register_orders()
         for model in MODELS.values():
             restoring.connect(refuse_restore, sender=model)
         registry.register_sample(

@@ -21,6 +21,7 @@ from django.db.models.functions import Coalesce
 
 from accounts.models import Account, Status, User
 from crm.clients import ClientQuerySet
+from crm.contacts import ContactQuerySet
 
 
 @dataclass(frozen=True)
@@ -37,14 +38,25 @@ class Revenue:
 FIGURES = ("open_deals", "open_sum", "won_deals", "won_sum")
 
 
-def backers_of(account: Account, user: User, post_id: int) -> ClientQuerySet:
-    """Return the clients behind a suggestion that the user may access."""
+def customers_of(account: Account, post_id: int) -> tuple[QuerySet[Any], ...]:
+    """Return the rows whose columns `client_id` and `contact_id` name the customers behind a suggestion."""
     posts = account.posts.live().filter(Q(id=post_id) | Q(duplicate_from_id=post_id))
     voters = values_of("user_id", posts, account.votes.filter(post_id=post_id))
     links = account.user_links.confirmed().filter(user_id__in=voters)
-    customers = (posts, account.proxy_votes.filter(post_id=post_id), links)
+    return posts, account.proxy_votes.filter(post_id=post_id), links
+
+
+def backers_of(account: Account, user: User, post_id: int) -> ClientQuerySet:
+    """Return the clients behind a suggestion that the user may access."""
+    customers = customers_of(account, post_id)
     contacts = account.contacts.live().filter(id__in=values_of("contact_id", *customers))
     return account.clients.live().accessible_to(user).filter(id__in=values_of("client_id", *customers, contacts))
+
+
+def backing_contacts_of(account: Account, user: User, post_id: int) -> ContactQuerySet:
+    """Return the contacts behind a suggestion that the user may access."""
+    ids = values_of("contact_id", *customers_of(account, post_id))
+    return account.contacts.live().accessible_to(user).filter(id__in=ids)
 
 
 def values_of(column: str, *querysets: QuerySet[Any]) -> QuerySet[Any, Any]:
@@ -53,14 +65,19 @@ def values_of(column: str, *querysets: QuerySet[Any]) -> QuerySet[Any, Any]:
     return first.union(*others, all=True)
 
 
+def deals_with_outcome(account: Account, user: User) -> QuerySet[Any]:
+    """Return the deals that the user may access, with the outcome of their status. A deal without a status is open."""
+    statuses = account.statuses.filter(id=OuterRef("status_id"))
+    deals: QuerySet[Any] = account.deals.live().accessible_to(user)
+    return deals.annotate(outcome=Coalesce(Subquery(statuses.values("outcome")), Value(Status.Outcome.OPEN)))
+
+
 def revenue_by(account: Account, user: User, *columns: str, **filters: Any) -> QuerySet:
     """Return the figures of the deals that the user may access, as dicts by these columns, such as `client_id` and `currency`.
 
     `filters` select the deals.
     """
-    statuses = account.statuses.filter(id=OuterRef("status_id"))
-    deals: QuerySet[Any] = account.deals.live().accessible_to(user).filter(**filters)
-    deals = deals.annotate(outcome=Coalesce(Subquery(statuses.values("outcome")), Value(Status.Outcome.OPEN)))
+    deals = deals_with_outcome(account, user).filter(**filters)
     figures: dict[str, Any] = {}
     for outcome in (Status.Outcome.OPEN, Status.Outcome.WON):
         figures[f"{outcome}_deals"] = Count("id", filter=Q(outcome=outcome))

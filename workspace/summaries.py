@@ -200,3 +200,9 @@ def accessible_revenue(account: Account, user: User) -> models.QuerySet:
 def with_summary(rows: models.QuerySet, *columns: str) -> models.QuerySet:
     """Annotate clients, contacts or deals with columns of their summaries."""
     return rows.annotate(**{column: F(f"stored_summary__{column}") for column in columns})
+
+
+def with_stored_values(rows: models.QuerySet, resource: str, account: Account, user: User) -> models.QuerySet:
+    """Annotate clients, contacts or deals with both times, and clients with their `revenue` too. It adds no statement."""
+    rows = with_summary(rows, "last_activity_at", "next_task_at")
+    return with_revenue(rows, account, user) if resource == "client" else rows

@@ -9,14 +9,14 @@ from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 
 from accounts import throttling
-from accounts.account import MAX_REASONS, PREFIX_PATTERN
+from accounts.account import MAX_REASONS, PREFIX_PATTERN, AgentsSee
 from accounts.account_creation import create_account
 from accounts.api.users import NewUserSerializer, UserSerializer
 from accounts.host_names import is_reserved
 from accounts.models import Account, Host
 from accounts.names import INVISIBLE_MESSAGE, has_invisible
 from accounts.permissions import IsAdminOrTeamReadOnly
-from core.api.fields import IntegerField, TextField, TextListField
+from core.api.fields import ChoiceField, IntegerField, TextField, TextListField
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
 from core.db.transactions import in_transaction
@@ -71,6 +71,7 @@ class AccountSerializer(ResourceSerializer):
     time_zone = TextField(read_only=True)
     language = TextField(read_only=True)
     currency = TextField(read_only=True)
+    agents_see = TextField(read_only=True)
     won_reasons = TextListField(max_items=MAX_REASONS, read_only=True)
     lost_reasons = TextListField(max_items=MAX_REASONS, read_only=True)
 
@@ -78,6 +79,7 @@ class AccountSerializer(ResourceSerializer):
 class AccountSettingsSerializer(ResourceSerializer):
     """The fields of an account that admins may change."""
 
+    agents_see = ChoiceField(AgentsSee.values)
     won_reasons = TextListField(max_items=MAX_REASONS)
     lost_reasons = TextListField(max_items=MAX_REASONS)
 
@@ -132,7 +134,11 @@ class AccountViewSet(JSONViewSet):
                 self.account, data=self.body.get("account"), partial=True, context={"account": self.account}
             )
             ignored = self.check(account=serializer)
-            self.account.change(**serializer.values)
+            values = serializer.values
+            if values.get("agents_see", "") is None:
+                # As for other fields with a limited number of values, null changes nothing.
+                del values["agents_see"]
+            self.account.change(**values)
             return ignored
 
         ignored = in_transaction(act)

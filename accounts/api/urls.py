@@ -1,6 +1,7 @@
 from django.urls import path
 
 from accounts.api.account import AccountViewSet
+from accounts.api.groups import GroupViewSet
 from accounts.api.pipelines import PipelineViewSet
 from accounts.api.statuses import StatusViewSet
 from accounts.api.trash import TrashViewSet
@@ -19,6 +20,13 @@ urlpatterns = [
     path("app/pipelines.json", PipelineViewSet.as_view({"get": "list"} | CREATE), name="accounts-json-pipelines"),
     path("app/pipelines/<id:id>.json", PipelineViewSet.as_view(ITEM), name="accounts-json-pipeline"),
     path("app/users.json", UserViewSet.as_view({"get": "list"}), name="accounts-json-users"),
+    path(
+        "app/users/<id:id>.json",
+        UserViewSet.as_view({"get": "retrieve", "put": "update", "patch": "update"}),
+        name="accounts-json-user",
+    ),
+    path("app/groups.json", GroupViewSet.as_view({"get": "list"} | CREATE), name="accounts-json-groups"),
+    path("app/groups/<id:id>.json", GroupViewSet.as_view(ITEM), name="accounts-json-group"),
     path("app/trash.json", TrashViewSet.as_view({"get": "list"}), name="accounts-json-trash"),
     path(
         "app/trash/<id:id>/restore.json", TrashViewSet.as_view({"post": "restore"}), name="accounts-json-trash-restore"

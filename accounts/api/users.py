@@ -6,17 +6,21 @@ from typing import Any, cast
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
+from django.http import Http404, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Account, User
 from accounts.names import INVISIBLE_MESSAGE, has_invisible
-from core.api.fields import ChoiceField, EmailField, IntegerField, TextField
+from accounts.permissions import IsAdminOrTeamReadOnly
+from core.api.fields import ChoiceField, EmailField, IntegerField, RelatedField, TextField
 from core.api.filters import ListFilters
 from core.api.lists import Listing
+from core.api.requests import APIRequest
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
 from core.db.tenancy import fold
 from core.db.text import is_xml_text
+from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
 
 # The error messages for passwords, by the code of Django's validators. Django's own messages are sentences. A message of the API follows
@@ -95,13 +99,47 @@ class UserSerializer(ResourceSerializer):
     notification = TextField(read_only=True)
     description = TextField(read_only=True)
     www = TextField(read_only=True)
+    group_id = IntegerField(read_only=True)
+
+
+class UserGroupSerializer(ResourceSerializer):
+    """The fields of a user of the team that admins may change."""
+
+    group_id = RelatedField("user_groups")
 
 
 class UserViewSet(Listing, JSONViewSet):
-    """List of the active users of the team. Only these users can be responsible for resources."""
+    """List of the active users of the team, and the group of each. Only these users can be responsible for resources."""
 
     serializer_class = UserSerializer
     filters = ListFilters
+    permission_classes = [IsAdminOrTeamReadOnly]
+    body_keys = ("user",)
+
+    def retrieve(self, request: APIRequest, id: int) -> HttpResponse:
+        return self.respond(self.serializer_class.represent(self.find(id), self.account.zone))
+
+    def update(self, request: APIRequest, id: int) -> HttpResponse:
+        def act() -> tuple[User, list[str]]:
+            user = self.find(id)
+            serializer = UserGroupSerializer(
+                user, data=self.body.get("user"), partial=True, context={"account": self.account}
+            )
+            ignored = self.check(user=serializer)
+            if "group_id" in serializer.values:
+                user.change_group(serializer.values["group_id"], by=request.user)
+            return user, ignored
+
+        user, ignored = in_transaction(act)
+        return self.respond(self.serializer_class.represent(user, self.account.zone), ignored=ignored)
+
+    def find(self, id: int) -> User:
+        """Return the user of the team with an id. Raise Http404 if there is none."""
+        user = self.list_rows_of(self.account).filter(id=id).first()
+        if user is None:
+            raise Http404
+        user.account = self.account
+        return user
 
     @staticmethod
     def list_rows_of(account: Account) -> QuerySet[User]:

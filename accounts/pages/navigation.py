@@ -1,6 +1,7 @@
 """The menu entries of this app."""
 
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from core.pages.navigation import Entry, register
 from core.requests import PageRequest
@@ -30,7 +31,9 @@ def register_entries() -> None:
         "settings",
         Entry("account", _("Account"), "accounts-account", "building-2", order=20, is_shown=is_admin),
         Entry("users", _("Users"), "accounts-users", "users", order=30, is_shown=is_admin),
+        Entry("access", _("What agents see"), "accounts-access", "eye", order=35, is_shown=is_admin),
         Entry("statuses", _("Statuses"), "accounts-statuses", "list-checks", order=60, is_shown=is_admin),
+        Entry("deals", pgettext_lazy("menu", "Deals"), "accounts-deals", "handshake", order=61, is_shown=is_admin),
         Entry("trash", _("Trash"), "accounts-trash", "trash-2", order=70, is_shown=is_admin),
         Entry("api", "API", "accounts-tokens", "code", order=90),
     )

@@ -70,14 +70,6 @@ class AccountForm(Form):
         max_length=3,
         help_text=gettext_lazy("For new deals: the three letters of ISO 4217, such as EUR, PLN or USD."),
     )
-    agents_see = forms.ChoiceField(
-        label=gettext_lazy("Clients, contacts, deals and tasks that agents see"),
-        choices=[
-            ("all", gettext_lazy("All")),
-            ("own", gettext_lazy("Only those that they or their group are responsible for")),
-        ],
-        help_text=gettext_lazy("Admins and owners see all. You choose the group on the page of a user."),
-    )
     confirms_user_links = forms.BooleanField(
         label=gettext_lazy("Link users to customers without asking"),
         required=False,

@@ -1,18 +1,22 @@
 """The settings pages for statuses."""
 
 import re
+from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from accounts.api.statuses import StatusSerializer
-from accounts.models import Account, Status
+from accounts.default_names import pipeline_name
+from accounts.models import Account, Pipeline, Status
 from accounts.pages import ordering
 from accounts.pages.forms import Form
 from accounts.pages.settings import SettingsPage, parse_id
@@ -26,6 +30,13 @@ KINDS: dict[str, Any] = {
     Status.Kind.DEAL: gettext_lazy("Deals"),
     Status.Kind.CLIENT: gettext_lazy("Clients"),
 }
+OUTCOMES: dict[str, Any] = {
+    Status.Outcome.OPEN: pgettext_lazy("deal", "Open"),
+    Status.Outcome.WON: pgettext_lazy("deal", "Won"),
+    Status.Outcome.LOST: pgettext_lazy("deal", "Lost"),
+}
+# The fields of the form that only statuses of deals have. They have an outcome, so the form has no checkbox `closed` for them.
+OF_DEALS = ("outcome", "probability", "rot_days", "pipeline_id")
 
 
 def to_input_color(color: str | None) -> str:
@@ -58,6 +69,31 @@ class StatusForm(Form):
         help_text=gettext_lazy("Whatever gets this status is closed."),
     )
 
+    outcome = forms.ChoiceField(
+        label=gettext_lazy("A deal in this status is"),
+        choices=OUTCOMES.items(),
+        widget=forms.RadioSelect,
+        help_text=gettext_lazy(
+            "Won and lost deals are closed. The board asks for a reason when a deal gets such a status."
+        ),
+    )
+    probability = forms.IntegerField(
+        label=gettext_lazy("Probability of winning (%)"),
+        required=False,
+        min_value=0,
+        max_value=100,
+        help_text=gettext_lazy("Weighted sums multiply the price of open deals by it. Won counts as 100, lost as 0."),
+    )
+    rot_days = forms.IntegerField(
+        label=gettext_lazy("Days until a deal is rotting"),
+        required=False,
+        min_value=1,
+        max_value=Status.MAX_ROT_DAYS,
+        help_text=gettext_lazy(
+            "The board marks deals that have been in this status for longer and have no planned task. Empty: never."
+        ),
+    )
+    pipeline_id = forms.TypedChoiceField(label=gettext_lazy("Pipeline"), coerce=int)
     on_roadmap = forms.BooleanField(
         label=gettext_lazy("On the roadmap"),
         required=False,
@@ -66,22 +102,37 @@ class StatusForm(Form):
         ),
     )
 
-    def __init__(self, *args: Any, kind: str, row: Status | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, kind: str, row: Status | None = None, pipelines: Sequence[Pipeline] = (), **kwargs: Any
+    ) -> None:
+        """`pipelines` are the choices for a status of deals. With fewer than two, the form has no such field."""
         super().__init__(*args, **kwargs)
+        absent = {"closed"} if kind == Status.Kind.DEAL else {*OF_DEALS}
         if kind != Status.Kind.POST:
-            del self.fields["on_roadmap"]
+            absent.add("on_roadmap")
+        if len(pipelines) < 2:
+            absent.add("pipeline_id")
+        for name in absent:
+            self.fields.pop(name, None)
+        if "pipeline_id" in self.fields:
+            self.set_choices("pipeline_id", [(each.id, pipeline_name(each)) for each in pipelines])
         if row is not None:
             self.initial = {name: getattr(row, name) for name in self.fields} | {"color": to_input_color(row.color)}
             self.fields["code"].required = True
             self.fields["code"].help_text = _("Programs may rely on it: change it only if you know that none does.")
         else:
-            self.initial = {"color": DEFAULT_COLOR}
+            self.initial = {"color": DEFAULT_COLOR, "outcome": Status.Outcome.OPEN}
 
     def clean(self) -> dict[str, Any]:
         values = super().clean()
         if not values.get("code") and values.get("name") and not self.fields["code"].required:
             values["code"] = slugify(values["name"])
         return values
+
+
+def list_pipelines(account: Account) -> list[Pipeline]:
+    """Return the pipelines of the account in their order."""
+    return list(account.pipelines.order_by("position", "id"))
 
 
 def write_status(account: Account, row: Status | None, kind: str, values: dict[str, Any]) -> Status:
@@ -108,38 +159,66 @@ class StatusesPage(SettingsPage):
             raise Http404
         return kind
 
+    @cached_property
+    def pipelines(self) -> list[Pipeline]:
+        """The pipelines of the account in their order, if the page shows statuses of deals."""
+        return list_pipelines(self.request.account) if self.kind == Status.Kind.DEAL else []
+
+    @cached_property
+    def pipeline(self) -> Pipeline | None:
+        """The pipeline whose statuses the page shows: the first one, unless the query names another."""
+        id = self.request.GET.get("pipeline")
+        if id is None or not self.pipelines:
+            return next(iter(self.pipelines), None)
+        found = next((each for each in self.pipelines if each.id == parse_id(id)), None)
+        if found is None:
+            raise Http404
+        return found
+
+    @property
+    def rows(self) -> QuerySet[Status]:
+        rows = self.request.account.statuses_of_kind(self.kind)
+        return rows.filter(pipeline_id=self.pipeline.id) if self.pipeline else rows
+
     @property
     def address(self) -> str:
-        return reverse("accounts-statuses", query={"kind": self.kind})
+        pipeline = {"pipeline": self.pipeline.id} if self.pipeline and len(self.pipelines) > 1 else {}
+        return reverse("accounts-statuses", query={"kind": self.kind} | pipeline)
 
     def get(self, request: UserRequest) -> HttpResponse:
         return self.show(StatusForm(kind=self.kind))
 
     def show(self, form: Form) -> HttpResponse:
         page = self.read_page(per_page=DEFAULT_MAX_PAGE_SIZE)
-        rows = list(self.request.account.statuses_of_kind(self.kind)[page.start : page.stop])
+        rows = list(self.rows[page.start : page.stop])
         return self.render_form(
             form,
-            rows=rows[: page.size],
+            rows=[(row, OUTCOMES.get(row.outcome or "")) for row in rows[: page.size]],
             page=page,
             more=len(rows) > page.size,
             is_only_status=len(rows) == 1,
             kind=self.kind,
             kinds=KINDS.items(),
+            pipelines=self.pipelines,
+            pipeline=self.pipeline,
+            address=self.address,
         )
 
     def add(self, request: UserRequest) -> HttpResponse:
         form = StatusForm(request.POST, kind=self.kind)
-        if not form.is_valid() or not self.submit_form(
-            form, lambda: write_status(request.account, None, self.kind, form.cleaned_data)
-        ):
+
+        def act() -> None:
+            pipeline = {"pipeline_id": self.pipeline.id} if self.pipeline else {}
+            write_status(request.account, None, self.kind, form.cleaned_data | pipeline)
+
+        if not form.is_valid() or not self.submit_form(form, act):
             return self.show(form)
         messages.success(request, _("%(name)s is added.") % {"name": form.cleaned_data["name"]})
         return redirect(self.address)
 
     def move(self, request: UserRequest) -> HttpResponse:
         id = parse_id(request.POST.get("id"))
-        row = request.account.statuses_of_kind(self.kind).filter(id=id).first() if id else None
+        row = self.rows.filter(id=id).first() if id else None
         return ordering.move(self, row, redirect(self.address))
 
 
@@ -156,14 +235,17 @@ class StatusPage(SettingsPage):
 
     def get(self, request: UserRequest, id: int) -> HttpResponse:
         row = self.find(id)
-        return self.show(row, StatusForm(row=row, kind=row.kind))
+        return self.show(row, StatusForm(row=row, kind=row.kind, pipelines=self.pipelines_of(row)))
+
+    def pipelines_of(self, row: Status) -> list[Pipeline]:
+        return list_pipelines(self.request.account) if row.kind == Status.Kind.DEAL else []
 
     def show(self, row: Status, form: Form) -> HttpResponse:
         return self.render_form(form, row=row, kind_name=KINDS[row.kind])
 
     def save(self, request: UserRequest, id: int) -> HttpResponse:
         row = self.find(id)
-        form = StatusForm(request.POST, row=row, kind=row.kind)
+        form = StatusForm(request.POST, row=row, kind=row.kind, pipelines=self.pipelines_of(row))
 
         def act() -> None:
             locked = request.account.statuses.locked().get(id=id)
@@ -177,6 +259,12 @@ class StatusPage(SettingsPage):
         except Status.DoesNotExist:
             raise Http404 from None
         messages.success(request, _("%(name)s is saved.") % {"name": form.cleaned_data["name"]})
+        if "outcome" in form.changed_data:
+            messages.info(
+                request,
+                _("The closing times of the deals in this status are being updated. This may take a few minutes."),
+            )
+        row.pipeline_id = form.cleaned_data.get("pipeline_id") or row.pipeline_id
         return self.redirect_back(row)
 
     def delete(self, request: UserRequest, id: int) -> HttpResponse:
@@ -191,4 +279,5 @@ class StatusPage(SettingsPage):
         return self.redirect_back(row) if is_done else redirect("accounts-status", id)
 
     def redirect_back(self, row: Status) -> HttpResponse:
-        return redirect("accounts-statuses", query={"kind": row.kind})
+        pipeline = {"pipeline": row.pipeline_id} if len(self.pipelines_of(row)) > 1 else {}
+        return redirect("accounts-statuses", query={"kind": row.kind} | pipeline)

@@ -1,6 +1,8 @@
 from django.urls import path
 
 from accounts.pages import (
+    access,
+    deals,
     examples,
     handover,
     password_reset,
@@ -46,6 +48,10 @@ urlpatterns = [
     path("app/account/users/<id:id>", users.UserPage.as_view(), name="accounts-user"),
     path("app/account/statuses", statuses.StatusesPage.as_view(), name="accounts-statuses"),
     path("app/account/statuses/<id:id>", statuses.StatusPage.as_view(), name="accounts-status"),
+    path("app/account/deals", deals.DealSettingsPage.as_view(), name="accounts-deals"),
+    path("app/account/pipelines/<id:id>", deals.PipelinePage.as_view(), name="accounts-pipeline"),
+    path("app/account/access", access.AccessPage.as_view(), name="accounts-access"),
+    path("app/account/groups/<id:id>", access.GroupPage.as_view(), name="accounts-group"),
     path("app/docs", reference.Overview.as_view(), name="accounts-docs"),
     path("app/docs/<slug:slug>", reference.Reference.as_view(), name="accounts-docs-page"),
     path("app/account/trash", trash.TrashPage.as_view(), name="accounts-trash"),

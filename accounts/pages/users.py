@@ -42,6 +42,7 @@ ROLE_DESCRIPTIONS: dict[str, Any] = {
 TOO_MANY_INVITATIONS = gettext_lazy("This address was invited several times just now. Try again in an hour.")
 TABS = ("team", "members", "invitations")
 MAX_TOKENS_SHOWN = 100
+MAX_GROUPS = 500
 
 
 def role_choices(roles: Iterable[str]) -> list[tuple[str, str]]:
@@ -81,14 +82,20 @@ class RoleForm(Form):
 
 
 class GroupForm(Form):
-    group = forms.CharField(
+    group_id = forms.TypedChoiceField(
         label=gettext_lazy("Group"),
+        coerce=int,
+        empty_value=None,
         required=False,
-        max_length=255,
         help_text=gettext_lazy(
             "Users with the same group see each other's customers, deals and tasks, if agents see only their own."
         ),
     )
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, initial={"group_id": user.group_id}, auto_id="group-%s", **kwargs)
+        groups = user.account.user_groups.order_by("name", "id").values_list("id", "name")
+        self.set_choices("group_id", [("", _("No group")), *groups[:MAX_GROUPS]])
 
 
 class UsersPage(SettingsPage):
@@ -226,8 +233,7 @@ class UserPage(SettingsPage):
     def show(self, user: User, form: Form, group_form: Form | None = None) -> HttpResponse:
         now = timezone.now()
         if group_form is None and user.is_team and self.request.user.may_manage(user):
-            names = self.request.account.user_groups.filter(id=user.group_id or 0).values_list("name", flat=True)
-            group_form = GroupForm(initial={"group": names.first() or ""}, auto_id="group-%s")
+            group_form = GroupForm(user=user)
         tokens = list(user.tokens.filter(revoked_at=None).order_by("-id")[:MAX_TOKENS_SHOWN])
         return self.render_form(
             form,
@@ -252,13 +258,13 @@ class UserPage(SettingsPage):
 
     def change_group(self, request: UserRequest, id: int) -> HttpResponse:
         user = self.find(id)
-        form = GroupForm(request.POST, auto_id="group-%s")
+        form = GroupForm(request.POST, user=user)
         if not user.is_team or not form.is_valid():
             response = self.show(user, RoleForm(user=user, by=request.user), form if user.is_team else None)
             response.status_code = HTTPStatus.UNPROCESSABLE_ENTITY
             return response
-        name = form.cleaned_data["group"]
-        self.perform(lambda: user.change_group(name, by=request.user), success_message=_("The group is saved."))
+        group_id = form.cleaned_data["group_id"]
+        self.perform(lambda: user.change_group(group_id, by=request.user), success_message=_("The group is saved."))
         return self.redirect_back(user)
 
     def deactivate(self, request: UserRequest, id: int) -> HttpResponse:

@@ -1,29 +1,10 @@
-"""The names of statuses in templates."""
+"""The names of statuses and pipelines in templates."""
 
 from django import template
-from django.utils.translation import gettext
 
-from accounts.models import Pipeline, Status
+from accounts.default_names import pipeline_name, status_name
 
 register = template.Library()
 
-# Default names are translated, and names that a team has chosen are not.
-DEFAULT_NAMES: dict[tuple[str, str], str] = {(kind, code): name for kind, code, name, *_ in Status.DEFAULTS}
-TRANSLATABLE_NAMES = frozenset(DEFAULT_NAMES.values())
-
-
-@register.filter
-def status_name(status: Status | str) -> str:
-    """Return the name of a status, translated if it is a default name.
-
-    The value is a `Status`, or the former name of one as a string.
-    """
-    if isinstance(status, str):
-        return gettext(status) if status in TRANSLATABLE_NAMES else status
-    return gettext(status.name) if DEFAULT_NAMES.get((status.kind, status.code)) == status.name else status.name
-
-
-@register.filter
-def pipeline_name(pipeline: Pipeline) -> str:
-    """Return the name of a pipeline, translated if it is the default name."""
-    return gettext(pipeline.name) if pipeline.name == Pipeline.DEFAULT_NAME else pipeline.name
+register.filter(pipeline_name)
+register.filter(status_name)

@@ -435,7 +435,7 @@ class TextListField(WireField):
         if not isinstance(items, list) or any(isinstance(item, bool | list | dict) for item in items):
             self.fail("list")
         texts = list(dict.fromkeys(str(item).strip() for item in items if item is not None and str(item).strip()))
-        if len(texts) > self.max_items:
+        if len(items) > self.max_items:
             self.fail("too_many", most=self.max_items)
         if any(len(text) > MAX_NAME_LENGTH for text in texts):
             self.fail("too_long", most=MAX_NAME_LENGTH)

@@ -129,9 +129,7 @@ class ResourceViewSet(LimitedRows):
 
     def handover_header(self, row: Any) -> dict[str, str]:
         """Return the header that says that the user, who has just written the row, can't access it any more."""
-        ids = self.access.responsible_ids
-        is_lost = ids is not None and hasattr(row, "responsible_id") and row.responsible_id not in ids
-        return {"X-Handed-Over": "true"} if is_lost else {}
+        return {} if self.access.includes(row) else {"X-Handed-Over": "true"}
 
     def destroy(self, request: APIRequest, id: int) -> HttpResponse:
         in_transaction(lambda: self.find(id, locked=True).trash(by=request.user))

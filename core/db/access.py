@@ -25,6 +25,11 @@ class Access:
         """The arguments for a prepared query, which passes them to `prepared_access`."""
         return {} if self.responsible_ids is None else {"responsible_ids": list(self.responsible_ids)}
 
+    def includes(self, row: Any) -> bool:
+        """Return whether the row is accessible. Rows without responsible users are."""
+        ids = self.responsible_ids
+        return ids is None or not hasattr(row, "responsible_id") or row.responsible_id in ids
+
     def condition(self, column: str = "responsible_id") -> Q:
         """Return the condition of the accessible rows. `column` holds the id of the responsible user."""
         return Q() if self.responsible_ids is None else Q(**{f"{column}__{self.lookup}": self.responsible_ids})

@@ -24,6 +24,10 @@ class Ordered:
         """Return the rows of the same list, including this row."""
         raise NotImplementedError
 
+    def is_listed_with(self, other: Any) -> bool:
+        """Return whether pages show this row and another of the siblings in one list. A move by positions skips the other rows."""
+        return True
+
     @transaction.atomic(savepoint=False)
     def move(self, *, by: int = 0, before: int | None = None, after: int | None = None) -> None:
         """Move the row by a number of positions (-1 is up), or directly before or after the sibling with an id.
@@ -35,11 +39,13 @@ class Ordered:
         neighbour = after if before is None else before
         if self.id not in order or (neighbour is not None and neighbour not in order):
             raise FieldError("order", _("was changed by somebody else meanwhile; try again"), "changed")
+        if neighbour is None:
+            listed = [row.id for row in rows if row.id == self.id or self.is_listed_with(row)]
+            neighbour = listed[min(max(listed.index(self.id) + by, 0), len(listed) - 1)]
+            before = neighbour if by < 0 else None
         index = order.index(self.id)
         order.remove(self.id)
-        if neighbour is None:
-            index = min(max(index + by, 0), len(order))
-        elif neighbour != self.id:
+        if neighbour != self.id:
             index = order.index(neighbour) + (0 if before is not None else 1)
         order.insert(index, self.id)
         positions = {id: position for position, id in enumerate(order, 1)}

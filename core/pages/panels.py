@@ -1,7 +1,7 @@
 """Panels that an upper room adds to the pages of a lower one. Each app registers its panels in `AppConfig.ready`."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from django.utils.html import format_html_join
@@ -12,7 +12,11 @@ from core.requests import PageRequest
 # A function that returns the HTML of a panel for the row that the page shows, or "" if there is nothing to show.
 Renderer = Callable[[PageRequest, Any], SafeString | str]
 
+# A function that returns HTML by id, for those of the rows of a list that have something to show.
+RowRenderer = Callable[[PageRequest, Collection[int]], dict[int, SafeString]]
+
 _panels: defaultdict[str, list[Renderer]] = defaultdict(list)
+_row_panels: defaultdict[str, list[RowRenderer]] = defaultdict(list)
 
 
 def register(page: str, render: Renderer) -> None:
@@ -23,3 +27,19 @@ def register(page: str, render: Renderer) -> None:
 def render_panels(page: str, request: PageRequest, row: Any) -> SafeString:
     """Return the HTML of the panels of a page, in the order of their registration."""
     return format_html_join("\n", "{}", ((render(request, row),) for render in _panels[page]))
+
+
+def register_for_rows(page: str, render: RowRenderer) -> None:
+    """Add a panel to each row of a page: `inbox`, the team's inbox, or `posts`, a list of suggestions in an order of the team."""
+    _row_panels[page].append(render)
+
+
+def render_row_panels(page: str, request: PageRequest, ids: Collection[int]) -> dict[int, SafeString]:
+    """Return the HTML of the panels of each row that has some, by the id of the row."""
+    if not ids:
+        return {}
+    found = [render(request, ids) for render in _row_panels[page]]
+    return {
+        id: format_html_join("\n", "{}", ((panels[id],) for panels in found if id in panels))
+        for id in set().union(*found)
+    }

@@ -218,7 +218,7 @@ def _label(rows: list[Notification]) -> str:
     if activity.kind == Activity.Kind.NOTE:
         return _("See the note")
     if is_of_task(activity):
-        return _("See all notifications")
+        return _("See the task")
     if len(rows) == 1 and activity.kind == Activity.Kind.COMMENT:
         return _("See the comment")
     if len(rows) == 1 and activity.kind == Activity.Kind.RESPONSE:
@@ -238,7 +238,7 @@ def _digest(rows: list[Notification], senders: dict[int | None, Sender]) -> tupl
         activity = group[0].activity
         if activity.post is not None:
             host = senders.get(activity.post.forum_id, sender).host
-            url = "" if is_of_task(activity) else public_url(host) + path_of(group[0])
+            url = public_url(host) + path_of(group[0])
             blocks.append(Block("heading", single_line(title_of(group[0])), url))
         elif activity.kind == Activity.Kind.NOTE:
             url = public_url(sender.host) + path_of(group[0])

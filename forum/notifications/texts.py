@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from accounts.default_names import status_name
 from accounts.models import User
-from accounts.templatetags.statuses import status_name
 from forum.activities import Activity, Notification, Reason
 from forum.markdown import as_plain_text, excerpt, truncate
 from forum.notes import note_source
@@ -15,6 +15,8 @@ Kind = Activity.Kind
 MAX_EXCERPT_LENGTH = 300
 # The number of characters at the beginning of a text from which the excerpt is made.
 EXCERPT_SOURCE_LENGTH = 2000
+# The route of the page of a task (`register_task_route`).
+_task_routes: list[str] = []
 
 ICONS: dict[str, str] = {
     Kind.NEW_POST: "lightbulb",
@@ -113,8 +115,10 @@ def path_of(notification: Notification) -> str:
     activity = notification.activity
     if notification.note is not None:
         return note_source().path_of(notification.note)
-    if activity.post is None or is_of_task(activity):
+    if activity.post is None:
         return reverse("forum-notifications")
+    if is_of_task(activity):
+        return path_of_task(activity)
     if activity.comment_id is not None:
         # The link redirects to the right page of comments, which is looked up only when somebody opens the link.
         return reverse("forum-comment", args=[activity.post_id, activity.comment_id])
@@ -123,5 +127,17 @@ def path_of(notification: Notification) -> str:
 
 
 def is_of_task(activity: Activity) -> bool:
-    """Return whether the activity is about a task, which has no page."""
+    """Return whether the activity is about a task."""
     return activity.post is not None and activity.post.category_id is None
+
+
+def register_task_route(name: str) -> None:
+    """Set the route of the page of a task, which an upper app defines. Its only parameter is the id."""
+    _task_routes[:] = [name]
+
+
+def path_of_task(activity: Activity) -> str:
+    """Return the path of the task of an activity, with the comment as its fragment."""
+    [route] = _task_routes
+    fragment = f"comment-{activity.comment_id}" if activity.comment_id is not None else None
+    return reverse(route, args=[activity.post_id], fragment=fragment)

@@ -8,8 +8,8 @@ from django.http import Http404, QueryDict
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from accounts.default_names import status_name
 from accounts.models import Status, Tag
-from accounts.templatetags.statuses import status_name
 from core.db.text import replace_non_xml
 from forum.facets import Facets, Selection
 from forum.forums import Category

@@ -1,16 +1,18 @@
 """The list of suggestions: of the whole forum, with filters, or of a category."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.urls import reverse
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext_lazy
 
 from accounts.models import Status
 from core.api import paging
 from core.db.tenancy import fold
 from core.pages.base import base_url, redirect
+from core.pages.panels import render_row_panels
 from forum.facets import count_facets
 from forum.forums import Forum
 from forum.models import Category, Post
@@ -24,9 +26,17 @@ from forum.pages.reading import (
     route_of_former_path,
 )
 from forum.requests import ForumRequest
+from forum.team_orders import team_orders
 from forum.whole_forum import page_of_forum
 
-ORDERS = ("trending", "top", "new", "active", "commented")
+ORDER_LABELS: dict[str, Any] = {
+    "trending": pgettext_lazy("order", "Trending"),
+    "top": pgettext_lazy("order", "Top"),
+    "new": pgettext_lazy("order", "New"),
+    "active": pgettext_lazy("order", "Active"),
+    "commented": pgettext_lazy("order", "Discussed"),
+}
+ORDERS = tuple(ORDER_LABELS)
 ORDER_ALIASES = {"discussed": "commented", "popular": "top"}
 DEFAULT_ORDER = "trending"
 # Links to the lists of categories existed before the order by trend. These lists still have the newest suggestions first.
@@ -35,10 +45,10 @@ DEFAULT_CATEGORY_ORDER = "new"
 FEED_ORDERS = ("new", "trending")
 
 
-def read_order(order: str | None, default: str) -> str:
-    """Return the order with this name. Raise Http404 if there is none."""
+def read_order(order: str | None, default: str, further: Collection[str] = ()) -> str:
+    """Return the order with this name. Raise Http404 if it is neither one of `ORDERS` nor of `further`."""
     order = ORDER_ALIASES.get(order or default, order or default)
-    if order not in ORDERS:
+    if order not in ORDERS and order not in further:
         raise Http404
     return order
 
@@ -63,7 +73,9 @@ class PostListPage(PostsPage):
         if category is not None:
             filters = replace(filters, category=category)
         default_order = DEFAULT_ORDER if category is None else DEFAULT_CATEGORY_ORDER
-        order, page = read_order(request.GET.get("order"), default_order), self.read_page()
+        further = team_orders(request.user)
+        order, page = read_order(request.GET.get("order"), default_order, further), self.read_page()
+        team_order = further.get(order)
         q = self.read_query()
         groups: list[Group] = []
         shows_similar = False
@@ -73,20 +85,16 @@ class PostListPage(PostsPage):
             is_team = request.user is not None and request.user.is_team
             facets = count_facets(account.id, forum.id, filters.selection, include_closed=is_team)
             groups = filter_groups(filters, facets, categories, statuses)
-            rows = page_of_forum(
-                request.user,
-                COLUMNS,
-                account=account,
-                forum_id=forum.id,
-                selection=filters.selection,
-                matches=facets.total,
-                order=order,
-                start=page.start,
-                size=page.size + 1,
-            )
+            rows = self.rows(order, filters, page, matches=facets.total)
         if not rows and page.number > 1:
             raise Http404
+        posts = [as_list_item(row) for row in rows[: page.size]]
+        if team_order is not None:
+            panels = render_row_panels("posts", request, [post["id"] for post in posts])
+            for post in posts:
+                post["panel"] = panels.get(post["id"])
         links = Links(category, filters, q, order, is_default_order=order == default_order)
+        labels = ORDER_LABELS | {name: further[name].label for name in further}
         return self.render(
             section="suggestions",
             category=category,
@@ -98,8 +106,12 @@ class PostListPage(PostsPage):
             cleared=links.path + query_string(q=q),
             everywhere=links.home + query_string(**filters.without("category").parameters, q=q),
             without_search=links.path + query_string(**links.own_filters.parameters),
-            orders=[(name, links.to_list(order="" if name == default_order else name)) for name in ORDERS],
+            orders=[
+                (name, label, links.to_list(order="" if name == default_order else name))
+                for name, label in labels.items()
+            ],
             order=order,
+            order_note=None if team_order is None or q else team_order.note,
             q=q,
             shows_similar=shows_similar,
             page=page,
@@ -111,8 +123,17 @@ class PostListPage(PostsPage):
             feed=links.to_feed(),
             description=describe(forum, category),
             title=title_of(q, category, links.own_filters),
-            **self.list_context([as_list_item(row) for row in rows[: page.size]]),
+            **self.list_context(posts),
         )
+
+    def rows(self, order: str, filters: Filters, page: paging.Page, *, matches: int) -> list[tuple[Any, ...]]:
+        """Return the rows of the list. `matches` is the number of suggestions with the filters."""
+        request, account = self.request, self.request.account
+        start, size = page.start, page.size + 1
+        selection: dict[str, Any] = {"account": account, "forum_id": request.forum.id, "selection": filters.selection}
+        if team_order := team_orders(request.user).get(order):
+            return team_order.page(request.user, COLUMNS, **selection, start=start, size=size)
+        return page_of_forum(request.user, COLUMNS, **selection, matches=matches, order=order, start=start, size=size)
 
     def search(self, q: str, filters: Filters, page: paging.Page) -> tuple[list[tuple[Any, ...]], bool]:
         """Return the rows of a search, and whether these are similar suggestions because the whole forum has no match."""
@@ -157,7 +178,8 @@ class Links:
         return self.home + query_string(**filters.parameters, order=order, q=self.q)
 
     def to_feed(self) -> str:
-        order = "" if self.q or self.order in FEED_ORDERS else self.order
+        # Feeds do not have the orders of the team.
+        order = "" if self.q or self.order in FEED_ORDERS or self.order not in ORDERS else self.order
         return reverse("forum-feed") + query_string(order=order, **self.filters.parameters, q=self.q)
 
     def of_groups(self, groups: list[Group]) -> list[tuple[Group, str, list[tuple[Option, str]]]]:

@@ -4,8 +4,8 @@ from django.http import Http404, HttpResponse, HttpResponseNotModified
 from django.urls import reverse
 from django.utils.translation import get_language
 
+from accounts.default_names import status_name
 from accounts.models import Status
-from accounts.templatetags.statuses import status_name
 from core.api import throttling
 from core.pages.base import base_url
 from forum.forums import Forum

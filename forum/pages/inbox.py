@@ -12,16 +12,17 @@ from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy, pgettext_lazy
 
+from accounts.default_names import status_name
 from accounts.models import Status
 from accounts.pages.forms import Form
 from accounts.pages.settings import parse_id
 from accounts.roles import ASSIGNABLE
-from accounts.templatetags.statuses import status_name
 from core.api import paging
 from core.db.transactions import in_transaction
 from core.error_responses import error_response
 from core.errors import Conflict, FieldError, FieldErrors
 from core.pages.base import redirect
+from core.pages.panels import render_row_panels
 from forum import inbox
 from forum.markdown import excerpt
 from forum.models import Post
@@ -155,6 +156,9 @@ class InboxPage(TeamPage):
         counts = inbox.counts(request.account, request.forum.id, request.user)
         request.new_in_inbox = counts["new"]  # type: ignore[attr-defined]  # read by the menu
         tabs = [(tab, TAB_LABELS[tab], inbox.as_text(count)) for tab, count in counts.items()]
+        panels = render_row_panels("inbox", request, [row["id"] for row in rows[: page.size]])
+        for row in rows:
+            row["panel"] = panels.get(row["id"])
         defaults: dict[str, Any] = {"selected": set(), "failed_elsewhere": []}
         return self.render(
             http_status=status,

@@ -11,11 +11,11 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 
+from accounts.default_names import status_name
 from accounts.models import Status
 from accounts.pages.forms import Form
 from accounts.pages.settings import parse_id
 from accounts.roles import ASSIGNABLE
-from accounts.templatetags.statuses import status_name
 from core.api import throttling
 from core.api.fields import MAX_TEXT_LENGTH, TagsField
 from core.db.text import replace_non_xml

@@ -122,6 +122,7 @@ WRITTEN_BY_TRIGGERS = {
     ("workspace_timelineentry", "deal_id"),
     ("workspace_timelineentry", "resource_id"),
     ("workspace_timelineentry", "user_id"),
+    ("workspace_revenuechange", "row_id"),
 }
 
 
@@ -166,8 +167,8 @@ def test_the_database_rejects_links_between_accounts(acme, other):
 
 
 # A host or a token identifies the account of a request, so they are looked up before the account is known. The id of a host is never
-# returned. Workers look up rows of all accounts: due followers, notifications and reminders, old entries of the logs of webhooks, and bulk
-# changes that are active or old.
+# returned. Workers look up rows of all accounts: due followers, notifications, reminders and revenue changes, old entries of the logs of
+# webhooks, bulk changes that are active or old, and messages that are being sent.
 WITHOUT_ACCOUNT = {
     "host_name_unique",
     "apitoken_digest_unique",
@@ -176,6 +177,8 @@ WITHOUT_ACCOUNT = {
     "follower_due",
     "delivery_at",
     "task_reminder_time",
+    "revenue_change_due",
+    "message_active",
     "bulk_change_by_creation",
     "bulk_change_active",
 }

@@ -6,17 +6,21 @@ import pytest
 from django.db import connection
 
 from accounts.models import Group, User
+from tests.support import page_routes
 from tests.support.assertions import assert_refused, read
 from tests.support.factories import (
     make_client,
     make_contact,
     make_contact_list,
     make_deal,
+    make_note,
+    make_saved_view,
     make_task,
     make_user,
     make_user_link,
 )
 from tests.support.routes import TABLE, caller, send
+from workspace.models import BulkChange
 
 # In the texts of all rows that the agent must not find.
 CANARY = "canary"
@@ -37,7 +41,8 @@ def world(acme):
         client = make_client(alice, f"{label} client", email=f"{label}@example.com", **values)
         contact = make_contact(alice, f"{label} contact", client_id=client.id, **values)
         contact.write({"contact_list_ids": [contact_list.id]}, by=alice)
-        deal = make_deal(alice, f"{label} deal", client_id=client.id, **values)
+        status_id = account.default_status("deal").id
+        deal = make_deal(alice, f"{label} deal", client_id=client.id, status_id=status_id, **values)
         task = make_task(alice, f"{label} task", client_id=client.id, responsible_id=user.id, tags=[f"{label}tag"])
         comment = task.comment(by=alice, text=f"{label} comment")
         user_link = make_user_link(alice, make_user(account), client_id=client.id)
@@ -279,10 +284,68 @@ def test_a_read_takes_as_many_statements_as_without_a_limit(world, django_assert
         assert client.get(path).status_code == 200
 
 
-def test_no_page_shows_a_hidden_row(world):
-    hidden, own = world.hidden, world.own
+# Pages
+
+PAGE_ROUTES = sorted(route for route, methods in page_routes.ROUTES.items() if "get" in methods)
+
+
+@pytest.fixture
+def pages(world):
+    """The ids for the paths of pages, by the segment of the path before the id: of rows of Alice, and of rows of Bob."""
+    acme, found = world.acme, {}
+    for user, label, rows in ((acme.alice, CANARY, world.hidden), (bob_of(world), OWN, world.own)):
+        account = acme.account
+        values = {"responsible_id": user.id}
+        merged = [make_client(acme.alice, f"{label} merged", **values).id for _ in range(2)]
+        change = {"resource": "client", "action": "add_tags", "data": {"tags": [f"{label}tag"]}, "query": ""}
+        found[label] = {
+            "posts": rows.task,
+            "tasks": rows.task,
+            "comments": rows.comment,
+            "clients": rows.client,
+            "contacts": rows.contact,
+            "deals": rows.deal,
+            "notes": make_note(user, f"{label} note", client_id=rows.client).id,
+            "merges": account.merges.merge(account, "client", *merged, {}, by=acme.alice).id,
+            "bulk_changes": BulkChange.start(account, by=user, ids=[rows.client], **change).id,
+            "views": make_saved_view(user, f"{label} view", shared=False).id,
+            # These are the same for the whole team, or for admins alone.
+            "categories": account.categories.get().id,
+            "forums": account.forums.get().id,
+            "statuses": account.default_status("post").id,
+            "users": acme.carol.id,
+            **dict.fromkeys(("tokens", "fields", "pipelines", "groups", "webhooks"), 1),
+            "category_name": "General",
+        }
+    return found
+
+
+@pytest.mark.parametrize("query", ["", "?q=canari"])
+@pytest.mark.parametrize("route", PAGE_ROUTES)
+def test_no_page_shows_a_hidden_row(world, pages, route, query):
+    """The page of a hidden row is not found, and no other page shows one."""
     page = world.acme.page(world.acme.bob)
-    for path in ("clients", f"clients/{own.client}", f"contacts/{own.mixed}"):
-        assert CANARY not in page.get(f"/app/{path}").text.lower()
-    for path in (f"clients/{hidden.client}", f"contacts/{hidden.contact}", f"deals/{hidden.deal}"):
-        assert page.get(f"/app/{path}", status=404)
+    for ids in pages.values():
+        response = page.get(page_routes.path_of(route, ids) + query, expect_errors=True)
+        assert response.status_code < 500
+        # A page has the time zone of the Canary Islands.
+        assert CANARY not in response.text.lower().replace("atlantic/canary", "")
+
+
+RECORD_PAGES = [
+    route
+    for route in PAGE_ROUTES
+    if any(route.startswith(f"app/{kind}/<id:id>") for kind in ("clients", "contacts", "deals", "tasks"))
+]
+
+
+@pytest.mark.parametrize("route", RECORD_PAGES)
+def test_the_pages_of_a_hidden_row_are_not_found(world, pages, route):
+    world.acme.page(world.acme.bob).get(page_routes.path_of(route, pages[CANARY]), status=404)
+
+
+def test_the_owner_finds_the_rows_on_the_pages(world, pages):
+    """The rows that the tests above look for are on the pages."""
+    page = world.acme.page(world.acme.alice)
+    for path in ("clients", "contacts", "deals", "tasks/list", "deals/board", f"clients/{world.hidden.client}"):
+        assert CANARY in page.get(f"/app/{path}").text.lower(), path

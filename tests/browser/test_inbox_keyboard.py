@@ -7,12 +7,11 @@ from playwright.sync_api import Locator, Page, expect
 from forum.models import Post
 from tests.support.axe import expect_no_faults
 from tests.support.factories import make_post
+from tests.support.operating import tab_to
 from tests.support.people import at, messages_on
 
 pytestmark = pytest.mark.slow
 
-# Every element of a page can be reached with this number of Tab keys.
-MAX_TABS = 120
 EVERYWHERE = pytest.mark.parametrize(("width", "language"), [(390, "pl"), (1280, "en"), (390, "en"), (1280, "pl")])
 
 
@@ -32,15 +31,6 @@ def open_inbox(page: Page, language: str) -> Locator:
 
 def number_approved(n: int) -> str:
     return ngettext("%(n)d suggestion is approved.", "%(n)d suggestions are approved.", n) % {"n": n}
-
-
-def tab_to(element: Locator) -> None:
-    expect(element).to_be_visible()
-    for _ in range(MAX_TABS):
-        element.page.keyboard.press("Tab")
-        if element.evaluate("(element) => element === document.activeElement"):
-            return
-    raise AssertionError(f"Tab does not reach {element}")
 
 
 def expect_empty(page: Page) -> None:

@@ -55,8 +55,9 @@ def scripts_enabled(page: Page) -> Iterator[None]:
 
 
 def expect_no_faults(page: Page) -> None:
-    """Assert that axe finds no violation on the page at its present width."""
+    """Assert that axe finds no violation on the page at its present width and in its present theme."""
     size = page.viewport_size
     assert size is not None
-    found = list(faults_of_axe(page, [(size["width"], "light", ALL_RULES)]))
+    theme = "dark" if page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches") else "light"
+    found = list(faults_of_axe(page, [(size["width"], theme, ALL_RULES)]))
     assert found == [], "\n\n".join(found)

@@ -15,7 +15,7 @@ from accounts import links
 from accounts.models import Session, Status, User
 from accounts.pages import password_reset, profile, registration
 from forum.models import Post
-from forum.notifications.emails import UNSUBSCRIBE
+from forum.notifications.emails import UNSUBSCRIBE, Sender
 from tests.support.factories import (
     make_category,
     make_client,
@@ -36,7 +36,9 @@ from tests.support.followers import run_followers
 from tests.support.page_routes import page_class
 from tests.support.people import type_in
 from webhooks.models import Endpoint
-from workspace.models import BulkChange
+from workspace.audience import Among
+from workspace.message_sending import start_message, unsubscribe_address
+from workspace.models import BulkChange, MessageRecipient
 
 LONG_WORD = "averyveryverylongwordwithoutanyplacetobreakit" * 4
 MARKDOWN = (
@@ -157,6 +159,20 @@ class World:
             ids=[client.id, trashed.id],
             query="",
         )
+        client.write({"consent": True, "email": "north@northwind.example"}, by=self.bob)
+        self.message = start_message(
+            self.account,
+            by=self.bob,
+            post=self.post,
+            subject=f"News about {LONG_WORD}",
+            text=MARKDOWN,
+            among=Among.ALL,
+            include_not_asked=True,
+        )
+        recipient = MessageRecipient.objects.filter(account=self.account).first()
+        recipient.write(state="sending")
+        recipient.finish("failed", "rejected")
+        self.recipient = recipient
         # Rows in the trash.
         make_post(self.bob, "A duplicate of another").trash(by=self.bob)
         make_client(self.bob, "Nowak and Sons").trash(by=self.bob)
@@ -186,6 +202,8 @@ class World:
         self.staged_deal = deal.id
         self.lost_status = statuses["lost"]
         self.account.pipelines.create(name="Partners", position=2)
+        self.group = self.account.user_groups.create(name=f"Sales {LONG_WORD}")
+        self.account.users.filter(login="bob").update(group_id=self.group.id)
 
     def respond_to(self, post: Post) -> None:
         planned = self.account.statuses.get(kind=Status.Kind.POST, code="planned")
@@ -200,6 +218,11 @@ class World:
         """Return the path of the link to unsubscribe for an e-mail to carol."""
         token = links.sign({"post": self.post.id}, UNSUBSCRIBE, self.account.id, self.carol.id)
         return f"/app/unsubscribe?{urlencode({'user': self.carol.id, 'token': token})}"
+
+    def customer_unsubscribe_path(self) -> str:
+        """Return the path of the link to unsubscribe for an e-mail to a customer."""
+        address = unsubscribe_address(self.account, Sender("Acme", "acme"), self.recipient)
+        return address.partition("/app/")[1] + address.partition("/app/")[2]
 
     def sign_up_path(self) -> str:
         """Return the path of the link that completes signing up."""
@@ -294,6 +317,12 @@ def set_no_status(page) -> None:
     select_and_show_choices(page)
     page.get_by_role("button", name="Set status").click()
     page.get_by_role("alert").wait_for()
+
+
+def preview(page) -> None:
+    """Send the form of a message. The next page is its preview, or the form with errors."""
+    page.get_by_role("button", name="Preview").click()
+    page.locator("main form[method=post] button[value=test], main [role=alert]").first.wait_for()
 
 
 def submit_empty_form(page) -> None:
@@ -443,6 +472,17 @@ PAGES = [
     PageCase("app/clients/<id:id>", "bob", path=of_record("clients", "?user_q=dan"), state="with users to link"),
     PageCase("app/posts/<id:id>/clients", "bob", path=of_post("/clients")),
     PageCase("app/posts/<id:id>/clients", "bob", path=of_post("/clients", name="private"), state="empty"),
+    PageCase("app/posts/<id:id>/message", "bob", path=of_post("/message")),
+    PageCase("app/posts/<id:id>/message", "bob", path=of_post("/message"), prepare=preview, state="preview"),
+    PageCase(
+        "app/posts/<id:id>/message",
+        "bob",
+        path=of_post("/message", name="private"),
+        prepare=preview,
+        state="with errors",
+    ),
+    PageCase("app/messages/<id:id>", "bob", path=lambda world: f"/app/messages/{world.message.id}"),
+    PageCase("app/unsubscribe/customer", path=World.customer_unsubscribe_path),
     PageCase("app/clients/<id:id>/edit", "bob", path=of_record("clients", "/edit?field=responsible_id")),
     PageCase("app/contacts/<id:id>", "bob", path=of_record("contacts")),
     PageCase("app/contacts/<id:id>/edit", "bob", path=of_record("contacts", "/edit?field=client_id&q=north")),
@@ -568,6 +608,17 @@ PAGES = [
     ),
     PageCase("app/account/statuses", "alice"),
     PageCase("app/account/statuses/<id:id>", "alice", path=lambda world: f"/app/account/statuses/{world.status.id}"),
+    PageCase("app/account/statuses", "alice", path="/app/account/statuses?kind=deal", state="of deals"),
+    PageCase(
+        "app/account/statuses/<id:id>",
+        "alice",
+        path=lambda world: f"/app/account/statuses/{world.lost_status}",
+        state="of deals",
+    ),
+    PageCase("app/account/deals", "alice"),
+    PageCase("app/account/pipelines/<id:id>", "alice", path="/app/account/pipelines/1"),
+    PageCase("app/account/access", "alice"),
+    PageCase("app/account/groups/<id:id>", "alice", path=lambda world: f"/app/account/groups/{world.group.id}"),
     PageCase("app/clients/new", "bob"),
     PageCase("app/tasks", "bob"),
     PageCase("app/tasks", "bob", path="/app/tasks?group=done", state="empty"),

@@ -9,7 +9,9 @@ from accounts.models import Account, APIToken, User
 from crm.models import Client, Contact, ContactList, Deal, FieldDefinition, Note, UserLink
 from forum.models import Category, Comment, Forum, Post
 from webhooks.models import Delivery, Endpoint
-from workspace.models import SavedView
+from workspace.audience import Among
+from workspace.message_sending import start_message
+from workspace.models import Message, SavedView
 
 numbers = count(1)
 
@@ -128,3 +130,15 @@ def make_delivery(endpoint: Endpoint, **fields) -> Delivery:
     values = {"cause": "event", "message": "msg_1", "event": "client.created", "number": 1, "attempt": 1}
     values |= {"at": timezone.now(), "duration_ms": 84, "status": 204, "request": "{}", "response": ""}
     return Delivery.objects.create(account_id=endpoint.account_id, endpoint_id=endpoint.id, **(values | fields))
+
+
+def make_message(user: User, subject: str = "") -> Message:
+    """Start a message to a new client and a new contact, which are behind a new suggestion."""
+    post, number = make_post(user), next(numbers)
+    client = make_client(user, email=f"client{number}@customer.example", consent=True)
+    contact = make_contact(user, email=f"contact{number}@customer.example", consent=True)
+    post.cast_proxy_vote(by=user, client_id=client.id)
+    post.cast_proxy_vote(by=user, contact_id=contact.id)
+    subject = subject or f"News {number}"
+    values = {"subject": subject, "text": f"Hello {{name}}, {subject}", "among": Among.ALL, "include_not_asked": False}
+    return start_message(user.account, by=user, post=post, **values)

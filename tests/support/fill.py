@@ -15,6 +15,7 @@ from tests.support.factories import (
     make_deal,
     make_delivery,
     make_field_definition,
+    make_message,
     make_note,
     make_post,
     make_saved_view,
@@ -24,6 +25,7 @@ from tests.support.factories import (
 )
 from webhooks.models import Endpoint
 from workspace.models import BulkChange
+from workspace.post_revenue import process_batch
 
 SECRET = "acme-secret"
 
@@ -151,7 +153,10 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         account, by=user, resource="client", action="add_tags", data={"tags": ["more"]}, ids=[client.id], query=""
     )
     undone.undo(by=user)
+    process_batch(account.id)
+    message = make_message(user, f"{label} message")
     return SimpleNamespace(
+        message=message.id,
         bulk_change=bulk_change.id,
         view=view.id,
         webhook=webhook.id,
@@ -170,6 +175,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         note=note.id,
         post=post.id,
         task=task.id,
+        group=group.id,
         pipeline=account.pipelines.create(name=f"{label} pipeline", position=2).id,
         status=account.statuses.create(kind=Status.Kind.POST, code=f"{label} spare", name=f"{label} spare").id,
         trash=trashed.id,

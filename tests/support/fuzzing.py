@@ -146,6 +146,7 @@ REFERENCES = {
     "post_id": "post",
     "deal_id": "deal",
     "pipeline_id": "pipeline",
+    "group_id": "group",
 }
 LIST_PARAMETERS = ("order", "page", "per-page")
 
@@ -209,7 +210,7 @@ class RequestFixer:
             kind = {"statuses": "status"}.get(plural, plural.removesuffix("s"))
             if case.path.startswith("/app/trash"):
                 parameters["id"] = self.world.in_trash()
-            elif case.method == "DELETE" and case.path.count("/") == 3:
+            elif case.method == "DELETE" and case.path.count("/") == 3 and kind != "user":
                 parameters["id"] = self.world.make(kind)
             elif case.path == "/app/posts/{id}.json":
                 # The update of a comment validates only its text, so it cannot reject errors in other fields.
@@ -318,6 +319,8 @@ class RequestFixer:
     def fix_pipeline_fields(self, case, fields: dict) -> dict:
         return self.rename(fields, "name")
 
+    fix_group_fields = fix_pipeline_fields
+
     def fix_user_link_fields(self, case, fields: dict) -> dict:
         for name in ("user_id", "client_id", "contact_id"):
             fields.pop(name, None)
@@ -400,6 +403,8 @@ class RequestFixer:
         return {**fields, "prefix": f"p{self.world.unique()}"}
 
     def fix_user_fields(self, case, fields: dict) -> dict:
+        if case.method != "POST":
+            return fields
         unique = self.world.unique()
         return {**fields, "login": f"l{unique}", "email": f"{unique}@example.org", "password": PASSWORD}
 

@@ -11,6 +11,7 @@ from tests.support.factories import (
     make_contact,
     make_deal,
     make_field_definition,
+    make_message,
     make_note,
     make_post,
     make_saved_view,
@@ -67,6 +68,8 @@ def make_rows(account, user) -> dict[str, int | str]:
         "merges": account.merges.merge(
             account, "client", make_client(user).id, make_client(user, SECRET).id, {}, by=user
         ).id,
+        "pipelines": account.pipelines.create(name=f"{SECRET} pipeline", position=2).id,
+        "groups": account.user_groups.create(name=f"{SECRET} group").id,
         "fields": make_field_definition(account, label=f"{SECRET} field").id,
         "bulk_changes": BulkChange.start(
             account,
@@ -77,8 +80,9 @@ def make_rows(account, user) -> dict[str, int | str]:
             ids=[make_client(user, f"{SECRET} tagged").id],
             query="",
         ).id,
+        "messages": make_message(user, SECRET).id,
         "webhooks": Endpoint.objects.all().add(account, url=f"https://hooks.example.com/{SECRET}")[0].id,
-        "views": make_saved_view(user, f"{SECRET} view", shared=True).id,
+        "views": make_saved_view(user, f"{SECRET} shared view", shared=True).id,
         "users": make_user(account, f"{SECRET}-user").id,
         "tokens": account.tokens.newest_id(),
     }

@@ -148,6 +148,14 @@ def pipeline(ids):
     return {"pipeline": {"name": "Brand new"}}
 
 
+def group(ids):
+    return {"group": {"name": "Brand new"}}
+
+
+def user_group(ids):
+    return {"user": {"group_id": ids.group}}
+
+
 def settings(ids):
     return {"account": {"lost_reasons": ["Too late"]}}
 
@@ -266,6 +274,9 @@ TABLE = [
     Row("PATCH", "app/deals/<id:id>.json", deal, foreign=OF_DEAL),
     Row("DELETE", "app/deals/<id:id>.json"),
     Row("GET", "app/deals/<id:id>/stages.json"),
+    Row("GET", "app/clients/<id:id>/summary.json"),
+    Row("GET", "app/contacts/<id:id>/summary.json"),
+    Row("GET", "app/deals/<id:id>/summary.json"),
     Row("GET", "app/clients/<id:id>/timeline.json"),
     Row("GET", "app/contacts/<id:id>/timeline.json"),
     Row("GET", "app/deals/<id:id>/timeline.json"),
@@ -298,6 +309,15 @@ TABLE = [
     Row("DELETE", "app/posts/<id:id>/vote.json"),
     Row("PUT", "app/account.json", settings, admins_only=True),
     Row("PATCH", "app/account.json", settings, admins_only=True),
+    Row("GET", "app/users/<id:id>.json"),
+    Row("PUT", "app/users/<id:id>.json", user_group, foreign=["group_id"], admins_only=True),
+    Row("PATCH", "app/users/<id:id>.json", user_group, foreign=["group_id"], admins_only=True),
+    Row("GET", "app/groups.json"),
+    Row("POST", "app/groups.json", group, team=201, admins_only=True),
+    Row("GET", "app/groups/<id:id>.json"),
+    Row("PUT", "app/groups/<id:id>.json", group, admins_only=True),
+    Row("PATCH", "app/groups/<id:id>.json", group, admins_only=True),
+    Row("DELETE", "app/groups/<id:id>.json", admins_only=True),
     Row("GET", "app/pipelines.json"),
     Row("POST", "app/pipelines.json", pipeline, team=201, admins_only=True),
     Row("GET", "app/pipelines/<id:id>.json"),

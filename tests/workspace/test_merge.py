@@ -152,6 +152,7 @@ def refreshed(rows):
 # Models with a link to clients or contacts that a merge leaves as it is, with the reason.
 NOT_MOVED = {
     "workspace.Merge": "the merges of the merged row stay with it",
+    "workspace.MessageRecipient": "the entries of the timeline move, and `current_row` finds the kept row",
     "crm.ContactListMembership": "the kept contact is added to the lists (`add_to_lists`)",
     **dict.fromkeys(
         ("workspace.ClientSummary", "workspace.ContactSummary", "workspace.DealSummary", "workspace.ClientRevenue"),

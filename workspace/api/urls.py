@@ -8,6 +8,7 @@ from workspace.api.finding import FindViewSet
 from workspace.api.merges import MergeViewSet
 from workspace.api.reports import ReportViewSet
 from workspace.api.saved_views import SavedViewViewSet
+from workspace.api.summaries import SummaryViewSet
 from workspace.api.timeline import TimelineViewSet
 from workspace.reports.queries import REPORTS
 
@@ -46,6 +47,14 @@ urlpatterns: list[URLPattern] = [
         "app/bulk_changes/<id:id>/cancel.json",
         BulkChangeViewSet.as_view({"post": "cancel"}),
         name="workspace-json-bulk-change-cancel",
+    ),
+    *(
+        path(
+            f"app/{resource}s/<id:id>/summary.json",
+            SummaryViewSet.as_view({"get": "retrieve"}, resource=resource),
+            name=f"workspace-json-{resource}-summary",
+        )
+        for resource in ("client", "contact", "deal")
     ),
     *(
         path(

@@ -13,8 +13,8 @@ from django.db.models.functions import Cast, Coalesce, NullIf
 from django.utils import formats, timezone
 from django.utils.translation import gettext as _
 
+from accounts.default_names import status_name
 from accounts.models import Account, Status, User
-from accounts.templatetags.statuses import status_name
 from core.pages.routes import path_with_id
 from crm.fields import Field, FieldType
 from workspace.lists.declarations import NEXT_TASK, SUM_NAMES, RecordList

@@ -15,10 +15,10 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from accounts.default_names import pipeline_name, status_name
 from accounts.models import Account, Pipeline, Status
 from accounts.pages.forms import Form
 from accounts.pages.settings import parse_id
-from accounts.templatetags.statuses import pipeline_name, status_name
 from core.db.time_limit import TooSlow
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldError, FieldErrors

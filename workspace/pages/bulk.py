@@ -14,10 +14,10 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from accounts.default_names import status_name
 from accounts.pages.forms import Form
 from accounts.pages.settings import parse_id
 from accounts.roles import ASSIGNABLE
-from accounts.templatetags.statuses import status_name
 from core.api.idempotency import location_of_form, new_form_key, once_from_form
 from core.db.time_limit import TooSlow
 from core.error_responses import error_response

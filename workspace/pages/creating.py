@@ -163,7 +163,11 @@ class NewRecordPage(WorkspacePage):
         ):
             return self.show(form, client_id=client_id, q=request.POST.get("client_q", ""))
         row: Any = made[-1]
-        messages.success(request, format_html(_("{name} is added."), name=linked(self.resource, row.id, row.name)))
+        is_kept = request.user.access.includes(row)
+        if is_kept:
+            messages.success(request, format_html(_("{name} is added."), name=linked(self.resource, row.id, row.name)))
+        else:
+            messages.success(request, _("%(name)s is added. You do not see it any more.") % {"name": row.name})
         if request.POST.get("do") == "another":
             # Most rows that are added one after another belong to the same client.
             return self.add_another(client_id)
@@ -172,7 +176,7 @@ class NewRecordPage(WorkspacePage):
             response.headers["HX-Retarget"], response.headers["HX-Reswap"] = "#messages", "innerHTML"
             response.headers["HX-Trigger"] = json.dumps({"dialog-close": "", "record-created": self.resource})
             return response
-        return redirect(record_path(self.resource, row.id))
+        return redirect(record_path(self.resource, row.id) if is_kept else reverse(f"workspace-{self.resource}s"))
 
     def add_another(self, client_id: int | None) -> HttpResponse:
         if self.in_dialog:

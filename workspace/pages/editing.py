@@ -25,10 +25,10 @@ from django.utils import formats
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from accounts.default_names import status_name
 from accounts.models import Account, Status, User
 from accounts.pages.forms import Form, LongSelect
 from accounts.roles import ASSIGNABLE
-from accounts.templatetags.statuses import status_name
 from core.api.fields import CURRENCIES
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldErrors

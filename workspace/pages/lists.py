@@ -16,9 +16,9 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext
 
+from accounts.default_names import pipeline_name, status_name
 from accounts.models import Status
 from accounts.roles import ASSIGNABLE
-from accounts.templatetags.statuses import pipeline_name, status_name
 from core.db.time_limit import TooSlow
 from core.errors import FieldError
 from core.pages.base import redirect

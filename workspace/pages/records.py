@@ -16,9 +16,9 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from accounts.default_names import status_name
 from accounts.models import Account, Status
 from accounts.pages.settings import parse_id
-from accounts.templatetags.statuses import status_name
 from core.db.text import replace_non_xml
 from core.error_responses import error_response
 from core.pages.base import redirect, referring_path, safe_path
@@ -34,9 +34,10 @@ from workspace.pages.composing import Composer
 from workspace.pages.editing import LINKS, FieldEdit, FieldForm, display, editable_field
 from workspace.pages.merges import MERGE_ROUTES, annotate_merges, merge_of_trashed, merges_of
 from workspace.pages.stages import stages_of
-from workspace.pages.summaries import annotate_summary, summary_of
+from workspace.pages.summaries import summary_of
 from workspace.pages.user_links import UserLinksMixin
 from workspace.requests import TeamRequest
+from workspace.summaries import with_stored_values
 
 # The number of rows that a panel shows, before a link to the list.
 PANEL_SIZE = 5
@@ -134,7 +135,9 @@ class RecordPage(Composer):
         return rows
 
     def find(self, id: int) -> Resource:
-        rows = annotate_summary(self.rows().filter(id=id), self.kind.resource, self.request.account, self.request.user)
+        rows = with_stored_values(
+            self.rows().filter(id=id), self.kind.resource, self.request.account, self.request.user
+        )
         row: Resource | None = self.annotated(rows).first()
         if row is None:
             raise Http404
@@ -543,17 +546,11 @@ class EditFieldPage(WorkspacePage):
         if not edit.save(rows):
             return self.show_form(row, field, edit.form, q=q, conflict=edit)
         if not rows.exists():
-            return self.leave(row)
+            return self.leave(row, reverse(self.record_class.kind.list_route))
         if request.htmx:
             return self.show_value(id, field)
         messages.success(request, _("%(field)s is saved.") % {"field": field.label})
         return redirect(self.back(row))
-
-    def leave(self, row: Resource) -> HttpResponse:
-        """Return a redirect to the list, after the user gave the record to a user whose records they may not see."""
-        messages.success(self.request, _("%(name)s is saved. You do not see it any more.") % {"name": str(row)})
-        path = reverse(self.record_class.kind.list_route)
-        return HttpResponse(headers={"HX-Redirect": path}) if self.request.htmx else redirect(path)
 
     def back(self, row: Resource) -> str:
         """Return the path of the page with the link to the form: the list, or the page of the record."""

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.http import Http404, HttpResponse
 
+from accounts.default_names import pipeline_name
 from accounts.roles import ASSIGNABLE
-from accounts.templatetags.statuses import pipeline_name
 from core.db.time_limit import TooSlow
 from core.errors import FieldError, FieldErrors
 from core.pages.errors import error_sentence

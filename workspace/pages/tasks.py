@@ -437,8 +437,11 @@ class TaskFormPage(WorkspacePage):
         saved: list[Post] = []
         if not form.is_valid() or not self.submit_form(form, lambda: saved.append(self.save(form, ids, **kwargs))):
             return self.show(form, ids, q=q, **self.context_of(**kwargs))
+        task = saved[-1]
+        if not request.user.access.includes(task):
+            return self.leave(task.title, reverse("workspace-tasks"))
         messages.success(request, _("The task is saved."))
-        return redirect("workspace-task", saved[-1].id)
+        return redirect("workspace-task", task.id)
 
     def context_of(self, **kwargs: Any) -> dict[str, Any]:
         return {}

@@ -70,7 +70,9 @@ class Item:
 
     @property
     def title(self) -> str:
-        """The name of the row that the entry is about. The text of a note says more than its title."""
+        """The subject of a message, or the name of the row that the entry is about. The text of a note says more than its title."""
+        if subject := self.entry.data.get("subject"):
+            return str(subject)
         return "" if self.text else self.entry.subject["title"]
 
 
@@ -162,6 +164,10 @@ class Items:
         """Return the address of the row that the entry is about, unless it is the record of the page."""
         if entry.kind in ("task", "task_done"):
             return path_with_id(ROUTES["task"], entry.resource_id)
+        if message_id := entry.data.get("message_id"):
+            # Agents with limited access see their own messages only.
+            is_shown = not self.request.user.access.is_limited or entry.user_id == self.request.user.id
+            return path_with_id("workspace-message", message_id) if is_shown else ""
         if post_id := entry.subject.get("post_id"):
             return path_with_id(ROUTES["post"], post_id)
         if entry.resource in ROUTES and entry.resource != self.resource:

@@ -14,6 +14,7 @@ from workspace.pages.merging import (
     MergeContactPage,
     UndoMergeView,
 )
+from workspace.pages.messages import CustomerUnsubscribePage, MessagePage, NewMessagePage
 from workspace.pages.notes import EditNotePage, NotePage, TeamMentionsPart
 from workspace.pages.reports import ReportPage
 from workspace.pages.tasks import EditTaskPage, TaskFormPage, TaskPage, TasksPage
@@ -33,6 +34,9 @@ urlpatterns: list[URLPattern] = [
     path("app/deals/<id:id>", records.DealPage.as_view(), name="workspace-deal"),
     path("app/deals/<id:id>/edit", records.EditDealPage.as_view(), name="workspace-deal-edit"),
     path("app/posts/<id:id>/clients", BackersPage.as_view(), name="workspace-post-clients"),
+    path("app/posts/<id:id>/message", NewMessagePage.as_view(), name="workspace-post-message"),
+    path("app/messages/<id:id>", MessagePage.as_view(), name="workspace-message"),
+    path("app/unsubscribe/customer", CustomerUnsubscribePage.as_view(), name="workspace-unsubscribe"),
     path("app/account/fields", FieldsPage.as_view(), name="workspace-fields"),
     path("app/account/fields/<id:id>", FieldPage.as_view(), name="workspace-field"),
     path("app/clients/new", NewClientPage.as_view(), name="workspace-client-new"),

@@ -21,8 +21,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from accounts.default_names import status_name
 from accounts.models import Account, Status, User
-from accounts.templatetags.statuses import status_name
 from core.db.time_limit import time_limit
 from core.errors import FieldError, FieldErrors
 from workspace.reports.periods import Period, days_of

@@ -87,12 +87,3 @@ def test_an_invalid_currency_is_kept(acme):
     assert form.submit("do").status_code == 303
     acme.account.refresh_from_db()
     assert (acme.account.name, acme.account.currency) == ("Acme Ltd", "ZZZ")
-
-
-def test_what_agents_see_can_be_changed(acme):
-    form = acme.page(acme.alice).get(PATH).forms["account"]
-    assert form["agents_see"].value == "all"
-    form["agents_see"] = "own"
-    assert form.submit("do").status_code == 303
-    acme.account.refresh_from_db()
-    assert acme.account.agents_see == "own"

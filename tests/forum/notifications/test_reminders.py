@@ -129,7 +129,7 @@ def test_it_stops_before_its_time_limit(acme):
     assert len(reminded()) == 1
 
 
-def test_the_email_and_the_page_link_to_the_notifications(acme, settings):
+def test_the_email_links_to_the_task(acme, settings):
     task = make_due_task(acme, content="About the *renewal*.")
     reminded()
     [email] = send_all()
@@ -137,7 +137,7 @@ def test_the_email_and_the_page_link_to_the_notifications(acme, settings):
     [link] = [word for word in email.body.split() if "/app/unsubscribe?" in word]
     assert email.body == (
         "Call Nova\n\nA reminder of your task.\n\n> About the renewal.\n\n"
-        "See all notifications:\nhttp://acme.example.test/app/notifications\n\n"
+        f"See the task:\nhttp://acme.example.test/app/tasks/{task.id}\n\n"
         "-- \nYou receive this e-mail because you are responsible for this task.\n"
         f"Unsubscribe, or choose fewer e-mails: {link}\n"
     )

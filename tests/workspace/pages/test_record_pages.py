@@ -220,6 +220,29 @@ def test_htmx_gets_the_field_alone(acme, client):
 # Agents who see only their own rows
 
 
+def test_a_row_that_was_handed_over(acme):
+    """The agent returns to the list, with a message."""
+    acme.account.change(agents_see="own")
+    row = make_client(acme.bob, "Nova", responsible_id=acme.bob.id)
+    task = make_task(acme.bob, "Call", responsible_id=acme.bob.id)
+    page = acme.page(acme.bob)
+    form = page.get(f"{path_of(row)}/edit?field=responsible_id").forms[-1]
+    form["value"] = str(acme.alice.id)
+    response = form.submit().follow()
+    assert response.request.path == "/app/clients"
+    assert "Nova is saved. You do not see it any more." in response
+    form = next(form for form in page.get(f"/app/tasks/{task.id}/edit").forms.values() if "title" in form.fields)
+    form["responsible_id"] = str(acme.alice.id)
+    response = form.submit("do", value="save").follow()
+    assert response.request.path == "/app/tasks"
+    assert "Call is saved. You do not see it any more." in response
+    form = next(form for form in page.get("/app/clients/new").forms.values() if "name" in form.fields)
+    form["name"], form["responsible_id"] = "Terra", str(acme.alice.id)
+    response = form.submit("do", value="save").follow()
+    assert response.request.path == "/app/clients"
+    assert "Terra is added. You do not see it any more." in response
+
+
 def test_hidden_rows(acme):
     acme.account.agents_see = "own"
     acme.account.save()

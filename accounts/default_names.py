@@ -1,0 +1,24 @@
+"""The names of statuses and pipelines on pages: default names are translated."""
+
+from django.utils.translation import gettext
+
+from accounts.models import Pipeline, Status
+
+# Default names are translated, and names that a team has chosen are not.
+DEFAULT_NAMES: dict[tuple[str, str], str] = {(kind, code): name for kind, code, name, *_ in Status.DEFAULTS}
+TRANSLATABLE_NAMES = frozenset(DEFAULT_NAMES.values())
+
+
+def status_name(status: Status | str) -> str:
+    """Return the name of a status, translated if it is a default name.
+
+    The value is a `Status`, or the former name of one as a string.
+    """
+    if isinstance(status, str):
+        return gettext(status) if status in TRANSLATABLE_NAMES else status
+    return gettext(status.name) if DEFAULT_NAMES.get((status.kind, status.code)) == status.name else status.name
+
+
+def pipeline_name(pipeline: Pipeline) -> str:
+    """Return the name of a pipeline, translated if it is the default name."""
+    return gettext(pipeline.name) if pipeline.name == Pipeline.DEFAULT_NAME else pipeline.name

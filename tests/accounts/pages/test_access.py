@@ -1,0 +1,75 @@
+"""What agents see, and the groups of the team: the page of the settings, and the page of a group."""
+
+import pytest
+
+from tests.support.settings import assert_few_statements, assert_for_admins_alone, button_of, texts
+
+PATH = "/app/account/access"
+
+
+def test_it_works(acme):
+    page = acme.page(acme.alice)
+    form = page.get(PATH).forms["access"]
+    assert form["agents_see"].value == "all"
+    form["agents_see"] = "own"
+    assert "What agents see is saved." in form.submit("do", value="save").follow()
+    acme.account.refresh_from_db()
+    assert acme.account.agents_see == "own"
+
+    form = page.get(PATH).forms["add"]
+    form["name"] = "Sales"
+    response = form.submit("do", value="add").follow()
+    assert "The group Sales is added." in response
+    group = acme.account.user_groups.get()
+    assert texts(response, ".list .row .meta") == ["Nobody yet"]
+    acme.account.users.filter(id__in=[acme.alice.id, acme.bob.id]).update(group_id=group.id)
+    assert texts(page.get(PATH), ".list .row .meta span") == ["Bob Nowak", "alice"]
+
+    form = page.get(f"/app/account/groups/{group.id}").forms["group"]
+    form["name"] = "Field sales"
+    assert texts(form.submit("do", value="save").follow(), ".list .row strong") == ["Field sales"]
+    response = button_of(page.get(f"/app/account/groups/{group.id}"), "delete").submit().follow()
+    assert "The group Field sales is deleted." in response
+    assert not acme.account.users.exclude(group_id=None).exists()
+
+
+def test_it_rejects_users_who_are_not_admins(acme, other):
+    group = acme.account.user_groups.create(name="Sales")
+    assert_for_admins_alone(acme, other, PATH, do="save", agents_see="own")
+    assert_for_admins_alone(acme, other, f"/app/account/groups/{group.id}", do="save", name="Mine")
+    acme.account.refresh_from_db()
+    group.refresh_from_db()
+    assert (acme.account.agents_see, group.name) == ("all", "Sales")
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [("", "Can't be blank"), ("Sales", "Is already taken"), ("a" * 256, "Ensure this value has at most 255")],
+)
+def test_it_rejects_invalid_names(acme, name, error):
+    acme.account.user_groups.create(name="Sales")
+    row = acme.account.user_groups.create(name="Support")
+    page = acme.page(acme.alice)
+    for path, form, button in ((PATH, "add", "add"), (f"/app/account/groups/{row.id}", "group", "save")):
+        form = page.get(path).forms[form]
+        form["name"].force_value(name)
+        [shown] = texts(form.submit("do", value=button, status=422), ".field-error")
+        assert shown.startswith(error)
+    assert acme.account.user_groups.count() == 2
+
+
+def test_a_group_that_was_deleted_in_another_tab(acme, other):
+    row = acme.account.user_groups.create(name="Sales")
+    page = acme.page(acme.alice)
+    response = page.get(f"/app/account/groups/{row.id}")
+    row.delete()
+    response.forms["group"].submit("do", value="save", status=404)
+    button_of(response, "delete").submit(status=404)
+    foreign = other.account.user_groups.create(name="Theirs")
+    page.get(f"/app/account/groups/{foreign.id}", status=404)
+
+
+def test_it_takes_few_statements(acme):
+    group = acme.account.user_groups.create(name="Sales")
+    for path in (PATH, f"/app/account/groups/{group.id}"):
+        assert_few_statements(acme.page(acme.alice), path)

@@ -1,0 +1,141 @@
+"""Browser tests that run in several combinations: with and without JavaScript, with the mouse or by keyboard alone, and so on."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from accounts.models import User
+from tests.support.axe import expect_no_faults
+
+# Every element of a page can be reached with this number of Tab keys.
+MAX_TABS = 200
+MAX_CHOICES = 30
+OVERFLOWING = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+
+
+@dataclass(frozen=True)
+class Combination:
+    javascript: bool = True
+    keyboard: bool = False
+    width: int = 1280
+    theme: str = "light"
+    language: str = "en"
+
+    @classmethod
+    def parse(cls, text: str) -> "Combination":
+        """Read a combination such as "plain keyboard 390 dark pl". "plain" is a browser without JavaScript."""
+        javascript, device, width, theme, language = text.split()
+        return cls(javascript == "js", device == "keyboard", int(width), theme, language)
+
+    @property
+    def is_wide(self) -> bool:
+        return self.width > 1000
+
+
+def combinations(*texts: str) -> pytest.MarkDecorator:
+    """Run a test with each of the combinations, which it gets as `combination`."""
+    values = [pytest.param(Combination.parse(text), id=text.replace(" ", "-")) for text in texts]
+    return pytest.mark.parametrize("combination", values)
+
+
+def is_focused(element: Locator) -> bool:
+    return element.evaluate("(element) => element === document.activeElement")
+
+
+def tab_to(element: Locator) -> None:
+    """Move the focus to the element with the Tab key alone."""
+    expect(element).to_be_visible()
+    for _ in range(MAX_TABS):
+        element.page.keyboard.press("Tab")
+        if is_focused(element):
+            return
+    raise AssertionError(f"Tab does not reach {element}")
+
+
+class Operator:
+    """A user at a page, who uses the mouse or the keyboard alone."""
+
+    def __init__(self, browse: Callable[..., Page], user: User, combination: Combination):
+        self.combination = combination
+        self.page = browse(
+            user,
+            javascript=combination.javascript,
+            width=combination.width,
+            theme=combination.theme,
+            language=combination.language,
+        )
+
+    def open(self, path: str) -> None:
+        self.page.goto(path)
+        self.check()
+
+    def check(self) -> None:
+        """Assert that the page is in the expected language, accessible, and no wider than the window."""
+        expect(self.page.locator("html")).to_have_attribute("lang", self.combination.language)
+        expect_no_faults(self.page)
+        assert not self.page.evaluate(OVERFLOWING), f"{self.page.url} is wider than the window"
+
+    def press(self, element: Locator) -> None:
+        """Follow a link, press a button or open a menu."""
+        if not self.combination.keyboard:
+            element.click()
+            return
+        self.focus(element)
+        self.page.keyboard.press("Enter")
+
+    def focus(self, element: Locator) -> None:
+        expect(element).to_be_visible()
+        if not is_focused(element):
+            tab_to(element)
+
+    def fill(self, field: Locator, text: str) -> None:
+        """Replace the text of a field."""
+        if not self.combination.keyboard:
+            field.fill(text)
+            return
+        self.focus(field)
+        self.page.keyboard.press("Control+A")
+        self.page.keyboard.type(text)
+
+    def check_box(self, box: Locator) -> None:
+        if not self.combination.keyboard:
+            box.check()
+            return
+        self.focus(box)
+        self.page.keyboard.press("Space")
+        expect(box).to_be_checked()
+
+    def choose(self, radio: Locator) -> None:
+        """Choose a radio button, which may be hidden behind its label."""
+        if not self.combination.keyboard:
+            radio.locator("xpath=ancestor::label | following-sibling::label[1]").first.click()
+        elif not radio.is_checked():
+            # Tab stops once at each group of radio buttons.
+            in_group = (
+                "(radio) => document.activeElement.name === radio.name && document.activeElement.type === 'radio'"
+            )
+            self.repeat("Tab", lambda: radio.evaluate(in_group), MAX_TABS)
+            if is_focused(radio):
+                self.page.keyboard.press("Space")
+            self.repeat("ArrowDown", radio.is_checked, MAX_CHOICES)
+        expect(radio).to_be_checked()
+
+    def select(self, field: Locator, label: str) -> None:
+        """Select the option with this label."""
+        if not self.combination.keyboard:
+            field.select_option(label=label)
+            return
+        self.focus(field)
+        self.page.keyboard.press("Home")
+        selected = "(field) => field.selectedOptions[0].label.trim()"
+        self.repeat("ArrowDown", lambda: field.evaluate(selected) == label, MAX_CHOICES)
+
+    def repeat(self, key: str, condition: Callable[[], object], most: int) -> None:
+        """Press a key until the condition is true."""
+        for _ in range(most):
+            if condition():
+                return
+            self.page.keyboard.press(key)
+        assert condition(), f"{key} does not lead there"

@@ -1,0 +1,205 @@
+"""The stored revenue of suggestions, and the job that computes it."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.db.models import F
+
+from accounts.models import Account, User
+from tests.support.factories import make_client, make_contact, make_deal, make_forum, make_post, make_task, make_user
+from tests.support.factories import make_user_link as link
+from workspace.backers import backers_of, total_revenue
+from workspace.models import PostRevenue, RevenueChange
+from workspace.post_revenue import BATCH_SIZE, process_batch, stored_revenue, update_post_revenues
+
+
+def process() -> None:
+    """Process the queue, with the rows that are due later."""
+    RevenueChange.objects.update(due_at=F("due_at") - timedelta(minutes=2))
+    update_post_revenues()
+    assert not RevenueChange.objects.exists()
+
+
+def computed(account: Account) -> dict:
+    """Return what `stored_revenue` should return for all posts, computed from the rows."""
+    owner, found = account.users.get(role=User.Role.OWNER), {}
+    for post in account.posts.live().without_tasks().filter(duplicate_from_id=None):
+        if number := backers_of(account, owner, post.id).count():
+            found[post.id] = (number, total_revenue(account, owner, post.id))
+    return found
+
+
+def stored(account: Account) -> dict:
+    """Return the stored figures, without rows of the account's currency that have no deals."""
+    ids = list(account.posts.values_list("id", flat=True))
+    found = stored_revenue(account, ids)
+    return {
+        id: (number, [each for each in revenue if each.open_deals or each.won_deals])
+        for id, (number, revenue) in found.items()
+    }
+
+
+@pytest.fixture
+def statuses(acme) -> dict[str, int]:
+    return {status.code: status.id for status in acme.account.statuses_of_kind("deal")}
+
+
+def test_it_works(acme, statuses):
+    post, client = make_post(acme.alice), make_client(acme.alice)
+    post.cast_proxy_vote(by=acme.alice, client_id=client.id)
+    update_post_revenues()
+    [row] = acme.account.post_revenues.all()
+    assert (row.post_id, row.currency, row.clients, row.total) == (post.id, acme.account.currency, 1, 0)
+    assert row.forum_id == post.forum_id
+    make_deal(acme.alice, client_id=client.id, price="100.5", currency="EUR")
+    make_deal(acme.alice, client_id=client.id, price="20", currency="EUR", status_id=statuses["won"])
+    make_deal(acme.alice, client_id=client.id, price="7", currency="PLN", status_id=statuses["won"])
+    update_post_revenues()
+    columns = ("currency", "clients", "open_deals", "open_sum", "won_deals", "won_sum", "total")
+    assert sorted(acme.account.post_revenues.values_list(*columns)) == [
+        ("EUR", 1, 1, Decimal("100.5"), 1, 20, Decimal("120.5")),
+        ("PLN", 1, 0, 0, 1, 7, 7),
+    ]
+    assert not RevenueChange.objects.exists()
+
+
+def change_outcome(acme, rows, statuses):
+    acme.account.statuses.get(id=statuses["new"]).write({"outcome": "won"})
+
+
+def merge(acme, rows, statuses):
+    rows["by_contact"].merge_into(rows["by_client"], by=acme.alice)
+
+
+def trash_and_restore(acme, rows, statuses):
+    rows["client"].trash(by=acme.alice)
+    process()
+    assert stored(acme.account) == computed(acme.account)
+    acme.account.clients.get(id=rows["client"].id).restore()
+
+
+def unmerge(acme, rows, statuses):
+    merge(acme, rows, statuses)
+    process()
+    acme.account.posts.get(id=rows["by_contact"].id).undo_merge(by=acme.alice)
+
+
+CHANGES = {
+    "another client of the deal": lambda acme, rows, statuses: rows["deal"].write(
+        {"client_id": rows["other"].id}, by=acme.alice
+    ),
+    "another price": lambda acme, rows, statuses: rows["deal"].write({"price": "1"}, by=acme.alice),
+    "another currency": lambda acme, rows, statuses: rows["deal"].write({"currency": "USD"}, by=acme.alice),
+    "won": lambda acme, rows, statuses: rows["deal"].write({"status_id": statuses["won"]}, by=acme.alice),
+    "lost": lambda acme, rows, statuses: rows["deal"].write({"status_id": statuses["lost"]}, by=acme.alice),
+    "deal in the trash": lambda acme, rows, statuses: rows["deal"].trash(by=acme.alice),
+    "outcome of the status": change_outcome,
+    "client in the trash": lambda acme, rows, statuses: rows["client"].trash(by=acme.alice),
+    "client restored": trash_and_restore,
+    "contact in the trash": lambda acme, rows, statuses: rows["contact"].trash(by=acme.alice),
+    "another client of the contact": lambda acme, rows, statuses: rows["contact"].write(
+        {"client_id": rows["other"].id}, by=acme.alice
+    ),
+    "suggestion in the trash": lambda acme, rows, statuses: rows["by_client"].trash(by=acme.alice),
+    "no customer of the suggestion": lambda acme, rows, statuses: acme.account.posts.filter(
+        id=rows["for_client"].id
+    ).update(client_id=None),
+    "vote withdrawn": lambda acme, rows, statuses: acme.account.votes.filter(post_id=rows["by_user"].id).delete(),
+    "vote": lambda acme, rows, statuses: rows["without"].vote(by=rows["user"]),
+    "new suggestion": lambda acme, rows, statuses: make_post(rows["user"]),
+    "proxy votes withdrawn": lambda acme, rows, statuses: acme.account.proxy_votes.all().delete(),
+    "link rejected": lambda acme, rows, statuses: acme.account.user_links.update(state="rejected"),
+    "link erased": lambda acme, rows, statuses: acme.account.user_links.get().erase(),
+    "link to another client": lambda acme, rows, statuses: acme.account.user_links.update(client_id=rows["other"].id),
+    "merge": merge,
+    "undone merge": unmerge,
+}
+
+
+@pytest.fixture
+def rows(acme) -> dict:
+    client, other = make_client(acme.alice), make_client(acme.alice)
+    contact, user = make_contact(acme.alice, client_id=client.id), make_user(acme.account)
+    posts = {name: make_post(acme.alice) for name in ("by_client", "by_contact", "by_user", "without")}
+    posts["for_client"] = make_post(acme.alice, client_id=client.id)
+    posts["by_client"].cast_proxy_vote(by=acme.alice, client_id=client.id)
+    posts["by_contact"].cast_proxy_vote(by=acme.alice, contact_id=contact.id)
+    link(acme.alice, user, client_id=client.id)
+    posts["by_user"].vote(by=user)
+    make_deal(acme.alice, client_id=other.id, price="5000")
+    deal = make_deal(acme.alice, client_id=client.id, price="100")
+    make_task(acme.alice, client_id=client.id)
+    process()
+    assert stored(acme.account) == computed(acme.account)
+    assert len(stored(acme.account)) == 4
+    return {"client": client, "other": other, "contact": contact, "user": user, "deal": deal, **posts}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_every_change_reaches_the_figures(acme, rows, statuses, name):
+    acme.account.deals.filter(id=rows["deal"].id).update(status_id=statuses["new"])
+    process()
+    before = stored(acme.account)
+    CHANGES[name](acme, rows, statuses)
+    process()
+    assert stored(acme.account) == computed(acme.account)
+    assert (stored(acme.account) == before) == (name in ("client restored", "undone merge"))
+
+
+def test_another_currency_of_the_account(acme, rows):
+    Account.objects.filter(id=acme.account.id).update(currency="USD")
+    process()
+    assert set(PostRevenue.objects.values_list("currency", flat=True)) == {"EUR", "USD"}
+    assert PostRevenue.objects.filter(currency="USD").count() == 4
+
+
+def test_a_vote_that_the_link_did_not_see(acme, rows):
+    """The second run of a link counts a vote of a concurrent transaction, whose trigger did not see the link."""
+    member, post = make_user(acme.account), rows["without"]
+    post.vote(by=member)
+    link(acme.alice, member, client_id=rows["client"].id)
+    # The first run is over before the vote is committed.
+    later = RevenueChange.objects.filter(kind="user").order_by("-due_at")[:1].get()
+    RevenueChange.objects.exclude(pk=later.pk).delete()
+    update_post_revenues()
+    assert post.id not in stored(acme.account)
+    process()
+    assert stored(acme.account) == computed(acme.account)
+    assert post.id in stored(acme.account)
+
+
+def test_it_ignores_rows_that_no_suggestion_depends_on(acme):
+    post = make_post(acme.carol)
+    post.vote(by=acme.bob)
+    make_deal(acme.alice)
+    post.write({"title": "Another title"}, by=acme.alice)
+    make_task(acme.alice, client_id=make_client(acme.alice).id)
+    assert not RevenueChange.objects.exists()
+
+
+def test_a_batch_has_a_limit(acme):
+    ids = range(1, BATCH_SIZE + 6)
+    RevenueChange.objects.bulk_create(RevenueChange(account=acme.account, kind="post", row_id=id) for id in ids)
+    assert [process_batch(acme.account.id) for _ in range(3)] == [BATCH_SIZE, 5, 0]
+
+
+def test_a_queued_row_of_a_deleted_account(acme, db):
+    RevenueChange.objects.create(account_id=987654, kind="client", row_id=1)
+    process()
+
+
+def test_the_figures_follow_the_suggestion_to_another_forum(acme, rows):
+    forum = make_forum(acme.account)
+    category = acme.account.categories.get(forum_id=forum.id)
+    acme.account.posts.filter(id=rows["by_client"].id).update(forum_id=forum.id, category_id=category.id)
+    process()
+    assert set(acme.account.post_revenues.filter(forum_id=forum.id).values_list("post_id")) == {(rows["by_client"].id,)}
+
+
+def test_an_erased_suggestion(acme, rows):
+    post = rows["by_client"]
+    post.trash(by=acme.alice)
+    acme.account.posts.filter(id=post.id).erase_one()
+    process()
+    assert post.id not in stored(acme.account)

@@ -1,0 +1,245 @@
+"""Messages to the clients and contacts behind a suggestion.
+
+A message stores its recipients when it is started, so that it goes to the people whom its author saw. Jobs send the e-mails
+(`workspace.message_sending`). Each recipient is marked as being sent to in a transaction of its own before the e-mail is handed to the mail
+server. If the worker is killed meanwhile, nobody knows whether the e-mail was sent, and it is not sent again.
+"""
+
+from datetime import datetime
+from typing import Any, Self
+
+from django.db import models, transaction
+from django.db.models import F, Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Account, User
+from core.db.tenancy import TenantModel, foreign_object
+from core.errors import Conflict
+from forum.models import Post
+from workspace.audience import Among, Audience, LeftOut
+
+MAX_SUBJECT_LENGTH, MAX_TEXT_LENGTH = 150, 10_000
+# The maximum number of recipients that the page of a message names among those whose e-mail was not sent.
+MAX_SHOWN = 100
+
+
+class MessageQuerySet(models.QuerySet["Message"]):
+    def locked(self) -> Self:
+        return self.select_for_update(no_key=True, of=("self",))
+
+    def active(self) -> Self:
+        return self.filter(state=Message.State.SENDING)
+
+    def visible_to(self, user: User) -> Self:
+        """Return the messages that the user may see. Agents with limited access see their own."""
+        return self.filter(author_id=user.id) if user.access.is_limited else self
+
+
+class Message(TenantModel):
+    """An e-mail to many clients and contacts about a suggestion."""
+
+    class State(models.TextChoices):
+        SENDING = "sending", _("Being sent")
+        SENT = "sent", _("Sent")
+        CANCELLED = "cancelled", _("Cancelled")
+        # The rest of the e-mails can't be sent. `failure` says why.
+        FAILED = "failed", _("Failed")
+
+    class Failure(models.TextChoices):
+        NONE = "", ""
+        USER = "user", _("The author has left the team.")
+        POST = "post", _("The suggestion was deleted.")
+
+    post_id = models.BigIntegerField(editable=False)
+    post = foreign_object(Post, "post_id")
+    author_id = models.BigIntegerField(editable=False)
+    author = foreign_object(User, "author_id")
+    subject = models.CharField(max_length=255)
+    # Markdown, with the placeholder `{name}`.
+    text = models.TextField()
+    among = models.CharField(max_length=255, choices=Among.choices, default=Among.ALL)
+    include_not_asked = models.BooleanField(default=False)
+    state = models.CharField(max_length=255, choices=State.choices, default=State.SENDING)
+    failure = models.CharField(max_length=255, choices=Failure.choices, default=Failure.NONE)
+    # Numbers of recipients. `skipped` ones could no longer be contacted when their e-mail was due.
+    total = models.IntegerField()
+    sent = models.IntegerField(default=0)
+    skipped = models.IntegerField(default=0)
+    failed = models.IntegerField(default=0)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(default=timezone.now, editable=False)
+    finished_at = models.DateTimeField(null=True)
+
+    objects = MessageQuerySet.as_manager()
+
+    class Meta:
+        default_related_name = "customer_messages"
+        indexes = [
+            models.Index(fields=["account", "post_id", "id"], name="message_of_post"),
+            models.Index(fields=["account", "created_at"], name="message_by_creation"),
+            # The condition of the job that continues the messages of all accounts.
+            models.Index(fields=["updated_at"], name="message_active", condition=Q(state="sending")),
+        ]
+
+    def __str__(self) -> str:
+        return self.subject
+
+    def cancel(self) -> None:
+        """Send no further e-mails. The caller has locked the message. Raise Conflict if it is finished."""
+        if self.state != self.State.SENDING:
+            raise Conflict(_("It is finished already."))
+        self.end(self.State.CANCELLED)
+
+    def end(self, state: str, failure: str = "") -> None:
+        self.state, self.failure = state, failure
+        self.finished_at = self.updated_at = timezone.now()
+        self.save(update_fields=["state", "failure", "finished_at", "updated_at"])
+
+    @property
+    def is_active(self) -> bool:
+        return self.state == self.State.SENDING
+
+    @property
+    def processed(self) -> int:
+        return self.sent + self.skipped + self.failed
+
+    @property
+    def not_sent(self) -> int:
+        """The number of recipients whose e-mails a cancelled or failed message left unsent."""
+        return 0 if self.is_active else self.total - self.processed
+
+
+class MessageRecipientQuerySet(models.QuerySet["MessageRecipient"]):
+    def add(self, message: Message, audience: Audience) -> None:
+        recipients: list[Any] = [
+            MessageRecipient(
+                account_id=message.account_id,
+                message_id=message.id,
+                email_key=person.email_key,
+                email=person.email,
+                name=person.name,
+                greeting=person.greeting,
+                **{f"{person.resource}_id": person.id},
+            )
+            for person in audience.people
+        ]
+        self.bulk_create(recipients, batch_size=1000)
+
+    def of(self, account_id: int, message_id: int) -> Self:
+        return self.filter(account_id=account_id, message_id=message_id)
+
+    def waiting(self) -> Self:
+        return self.filter(state=MessageRecipient.State.PENDING)
+
+    def problems(self) -> Self:
+        """Return the recipients whose e-mail was skipped or failed."""
+        states = MessageRecipient.State
+        return self.filter(state__in=(states.SKIPPED, states.FAILED)).order_by("email_key")
+
+    def claim(self, account_id: int, message_id: int) -> "MessageRecipient | None":
+        """Mark the next recipient as being sent to, in a transaction that is committed before the e-mail is sent. Return it."""
+        now = timezone.now()
+        with transaction.atomic():
+            due = self.of(account_id, message_id).waiting().filter(due_at__lte=now).order_by("due_at", "email_key")
+            recipient = due.select_for_update(skip_locked=True).first()
+            if recipient is not None:
+                recipient.write(state=MessageRecipient.State.SENDING, claimed_at=now)
+        return recipient
+
+
+class MessageRecipient(models.Model):
+    """A client or contact that gets a message. The primary key makes the e-mail address unique in a message."""
+
+    class State(models.TextChoices):
+        PENDING = "pending"
+        # A worker is sending the e-mail, or was killed meanwhile.
+        SENDING = "sending"
+        SENT = "sent"
+        SKIPPED = "skipped"
+        FAILED = "failed"
+
+    class Reason(models.TextChoices):
+        """Why an e-mail was skipped or failed."""
+
+        NONE = "", ""
+        GONE = "gone", _("Was deleted, or has another e-mail address now")
+        DO_NOT_CONTACT = LeftOut.DO_NOT_CONTACT.value, LeftOut.DO_NOT_CONTACT.label
+        REFUSED = LeftOut.REFUSED.value, LeftOut.REFUSED.label
+        NOT_ASKED = LeftOut.NOT_ASKED.value, LeftOut.NOT_ASKED.label
+        REJECTED = "rejected", _("The mail server rejected the e-mail address")
+        SERVER = "server", _("The mail server did not accept the e-mail")
+        UNKNOWN = "unknown", _("Sending was interrupted. The e-mail may have been sent, and is not sent again.")
+
+    pk = models.CompositePrimaryKey("account_id", "message_id", "email_key")
+    account = models.ForeignKey(Account, models.CASCADE, related_name="+", db_index=False)
+    message_id = models.BigIntegerField()
+    message = foreign_object(Message, "message_id", related_name="message_recipients")
+    email_key = models.TextField()
+    # The values when the message was started.
+    email = models.CharField(max_length=255)
+    name = models.CharField(max_length=255)
+    greeting = models.CharField(max_length=255)
+    # Exactly one of them is set. A merge of clients or contacts leaves them as they are: `current_row` finds the kept row.
+    client_id = models.BigIntegerField(null=True)
+    contact_id = models.BigIntegerField(null=True)
+    state = models.CharField(max_length=255, choices=State.choices, default=State.PENDING)
+    reason = models.CharField(max_length=255, choices=Reason.choices, default=Reason.NONE)
+    attempts = models.IntegerField(default=0)
+    due_at = models.DateTimeField(default=timezone.now)
+    claimed_at = models.DateTimeField(null=True)
+    sent_at = models.DateTimeField(null=True)
+
+    objects = MessageRecipientQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["account", "message_id", "due_at"],
+                name="message_recipient_waiting",
+                condition=Q(state__in=("pending", "sending")),
+            ),
+            *(
+                models.Index(
+                    fields=["account", f"{resource}_id"],
+                    name=f"message_recipient_{resource}",
+                    condition=Q(**{f"{resource}_id__isnull": False}),
+                )
+                for resource in ("client", "contact")
+            ),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(client_id__isnull=False, contact_id=None) | Q(client_id=None, contact_id__isnull=False),
+                name="message_to_client_or_contact",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.email
+
+    @property
+    def resource(self) -> str:
+        return "client" if self.contact_id is None else "contact"
+
+    @property
+    def row_id(self) -> int:
+        """The id of the client or contact."""
+        return (self.client_id if self.contact_id is None else self.contact_id) or 0
+
+    def write(self, **values: Any) -> int:
+        for name, value in values.items():
+            setattr(self, name, value)
+        return MessageRecipient.objects.filter(pk=self.pk).update(**values)
+
+    def retry(self, at: datetime) -> None:
+        """Put the recipient back. The e-mail was certainly not sent."""
+        self.write(state=self.State.PENDING, attempts=self.attempts + 1, due_at=at)
+
+    @transaction.atomic(savepoint=False)
+    def finish(self, state: str, reason: str = "", **values: Any) -> None:
+        """Store the outcome, and count it in the message. A recipient is finished once."""
+        claimed = MessageRecipient.objects.filter(pk=self.pk, state=self.State.SENDING)
+        if claimed.update(state=state, reason=reason, **values):
+            message = Message.objects.filter(account_id=self.account_id, id=self.message_id)
+            message.update(**{state: F(state) + 1}, updated_at=timezone.now())

@@ -1,0 +1,301 @@
+"""The pages of messages to the customers behind a suggestion: form, preview, progress, and unsubscribing."""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.db.models import F
+from django.http import Http404, HttpResponse
+from django.urls import reverse
+from django.utils import translation
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.csrf import csrf_exempt
+
+from accounts.default_names import status_name
+from accounts.mail import seconds_over_limit, single_line, supported_language
+from accounts.pages.forms import Form
+from accounts.pages.password_reset import render_invalid_link
+from core.api.idempotency import location_of_form, new_form_key, once_from_form
+from core.db.transactions import in_transaction
+from core.error_responses import error_response
+from core.errors import FieldErrors
+from core.pages.base import Page, redirect
+from core.pages.errors import error_sentence
+from forum.models import Post
+from forum.pages.team import TeamPage
+from forum.requests import ForumUserRequest
+from workspace.audience import Among, Audience, audience_of, candidates_of
+from workspace.message_sending import (
+    PLACEHOLDER,
+    Content,
+    read_unsubscribe_token,
+    send_test,
+    start_message,
+    unsubscribe,
+)
+from workspace.messages import MAX_SHOWN, MAX_SUBJECT_LENGTH, MAX_TEXT_LENGTH, Message, MessageQuerySet
+from workspace.pages.base import WorkspacePage
+from workspace.requests import TeamRequest
+
+# The numbers of names in the preview, and of earlier messages.
+MAX_NAMES, MAX_EARLIER = 10, 10
+
+
+class MessageForm(Form):
+    subject = forms.CharField(label=gettext_lazy("Subject"), max_length=MAX_SUBJECT_LENGTH)
+    text = forms.CharField(
+        label=gettext_lazy("Text"),
+        max_length=MAX_TEXT_LENGTH,
+        widget=forms.Textarea(attrs={"rows": 12}),
+        help_text=gettext_lazy("{name} becomes the first name or the name of each recipient. Markdown works."),
+    )
+    among = forms.ChoiceField(label=gettext_lazy("Recipients"), choices=Among.choices, widget=forms.RadioSelect)
+    include_not_asked = forms.BooleanField(
+        label=gettext_lazy("Include customers who were not asked for consent"),
+        required=False,
+        help_text=gettext_lazy("Without this, only those who agreed to be contacted get the message."),
+    )
+
+    def clean_subject(self) -> str:
+        return single_line(self.cleaned_data["subject"])
+
+
+class NewMessagePage(TeamPage):
+    """The form and the preview of a message. The preview sends the form again: to test it, to edit it or to send it."""
+
+    template_name = "workspace/message_new.html"
+    actions = {"preview": "preview", "edit": "edit", "test": "test", "send": "send"}
+
+    def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
+        post = self.find(id)
+        return self.show_form(post, MessageForm(initial=self.draft(post)))
+
+    def draft(self, post: Post) -> dict[str, Any]:
+        """Return the values of a new form: a text about the suggestion in the language of the account."""
+        with translation.override(supported_language(self.request.account.language)):
+            title, status = single_line(post.title), status_name(post.status)
+            paragraphs = [
+                _("Hello %(name)s,") % {"name": PLACEHOLDER},
+                _("there is news about “%(title)s”. Its status is now: %(status)s.")
+                % {"title": title, "status": status},
+                post.response or "",
+            ]
+            subject = _("News about “%(title)s”") % {"title": title}
+        if len(subject) > MAX_SUBJECT_LENGTH:
+            subject = f"{subject[: MAX_SUBJECT_LENGTH - 1]}…"
+        text = "\n\n".join(filter(None, paragraphs))[:MAX_TEXT_LENGTH]
+        return {"subject": subject, "text": text, "among": Among.ALL}
+
+    def show_form(self, post: Post, form: MessageForm, *, is_wrong: bool = False) -> HttpResponse:
+        account, user = self.request.account, self.request.user
+        earlier = account.customer_messages.visible_to(user).filter(post_id=post.id).order_by("-id")[:MAX_EARLIER]
+        counts, problem = [], ""
+        try:
+            candidates = candidates_of(account, user, post.id)
+            counts = [candidates.audience(include_not_asked=include) for include in (False, True)]
+        except FieldErrors as caught:
+            problem = " ".join(map(error_sentence, caught.errors))
+        return self.render(
+            http_status=422 if is_wrong else 200,
+            section="suggestions",
+            post=post,
+            form=form,
+            key=self.request.POST.get("key") or new_form_key(),
+            earlier=list(earlier),
+            counts=counts,
+            problem=problem,
+        )
+
+    @cached_property
+    def submitted(self) -> MessageForm:
+        return MessageForm(self.request.POST)
+
+    def edit(self, request: ForumUserRequest, id: int) -> HttpResponse:
+        form = self.submitted
+        values: dict[str, Any] = {name: request.POST.get(name, "") for name in ("subject", "text", "among")}
+        values["include_not_asked"] = "include_not_asked" in request.POST
+        return self.show_form(self.find(id), MessageForm(initial=values) if form.is_valid() else form)
+
+    def preview(self, request: ForumUserRequest, id: int) -> HttpResponse:
+        return self.show_preview(self.find(id))
+
+    def audience(self, post: Post) -> Audience:
+        """Return the recipients that the valid form selects. Raise FieldErrors."""
+        values = self.submitted.cleaned_data
+        return audience_of(
+            self.request.account,
+            self.request.user,
+            post.id,
+            among=values["among"],
+            include_not_asked=values["include_not_asked"],
+        )
+
+    def show_preview(self, post: Post, *, http_status: int = 200, has_changed: bool = False) -> HttpResponse:
+        """Return the preview, or the form with its errors."""
+        form = self.submitted
+        found: list[Audience] = []
+        if not form.is_valid() or not self.submit_form(form, lambda: found.append(self.checked_audience(post))):
+            return self.show_form(post, form, is_wrong=True)
+        audience, values = found[-1], form.cleaned_data
+        content = Content.of(self.request.account, post, values["subject"], values["text"])
+        greeting = audience.people[0].greeting
+        return self.render(
+            "workspace/message_preview.html",
+            http_status=http_status,
+            section="suggestions",
+            post=post,
+            form=form,
+            key=self.request.POST.get("key") or new_form_key(),
+            audience=audience,
+            number=len(audience.people),
+            names=[person.name for person in audience.people[:MAX_NAMES]],
+            subject=content.subject.replace(PLACEHOLDER, greeting),
+            html=content.html(greeting),
+            has_link=bool(content.post_url),
+            sender=content.sender.name,
+            has_changed=has_changed,
+        )
+
+    def checked_audience(self, post: Post) -> Audience:
+        audience = self.audience(post)
+        audience.check_size()
+        return audience
+
+    def test(self, request: ForumUserRequest, id: int) -> HttpResponse:
+        post, form, user = self.find(id), self.submitted, request.user
+        if form.is_valid():
+            if seconds_over_limit(user):
+                messages.error(request, _("Too many e-mails were sent. Try again later."))
+            else:
+                values = form.cleaned_data
+                in_transaction(
+                    lambda: send_test.defer(
+                        account_id=user.account_id,
+                        user_id=user.id,
+                        post_id=post.id,
+                        subject=values["subject"],
+                        text=values["text"],
+                    )
+                )
+                messages.success(request, _("A test is on its way to %(email)s.") % {"email": user.email})
+        return self.show_preview(post)
+
+    def send(self, request: ForumUserRequest, id: int) -> HttpResponse:
+        """Start the message, once for each form. If the number of recipients has changed since the preview, ask again."""
+        post, form, user = self.find(id), self.submitted, request.user
+        if not form.is_valid():
+            return self.show_preview(post)
+        key, values = request.POST.get("key", ""), form.cleaned_data
+        identity = {**values, "post": post.id}
+        if key and (location := location_of_form(user, key, identity)):
+            return redirect(location)
+
+        class Changed(Exception):
+            pass
+
+        def start() -> str:
+            message = start_message(request.account, by=user, post=post, **values)
+            if request.POST.get("number") != str(message.total):
+                raise Changed
+            return reverse("workspace-message", args=[message.id])
+
+        paths: list[str] = []
+        try:
+            is_started = self.submit_form(form, lambda: paths.append(once_from_form(user, key, identity, start)))
+        except Changed:
+            return self.show_preview(post, http_status=409, has_changed=True)
+        return redirect(paths[-1]) if is_started else self.show_form(post, form, is_wrong=True)
+
+
+class MessagePage(WorkspacePage):
+    """A message: its progress, the recipients who did not get it, and cancel. While it is sent, the page is refreshed."""
+
+    template_name = "workspace/message.html"
+    section = "suggestions"
+    # The id of the part of the page that htmx refreshes.
+    PROGRESS = "progress"
+
+    def rows(self) -> MessageQuerySet:
+        rows: MessageQuerySet = self.request.account.customer_messages.all()
+        return rows.visible_to(self.request.user)
+
+    def get(self, request: TeamRequest, id: int) -> HttpResponse:
+        named = {"author_name": F("author__name"), "post_title": F("post__title")}
+        message = self.rows().filter(id=id).annotate(**named).first()
+        if message is None:
+            raise Http404
+        problems = message.skipped + message.failed
+        is_fragment = request.htmx and request.htmx.target == self.PROGRESS
+        return self.render(
+            "workspace/message_progress.html" if is_fragment else None,
+            message=message,
+            problems=self.problems(message) if problems else [],
+            problems_number=problems,
+        )
+
+    def problems(self, message: Message) -> list[dict[str, Any]]:
+        """Return the reasons and the names of recipients, without the names of those that the user may not access."""
+        account, user = self.request.account, self.request.user
+        found = list(message.message_recipients.problems()[:MAX_SHOWN])
+        names: dict[tuple[str, int], str] = {}
+        for resource, rows in (("client", account.clients), ("contact", account.contacts)):
+            ids = [recipient.row_id for recipient in found if recipient.resource == resource]
+            accessible = rows.live().accessible_to(user).filter(id__in=ids) if ids else rows.none()
+            names |= {(resource, id): name for id, name in accessible.values_list("id", "name")}
+        return [
+            {
+                "name": names.get((recipient.resource, recipient.row_id)),
+                "route": f"workspace-{recipient.resource}",
+                "id": recipient.row_id,
+                "reason": recipient.get_reason_display(),
+            }
+            for recipient in found
+        ]
+
+    def post(self, request: TeamRequest, id: int) -> HttpResponse:
+        actions: dict[str, Callable[[Message], None]] = {"cancel": Message.cancel}
+        action = actions.get(request.POST.get("do", ""))
+        if action is None:
+            return error_response(request, 400)
+
+        def act() -> None:
+            message = self.rows().locked().filter(id=id).first()
+            if message is None:
+                raise Http404
+            action(message)
+
+        self.perform(act)
+        return redirect("workspace-message", id)
+
+
+class CustomerUnsubscribePage(Page):
+    """The page that the link to unsubscribe of a message opens (RFC 8058). The signed token is the permission.
+
+    A mail program sends a POST to the link. A GET changes nothing, because e-mail scanners open links.
+    """
+
+    template_name = "workspace/unsubscribe.html"
+
+    @classmethod
+    def as_view(cls, **initkwargs: Any) -> Any:
+        return csrf_exempt(super().as_view(**initkwargs))
+
+    def get(self, request: Any) -> HttpResponse:
+        return self.respond(is_sent=False)
+
+    def post(self, request: Any) -> HttpResponse:
+        return self.respond(is_sent=True)
+
+    def respond(self, *, is_sent: bool) -> HttpResponse:
+        account = self.request.account
+        payload = read_unsubscribe_token(account, self.request.GET.get("token", ""))
+        if payload is None:
+            return render_invalid_link(self, "")
+        if is_sent:
+            in_transaction(lambda: unsubscribe(account, payload["resource"], payload["id"], payload["email"]))
+        # The language of the e-mail.
+        with translation.override(supported_language(account.language)):
+            return self.render(email=payload["email"], is_done=is_sent)

@@ -1,0 +1,220 @@
+"""The number of clients behind each suggestion and the sums of their deals, stored for lists in their order.
+
+The stored figures are those of `workspace.backers` for a user who may access all clients and deals. A suggestion with clients has one row in
+the currency of the account, even without deals, and one for each other currency of its clients' deals.
+
+Triggers (`workspace.post_revenue_triggers`) queue the rows on which the figures depend when these change. A job computes the figures of the
+affected suggestions within about a minute. The queue is committed with the change, so no change is missed.
+"""
+
+from collections.abc import Callable, Collection
+from decimal import Decimal
+from typing import Any
+
+from django.db import models, transaction
+from django.db.models import F, Func, QuerySet, Value
+from django.db.models.functions import Now
+
+from accounts.models import Account, User
+from core.db import locks
+from core.db.tenancy import foreign_object
+from core.jobs.registration import has_time_left, periodic_job
+from forum.models import Post
+from workspace.backers import Revenue, as_revenue, backers_of, in_order_of_currency, total_revenue, values_of
+
+# The number of queued rows that one transaction processes.
+BATCH_SIZE = 100
+
+
+class PostRevenue(models.Model):
+    """The clients behind a suggestion, and the open and won deals of all of them in one currency."""
+
+    pk = models.CompositePrimaryKey("account_id", "post_id", "currency")
+    account = models.ForeignKey(Account, models.CASCADE, db_index=False, db_constraint=False)
+    post_id = models.BigIntegerField()
+    post = foreign_object(Post, "post_id", related_name="revenues")
+    currency = models.TextField()
+    forum_id = models.BigIntegerField()
+    clients = models.IntegerField()
+    open_deals = models.IntegerField(default=0)
+    open_sum = models.DecimalField(max_digits=30, decimal_places=6, default=0)
+    won_deals = models.IntegerField(default=0)
+    won_sum = models.DecimalField(max_digits=30, decimal_places=6, default=0)
+    total = models.GeneratedField(
+        expression=F("open_sum") + F("won_sum"),
+        output_field=models.DecimalField(max_digits=31, decimal_places=6),
+        db_persist=True,
+    )
+
+    class Meta:
+        default_related_name = "post_revenues"
+        indexes = [
+            models.Index(fields=["account", "forum_id", "currency", column, "post_id"], name=f"post_by_{name}")
+            for name, column in (("revenue", "total"), ("clients", "clients"))
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.currency} of post {self.post_id}: {self.open_sum} open, {self.won_sum} won"
+
+
+class RevenueChange(models.Model):
+    """A queued row on which the figures of suggestions depend."""
+
+    class Kind(models.TextChoices):
+        POST = "post"
+        USER = "user"
+        CLIENT = "client"
+        CONTACT = "contact"
+        # All suggestions with clients, after another outcome of a status or another currency of the account.
+        ACCOUNT = "account"
+
+    pk = models.CompositePrimaryKey("account_id", "number")
+    account = models.ForeignKey(Account, models.CASCADE, db_index=False, db_constraint=False)
+    number = models.BigIntegerField(
+        db_default=Func(Value("workspace_revenuechange_numbers"), function="nextval"), editable=False
+    )
+    kind = models.TextField(choices=Kind)
+    row_id = models.BigIntegerField()
+    due_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        default_related_name = "revenue_changes"
+        indexes = [
+            models.Index(fields=["due_at"], name="revenue_change_due"),
+            models.Index(fields=["account", "due_at", "number"], name="revenue_change_of_account"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.row_id}"
+
+
+# Reading
+
+
+def sort_by(column: str) -> Callable[[QuerySet[Any], Account], QuerySet[Any]]:
+    """Return the function that orders the posts of a forum by a column of their figures, the highest first. Posts without clients are left out."""
+
+    def sort(posts: QuerySet[Any], account: Account) -> QuerySet[Any]:
+        # The forum is a column of the index for the order.
+        rows = posts.filter(revenues__currency=account.currency, revenues__forum_id=F("forum_id"))
+        return rows.order_by(f"-revenues__{column}", "-revenues__post_id")
+
+    return sort
+
+
+def stored_revenue(account: Account, post_ids: Collection[int]) -> dict[int, tuple[int, list[Revenue]]]:
+    """Return the number of clients and the revenue of each of these posts that has clients, with one statement."""
+    rows = account.post_revenues.filter(post_id__in=post_ids)
+    found: dict[int, tuple[int, list[Revenue]]] = {}
+    for row in in_order_of_currency(account, rows, "post_id").values():
+        found.setdefault(row["post_id"], (row["clients"], []))[1].append(as_revenue(row))
+    return found
+
+
+# Updating
+
+
+def posts_of_users(account: Account, users: QuerySet[Any, Any] | Collection[int]) -> list[QuerySet[Any, Any]]:
+    votes = account.votes.filter(user_id__in=users)
+    return [values_of("post_id", votes), values_of("id", account.posts.without_tasks().filter(user_id__in=users))]
+
+
+def posts_of_customers(account: Account, column: str, ids: QuerySet[Any, Any] | Collection[int]) -> list[QuerySet]:
+    """Return queries for the posts that clients or contacts are behind. `column` is `client_id` or `contact_id`."""
+    condition = {f"{column}__in": ids}
+    users = values_of("user_id", account.user_links.confirmed().filter(**condition))
+    return [
+        values_of("post_id", account.proxy_votes.filter(**condition)),
+        values_of("id", account.posts.without_tasks().filter(**condition)),
+        *posts_of_users(account, users),
+    ]
+
+
+def affected_posts(account: Account, kind: str, ids: Collection[int]) -> list[QuerySet]:
+    """Return queries for the ids of posts whose figures depend on rows of a kind."""
+    if kind == RevenueChange.Kind.USER:
+        return posts_of_users(account, ids)
+    if kind == RevenueChange.Kind.CONTACT:
+        return posts_of_customers(account, "contact_id", ids)
+    if kind == RevenueChange.Kind.CLIENT:
+        contacts = values_of("id", account.contacts.filter(client_id__in=ids))
+        return posts_of_customers(account, "client_id", ids) + posts_of_customers(account, "contact_id", contacts)
+    return [values_of("post_id", account.post_revenues.all())]
+
+
+def queue_affected_posts(account: Account, kind: str, ids: Collection[int]) -> None:
+    first, *others = affected_posts(account, kind, ids)
+    found = first.union(*others) if others else first
+    changes = (
+        RevenueChange(account=account, kind=RevenueChange.Kind.POST, row_id=id)
+        for id in found.values_list(first.query.values_select[0], flat=True).iterator()
+    )
+    RevenueChange.objects.bulk_create(changes, batch_size=1000)
+
+
+def update_post(account: Account, post_id: int) -> None:
+    """Compute and store the figures of a suggestion. The caller must hold the lock of `process_batch`."""
+    user = User(account=account, role=User.Role.OWNER)
+    posts = account.posts.live().without_tasks().filter(id=post_id, duplicate_from_id=None)
+    forum_id = posts.values_list("forum_id", flat=True).first()
+    number = 0 if forum_id is None else backers_of(account, user, post_id).count()
+    rows = account.post_revenues.filter(post_id=post_id)
+    if forum_id is None or not number:
+        rows.delete()
+        return
+    revenue = {each.currency: each for each in total_revenue(account, user, post_id)}
+    revenue.setdefault(account.currency, Revenue(account.currency, 0, Decimal(0), 0, Decimal(0)))
+    rows.exclude(currency__in=revenue).delete()
+    columns = ("open_deals", "open_sum", "won_deals", "won_sum")
+    PostRevenue.objects.bulk_create(
+        [
+            PostRevenue(
+                account=account,
+                post_id=post_id,
+                forum_id=forum_id,
+                currency=currency,
+                clients=number,
+                **{name: getattr(each, name) for name in columns},
+            )
+            for currency, each in revenue.items()
+        ],
+        update_conflicts=True,
+        update_fields=["forum_id", "clients", *columns],
+        unique_fields=["account_id", "post_id", "currency"],
+    )
+
+
+@transaction.atomic
+def process_batch(account_id: int) -> int:
+    """Process the first due rows of an account's queue. Return their number.
+
+    Rows of other kinds are replaced by the posts that depend on them.
+    """
+    locks.acquire(("revenue of suggestions", account_id))
+    due = RevenueChange.objects.filter(account_id=account_id, due_at__lte=Now()).order_by("due_at", "number")
+    changes = list(due[:BATCH_SIZE].values_list("number", "kind", "row_id"))
+    RevenueChange.objects.filter(account_id=account_id, number__in=[number for number, *_ in changes]).delete()
+    account = Account.objects.filter(id=account_id).first()
+    if account is None:
+        return len(changes)
+    ids_by_kind: dict[str, set[int]] = {}
+    for _number, kind, row_id in changes:
+        ids_by_kind.setdefault(kind, set()).add(row_id)
+    post_ids = ids_by_kind.pop(RevenueChange.Kind.POST, set())
+    duplicates = account.posts.filter(id__in=post_ids, duplicate_from_id__isnull=False)
+    for post_id in sorted(post_ids.union(duplicates.values_list("duplicate_from_id", flat=True))):
+        update_post(account, post_id)
+    for kind, ids in ids_by_kind.items():
+        queue_affected_posts(account, kind, ids)
+    return len(changes)
+
+
+@periodic_job(cron="* * * * *", time_limit=55)
+def update_post_revenues() -> None:
+    """Process the queues of all accounts. The account with the oldest due row comes first."""
+    due = RevenueChange.objects.order_by("due_at").values_list("account_id", flat=True)
+    while has_time_left():
+        account_id = due.filter(due_at__lte=Now()).first()
+        if account_id is None:
+            return
+        process_batch(account_id)
