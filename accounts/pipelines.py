@@ -18,7 +18,6 @@ from core.search.declaration import Search
 
 if TYPE_CHECKING:
     from accounts.account import Account
-    from accounts.statuses import Status
 
 MAX_NAME = 255
 # The maximum length of the addition to the name of a moved status.
@@ -75,7 +74,7 @@ class Pipeline(Ordered, TenantModel):
         else:
             self.save(update_fields={*values, "updated_at"})
 
-    def copy_statuses(self, source: "Pipeline", *, name_of: Callable[["Status"], str]) -> None:
+    def copy_statuses(self, source: "Pipeline", *, name_of: Callable[[Any], str]) -> None:
         """Create the statuses of another pipeline in this one. `name_of` returns the name of a copy. Each copy gets a code of its own."""
         statuses = self.account.statuses_of_kind("deal")
         codes = set(statuses.values_list("code", flat=True))

@@ -65,5 +65,5 @@ class WorkspaceConfig(AppConfig):
         for model in MODELS.values():
             restoring.connect(refuse_restore, sender=model)
         registry.register_sample(
-            "merges", "merge", lambda request: newest_id(request.account.merges.accessible_to(request.user))
+            "merges", "merge", lambda request: newest_id(request.account.merges.active().accessible_to(request.user))
         )

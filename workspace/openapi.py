@@ -57,7 +57,7 @@ EXAMPLE_CLIENT = {
 register_operation(
     "GET /app/find.json",
     Operation(
-        "find",
+        "search_everything",
         "Search for everything",
         f"Finds at most {MAX_FOUND} rows of each kind whose texts have the words of `q`, the best matches first. Mistyped words are found too.",
         "Search",

@@ -129,6 +129,8 @@ def register_resource(
     )
     text = "Fields that are not sent keep their values. The response is the whole resource."
     changed = {**response_example, **update}
+    # An update has no alternatives: it is of the kind of the row.
+    is_single = body_serializers is not None and not any(isinstance(each, tuple) for each in body_serializers.values())
     for method, operation_id, addition in (
         ("PUT", f"update_{key}", ""),
         ("PATCH", f"patch_{key}", " The same as PUT."),
@@ -143,6 +145,7 @@ def register_resource(
                 {key: update},
                 changed,
                 ids,
+                body_serializers=body_serializers if is_single else None,
                 response=item_response,
             ),
         )

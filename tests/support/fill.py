@@ -129,12 +129,15 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     ):
         kept, merged = make(user, f"{label} kept"), make(user, f"{label} merged", **others)
         resource = kept._meta.model_name
-        make_deal(user, f"{label} moved", **{f"{resource}_id": merged.id})
+        moved = {f"{resource}_id": merged.id, "status_id": statuses[Status.Kind.DEAL].id}
+        make_deal(user, f"{label} moved", **moved)
         merge = account.merges.merge(account, resource, kept.id, merged.id, {}, by=user)
     undone = account.merges.merge(
         account, "client", make_client(user, f"{label} a").id, make_client(user, f"{label} b").id, {}, by=user
     )
     undone.undo(by=user)
+    # The newest row in the trash, which can be restored.
+    make_contact(user, f"{label} trashed last").trash(by=user)
     field_definition = make_field_definition(account, label, type="choice", choices=[label])
     webhook, _secret = Endpoint.objects.all().add(account, url=f"https://hooks.example.com/{label}")
     delivery = make_delivery(webhook, request=label)
