@@ -9,6 +9,7 @@ class AccountsConfig(AppConfig):
         "code": _("code"),
         "color": _("color"),
         "email": _("email"),
+        "group": _("group"),
         "host": _("host"),
         "kind": _("kind"),
         "login": _("login"),

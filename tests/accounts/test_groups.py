@@ -25,7 +25,7 @@ def test_it_works(acme, django_assert_num_queries):
     assert_answered(response, 200, body(row, "Field sales"))
     other_row = acme.account.user_groups.create(name="Answers")
     acme.json().get(PATH)
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(3):
         response = acme.json().get(PATH)
     rows = [body(other_row, "Answers"), body(row, "Field sales")]
     assert_answered(response, 200, rows, link=link_to_first_page(PATH))

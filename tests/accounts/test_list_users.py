@@ -16,6 +16,7 @@ def user_body(user: User, **fields) -> dict:
         "notification": "own",
         "description": "",
         "www": None,
+        "group_id": None,
         **fields,
         "created_at": on_the_wire(user.created_at),
         "updated_at": on_the_wire(user.updated_at),

@@ -14,6 +14,7 @@ def body(account, **fields) -> dict:
         "time_zone": "UTC",
         "language": "en",
         "currency": "EUR",
+        "agents_see": "all",
         "won_reasons": ["Price", "Features", "Recommendation"],
         "lost_reasons": [
             "Too expensive",
