@@ -13,6 +13,7 @@ from tests.support.factories import (
     make_contact,
     make_contact_list,
     make_deal,
+    make_message,
     make_note,
     make_saved_view,
     make_task,
@@ -308,6 +309,7 @@ def pages(world):
             "notes": make_note(user, f"{label} note", client_id=rows.client).id,
             "merges": account.merges.merge(account, "client", *merged, {}, by=acme.alice).id,
             "bulk_changes": BulkChange.start(account, by=user, ids=[rows.client], **change).id,
+            "messages": make_message(user, f"{label} message").id,
             "views": make_saved_view(user, f"{label} view", shared=False).id,
             # These are the same for the whole team, or for admins alone.
             "categories": account.categories.get().id,

@@ -100,14 +100,14 @@ def test_opening_the_suggestion_marks_its_notifications_as_read(notified):
     assert not [query for query in queries if "forum_notification" in query]
 
 
-def test_a_reminder_opens_the_page_of_notifications(notified):
-    make_task(notified.bob, "Call Nova", responsible_id=notified.bob.id, scheduled_at=timezone.now())
+def test_a_reminder_opens_the_task(notified):
+    task = make_task(notified.bob, "Call Nova", responsible_id=notified.bob.id, scheduled_at=timezone.now())
     remind()
     page = notified.page(notified.bob).get(PATH)
     item, _suggestion = items(page)
     assert item.startswith("Call Nova (unread) A reminder of your task just now you are responsible for this task")
     form = next(form for form in page.forms.values() if "open" in form.fields)
-    assert form.submit("open").headers["Location"] == PATH
+    assert form.submit("open").headers["Location"] == f"/app/tasks/{task.id}"
 
 
 def test_it_shows_nothing_that_the_user_may_no_longer_see(notified):
