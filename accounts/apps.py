@@ -34,7 +34,8 @@ class AccountsConfig(AppConfig):
         from accounts import checks, mail  # noqa: F401
         from accounts.pages.navigation import register_entries
         from accounts.resources import RESOURCES
-        from core.registry import registry
+        from core.registry import newest_id, registry
 
         registry.register(*RESOURCES)
+        registry.register_sample("users", "team_user", lambda request: newest_id(request.account.users.team()))
         register_entries()
