@@ -6,15 +6,12 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib.auth.hashers import make_password
 
 from accounts.models import Status, User
-
-if TYPE_CHECKING:
-    from config.local.demo import DemoBuilder
 
 FILE = Path(__file__).with_name("demo_crm.toml")
 NUMBER_OF_CLIENTS = 300
@@ -39,7 +36,7 @@ class CRMBuilder:
     Rows are written in bulk. The times of rows are set before they are written, so the triggers write the history with these times.
     """
 
-    def __init__(self, demo: "DemoBuilder"):
+    def __init__(self, demo: Any):
         self.demo, self.account, self.now = demo, demo.account, demo.now
         self.content: dict[str, Any] = tomllib.loads(FILE.read_text())
         # A fixed seed of its own: the forum of the demo account does not depend on the customers.

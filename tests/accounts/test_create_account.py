@@ -41,6 +41,7 @@ def test_it_works(partner):
             "time_zone": "UTC",
             "language": "en",
             "currency": "EUR",
+            "agents_see": "all",
             "won_reasons": account.won_reasons,
             "lost_reasons": account.lost_reasons,
             "url": "http://new-one.example.test",

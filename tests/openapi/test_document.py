@@ -177,6 +177,7 @@ def test_examples_match_their_schemas(method, path, operation):
         ("NewFieldDefinition", "/app/field_definitions.json", "field_definition", {"resource": "deal", "label": "New"}),
         ("NewNote", "/app/notes.json", "note", {"content": "New", "client_id": "{client}"}),
         ("NewUserLink", "/app/user_links.json", "user_link", {"user_id": "{member}", "client_id": "{client}"}),
+        ("NewSavedView", "/app/views.json", "view", {"resource": "client", "name": "New"}),
         ("NewStatus", "/app/statuses.json", "status", {"code": "brand-new", "name": "Brand new", "kind": "deal"}),
     ],
 )
@@ -207,6 +208,7 @@ def test_only_these_schemas_have_defaults():
         "NewFieldDefinition",
         "NewNote",
         "NewPost",
+        "NewSavedView",
         "NewStatus",
         "NewUserLink",
         "NewWebhook",

@@ -97,7 +97,7 @@ def test_a_long_note_is_cut(acme, client):
 
 
 def test_it_rejects_bad_parameters(acme, client):
-    kinds = "note, call, meeting, email, task, task_done, deal, stage, suggestion, vote, change, merge, merge_undone"
+    kinds = "note, call, meeting, email, task, task_done, deal, stage, suggestion, vote, change, merge, merge_undone, message, unsubscribed"
     response = acme.json().get(f"{path_of(client)}?kind=note,party&page=0")
     assert_refused(
         response,
