@@ -2,7 +2,7 @@ from django.urls import path
 
 from accounts.pages import (
     access,
-    deals,
+    deal_settings,
     examples,
     handover,
     password_reset,
@@ -48,8 +48,8 @@ urlpatterns = [
     path("app/account/users/<id:id>", users.UserPage.as_view(), name="accounts-user"),
     path("app/account/statuses", statuses.StatusesPage.as_view(), name="accounts-statuses"),
     path("app/account/statuses/<id:id>", statuses.StatusPage.as_view(), name="accounts-status"),
-    path("app/account/deals", deals.DealSettingsPage.as_view(), name="accounts-deals"),
-    path("app/account/pipelines/<id:id>", deals.PipelinePage.as_view(), name="accounts-pipeline"),
+    path("app/account/deals", deal_settings.DealSettingsPage.as_view(), name="accounts-deals"),
+    path("app/account/pipelines/<id:id>", deal_settings.PipelinePage.as_view(), name="accounts-pipeline"),
     path("app/account/access", access.AccessPage.as_view(), name="accounts-access"),
     path("app/account/groups/<id:id>", access.GroupPage.as_view(), name="accounts-group"),
     path("app/docs", reference.Overview.as_view(), name="accounts-docs"),

@@ -68,8 +68,8 @@ def make_rows(account, user) -> dict[str, int | str]:
         "merges": account.merges.merge(
             account, "client", make_client(user).id, make_client(user, SECRET).id, {}, by=user
         ).id,
-        "pipelines": account.pipelines.create(name=f"{SECRET} pipeline", position=2).id,
-        "groups": account.user_groups.create(name=f"{SECRET} group").id,
+        "pipelines": account.pipelines.create(name=f"{SECRET} way", position=2).id,
+        "groups": account.user_groups.create(name=f"{SECRET} users").id,
         "fields": make_field_definition(account, label=f"{SECRET} field").id,
         "bulk_changes": BulkChange.start(
             account,

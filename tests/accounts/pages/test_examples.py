@@ -110,6 +110,7 @@ def test_examples_contain_ids_of_the_account(filled, section):
             "posts",
             "saved_views",
             "statuses",
+            "user_groups",
             "user_links",
             "users",
             "webhooks",
