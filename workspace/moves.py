@@ -11,7 +11,6 @@ from django.db import connection
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
 from accounts.models import Account, Status, User
 from core.db.prepared import array_literal
@@ -94,9 +93,7 @@ def find_status(account: Account, id: int | None) -> Status:
         raise FieldError("status_id", _("can't be blank"), "blank")
     status: Status | None = account.statuses.filter(kind=Status.Kind.DEAL, id=id).first()
     if status is None:
-        raise FieldError(
-            "status_id", pgettext_lazy("status", "can't be found; it may have been deleted meanwhile"), "missing"
-        )
+        raise FieldError("status_id", _("can't be found"), "missing")
     return status
 
 

@@ -52,7 +52,7 @@ EXAMPLE_CLIENT = {
     "id": 24,
     "name": "Northwind",
     "detail": "office@northwind.example",
-    "url": "https://acme.example.com/app/clients/24",
+    "url": "https://forum.example.com/app/clients/24",
 }
 register_operation(
     "GET /app/find.json",

@@ -275,11 +275,11 @@ class MovePage(WorkspacePage):
 
     def refuse(self, id: int, message: str, statuses: list[Status]) -> HttpResponse:
         """Respond with the reason why nothing was moved. On the board, show the present columns too."""
+        if not self.request.htmx:
+            # Without the board, a deal that the user may not access is not found.
+            self.find(id)
         messages.error(self.request, message)
         if not self.request.htmx:
-            exists = self.request.account.deals.live().accessible_to(self.request.user).filter(id=id).exists()
-            if self.board_parameters is None and not exists:
-                return redirect("workspace-deals")
             return redirect(self.path_back(id))
         if self.board_parameters is None:
             return HttpResponse(headers={"HX-Redirect": self.path_back(id)})
