@@ -15,7 +15,8 @@ from accounts.models import Status, User
 
 FILE = Path(__file__).with_name("demo_crm.toml")
 NUMBER_OF_CLIENTS = 300
-NUMBER_OF_DEALS = 120
+# One of them is in the trash.
+NUMBER_OF_DEALS = 121
 # The rate at which a price in EUR is converted to PLN.
 PLN_RATE = Decimal("4.25")
 # The share of clients that are persons, and of the deals of Polish clients in PLN.
