@@ -348,7 +348,9 @@ def submit_empty_comment(page) -> None:
 
 
 def wait_for_tools(page) -> None:
+    """Wait for the tools and for the clients behind the suggestion. Both are loaded after the page."""
     page.locator("#tool-status").wait_for()
+    page.get_by_role("link", name="See the clients and their deals").wait_for(state="detached")
 
 
 def type_a_title(page) -> None:
@@ -548,7 +550,7 @@ PAGES = [
     ),
     PageCase("app/reports", "bob"),
     PageCase("app/reports/<slug:name>", "bob", path="/app/reports/results"),
-    PageCase("app/reports/<slug:name>", "bob", path="/app/reports/people?from=x", state="with errors"),
+    PageCase("app/reports/<slug:name>", "bob", path="/app/reports/people?from=x", status=422, state="with errors"),
     PageCase("app/contact_lists", "bob"),
     PageCase("app/notifications", "carol"),
     PageCase("app/notifications", "alice", path="/app/notifications?page=2", state="empty"),
