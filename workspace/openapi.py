@@ -436,7 +436,7 @@ def board_parameters() -> dict[str, JSONSchema]:
     return {
         "pipeline_id": {**id, "description": "The default is the first pipeline."},
         "mine": {"type": "boolean", "description": "Only deals that the user is responsible for."},
-        "q": {"type": "string", "maxLength": 255, "description": "A search."},
+        "q": {"type": "string", "maxLength": MAX_QUERY_LENGTH, "description": "A search."},
         "column": {**id, "description": "The id of a status: only this column."},
         "after": {
             "type": "string",

@@ -454,7 +454,7 @@ class RequestFixer:
         fields[f"merged_{kind}_id"] = self.world.make(kind)
         if isinstance(fields.get("fields"), dict):
             # Only existing fields can be chosen.
-            fields["fields"] = dict(zip(("phone", "city", "website"), fields["fields"].values(), strict=False))
+            fields["fields"] = dict(zip(("phone", "tags"), fields["fields"].values(), strict=False))
         return fields
 
     def fix_move_fields(self, case, fields: dict) -> dict:
@@ -525,7 +525,8 @@ def rewrite(case) -> None:
     # An invalid request may become valid.
     if not case.path.endswith(".json") or modes - {GenerationMode.POSITIVE}:
         return
-    if case.method == "GET" and case.query and choice:
+    is_required = any(parameter.is_required for parameter in case.operation.query)
+    if case.method == "GET" and case.query and choice and not is_required:
         # Move the parameters to the body.
         case.body, case.media_type, case.query = dict(case.query), "application/json", {}
     if isinstance(case.body, dict) and case.method != "GET" and choice == 1:
