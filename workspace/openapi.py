@@ -446,6 +446,15 @@ def board_parameters() -> dict[str, JSONSchema]:
     }
 
 
+def one_place(schema: JSONSchema, partial: bool) -> JSONSchema:
+    """Allow at most one of the two names of a place. A field that is null or blank counts as missing."""
+    names = ("after_id", "position")
+    given = {"type": ["integer", "string"], **NOT_BLANK}
+    return {**schema, "not": {"required": list(names), "properties": dict.fromkeys(names, given)}}
+
+
+SHAPES[MoveSerializer] = Shape(refine_input=one_place)
+
 register_operation(
     "GET /app/deals/board.json",
     Operation(

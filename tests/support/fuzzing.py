@@ -458,12 +458,11 @@ class RequestFixer:
         return fields
 
     def fix_move_fields(self, case, fields: dict) -> dict:
-        # The place is either a number or below a deal, and only a deal that is won or lost has a reason.
+        # Only a deal that is won or lost has a reason, and the status has no deal that a place could be below.
         fields.pop("reason", None)
         fields.pop("seen_status_id", None)
         if not is_blank(fields.get("after_id")):
             fields["after_id"] = 0
-            fields.pop("position", None)
         return {**fields, "status_id": self.world.one("deal_status", fields.get("status_id"))}
 
     def fix_webhook_fields(self, case, fields: dict) -> dict:
