@@ -431,7 +431,9 @@ class RequestFixer:
 
     def fix_bulk_change_fields(self, case, fields: dict) -> dict:
         resource, action = fields["resource"], fields["action"]
-        if (resource, action) == ("contact", "set_status") or (resource != "contact" and action == "add_to_contact_list"):
+        if (resource, action) == ("contact", "set_status") or (
+            resource != "contact" and action == "add_to_contact_list"
+        ):
             fields["action"] = action = "add_tags"
         # The rows exist, although another change may have moved all others to the trash.
         id = self.world.make(resource)
