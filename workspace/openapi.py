@@ -4,7 +4,7 @@ from typing import Any
 
 from core.api.fields import MAX_INTEGER
 from core.api.serializers import declared_fields
-from core.openapi.fields import NOT_BLANK, WireFieldExtension
+from core.openapi.fields import NOT_BLANK, WHITE_SPACE, WireFieldExtension
 from core.openapi.operations import (
     SHAPES,
     JSONSchema,
@@ -64,6 +64,7 @@ register_operation(
         parameters={"q": "northwind"},
         response_example={group.name: [EXAMPLE_CLIENT] if group.name == "clients" else [] for group in GROUPS},
         query_parameters=lambda: {"q": {"type": "string", "minLength": 1, "maxLength": MAX_QUERY_LENGTH, **NOT_BLANK}},
+        required_parameters=frozenset({"q"}),
         response=object_of({group.name: {"type": "array", "items": FOUND, "maxItems": MAX_FOUND} for group in GROUPS}),
         error_statuses=frozenset({422}),
     ),
@@ -140,7 +141,7 @@ class SelectedIdsExtension(WireFieldExtension):
 
     def request_schema(self) -> JSONSchema:
         ids = {"type": "integer", "minimum": 1, "maximum": MAX_INTEGER}
-        return {"type": "array", "items": ids, "maxItems": MAX_IDS}
+        return {"type": "array", "items": ids, "minItems": 1, "maxItems": MAX_IDS}
 
 
 class LeftAloneExtension(WireFieldExtension):
@@ -336,9 +337,11 @@ ENTRY_EXAMPLE = {
     "title": "Wants an offer by Friday.",
     "data": {"text": "Wants an offer by Friday.", "duration": 15},
 }
+KIND_PATTERN = f"[{WHITE_SPACE}]*({'|'.join(KINDS)})?[{WHITE_SPACE}]*"
 KIND_PARAMETER = {
     "kind": {
         "type": "string",
+        "pattern": f"^{KIND_PATTERN}(,{KIND_PATTERN})*$",
         "description": f"Only entries of these kinds, separated by commas: {', '.join(f'`{kind}`' for kind in KINDS)}.",
         "example": "note,call",
     }
@@ -433,7 +436,7 @@ def board_parameters() -> dict[str, JSONSchema]:
     return {
         "pipeline_id": {**id, "description": "The default is the first pipeline."},
         "mine": {"type": "boolean", "description": "Only deals that the user is responsible for."},
-        "q": {"type": "string", "maxLength": 255, "description": "A search."},
+        "q": {"type": "string", "maxLength": MAX_QUERY_LENGTH, "description": "A search."},
         "column": {**id, "description": "The id of a status: only this column."},
         "after": {
             "type": "string",
@@ -442,6 +445,15 @@ def board_parameters() -> dict[str, JSONSchema]:
         },
     }
 
+
+def one_place(schema: JSONSchema, partial: bool) -> JSONSchema:
+    """Allow at most one of the two names of a place. A field that is null or blank counts as missing."""
+    names = ("after_id", "position")
+    given = {"type": ["integer", "string"], **NOT_BLANK}
+    return {**schema, "not": {"required": list(names), "properties": dict.fromkeys(names, given)}}
+
+
+SHAPES[MoveSerializer] = Shape(refine_input=one_place)
 
 register_operation(
     "GET /app/deals/board.json",

@@ -126,8 +126,8 @@ class ListFilters(django_filters.FilterSet):
 
     @property
     def search_text(self) -> str | None:
-        """The text to search, or None."""
-        return cast("str | None", self.form.cleaned_data["q"])
+        """The text to search, or None. Some lists have no search."""
+        return cast("str | None", self.form.cleaned_data.get("q"))
 
     @classmethod
     def parameters(cls) -> list[str]:

@@ -24,6 +24,11 @@ NOT_BLANK = {"not": {"type": "string", "pattern": f"[{NON_XML_CHARACTERS}]|{BLAN
 YEAR_PATTERN = r"^(000[3-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-7])-"
 
 
+def padded(pattern: str) -> str:
+    """Return the pattern of a text that matches `pattern` if white space at both ends is ignored."""
+    return rf"^[{WHITE_SPACE}]*({pattern})[{WHITE_SPACE}]*$"
+
+
 def padded_or_blank(pattern: str) -> str:
     """Return the pattern of a text that is blank, or that matches `pattern` if white space at both ends is ignored."""
     return rf"^[{WHITE_SPACE}]*({pattern})?[{WHITE_SPACE}]*$"
@@ -126,6 +131,8 @@ class ChoiceExtension(WireFieldExtension):
     target_class = fields.ChoiceField
 
     def request_schema(self) -> JSONSchema:
+        if not self.target.allow_null:
+            return self.response_schema()
         return {"anyOf": [self.response_schema(), {"type": "string", "pattern": BLANK}]}
 
     def response_schema(self) -> JSONSchema:
@@ -149,10 +156,15 @@ class IntegerExtension(WireFieldExtension):
     @property
     def text_pattern(self) -> str:
         """The pattern of a number as a text. It allows only as many digits as cannot exceed the maximum."""
-        return rf"[+-]?[0-9]{{1,{len(str(self.target.max_value)) - 1}}}(\.0*)?"
+        digits = len(str(self.target.max_value)) - 1
+        if self.target.min_value == 1:
+            return rf"\+?0*[1-9][0-9]{{0,{digits - 1}}}(\.0*)?"
+        sign = r"\+?" if self.target.min_value == 0 else "[+-]?"
+        return rf"{sign}[0-9]{{1,{digits}}}(\.0*)?"
 
     def request_schema(self) -> JSONSchema:
-        return {**self.query_schema(), "type": ["integer", "string"], "pattern": padded_or_blank(self.text_pattern)}
+        pattern = padded_or_blank if self.target.allow_null else padded
+        return {**self.query_schema(), "type": ["integer", "string"], "pattern": pattern(self.text_pattern)}
 
     def query_schema(self) -> JSONSchema:
         return {"type": "integer", "minimum": self.target.min_value, "maximum": self.target.max_value}
@@ -167,7 +179,7 @@ class RelatedExtension(IntegerExtension):
 
     def non_blank_schema(self) -> JSONSchema:
         """Return the request schema of an id that may not be blank."""
-        return {**self.request_schema(), "pattern": rf"^[{WHITE_SPACE}]*{self.text_pattern}[{WHITE_SPACE}]*$"}
+        return {**self.request_schema(), "pattern": padded(self.text_pattern)}
 
 
 class DecimalExtension(WireFieldExtension):

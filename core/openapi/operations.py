@@ -37,6 +37,8 @@ class Operation:
     body_schema: Callable[[Any], JSONSchema] | None = None
     query_parameters: Callable[[], dict[str, JSONSchema]] = dict
     response: JSONSchema | type[ResourceSerializer] | Callable[[Any, int], JSONSchema] | None = None
+    # The names of the query parameters that a request must have.
+    required_parameters: frozenset[str] = frozenset()
     # Headers of the request (`components.PARAMETERS`) and statuses of errors, in addition to those that are derived from the view.
     header_parameters: tuple[str, ...] = ()
     error_statuses: frozenset[int] = frozenset()

@@ -116,7 +116,7 @@ class OperationSchema(AutoSchema):
         parameter: JSONSchema = {"in": location, "name": name, "schema": schema}
         if "description" in schema:
             parameter["description"] = schema.pop("description")
-        if location == "path":
+        if location == "path" or name in self.operation.required_parameters:
             parameter["required"] = True
         elif schema.get("type") == "object":
             parameter |= {"style": "deepObject", "explode": True, "required": schema.get("minProperties", 0) > 0}

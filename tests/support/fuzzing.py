@@ -8,6 +8,7 @@ import base64
 import itertools
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
@@ -27,6 +28,7 @@ from schemathesis.generation.modes import GenerationMode
 from core.api.formats import URL_ENCODED
 from tests.support import xml_values
 from tests.support.forms import form_of
+from workspace.api.bulk_changes import MAX_IDS
 
 PARTNER = "demo-partner"
 WEBHOOK_URL = "https://hooks.example.com/rostrum"
@@ -89,6 +91,15 @@ class World:
             return self.send("POST", "/app/posts.json", {"post": body})["id"]
         if kind == "view":
             return self.send("POST", "/app/views.json", {"view": {"resource": "client", "name": name}})["id"]
+        if kind == "user_link":
+            body = {"user_id": self.make_member(), "client_id": self.one("client", 0)}
+            return self.send("POST", "/app/user_links.json", {kind: body})["id"]
+        if kind == "merge":
+            body = {"merged_client_id": self.make("client")}
+            return self.send("POST", f"/app/clients/{self.make('client')}/merge.json", {kind: body})["id"]
+        if kind == "bulk_change":
+            body = {"resource": "client", "action": "add_tags", "ids": [self.make("client")], "tags": [name], **values}
+            return self.send("POST", "/app/bulk_changes.json", {kind: body})["id"]
         if kind == "webhook":
             return self.send("POST", "/app/webhooks.json", {"webhook": {"url": WEBHOOK_URL}})["id"]
         body = {"name": name, "email": f"{name}@example.com"} if kind in ("client", "contact") else {"name": name}
@@ -212,6 +223,12 @@ class RequestFixer:
                 parameters["id"] = self.world.in_trash()
             elif case.method == "DELETE" and case.path.count("/") == 3 and kind != "user":
                 parameters["id"] = self.world.make(kind)
+            elif case.path.endswith("/undo.json"):
+                # A change can be undone once.
+                parameters["id"] = self.world.make(kind)
+            elif case.path.endswith("/cancel.json"):
+                # So many rows are not changed in the request that creates the change, and no worker runs.
+                parameters["id"] = self.world.make(kind, ids=list(range(1, MAX_IDS + 1)))
             elif case.path == "/app/posts/{id}.json":
                 # The update of a comment validates only its text, so it cannot reject errors in other fields.
                 kinds = ("task", "post", "comment") if case.method == "GET" else ("task", "post")
@@ -228,6 +245,10 @@ class RequestFixer:
             parameters["order"] = ORDERS[len(str(parameters["order"])) % len(ORDERS)]
         if "since" in parameters:
             parameters["since"] = "now"
+        if case.path == "/app/deals/board.json":
+            self.fix_board(parameters)
+        if case.path.startswith("/app/reports/"):
+            self.fix_period(parameters)
         if case.path.startswith("/app/trash/"):
             # `in_trash` creates a client.
             parameters["resource"] = "client"
@@ -239,6 +260,21 @@ class RequestFixer:
                 elif name.startswith("external_ids["):
                     parameters[name] = self.world.unique()
         case.query = parameters
+
+    def fix_board(self, parameters: dict) -> None:
+        if not is_blank(parameters.get("column")):
+            # The status is in the first pipeline.
+            parameters["column"] = self.world.one("deal_status", parameters["column"])
+            parameters.pop("pipeline_id", None)
+        if not is_blank(parameters.get("pipeline_id")):
+            parameters["pipeline_id"] = self.world.one("pipeline", parameters["pipeline_id"])
+
+    def fix_period(self, parameters: dict) -> None:
+        """Make the period end after its begin, and at most 24 months later, also if only one of them is given."""
+        year = datetime.now(UTC).year
+        for name, of_year in (("from", year - 1), ("to", year)):
+            if not is_blank(parameters.get(name)):
+                parameters[name] = f"{of_year}-{parameters[name][-2:]}"
 
     def fix_headers(self, case) -> None:
         if "Idempotency-Key" in case.headers:
@@ -278,7 +314,10 @@ class RequestFixer:
                 id = self.world.one(kind, fields[name])
                 fields[name] = str(id) if isinstance(fields[name], str) else id
         if not is_blank(fields.get("status_id")):
-            fields["status_id"] = self.world.one(f"{key}_status", fields["status_id"])
+            resource = {"move": "deal", "bulk_change": fields.get("resource")}.get(key, key)
+            # Contacts have no status.
+            resource = "client" if resource == "contact" else resource
+            fields["status_id"] = self.world.one(f"{resource}_status", fields["status_id"])
         if isinstance(fields.get("contact_list_ids"), list):
             fields["contact_list_ids"] = [self.world.one("contact_list", id) for id in fields["contact_list_ids"]]
         return self.fix_external_ids(fields)
@@ -390,6 +429,44 @@ class RequestFixer:
         # A query that is generated is not one of the list.
         return {**fields, "query": "sort=-created_at"} if "query" in fields else fields
 
+    def fix_bulk_change_fields(self, case, fields: dict) -> dict:
+        resource, action = fields["resource"], fields["action"]
+        if (resource, action) == ("contact", "set_status") or (
+            resource != "contact" and action == "add_to_contact_list"
+        ):
+            fields["action"] = action = "add_tags"
+        # The rows exist, although another change may have moved all others to the trash.
+        id = self.world.make(resource)
+        if fields.get("ids") is not None:
+            fields["ids"] = [id]
+        else:
+            fields["query"] = "sort=-created_at"
+        if "contact_list_id" in fields or action == "add_to_contact_list":
+            fields["contact_list_id"] = self.world.one("contact_list", 0)
+        if action == "set_responsible":
+            fields["responsible_id"] = self.world.one("user", 0)
+        if action == "set_status":
+            fields["status_id"] = self.world.one(f"{resource}_status", 0)
+        if action in ("add_tags", "remove_tags"):
+            fields["tags"] = ["vip"]
+        return fields
+
+    def fix_merge_fields(self, case, fields: dict) -> dict:
+        kind = case.path.split("/")[2].removesuffix("s")
+        fields[f"merged_{kind}_id"] = self.world.make(kind)
+        if isinstance(fields.get("fields"), dict):
+            # Only existing fields can be chosen.
+            fields["fields"] = dict(zip(("phone", "tags"), fields["fields"].values(), strict=False))
+        return fields
+
+    def fix_move_fields(self, case, fields: dict) -> dict:
+        # Only a deal that is won or lost has a reason, and the status has no deal that a place could be below.
+        fields.pop("reason", None)
+        fields.pop("seen_status_id", None)
+        if not is_blank(fields.get("after_id")):
+            fields["after_id"] = 0
+        return {**fields, "status_id": self.world.one("deal_status", fields.get("status_id"))}
+
     def fix_webhook_fields(self, case, fields: dict) -> dict:
         return {**fields, "url": WEBHOOK_URL}
 
@@ -449,7 +526,8 @@ def rewrite(case) -> None:
     # An invalid request may become valid.
     if not case.path.endswith(".json") or modes - {GenerationMode.POSITIVE}:
         return
-    if case.method == "GET" and case.query and choice:
+    is_required = any(parameter.is_required for parameter in case.operation.query)
+    if case.method == "GET" and case.query and choice and not is_required:
         # Move the parameters to the body.
         case.body, case.media_type, case.query = dict(case.query), "application/json", {}
     if isinstance(case.body, dict) and case.method != "GET" and choice == 1:

@@ -176,6 +176,7 @@ INVALID = [
     ("after=x", {"after": ["is not the `next` of a column"]}),
     ("price__after=x", {"price__after": ["is not a number"]}),
     ("mine=maybe", {"mine": ["is not true or false"]}),
+    (f"q={'a' * 256}", {"q": ["is too long (maximum is 255 characters)"]}),
 ]
 
 

@@ -556,3 +556,10 @@ def test_the_list(acme, kept, other):
     assert list_ids(f"?merged_contact_id={contacts[1].id}") == [second.id]
     undo(acme, first)
     assert list_ids("?order=-updated_at") == [first.id, second.id]
+
+
+def test_the_list_has_no_search(acme, kept, other):
+    row = merged(acme, kept, other)
+    response = acme.json().get("/app/merges.json?q=ann")
+    assert [each["id"] for each in read(response)] == [row.id]
+    assert response.headers["X-Ignored-Parameters"] == "q"

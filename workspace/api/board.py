@@ -11,6 +11,7 @@ from core.api.views import JSONViewSet
 from core.db.time_limit import TooSlow
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
+from core.search.queries import MAX_QUERY_LENGTH
 from crm.api.serializers import DealSerializer
 from crm.models import Deal
 from workspace.board import Board, BoardQuery, Card, Column, Total, board_query, read_board
@@ -63,6 +64,10 @@ class BoardViewSet(JSONViewSet):
             if name not in self.common_keys:
                 parameters.setlist(name, [str(value) for value in values])
         query = board_query(self.account, self.request.user, parameters)
+        if len(parameters.get("q", "").strip()) > MAX_QUERY_LENGTH:
+            # The pages cut the text instead.
+            message = "is too long (maximum is {maximum} characters)"
+            query.errors.append(FieldError("q", message, "too_long", {"maximum": MAX_QUERY_LENGTH}))
         unknown = [error for error in query.errors if error.code == "unknown"]
         self.ignored_parameters += [error.field for error in unknown]
         if not self.strict:
