@@ -54,6 +54,7 @@ def test_it_works(partner):
                 "notification": "all",
                 "description": "",
                 "www": None,
+                "group_id": None,
                 "created_at": on_the_wire(owner.created_at),
                 "updated_at": on_the_wire(owner.updated_at),
             },

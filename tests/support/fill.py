@@ -142,6 +142,11 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     webhook, _secret = Endpoint.objects.all().add(account, url=f"https://hooks.example.com/{label}")
     delivery = make_delivery(webhook, request=label)
     view = make_saved_view(user, f"{label} view", query=f"city={label}", shared=True)
+    # The first change is undone, so that all columns have values.
+    undone = BulkChange.start(
+        account, by=user, resource="client", action="add_tags", data={"tags": ["more"]}, ids=[client.id], query=""
+    )
+    undone.undo(by=user)
     bulk_change = BulkChange.start(
         account,
         by=user,
@@ -151,11 +156,6 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         ids=[client.id],
         query=f"q={label}",
     )
-    # The second change is undone, so that all columns have values.
-    undone = BulkChange.start(
-        account, by=user, resource="client", action="add_tags", data={"tags": ["more"]}, ids=[client.id], query=""
-    )
-    undone.undo(by=user)
     process_batch(account.id)
     message = make_message(user, f"{label} message")
     return SimpleNamespace(

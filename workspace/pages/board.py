@@ -277,10 +277,14 @@ class MovePage(WorkspacePage):
         """Respond with the reason why nothing was moved. On the board, show the present columns too."""
         if not self.request.htmx:
             # Without the board, a deal that the user may not access is not found.
-            self.find(id)
+            deals = self.request.account.deals.accessible_to(self.request.user).filter(id=id)
+            deal: Deal | None = deals.first()
+            if deal is None:
+                raise Http404
+            messages.error(self.request, message)
+            is_gone = deal.trashed_at is not None and self.board_parameters is None
+            return redirect("workspace-deals") if is_gone else redirect(self.path_back(id))
         messages.error(self.request, message)
-        if not self.request.htmx:
-            return redirect(self.path_back(id))
         if self.board_parameters is None:
             return HttpResponse(headers={"HX-Redirect": self.path_back(id)})
         query = self.query()

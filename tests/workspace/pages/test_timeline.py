@@ -31,7 +31,7 @@ def texts(page) -> list[str]:
     """Return the text of each entry, without its time."""
     entries = page.html.select("#timeline .entries > li")
     return [
-        re.sub(r"\d?\d:\d\d (a|p)\.m\. ?|(mid|)n(ight|oon)", "", " ".join(entry.get_text(" ").split())).strip()
+        re.sub(r"\d?\d(:\d\d)? (a|p)\.m\. ?|(mid|)n(ight|oon)", "", " ".join(entry.get_text(" ").split())).strip()
         for entry in entries
     ]
 
