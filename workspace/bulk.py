@@ -160,8 +160,8 @@ class BulkChange(TenantModel):
     def undo(self, *, by: User) -> None:
         """Give the changed rows their previous values back, or begin to in a job. The caller has locked the change.
 
-        Raise Conflict if the change is not finished or undone already. Whoever sees the change may undo it (`visible_to`): its author
-        may restore the rows that it moved to the trash, as for a single row.
+        Raise Conflict if the change is not finished, or undone already. Every user who sees the change may undo it (`visible_to`). So its
+        author may restore the rows that it moved to the trash, as for a single row.
         """
         if not self.can_be_undone:
             raise Conflict(

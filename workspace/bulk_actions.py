@@ -3,6 +3,7 @@
 An action gets locked rows of one account. The number of statements does not depend on the number of rows, except for the trash.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,7 +23,7 @@ from crm.api.writing import SERIALIZERS
 
 
 class Result:
-    """What a bulk change, or its undo, did to a row."""
+    """The results of a bulk change, or of its undo, for a row."""
 
     PENDING = ""
     CHANGED = "changed"
@@ -60,7 +61,7 @@ Change = tuple[Any, Any, Any]
 
 
 @dataclass(frozen=True)
-class Action:
+class Action(ABC):
     """An action on the rows of these resources. `field` is the name of its value, or empty."""
 
     key: str
@@ -87,13 +88,13 @@ class Action:
         prepared: QuerySet[Any] = rows
         return prepared
 
+    @abstractmethod
     def apply(self, rows: list[Any], value: Any, *, by: User) -> dict[int, Outcome]:
         """Change the rows. Return the outcomes by the ids of the rows."""
-        raise NotImplementedError
 
+    @abstractmethod
     def undo(self, changes: list[Change], *, by: User) -> dict[int, str]:
         """Give rows their previous values back. Return the results by the ids of the rows."""
-        raise NotImplementedError
 
 
 def flush(rows: list[Any]) -> None:

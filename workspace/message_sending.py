@@ -114,7 +114,7 @@ def start_message(
 
 @dataclass(frozen=True)
 class Content:
-    """What the e-mails of a message have in common."""
+    """The parts that all e-mails of a message share."""
 
     account: Account
     sender: Sender

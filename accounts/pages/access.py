@@ -50,7 +50,7 @@ def write_group(account: Account, row: Group | None, name: str) -> Group:
 
 
 class AccessPage(SettingsPage):
-    """What agents see, and the list of the groups with their users."""
+    """The setting that limits the rows of agents, and the list of the groups with their users."""
 
     template_name = "accounts/access.html"
     part = "access"

@@ -196,7 +196,7 @@ class Composer(WorkspacePage):
 
 
 class EqualsAny(Func):
-    """Whether a value is in an array column. PostgreSQL uses an index of the value, unlike for the lookup `contains` of the array."""
+    """The condition that an array contains the value of a column. PostgreSQL uses an index of the column for it, but not for `contains`."""
 
     template = "%(expressions)s)"
     arg_joiner = " = ANY("

@@ -44,7 +44,7 @@ class Median(Aggregate):
 
 @dataclass(frozen=True)
 class ReportQuery:
-    """What a report is about."""
+    """The account, the user, the period and the filters of a report."""
 
     account: Account
     user: User

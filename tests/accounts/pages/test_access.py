@@ -1,4 +1,4 @@
-"""What agents see, and the groups of the team: the page of the settings, and the page of a group."""
+"""The settings page that limits the rows of agents, and the page of a group."""
 
 import pytest
 
