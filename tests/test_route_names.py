@@ -22,7 +22,7 @@ ROOMS_FROM_BELOW = {
 }
 # Documents: the descriptions and examples of OpenAPI.
 DOCUMENTS = re.compile(
-    r"(accounts|crm|webhooks|workspace)/openapi\.py|forum/openapi/.*|forum/xml/schema\.py|core/openapi/operations\.py"
+    r"(accounts|crm|webhooks)/openapi\.py|(forum|workspace)/openapi/.*|forum/xml/schema\.py|core/openapi/operations\.py"
 )
 
 MODULES_WITH_PATHS = {
