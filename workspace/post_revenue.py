@@ -1,7 +1,7 @@
-"""The number of clients behind each suggestion and the sums of their deals, stored for lists in their order.
+"""The clients behind each suggestion, and the sums of their deals, stored for lists and filters.
 
-The stored figures are those of `workspace.backers` for a user who may access all clients and deals. A suggestion with clients has one row in
-the currency of the account, even without deals, and one for each other currency of its clients' deals.
+The stored clients and figures are those of `workspace.backers` for a user who may access all clients and deals. A suggestion with clients
+has one row in the currency of the account, even without deals, and one for each other currency of its clients' deals.
 
 Triggers (`workspace.post_revenue_triggers`) queue the rows on which the figures depend when these change. A job computes the figures of the
 affected suggestions within about a minute. The queue is committed with the change, so no change is missed.
@@ -19,11 +19,30 @@ from accounts.models import Account, User
 from core.db import locks
 from core.db.tenancy import foreign_object
 from core.jobs.registration import has_time_left, periodic_job
+from crm.models import Client
 from forum.models import Post
-from workspace.backers import Revenue, as_revenue, backers_of, in_order_of_currency, total_revenue, values_of
+from workspace.backers import FIGURES, Revenue, as_revenue, backers_of, in_order_of_currency, total_revenue, values_of
 
 # The number of queued rows that one transaction processes.
 BATCH_SIZE = 100
+
+
+class PostBacker(models.Model):
+    """A client behind a suggestion."""
+
+    pk = models.CompositePrimaryKey("account_id", "post_id", "client_id")
+    account = models.ForeignKey(Account, models.CASCADE, db_index=False, db_constraint=False)
+    post_id = models.BigIntegerField()
+    post = foreign_object(Post, "post_id", related_name="backers")
+    client_id = models.BigIntegerField()
+    client = foreign_object(Client, "client_id")
+
+    class Meta:
+        default_related_name = "post_backers"
+        indexes = [models.Index(fields=["account", "client_id", "post_id"], name="post_backer_by_client")]
+
+    def __str__(self) -> str:
+        return f"client {self.client_id} behind post {self.post_id}"
 
 
 class PostRevenue(models.Model):
@@ -49,8 +68,10 @@ class PostRevenue(models.Model):
     class Meta:
         default_related_name = "post_revenues"
         indexes = [
-            models.Index(fields=["account", "forum_id", "currency", column, "post_id"], name=f"post_by_{name}")
+            models.Index(fields=["account", *forum, "currency", column, "post_id"], name=f"post_{among}by_{name}")
             for name, column in (("revenue", "total"), ("clients", "clients"))
+            # The lists of a forum, and those of all forums of the account.
+            for among, forum in (("", ["forum_id"]), ("of_account_", []))
         ]
 
     def __str__(self) -> str:
@@ -152,20 +173,33 @@ def queue_affected_posts(account: Account, kind: str, ids: Collection[int]) -> N
     RevenueChange.objects.bulk_create(changes, batch_size=1000)
 
 
-def update_post(account: Account, post_id: int) -> None:
-    """Compute and store the figures of a suggestion. The caller must hold the lock of `process_batch`."""
+def figures_of(account: Account, post_id: int) -> tuple[int | None, set[int], dict[str, Revenue]]:
+    """Return the forum of a suggestion, its clients, and their revenue by currency, computed from the votes, links and deals.
+
+    The forum is None, and there are no clients, if the suggestion is a duplicate or in the trash.
+    """
     user = User(account=account, role=User.Role.OWNER)
     posts = account.posts.live().without_tasks().filter(id=post_id, duplicate_from_id=None)
     forum_id = posts.values_list("forum_id", flat=True).first()
-    number = 0 if forum_id is None else backers_of(account, user, post_id).count()
-    rows = account.post_revenues.filter(post_id=post_id)
-    if forum_id is None or not number:
-        rows.delete()
-        return
+    client_ids = set() if forum_id is None else set(backers_of(account, user, post_id).values_list("id", flat=True))
+    if not client_ids:
+        return forum_id, client_ids, {}
     revenue = {each.currency: each for each in total_revenue(account, user, post_id)}
     revenue.setdefault(account.currency, Revenue(account.currency, 0, Decimal(0), 0, Decimal(0)))
-    rows.exclude(currency__in=revenue).delete()
-    columns = ("open_deals", "open_sum", "won_deals", "won_sum")
+    return forum_id, client_ids, revenue
+
+
+def update_post(account: Account, post_id: int) -> None:
+    """Compute and store the clients and the figures of a suggestion. The caller must hold the lock of `process_batch`."""
+    forum_id, client_ids, revenue = figures_of(account, post_id)
+    backers, figures = (rows.filter(post_id=post_id) for rows in (account.post_backers, account.post_revenues))
+    stored = set(backers.values_list("client_id", flat=True))
+    if stored - client_ids:
+        backers.filter(client_id__any=list(stored - client_ids)).delete()
+    PostBacker.objects.bulk_create(
+        [PostBacker(account=account, post_id=post_id, client_id=id) for id in client_ids - stored], batch_size=1000
+    )
+    figures.exclude(currency__in=revenue).delete()
     PostRevenue.objects.bulk_create(
         [
             PostRevenue(
@@ -173,13 +207,13 @@ def update_post(account: Account, post_id: int) -> None:
                 post_id=post_id,
                 forum_id=forum_id,
                 currency=currency,
-                clients=number,
-                **{name: getattr(each, name) for name in columns},
+                clients=len(client_ids),
+                **{name: getattr(each, name) for name in FIGURES},
             )
             for currency, each in revenue.items()
         ],
         update_conflicts=True,
-        update_fields=["forum_id", "clients", *columns],
+        update_fields=["forum_id", "clients", *FIGURES],
         unique_fields=["account_id", "post_id", "currency"],
     )
 
