@@ -68,10 +68,8 @@ class PostRevenue(models.Model):
     class Meta:
         default_related_name = "post_revenues"
         indexes = [
-            models.Index(fields=["account", *forum, "currency", column, "post_id"], name=f"post_{among}by_{name}")
+            models.Index(fields=["account", "forum_id", "currency", column, "post_id"], name=f"post_by_{name}")
             for name, column in (("revenue", "total"), ("clients", "clients"))
-            # The lists of a forum, and those of all forums of the account.
-            for among, forum in (("", ["forum_id"]), ("of_account_", []))
         ]
 
     def __str__(self) -> str:

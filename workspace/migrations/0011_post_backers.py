@@ -6,7 +6,7 @@ from workspace.post_revenue_triggers import QUEUE_STORED
 
 
 class Migration(migrations.Migration):
-    """The stored clients behind suggestions, and indexes for lists of all forums. A job stores the clients of existing suggestions."""
+    """The stored clients behind suggestions. A job stores the clients of existing suggestions."""
 
     dependencies = [
         ("accounts", "0030_confirms_user_links"),
@@ -70,14 +70,6 @@ class Migration(migrations.Migration):
         ),
         composite_foreign_key("workspace_postbacker", "post_id", "forum_post", on_delete="CASCADE"),
         composite_foreign_key("workspace_postbacker", "client_id", "crm_client", on_delete="CASCADE"),
-        migrations.AddIndex(
-            model_name="postrevenue",
-            index=models.Index(fields=["account", "currency", "total", "post_id"], name="post_of_account_by_revenue"),
-        ),
-        migrations.AddIndex(
-            model_name="postrevenue",
-            index=models.Index(fields=["account", "currency", "clients", "post_id"], name="post_of_account_by_clients"),
-        ),
         migrations.RunSQL(QUEUE_STORED, migrations.RunSQL.noop),
         *plan_for_large_accounts("workspace_postbacker"),
     ]
