@@ -12,7 +12,6 @@ The number only affects the speed: both ways return the same posts.
 The team has further orders (`forum.team_orders`) and filters (`forum.team_filters`). PostgreSQL chooses the way for these.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 from django.db import models
@@ -23,6 +22,7 @@ from forum.facets import NO_SELECTION, Selection, count_facets
 from forum.lists import Columns, PostQuerySet, closed_author_id, merge_partitions, values_by_id
 from forum.models import Post
 from forum.team_filters import NO_FILTER, TeamFilter
+from forum.team_orders import TeamOrder
 
 MAX_COLLECTED = 1000
 
@@ -80,31 +80,32 @@ def page_of_forum(
 
 
 def page_of_team(
-    user: User | None,
+    user: User,
     columns: Columns,
     *,
     account: Account,
     forum_id: int,
     selection: Selection,
-    sort: Callable[[models.QuerySet[Any], Account], models.QuerySet[Any]],
+    order: str | TeamOrder,
     team_filter: TeamFilter = NO_FILTER,
     start: int,
     size: int,
 ) -> list[tuple[Any, ...]]:
     """Return the columns of `size` posts of a forum's list for the team, from the offset `start`.
 
-    `sort` orders the posts, and may leave some out. Raise `TooSlow` if the filter takes too long.
+    `order` is one of `PostQuerySet.PAGE_ORDERS`, or an order of the team. Raise `TooSlow` if the filter takes too long.
     """
     with team_filter.limited(account):
-        posts = team_filter.select(account.posts.listed_for(user).of_forum(forum_id).selected(selection))
+        rows = team_filter.select(account.posts.of_forum(forum_id).selected(selection))
+        if isinstance(order, TeamOrder):
+            page = order.sort(rows.listed_for(user), account)[start : start + size]
+        else:
+            order_by = PostQuerySet.PAGE_ORDERS[order]
+            limits = {"start": start, "size": size, "stop": start + size}
+            page = merge_partitions(account.posts.all(), rows, closed_author_id(user), order_by, **limits)
         # The texts of a post are read only for the page.
-        ids = list(sort(posts, account).values_list("id", flat=True)[start : start + size])
+        ids = list(page.values_list("id", flat=True))
     return values_by_id(account, ids, columns)
-
-
-def sort_by_order(order: str) -> Callable[[models.QuerySet[Any], Account], models.QuerySet[Any]]:
-    """Return the function that sorts posts in one of the orders of all pages."""
-    return lambda posts, account: posts.order_by(*PostQuerySet.PAGE_ORDERS[order])
 
 
 def can_use_category_index(selection: Selection, order: str) -> bool:

@@ -7,13 +7,15 @@ Triggers (`workspace.post_revenue_triggers`) queue the rows on which the figures
 affected suggestions within about a minute. The queue is committed with the change, so no change is missed.
 """
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection
 from decimal import Decimal
+from itertools import groupby, islice
 from typing import Any
 
 from django.db import models, transaction
-from django.db.models import F, Func, QuerySet, Value
-from django.db.models.functions import Now
+from django.db.models import F, Func, Q, QuerySet, Value, Window
+from django.db.models.functions import Now, RowNumber
 
 from accounts.models import Account, User
 from core.db import locks
@@ -21,7 +23,16 @@ from core.db.tenancy import foreign_object
 from core.jobs.registration import has_time_left, periodic_job
 from crm.models import Client
 from forum.models import Post
-from workspace.backers import FIGURES, Revenue, as_revenue, backers_of, in_order_of_currency, total_revenue, values_of
+from workspace.backers import (
+    FIGURES,
+    Revenue,
+    as_revenue,
+    backers_of,
+    in_order_of_currency,
+    revenue_by,
+    total_revenue,
+    values_of,
+)
 
 # The number of queued rows that one transaction processes.
 BATCH_SIZE = 100
@@ -128,6 +139,39 @@ def stored_revenue(account: Account, post_ids: Collection[int]) -> dict[int, tup
     for row in in_order_of_currency(account, rows, "post_id").values():
         found.setdefault(row["post_id"], (row["clients"], []))[1].append(as_revenue(row))
     return found
+
+
+def top_revenue(account: Account, user: User, number: int) -> list[tuple[int, int, Revenue]]:
+    """Return the ids of the suggestions with the highest sums of open and won deals, the number of their clients, and the revenue.
+
+    There are at most `number` for each currency, the highest first. The figures are of the clients and deals that the user may access.
+    """
+    if user.access.is_limited:
+        return accessible_top_revenue(account, user, number)
+    rank = Window(RowNumber(), partition_by="currency", order_by=[F("total").desc(), F("post_id").desc()])
+    rows = account.post_revenues.filter(Q(open_deals__gt=0) | Q(won_deals__gt=0)).annotate(rank=rank)
+    found = rows.filter(rank__lte=number).order_by("currency", "rank")
+    return [(row["post_id"], row["clients"], as_revenue(row)) for row in found.values("post_id", "clients", "currency", *FIGURES)]
+
+
+def accessible_top_revenue(account: Account, user: User, number: int) -> list[tuple[int, int, Revenue]]:
+    """Return the same for a user with limited access. The sums are added up here, because they are stored for all clients and deals."""
+    clients = account.clients.live().accessible_to(user).values("id")
+    posts: defaultdict[int, list[int]] = defaultdict(list)
+    numbers: Counter[int] = Counter()
+    for post_id, client_id in account.post_backers.filter(client_id__in=clients).values_list("post_id", "client_id"):
+        posts[client_id].append(post_id)
+        numbers[post_id] += 1
+    sums: dict[tuple[int, str], list[Any]] = {}
+    if posts:
+        for row in revenue_by(account, user, "client_id", "currency", client_id__in=list(posts)):
+            for post_id in posts[row["client_id"]]:
+                figures = sums.setdefault((post_id, row["currency"]), [0, Decimal(0), 0, Decimal(0)])
+                figures[:] = (figure + row[name] for figure, name in zip(figures, FIGURES, strict=True))
+    found = [(post_id, numbers[post_id], Revenue(currency, *figures)) for (post_id, currency), figures in sums.items()]
+    found.sort(key=lambda row: (row[2].currency, -row[2].open_sum - row[2].won_sum, -row[0]))
+    by_currency = groupby(found, key=lambda row: row[2].currency)
+    return [row for _currency, rows in by_currency for row in islice(rows, number)]
 
 
 # Updating

@@ -30,7 +30,7 @@ from forum.pages.reading import (
 from forum.requests import ForumRequest
 from forum.team_filters import TeamFilter, read_team_filter
 from forum.team_orders import team_orders
-from forum.whole_forum import page_of_forum, page_of_team, sort_by_order
+from forum.whole_forum import page_of_forum, page_of_team
 
 ORDER_LABELS: dict[str, Any] = {
     "trending": pgettext_lazy("order", "Trending"),
@@ -146,14 +146,19 @@ class PostListPage(PostsPage):
         self, order: str, filters: Filters, team_filter: TeamFilter, page: paging.Page, *, matches: int
     ) -> list[tuple[Any, ...]]:
         """Return the rows of the list. `matches` is the number of suggestions with the filters. Raise `TooSlow`."""
-        request, account = self.request, self.request.account
+        user, account = self.request.user, self.request.account
         limits = {"start": page.start, "size": page.size + 1}
-        selection: dict[str, Any] = {"account": account, "forum_id": request.forum.id, "selection": filters.selection}
-        team_order = team_orders(request.user).get(order)
-        if team_order is None and not team_filter:
-            return page_of_forum(request.user, COLUMNS, **selection, matches=matches, order=order, **limits)
-        sort = sort_by_order(order) if team_order is None else team_order.sort
-        return page_of_team(request.user, COLUMNS, **selection, team_filter=team_filter, sort=sort, **limits)
+        selection: dict[str, Any] = {
+            "account": account,
+            "forum_id": self.request.forum.id,
+            "selection": filters.selection,
+        }
+        team_order = team_orders(user).get(order)
+        if user is None or (team_order is None and not team_filter):
+            return page_of_forum(user, COLUMNS, **selection, matches=matches, order=order, **limits)
+        return page_of_team(
+            user, COLUMNS, **selection, team_filter=team_filter, order=team_order or order, **limits
+        )
 
     def search(
         self, q: str, filters: Filters, team_filter: TeamFilter, page: paging.Page
