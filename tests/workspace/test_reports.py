@@ -186,7 +186,9 @@ def test_top_suggestions(acme, suggestions):
     found = report(acme, "suggestions")
     names = ("title", "currency", "clients", "open", "open_total", "won", "won_total", "id")
     assert found.keys() == {"report", "rows"}
-    assert found["rows"][0] == dict(zip(names, ("Of both", "EUR", 2, 2, 47, 1, 100, suggestions["Of both"]), strict=True))
+    assert found["rows"][0] == dict(
+        zip(names, ("Of both", "EUR", 2, 2, 47, 1, 100, suggestions["Of both"]), strict=True)
+    )
     of_bob = ("Of Bob", "EUR", 1, 1, 40, 1, 100, suggestions["Of Bob"])
     assert [tuple(row.values()) for row in found["rows"][1:]] == [
         of_bob,
@@ -237,7 +239,8 @@ def test_other_accounts_and_limited_agents(acme, other, statuses, name):
         fields = {"responsible_id": user.id, "client_id": make_client(user, responsible_id=user.id).id}
         for code in ("new", "won"):
             make_deal(user, status_id=ids[code], price=10, expected_close_date=month, **fields)
-        make_post(user).cast_proxy_vote(by=user, client_id=fields["client_id"])
+        if name == "suggestions":
+            make_post(user).cast_proxy_vote(by=user, client_id=fields["client_id"])
     update_post_revenues()
     acme.account.change(agents_see="own")
     nothing = report(acme, name)
