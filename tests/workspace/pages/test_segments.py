@@ -5,7 +5,6 @@ from urllib.parse import quote
 import pytest
 from django.db.models import Func, Value
 
-from core.db.time_limit import TooSlow
 from tests.support.factories import (
     make_category,
     make_client,
