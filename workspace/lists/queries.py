@@ -248,11 +248,11 @@ class ListQuery:
 
     def _of_stages(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Return the deals with the outcome, of the pipeline and with the history that the filters name."""
-        statuses = list(self.account.statuses_of_kind(Status.Kind.DEAL))
+        statuses = self.account.deal_statuses()
         chosen = {name: self.special[name] for name in ("outcome", "pipeline_id") if name in self.special}
         if chosen:
             ids = [each.id for each in statuses if all(getattr(each, name) == value for name, value in chosen.items())]
-            rows = rows.filter(status_id__in=ids)
+            rows = rows.in_statuses(ids)
         if (history := self.special.get("stage_history")) is not None:
             rows = rows.filter(Exists(history.stages(self.account, statuses).filter(deal_id=OuterRef("id"))))
         return rows
