@@ -13,6 +13,8 @@ from tests.support.people import at
 PATH = "/app/account/api"
 # The other sections use rows that these sections create, so these run first.
 FIRST = ["clients", "contact-lists", "contacts", "deals", "posts", "statuses", "webhooks"]
+# Examples whose row is in another state: a change of one row is complete at once.
+CONFLICTING = ("cancel_bulk_change",)
 ORDER = [*FIRST, *(section for section in sections() if section not in FIRST and section != "trash")]
 
 
@@ -36,7 +38,8 @@ def run(page: Page, example: Example) -> Locator:
     form.locator("[data-run]").dispatch_event("click")
     status = form.locator("[data-response] [data-status]")
     status.wait_for()
-    assert status.inner_text() in ("200 OK", "201 Created"), f"{example.id}: {form.inner_text()}"
+    expected = ("409 Conflict",) if example.id in CONFLICTING else ("200 OK", "201 Created")
+    assert status.inner_text() in expected, f"{example.id}: {form.inner_text()}"
     return form.locator("[data-response]")
 
 
