@@ -128,6 +128,12 @@ class World:
         self.send("DELETE", f"/app/clients/{id}.json")
         return id
 
+    def enabled_webhook(self) -> int:
+        """Return the id of a webhook, enabled again if an earlier request has disabled it. An account has few webhooks."""
+        id = self.one("webhook", 0)
+        self.send("PATCH", f"/app/webhooks/{id}.json", {"webhook": {"enabled": True}})
+        return id
+
     def one(self, kind: str, value: Any) -> int:
         """Return the id of an existing row of the kind. The same value always gives the same row."""
         if kind not in self.ids:
@@ -226,6 +232,8 @@ class RequestFixer:
             elif case.path.endswith("/undo.json"):
                 # A change can be undone once.
                 parameters["id"] = self.world.make(kind)
+            elif case.path.endswith("/resend.json"):
+                parameters["id"] = self.world.enabled_webhook()
             elif case.path.endswith("/cancel.json"):
                 # So many rows are not changed in the request that creates the change, and no worker runs.
                 parameters["id"] = self.world.make(kind, ids=list(range(1, MAX_IDS + 1)))
