@@ -124,6 +124,7 @@ def remove_added_rows(url: str, size: Size, data_set: dict) -> None:
             ("workspace_timelineentry", "number", "number"),
             ("crm_client", "id", "id"),
             ("forum_post", "id", "id"),
+            ("accounts_session", "id", "id"),
         ):
             statement = f"DELETE FROM {table} WHERE account_id = %(account)s AND {column} > %({last})s"  # noqa: S608
             deleted += connection.execute(statement, values).rowcount
