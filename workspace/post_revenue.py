@@ -151,7 +151,10 @@ def top_revenue(account: Account, user: User, number: int) -> list[tuple[int, in
     rank = Window(RowNumber(), partition_by="currency", order_by=[F("total").desc(), F("post_id").desc()])
     rows = account.post_revenues.filter(Q(open_deals__gt=0) | Q(won_deals__gt=0)).annotate(rank=rank)
     found = rows.filter(rank__lte=number).order_by("currency", "rank")
-    return [(row["post_id"], row["clients"], as_revenue(row)) for row in found.values("post_id", "clients", "currency", *FIGURES)]
+    return [
+        (row["post_id"], row["clients"], as_revenue(row))
+        for row in found.values("post_id", "clients", "currency", *FIGURES)
+    ]
 
 
 def accessible_top_revenue(account: Account, user: User, number: int) -> list[tuple[int, int, Revenue]]:

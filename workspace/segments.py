@@ -12,7 +12,6 @@ from decimal import Decimal
 from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet
-from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Account, User

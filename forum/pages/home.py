@@ -156,9 +156,7 @@ class PostListPage(PostsPage):
         team_order = team_orders(user).get(order)
         if user is None or (team_order is None and not team_filter):
             return page_of_forum(user, COLUMNS, **selection, matches=matches, order=order, **limits)
-        return page_of_team(
-            user, COLUMNS, **selection, team_filter=team_filter, order=team_order or order, **limits
-        )
+        return page_of_team(user, COLUMNS, **selection, team_filter=team_filter, order=team_order or order, **limits)
 
     def search(
         self, q: str, filters: Filters, team_filter: TeamFilter, page: paging.Page

@@ -35,7 +35,14 @@ INSERT INTO workspace_postbacker (account_id, post_id, client_id)
 SELECT %(acme)s, 200000 + i, 400001 + (i * 7919 + n * 104729) %% %(rows)s
 FROM generate_series(1, %(rows)s) AS i CROSS JOIN generate_series(1, 2) AS n
 """
-TABLES = ("forum_post", "workspace_postrevenue", "crm_client", "workspace_postbacker", "accounts_status", "accounts_user")
+TABLES = (
+    "forum_post",
+    "workspace_postrevenue",
+    "crm_client",
+    "workspace_postbacker",
+    "accounts_status",
+    "accounts_user",
+)
 # The most rows that a node of a plan may read.
 MAX_READ = 100
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Self
 from urllib.parse import urlencode
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.expressions import F, OrderBy, RawSQL
 from django.http import QueryDict
 from django.utils import timezone
@@ -263,13 +263,11 @@ class ListQuery:
 
     def _of_stages(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Return the deals with the outcome, of the pipeline and with the history that the filters name."""
-        statuses = list(self.account.statuses_of_kind(Status.Kind.DEAL))
+        statuses = self.account.deal_statuses()
         chosen = {name: self.special[name] for name in ("outcome", "pipeline_id") if name in self.special}
         if chosen:
             ids = [each.id for each in statuses if all(getattr(each, name) == value for name, value in chosen.items())]
-            # The revenue of a suggestion counts deals without a status as open.
-            is_any_open = "post_id" in self.special and chosen == {"outcome": Status.Outcome.OPEN}
-            rows = rows.filter(Q(status_id__in=ids) | Q(status_id=None) if is_any_open else Q(status_id__in=ids))
+            rows = rows.in_statuses(ids)
         if (history := self.special.get("stage_history")) is not None:
             rows = rows.filter(Exists(history.stages(self.account, statuses).filter(deal_id=OuterRef("id"))))
         return rows
@@ -336,6 +334,9 @@ class ListQuery:
                 list_rows = self.list_rows.order_by(*self.order_by())
                 if (ids := scan_in_order(rows, list_rows, start=start, stop=stop)) is not None:
                     return ids, None
-            if not (is_common and is_stored) and (collected := collect_and_sort(rows, start=start, stop=stop)) is not None:
+            if (
+                not (is_common and is_stored)
+                and (collected := collect_and_sort(rows, start=start, stop=stop)) is not None
+            ):
                 return collected
         return list(rows.values_list("id", flat=True)[start:stop]), None

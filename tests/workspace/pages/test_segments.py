@@ -5,7 +5,6 @@ from urllib.parse import quote
 import pytest
 from django.db.models import Func, Value
 
-from core.db.time_limit import TooSlow
 from tests.support.factories import (
     make_category,
     make_client,
@@ -195,7 +194,10 @@ def test_limited_agents_count_the_clients_that_they_may_access(acme, posts):
     assert "1000 EUR" not in page
     assert not page.html.select("input[name^=min_]")
     page = bob.get(f"{INBOX}?segment={rich.id}", status=422)
-    assert notice(page) == "Segment has open_sum__after, which can't use sums of deals, because you see only some of the deals"
+    assert (
+        notice(page)
+        == "Segment has open_sum__after, which can't use sums of deals, because you see only some of the deals"
+    )
     for name in ("min_revenue", "min_clients"):
         page = bob.get(f"{LIST}?{name}=1", status=422)
         assert notice(page).endswith("can't be used, because you see only some of the clients and deals")
