@@ -26,7 +26,7 @@ from core.pages.base import redirect, referring_path, safe_path
 from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
 from crm.base import Resource
 from crm.fields import Field, FieldType, builtin_fields, fields_of, grouped
-from workspace.lists.cells import read_cell
+from workspace.lists.cells import href_of, read_cell
 from workspace.lists.declarations import LISTS
 from workspace.names import name_of_row, name_of_user
 from workspace.pages import timeline
@@ -269,32 +269,12 @@ def fact_of(row: Resource, kind: Kind, field: Field) -> Fact:
     else:
         text = display(field, value, row.account, None)
     edit_path = "" if field.read_only else reverse(kind.edit_route, args=[row.id], query={"field": field.name})
-    return Fact(field, text, href_of(field, value), edit_path)
+    # The row of a link without a name is in the trash, or the user may not access it.
+    return Fact(field, text, href_of(field, value) if text else "", edit_path)
 
 
 def status_label(status: Status | None) -> str:
     return status_name(status) if status else ""
-
-
-def href_of(field: Field, value: Any) -> str:
-    """Return the address to which a value links."""
-    if value in (None, ""):
-        return ""
-    match field.type:
-        case FieldType.EMAIL:
-            return f"mailto:{value}"
-        case FieldType.PHONE:
-            return "tel:" + "".join(sign for sign in str(value) if sign.isdigit() or sign == "+")
-        case FieldType.LINK:
-            address = str(value)
-            if address.lower().startswith(("http://", "https://")):
-                return address
-            return f"https://{address}" if "." in address and " " not in address and ":" not in address else ""
-        case FieldType.CLIENT:
-            return reverse(CLIENT.route, args=[value])
-        case FieldType.CONTACT:
-            return reverse(CONTACT.route, args=[value])
-    return ""
 
 
 class CustomerPage(UserLinksMixin, RecordPage):
