@@ -42,8 +42,10 @@ class WorkspaceConfig(AppConfig):
         from workspace.pages.navigation import register_entries
         from workspace.pages.suggestions import CustomerFilter, register_orders, render_revenue
         from workspace.pages.user_links import render_user_panel
+        from workspace.resources import RESOURCES
         from workspace.views import read_api_list
 
+        registry.register(*RESOURCES)
         register_entries()
         outcome_changed.connect(follow_outcome)
         currency_changed.connect(follow_currency)
