@@ -101,8 +101,10 @@ for action, summary, description, example in (
     (
         "send",
         "Send a message",
-        "Sends a draft in the background, once to each e-mail address. `total` is the number of recipients that the draft has named. If there "
-        "are more or fewer now, the response is 409 and nothing is sent.",
+        (
+            "Sends a draft in the background, once to each e-mail address. `total` is the number of recipients that the draft has named. If there "
+            "are more or fewer now, the response is 409 and nothing is sent."
+        ),
         STARTED,
     ),
     ("test", "Test a message", "Sends a draft to the user of the token, and to nobody else.", DRAFT),
