@@ -63,6 +63,11 @@ class Audience:
         """The reasons for leaving out clients and contacts, as pages show them, with their numbers."""
         return [(reason.label, self.left_out[reason]) for reason in LeftOut if self.left_out[reason]]
 
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The numbers of clients and contacts that are left out, for each reason."""
+        return {reason.value: self.left_out[reason] for reason in LeftOut}
+
     def check_size(self) -> None:
         """Raise FieldError if a message would have no recipients or too many."""
         if not self.people:

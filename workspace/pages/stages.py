@@ -48,7 +48,12 @@ def stages_of(request: TeamRequest, deal: Deal) -> dict[str, Any]:
     is_open = current.outcome == Status.Outcome.OPEN
     is_planned = is_open and account.posts.filter(IS_OPEN_TASK, deal_id=deal.id).exists()
     return {
-        "stages": [(status, n < position, n == position) for n, status in enumerate(path)],
+        # Buttons of their own mark the deal as won or lost, which asks for a reason.
+        "stages": [
+            (status, n < position, n == position)
+            for n, status in enumerate(path)
+            if status.outcome == Status.Outcome.OPEN or n == position
+        ],
         "stage": current,
         "stage_days": None if current is none else days,
         "is_rotting": is_open and is_rotting(days, current.rot_days, is_planned=is_planned),

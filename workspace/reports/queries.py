@@ -1,4 +1,4 @@
-"""The queries of the reports. Each returns a table for a period, from the rows that the user may access.
+"""The queries of the reports. Each returns a table, most for a period, from the rows that the user may access.
 
 Amounts in different currencies are never added: each currency has rows of its own. A weighted amount is the amount multiplied by the
 probability of the deal's status. A deal without a status is open (`Status.for_none`); it is in no stage.
@@ -25,14 +25,19 @@ from accounts.default_names import status_name
 from accounts.models import Account, Status, User
 from core.db.time_limit import time_limit
 from core.errors import FieldError, FieldErrors
+from core.pages.routes import path_with_id
 from crm.deals import COLUMN_ID
+from workspace.backers import Revenue
+from workspace.post_revenue import top_revenue
 from workspace.reports.periods import Period, days_of
 from workspace.reports.stages import ENTERED, HERE, LABELS, MOVED_ON, StageFilter, entered_stages, result_of
 from workspace.reports.tables import EARLIER, LATER, NO_DATE, Cell, Column, Kind, Row, Series, Table, list_path
 
 # The milliseconds that a statement of a report may take.
 REPORT_TIME_LIMIT_MS = 5000
-DEALS, CLIENTS = "workspace-deals", "workspace-clients"
+DEALS, CLIENTS, SUGGESTION = "workspace-deals", "workspace-clients", "forum-post"
+# The most rows of the report of suggestions in each currency.
+MAX_SUGGESTIONS = 25
 
 
 class Median(Aggregate):
@@ -60,7 +65,7 @@ class ReportQuery:
         period: Period | None = None
         today = timezone.now().astimezone(account.zone).date()
         try:
-            texts = (parameters.get(name, "").strip() for name in ("from", "to"))
+            texts = (parameters.get(name, "").strip() if report.has_period else "" for name in ("from", "to"))
             period = Period.read(*texts, account=account, today=today, ahead=report.ahead)
         except FieldErrors as error:
             errors += error.errors
@@ -411,6 +416,54 @@ def answers(query: ReportQuery) -> Table:
     return Table(ANSWERS, table, series=series, label_column="month")
 
 
+# The suggestions with the highest revenue of the clients behind them
+
+SUGGESTIONS = (
+    Column("title", _("Suggestion"), Kind.TEXT),
+    Column("currency", _("Currency"), Kind.TEXT),
+    Column("clients", _("Clients"), Kind.COUNT),
+    Column("open", _("Open deals"), Kind.COUNT),
+    Column("open_total", _("Open amount"), Kind.MONEY),
+    Column("won", _("Won"), Kind.COUNT),
+    Column("won_total", _("Amount won"), Kind.MONEY),
+)
+
+
+def suggestions(query: ReportQuery) -> Table:
+    """Return the suggestions whose clients have the highest sums of open and won deals in each currency."""
+    found = top_revenue(query.account, query.user, MAX_SUGGESTIONS)
+    posts = query.account.posts.listed_for(query.user).filter(id__in={id for id, *_ in found})
+    titles = dict(posts.values_list("id", "title")) if found else {}
+    return Table(
+        SUGGESTIONS,
+        [
+            Row(suggestion_cells(id, titles[id], clients, revenue), id)
+            for id, clients, revenue in found
+            # Suggestions that were merged or deleted in the last minute are still stored.
+            if id in titles
+        ],
+        series=[Series("open_total", _("Open amount")), Series("won_total", _("Amount won"))],
+        label_column="title",
+        currency_column="currency",
+    )
+
+
+def suggestion_cells(id: int, title: str, clients: int, revenue: Revenue) -> list[Cell]:
+    def path(outcome: str, deals: int) -> str:
+        return list_path(DEALS, post_id=id, outcome=outcome, currency=revenue.currency) if deals else ""
+
+    open_path, won_path = path(Status.Outcome.OPEN, revenue.open_deals), path(Status.Outcome.WON, revenue.won_deals)
+    return [
+        Cell(title, path_with_id(SUGGESTION, id)),
+        Cell(revenue.currency),
+        Cell(clients, list_path(CLIENTS, post_id=id)),
+        Cell(revenue.open_deals, open_path),
+        Cell(revenue.open_sum, open_path),
+        Cell(revenue.won_deals, won_path),
+        Cell(revenue.won_sum, won_path),
+    ]
+
+
 # The reports
 
 
@@ -423,12 +476,18 @@ class Report:
     description: Any
     columns: Sequence[Column]
     build: Callable[[ReportQuery], Table]
-    # True if the rows are those of statuses or users. A row in JSON has their id.
+    # True if the rows are those of statuses, users or suggestions. A row in JSON has their id.
     has_ids: bool = False
     # True if the period is by default the next 12 months, not the last 12.
     ahead: bool = False
+    has_period: bool = True
     has_pipeline: bool = False
     has_responsible: bool = True
+
+    @property
+    def parameters(self) -> list[str]:
+        """The names of the parameters of a URL."""
+        return [*(("from", "to") if self.has_period else ()), *self.id_parameters]
 
     @property
     def id_parameters(self) -> list[str]:
@@ -488,6 +547,18 @@ REPORTS = {
             _("Suggestions by the month in which they were written, and the time until the team answered in public."),
             ANSWERS,
             answers,
+            has_responsible=False,
+        ),
+        Report(
+            "suggestions",
+            _("Top suggestions"),
+            _(
+                "The suggestions whose clients have the highest sums of open and won deals. Changes appear here after about a minute."
+            ),
+            SUGGESTIONS,
+            suggestions,
+            has_ids=True,
+            has_period=False,
             has_responsible=False,
         ),
     )
