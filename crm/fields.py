@@ -95,6 +95,10 @@ class Field:
         return self.definition.choices if self.definition else ()
 
     @property
+    def is_amount(self) -> bool:
+        return self.type in (FieldType.NUMBER, FieldType.MONEY)
+
+    @property
     def column(self) -> str:
         """The column that holds the value: for a defined field, that of all additional fields."""
         return "additional_fields" if self.key else self.name
