@@ -9,6 +9,7 @@ from workspace.openapi import (
     messages,
     reports,
     saved_views,
+    suggestions,
     summaries,
     timelines,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "messages",
     "reports",
     "saved_views",
+    "suggestions",
     "summaries",
     "timelines",
 ]
