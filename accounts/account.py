@@ -114,6 +114,13 @@ class Account(models.Model):
         """Return the statuses of the kind, ordered by position."""
         return self.statuses.filter(kind=kind).order_by("position", "id")
 
+    def deal_statuses(self) -> list[Any]:
+        """Return the statuses of deals, ordered by position. Before them comes `Status.for_none`, which stands for no status."""
+        first_pipeline = self.pipelines.order_by("position", "id").values("id")[:1]
+        statuses = list(self.statuses_of_kind("deal").annotate(first_pipeline_id=models.Subquery(first_pipeline)))
+        pipeline_id = statuses[0].first_pipeline_id if statuses else self.default_pipeline_id()
+        return [self.statuses.model.for_none(pipeline_id), *statuses]
+
 
 @prepared(account_id=int, kind=str)
 def _default_status(account_id: int, kind: str) -> models.QuerySet[Any]:

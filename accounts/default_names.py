@@ -6,6 +6,7 @@ from accounts.models import Pipeline, Status
 
 # Default names are translated, and names that a team has chosen are not.
 DEFAULT_NAMES: dict[tuple[str, str], str] = {(kind, code): name for kind, code, name, *_ in Status.DEFAULTS}
+DEFAULT_NAMES[Status.Kind.DEAL, ""] = Status.NONE_NAME
 TRANSLATABLE_NAMES = frozenset(DEFAULT_NAMES.values())
 
 

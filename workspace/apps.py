@@ -21,6 +21,9 @@ class WorkspaceConfig(AppConfig):
         "merged_contact": _("other contact"),
         "among": _("recipients"),
         "message": _("message"),
+        "segment": _("segment"),
+        "min_revenue": _("revenue from"),
+        "min_clients": _("clients from"),
     }
 
     def ready(self) -> None:
@@ -29,6 +32,7 @@ class WorkspaceConfig(AppConfig):
         from core.pages import panels
         from core.registry import newest_id, registry
         from crm.api.conditions import register_reader
+        from forum import team_filters
         from forum.notifications.texts import register_task_route
         from workspace.jobs import follow_currency, follow_outcome
         from workspace.merging import MODELS, refuse_restore, second_newest
@@ -36,10 +40,12 @@ class WorkspaceConfig(AppConfig):
         from workspace.notes import register_notes
         from workspace.pages.backers import render_backers_panel
         from workspace.pages.navigation import register_entries
-        from workspace.pages.suggestions import register_orders, render_revenue
+        from workspace.pages.suggestions import CustomerFilter, register_orders, render_revenue
         from workspace.pages.user_links import render_user_panel
+        from workspace.resources import RESOURCES
         from workspace.views import read_api_list
 
+        registry.register(*RESOURCES)
         register_entries()
         outcome_changed.connect(follow_outcome)
         currency_changed.connect(follow_currency)
@@ -62,6 +68,7 @@ class WorkspaceConfig(AppConfig):
         for page in ("inbox", "posts"):
             panels.register_for_rows(page, render_revenue)
         register_orders()
+        team_filters.register(CustomerFilter.read)
         for model in MODELS.values():
             restoring.connect(refuse_restore, sender=model)
         registry.register_sample(

@@ -87,6 +87,7 @@ def register_resource(
     creation: str,
     deletion: str,
     create_statuses: tuple[int, ...] = (201,),
+    update_error_statuses: frozenset[int] = frozenset(),
     delete_error_statuses: frozenset[int] = frozenset(),
     body_serializers: dict[str, BodySerializers] | None = None,
     response: Any = None,
@@ -149,6 +150,7 @@ def register_resource(
                 ids,
                 body_serializers=body_serializers if is_single else None,
                 response=item_response,
+                error_statuses=update_error_statuses,
             ),
         )
     register_operation(

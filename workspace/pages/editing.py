@@ -19,8 +19,7 @@ from typing import Any
 
 from django import forms
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db.models import Q, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import Q, QuerySet
 from django.utils import formats
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -36,7 +35,7 @@ from core.pages.errors import error_sentence, field_message
 from crm.api.writing import write_row
 from crm.base import Resource
 from crm.fields import Field, FieldType, fields_of
-from crm.models import Client
+from crm.models import Client, Deal
 from workspace.find import find_clients
 
 # The maximum numbers of contacts and of users to choose from, and of clients that a search finds.
@@ -160,14 +159,12 @@ def link_choices(field: Field, account: Account, user: User, row: Resource | Non
     """Return the ids and names of the rows that a link may name: statuses, users of the team, or contacts of the client."""
     value = field.value_of(row) if row is not None else None
     if field.type == FieldType.STATUS:
-        kind = row._meta.model_name if row is not None else Status.Kind.CLIENT
-        statuses = account.statuses_of_kind(str(kind))
-        if kind == Status.Kind.DEAL:
-            # The form that moves a deal offers the statuses of other pipelines.
-            current = account.statuses.filter(id=value or 0).values("pipeline_id")
-            first = account.pipelines.order_by("position", "id").values("id")
-            statuses = statuses.filter(pipeline_id=Coalesce(Subquery(current[:1]), Subquery(first[:1])))
-        return [(status.id, status_name(status)) for status in statuses]
+        if not isinstance(row, Deal):
+            return [(status.id, status_name(status)) for status in account.statuses_of_kind(Status.Kind.CLIENT)]
+        # The form that moves a deal offers the statuses of other pipelines.
+        none, *statuses = account.deal_statuses()
+        current = next((status for status in statuses if status.id == value), none)
+        return [(each.id, status_name(each)) for each in statuses if each.pipeline_id == current.pipeline_id]
     if field.type == FieldType.USER:
         team = account.users.filter(**ASSIGNABLE).order_by("name", "id").values_list("id", "name", "login")
         pairs = [(id, name or login) for id, name, login in team[:MAX_USERS]]

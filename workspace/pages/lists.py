@@ -250,6 +250,11 @@ class RecordListPage(WorkspacePage):
                 named = self.request.account.contact_lists.live().filter(id=value).values_list("name", flat=True)
                 label = _("In the contact list “%(name)s”") % {"name": named.first() or value}
                 chips.append(Chip(label, query.query_string(**{name: ""})))
+            elif name == "post_id":
+                posts = self.request.account.posts.live().without_tasks().filter(id=value)
+                title = posts.values_list("title", flat=True).first()
+                label = _("Behind the suggestion “%(name)s”") % {"name": title or value}
+                chips.append(Chip(label, query.query_string(**{name: ""})))
             else:
                 label = labels[name] if name in labels else self.deal_filter_label(name, value)
                 chips.append(Chip(label, query.query_string(**{name: ""})))

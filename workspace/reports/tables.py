@@ -60,7 +60,7 @@ class Cell:
 @dataclass(frozen=True)
 class Row:
     cells: Sequence[Cell]
-    # The id of the status or the user of the row; None for a period, and for deals for which nobody is responsible.
+    # The id of the status, the user or the suggestion of the row; None for a period, and for deals for which nobody is responsible.
     id: int | None = None
 
 

@@ -64,8 +64,37 @@ def test_panels_show_that_there_is_more(acme, client):
     for _ in range(6):
         make_deal(acme.bob, client_id=client.id)
     page = acme.page(acme.bob).get(path_of(client))
-    assert "There are more than shown here." in texts(page)
+    assert page.html.find("a", string="All deals")["href"] == f"/app/deals?client_id={client.id}"
     assert len(page.html.select("[aria-labelledby=deals] .list > li")) == 5
+
+
+def test_tasks_of_contacts_and_deals_are_shown_too(acme, client):
+    """The header shows the time of the first of all these tasks."""
+    contact = make_contact(acme.bob, "Nora North", client_id=client.id)
+    deal = make_deal(acme.bob, "Roof", client_id=client.id, contact_id=contact.id)
+    make_task(acme.bob, "Of the client", client_id=client.id)
+    make_task(acme.bob, "Of the contact", contact_id=contact.id)
+    make_task(acme.bob, "Of the deal", deal_id=deal.id, contact_id=contact.id)
+    make_task(acme.bob, "Of another client", client_id=make_client(acme.bob, "Kowalski").id)
+    visitor = acme.page(acme.bob)
+    for path, expected in (
+        (path_of(client), ["Of the client", "Of the contact", "Of the deal"]),
+        (f"/app/contacts/{contact.id}", ["Of the contact", "Of the deal"]),
+        (f"/app/deals/{deal.id}", ["Of the deal"]),
+    ):
+        page = visitor.get(path)
+        assert [link.get_text() for link in page.html.select("[aria-labelledby=tasks] .list a")] == expected
+
+
+def test_a_contact_shows_its_deals(acme):
+    contact = make_contact(acme.bob, "Nora North")
+    deal = make_deal(acme.bob, "Roof", contact_id=contact.id)
+    make_deal(acme.bob, "Barn")
+    visitor = acme.page(acme.bob)
+    visitor.get(f"/app/contacts/{contact.id}")
+    page, queries = capture_queries(lambda: visitor.get(f"/app/contacts/{contact.id}"))
+    assert [link["href"] for link in page.html.select("[aria-labelledby=deals] .list a")] == [f"/app/deals/{deal.id}"]
+    assert len(queries) == STATEMENTS - 1, queries
 
 
 def test_a_client_in_the_trash_can_be_restored_by_the_user_who_deleted_it(acme, client):
