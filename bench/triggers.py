@@ -112,9 +112,7 @@ def measure_case(
             for are_on in (True, False) if number % 2 == 0 else (False, True):
                 with contextlib.nullcontext() if are_on else disabled_triggers(connection):
                     before = monitor.own_time()
-                    load = wrk.succeed(
-                        server.address, case, token, seconds=options.seconds, connections=connections
-                    )
+                    load = wrk.succeed(server.address, case, token, seconds=options.seconds, connections=connections)
                     ticks = monitor.own_time() - before
                 loads[are_on].append(load)
                 times[are_on].append(1000 * ticks / os.sysconf("SC_CLK_TCK") / load.requests)
@@ -125,7 +123,9 @@ def measure_case(
         "with": {**measure.figures(loads[True]), "CPU ms": round(statistics.median(times[True]), 3)},
         "without": {**measure.figures(loads[False]), "CPU ms": round(statistics.median(times[False]), 3)},
         "ratio": measure.ratio(loads[True], loads[False]),
-        "CPU ratio": round(statistics.median(without / with_ for with_, without in zip(times[True], times[False], strict=True)), 3),
+        "CPU ratio": round(
+            statistics.median(without / with_ for with_, without in zip(times[True], times[False], strict=True)), 3
+        ),
         "machine load": dataclasses.asdict(monitor.end()),
     }
 

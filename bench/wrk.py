@@ -168,7 +168,15 @@ def run(
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "case.lua"
         path.write_text(script(case, rate=rate / THREADS if rate else None))
-        command = ["wrk", f"-t{min(THREADS, connections)}", f"-c{connections}", f"-d{seconds}s", f"--timeout={timeout}s", "-s", str(path)]
+        command = [
+            "wrk",
+            f"-t{min(THREADS, connections)}",
+            f"-c{connections}",
+            f"-d{seconds}s",
+            f"--timeout={timeout}s",
+            "-s",
+            str(path),
+        ]
         for name, value in case.headers(token).items():
             command += ["-H", f"{name}: {value}"]
         try:
