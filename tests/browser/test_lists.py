@@ -97,7 +97,7 @@ def test_a_full_page_is_light(acme, browse):
         )
     page = browse(acme.bob)
     requests: list[Request] = []
-    page.on("requestfinished", lambda request: requests.append(request))  # noqa: PLW0108, playwright sets an attribute of the handler
+    page.on("requestfinished", lambda request: requests.append(request))
     page.goto("/app/clients?columns=email,phone,city,responsible_id,tags,created_at,open_sum", wait_until="networkidle")
     assert page.locator("tbody tr").count() == 25
     sizes = {request.url: request.sizes() for request in requests}

@@ -192,7 +192,9 @@ def test_top_suggestions(acme, suggestions):
     found = report(acme, "suggestions")
     names = ("title", "currency", "clients", "open", "open_total", "won", "won_total", "id")
     assert found.keys() == {"report", "rows"}
-    assert found["rows"][0] == dict(zip(names, ("Of both", "EUR", 2, 2, 47, 1, 100, suggestions["Of both"]), strict=True))
+    assert found["rows"][0] == dict(
+        zip(names, ("Of both", "EUR", 2, 2, 47, 1, 100, suggestions["Of both"]), strict=True)
+    )
     of_bob = ("Of Bob", "EUR", 1, 1, 40, 1, 100, suggestions["Of Bob"])
     assert [tuple(row.values()) for row in found["rows"][1:]] == [
         of_bob,

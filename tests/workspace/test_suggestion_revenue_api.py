@@ -81,7 +81,10 @@ def test_orders_and_filters(acme, posts, query, expected):
         ("order=votes", {"order": ["is not one of revenue, clients"]}),
         ("forum_id=x", {"forum_id": ["is not an id"]}),
         ("segment=7", {"segment": ["was deleted, or is not shared with you"]}),
-        ("min_revenue=x&min_clients=-1", {"min_revenue": ["is not a number"], "min_clients": ["is not a whole number"]}),
+        (
+            "min_revenue=x&min_clients=-1",
+            {"min_revenue": ["is not a number"], "min_clients": ["is not a whole number"]},
+        ),
         ("page=0", {"page": ["must be from 1 to 1000000000"]}),
     ],
 )
@@ -117,5 +120,8 @@ def test_the_rows_behind_a_suggestion(acme, posts):
     response = json.get("/app/contacts.json?post_id=1")
     assert response.headers["X-Ignored-Parameters"] == "post_id"
     assert_refused(
-        json.get("/app/clients.json?post_id=x"), 422, "validation_failed", {"post_id": ["is not a number that is possible here"]}
+        json.get("/app/clients.json?post_id=x"),
+        422,
+        "validation_failed",
+        {"post_id": ["is not a number that is possible here"]},
     )

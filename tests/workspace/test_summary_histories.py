@@ -13,7 +13,15 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from crm.models import Note
 from tests.support import post_revenue
-from tests.support.factories import make_client, make_contact, make_deal, make_post, make_task, make_user, make_user_link
+from tests.support.factories import (
+    make_client,
+    make_contact,
+    make_deal,
+    make_post,
+    make_task,
+    make_user,
+    make_user_link,
+)
 from tests.support.summaries import recounted, stored, update_summaries
 from workspace.jobs import update_summaries_of_status
 
@@ -165,7 +173,10 @@ class Histories(RuleBasedStateMachine):
         return chance.choice(found) if (found := list(posts)) else None
 
     def vote(self, chance):
-        post, kind = self.pick_suggestion(chance) or make_post(self.user), chance.choice(("client", "contact", "member"))
+        post, kind = (
+            self.pick_suggestion(chance) or make_post(self.user),
+            chance.choice(("client", "contact", "member")),
+        )
         if kind == "member":
             post.vote(by=chance.choice(self.members))
         elif row := self.pick(kind, chance):
