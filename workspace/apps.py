@@ -34,6 +34,7 @@ class WorkspaceConfig(AppConfig):
         from crm.api.conditions import register_reader
         from forum import team_filters
         from forum.notifications.texts import register_task_route
+        from forum.resources import live_posts
         from workspace.jobs import follow_currency, follow_outcome
         from workspace.merging import MODELS, refuse_restore, second_newest
         from workspace.message_sending import register_messages
@@ -42,8 +43,10 @@ class WorkspaceConfig(AppConfig):
         from workspace.pages.navigation import register_entries
         from workspace.pages.suggestions import CustomerFilter, register_orders, render_revenue
         from workspace.pages.user_links import render_user_panel
+        from workspace.resources import RESOURCES
         from workspace.views import read_api_list
 
+        registry.register(*RESOURCES)
         register_entries()
         outcome_changed.connect(follow_outcome)
         currency_changed.connect(follow_currency)
@@ -61,6 +64,8 @@ class WorkspaceConfig(AppConfig):
             "bulk_change",
             lambda request: newest_id(request.account.bulk_changes.visible_to(request.user)),
         )
+        for name in ("clients", "revenue"):
+            registry.register_sample(f"posts/{name}", "suggestion", lambda request: newest_id(live_posts(request)))
         panels.register("post", render_backers_panel)
         panels.register("user", render_user_panel)
         for page in ("inbox", "posts"):

@@ -68,7 +68,7 @@ def test_forecast(acme, statuses):
     shown = [tuple(row.values()) for row in found["rows"] if row["deals"]]
     assert shown == [
         ("earlier", "EUR", 1, 30, 9),
-        (f"{following:%Y-%m}", "EUR", 3, 150, 40),
+        (f"{following:%Y-%m}", "EUR", 4, 1150, 40),
         ("later", "EUR", 1, 20, 2),
         ("no_date", "EUR", 1, 10, 1),
         (f"{following:%Y-%m}", "PLN", 1, 70, 7),
@@ -103,6 +103,12 @@ def test_results_and_people(acme, statuses):
     assert (bob["name"], bob["open"], bob["open_total"], bob["weighted"]) == ("Bob Nowak", 1, 5, 0.5)
     assert (bob["won_total"], bob["lost"], bob["win_rate"]) == (100, 1, 0.5)
     assert people[acme.alice.id]["won_total"] == 40
+    # A deal without a status is open, and belongs to the first pipeline.
+    make_deal(acme.alice, price=20, responsible_id=acme.bob.id)
+    later = acme.account.pipelines.create(name="Later", position=2)
+    for query, expected in (("", (2, 25, 0.5)), ("?pipeline_id=1", (2, 25, 0.5)), (f"?pipeline_id={later.id}", None)):
+        bob = rows_of(report(acme, "people", query), "id").get(acme.bob.id)
+        assert (bob and (bob["open"], bob["open_total"], bob["weighted"])) == expected
     only_alice = report(acme, "results", f"?responsible_id={acme.alice.id}")
     assert rows_of(only_alice, "month")[f"{last_month:%Y-%m}"]["won_total"] == 40
 
