@@ -28,7 +28,7 @@ def test_it_works(acme, deals):
     visitor = acme.page(acme.bob)
     page = visitor.get(PATH)
     tabs = [link.text.strip() for link in page.html.select("nav.tabs a")]
-    assert tabs == ["Forecast", "Won and lost", "Stages", "People", "New clients", "Response time"]
+    assert tabs == ["Forecast", "Won and lost", "Stages", "People", "New clients", "Response time", "Top suggestions"]
     row = page.html.select_one("table.figures tbody tr")
     assert [cell.text.strip() for cell in row.select("td")] == ["2", "2,468", "246.80"]
     assert len(page.html.select(".chart rect")) == 24
