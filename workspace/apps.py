@@ -22,8 +22,8 @@ class WorkspaceConfig(AppConfig):
         "among": _("recipients"),
         "message": _("message"),
         "segment": _("segment"),
-        "min_revenue": _("revenue from"),
-        "min_clients": _("clients from"),
+        "min_revenue": _("minimum revenue"),
+        "min_clients": _("minimum number of clients"),
     }
 
     def ready(self) -> None:

@@ -58,6 +58,11 @@ def test_it_works(acme, statuses):
     header = texts(proposal.find("header"))
     for text in ("2 deals", "12,000.50 EUR 7,200 weighted", "100 PLN 60 weighted"):
         assert text in header
+    # The cards refer to the drawings of their icons, so that the page is small.
+    drawings = [symbol["id"] for symbol in page.html.select("symbol")]
+    icons = {use["href"].removeprefix("#") for use in page.html.select(".deal-card use")}
+    assert icons == {"icon-calendar-x", "icon-arrow-left-right", "icon-grip-vertical"}
+    assert [drawings.count(name) for name in icons] == [1, 1, 1]
     card = texts(proposal.select("[data-deal]")[1])
     day = formats.date_format(yesterday, "DATE_FORMAT")
     for text in ("Northwind", "12,000.50 EUR", f"Overdue: {day}", "Responsible: Bob Nowak"):

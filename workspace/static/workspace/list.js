@@ -22,8 +22,10 @@ document.addEventListener("DOMContentLoaded", () => {
     event.preventDefault();
     edit(cell);
   });
-  // A form in the last column may be wider than its column.
-  list.addEventListener("htmx:afterSwap", () => list.querySelector("td.editing:focus-within")?.scrollIntoView({ block: "nearest", inline: "nearest" }));
+  // The form may be wider than the column.
+  list.addEventListener("htmx:afterSettle", () => {
+    list.querySelector("td.editing:focus-within")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  });
 
   // Move the focus along the current row, over the links that are shown.
   const step = (number) => (row) => {
@@ -53,7 +55,7 @@ document.addEventListener("DOMContentLoaded", () => {
   bar.classList.add("floating");
   const update = rowSelection(boxes, page, (number) => {
     bar.hidden = !number && !all.checked;
-    output.textContent = `${output.dataset.label}: ${number}`;
+    output.textContent = all.checked ? "" : `${output.dataset.label}: ${number}`;
     for (const box of boxes) box.closest("tr").classList.toggle("selected", box.checked || all.checked);
   });
   all.addEventListener("change", update);
