@@ -235,9 +235,9 @@ def version_of(kept: Any, merged: Any) -> str:
 def moved_numbers(account: Account, user: User, resource: str, id: int) -> list[tuple[str | Promise, int]]:
     """Return the numbers of the rows that a merge moves and that the user may access, with labels, in one statement."""
     link = {f"{resource}_id": id}
-    contacts = {gettext_lazy("Contacts"): account.contacts.live().accessible_to(user)} if resource == "client" else {}
+    contacts = account.contacts.live().accessible_to(user)
     rows: dict[str | Promise, QuerySet] = {
-        **contacts,
+        **({gettext_lazy("Contacts"): contacts} if resource == "client" else {}),
         gettext_lazy("Deals"): account.deals.live().accessible_to(user),
         gettext_lazy("Tasks"): account.posts.live().tasks().accessible_to(user),
         gettext_lazy("Notes"): account.notes.live().accessible_to(user),

@@ -58,7 +58,7 @@ def contacts_of(request: TeamRequest, client_id: int) -> Panel:
 def tasks_of(request: TeamRequest, resource: str, id: int) -> Panel:
     """Return the open tasks of a record, and those of its contacts and deals, which `next_task_at` counts too. Those due first are first."""
     account, link = request.account, f"{resource}_id"
-    rows = {"contact_id": account.contacts.live(), "deal_id": account.deals.live()}
+    rows: dict[str, QuerySet[Any]] = {"contact_id": account.contacts.live(), "deal_id": account.deals.live()}
     condition = Q(**{link: id})
     for column in OWNED_LINKS[resource]:
         # PostgreSQL estimates an array as few ids, and uses the index of each link.
