@@ -148,7 +148,7 @@ def page_by(
     first, *others = parts
     found = first.union(*others, all=True) if others else first
     rows = found.order_by("-order_key", "-order_id") if others else found
-    return list(rows.values_list("order_id", flat=True)[start:stop])
+    return [row["order_id"] for row in rows[start:stop]]
 
 
 def stored_revenue(account: Account, post_ids: Collection[int]) -> dict[int, tuple[int, list[Revenue]]]:
