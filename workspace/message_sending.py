@@ -85,7 +85,7 @@ class RecipientsChanged(Conflict):
 
     def __init__(self, number: int) -> None:
         super().__init__(
-            format_lazy(gettext_lazy("The recipients have changed in the meantime: there are {number} now."), number=number)
+            format_lazy(gettext_lazy("The number of recipients is now {number}. Nothing was sent."), number=number)
         )
 
 
