@@ -45,7 +45,6 @@ from crm.consent import blocked_addresses, stop_contact
 from forum.markdown import render
 from forum.models import Post
 from forum.notifications.emails import Sender, message_id, senders_of
-from workspace.audience import audience_of
 from workspace.messages import Message, MessageRecipient
 from workspace.timeline import TimelineEntry, register_kind
 

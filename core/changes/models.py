@@ -289,9 +289,7 @@ END $$;
 DROP_CHANGE_FUNCTION = "DROP FUNCTION note_change(); DROP SEQUENCE accounts_change_positions;"
 
 
-def change_triggers(
-    table: str, resource: str, *, trash: bool = True, columns: Sequence[str] = ()
-) -> migrations.RunSQL:
+def change_triggers(table: str, resource: str, *, trash: bool = True, columns: Sequence[str] = ()) -> migrations.RunSQL:
     """Return the operation that creates the triggers that record changes of a table as changes of `resource`.
 
     `trash` tells whether the rows can be moved to the trash. For the feed, as for the rest of the API, a row in the trash does not

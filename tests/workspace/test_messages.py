@@ -67,7 +67,9 @@ def test_it_works(acme, post, anna):
     assert len(queries) == 8, queries
     draft = acme.account.customer_messages.get()
     counts = dict.fromkeys(audience.LeftOut.values, 0) | {"not_asked": 1, "no_email": 1}
-    expected = message_body(draft, subject="News about it", state="draft", author_id=acme.bob.id, total=1, left_out=counts)
+    expected = message_body(
+        draft, subject="News about it", state="draft", author_id=acme.bob.id, total=1, left_out=counts
+    )
     location = f"http://acme.example.test/app/messages/{draft.id}.json"
     assert_answered(response, 201, expected, location=location)
     response, queries = capture_queries(lambda: acme.json().get(path_of(draft)))
@@ -90,7 +92,10 @@ def test_it_works(acme, post, anna):
     expected = message_body(draft, include_not_asked=True, left_out=counts, state="sending")
     assert_answered(response, 200, expected)
     run_jobs()
-    assert sorted(email.to[0] for email in mail.outbox) == ["anna.nowak@customer.example", "no.consent@customer.example"]
+    assert sorted(email.to[0] for email in mail.outbox) == [
+        "anna.nowak@customer.example",
+        "no.consent@customer.example",
+    ]
     draft.refresh_from_db()
     expected = message_body(draft, include_not_asked=True, left_out=counts, state="sent", sent=2)
     assert_answered(acme.json().get(path_of(draft)), 200, expected)

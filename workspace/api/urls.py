@@ -10,6 +10,7 @@ from workspace.api.merges import MergeViewSet
 from workspace.api.messages import MessageViewSet
 from workspace.api.reports import ReportViewSet
 from workspace.api.saved_views import SavedViewViewSet
+from workspace.api.suggestions import SuggestionRevenueViewSet
 from workspace.api.summaries import SummaryViewSet
 from workspace.api.timeline import TimelineViewSet
 from workspace.reports.queries import REPORTS
@@ -19,6 +20,9 @@ urlpatterns: list[URLPattern] = [
     path("app/views/<id:id>.json", SavedViewViewSet.as_view(ITEM), name="workspace-json-view"),
     path("app/deals/board.json", BoardViewSet.as_view({"get": "board"}), name="workspace-json-board"),
     path("app/deals/<id:id>/move.json", BoardViewSet.as_view({"post": "move"}), name="workspace-json-deal-move"),
+    path(
+        "app/posts/revenue.json", SuggestionRevenueViewSet.as_view({"get": "list"}), name="workspace-json-posts-revenue"
+    ),
     path(
         "app/posts/<id:id>/clients.json",
         BackersViewSet.as_view({"get": "clients"}),

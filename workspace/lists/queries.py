@@ -35,7 +35,13 @@ MAX_INACTIVE_DAYS = 3650
 DEAL_FILTERS = ("outcome", "pipeline_id", "stage_history")
 # Parameters that only pages read: of the list and of the form that adds a filter.
 PAGE_PARAMETERS = ("page", "per_page", "view", "add", "field", "operator", "value")
-SPECIAL = ("mine", "no_task", "inactive_days", "contact_list_id", *DEAL_FILTERS)
+SPECIAL = ("mine", "no_task", "inactive_days", "contact_list_id", "post_id", *DEAL_FILTERS)
+# The lists that have the other special filters.
+LISTS_OF_FILTERS = {
+    "contact_list_id": ("contact",),
+    "post_id": ("client", "deal"),
+    **dict.fromkeys(DEAL_FILTERS, ("deal",)),
+}
 
 
 @dataclass
@@ -119,8 +125,7 @@ class ListQuery:
             if BOOLEANS[text.lower()]:
                 self.special[name] = True
             return
-        resource = {"contact_list_id": "contact", **dict.fromkeys(DEAL_FILTERS, "deal")}.get(name)
-        if resource not in (None, self.declaration.resource):
+        if name in LISTS_OF_FILTERS and self.declaration.resource not in LISTS_OF_FILTERS[name]:
             raise FieldError(name, _("is not a filter of this list"), "unknown")
         if name == "outcome":
             if text not in Status.Outcome.values:
@@ -237,6 +242,8 @@ class ListQuery:
             lists = self.account.contact_lists.live().filter(id=list_id)
             members = ContactListMembership.objects.filter(account_id=self.account.id, contact_list_id=list_id)
             rows = rows.filter(Exists(lists), Exists(members.filter(contact_id=OuterRef("id"))))
+        if (post_id := self.special.get("post_id")) is not None:
+            rows = self._behind(post_id, rows)
         if {*DEAL_FILTERS} & {*self.special}:
             rows = self._of_stages(rows)
         if (days := self.special.get("inactive_days")) is not None:
@@ -246,13 +253,21 @@ class ListQuery:
             rows = rows.filter(next_task_at=None)
         return rows
 
+    def _behind(self, post_id: int, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the clients behind a suggestion, or their deals, as far as the user may access the clients."""
+        column = "id" if self.declaration.resource == "client" else "client_id"
+        backers = self.account.post_backers.filter(post_id=post_id, client_id=OuterRef(column))
+        if self.user.access.is_limited:
+            backers = backers.filter(client_id__in=self.account.clients.accessible_to(self.user).values("id"))
+        return rows.filter(Exists(backers))
+
     def _of_stages(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Return the deals with the outcome, of the pipeline and with the history that the filters name."""
-        statuses = list(self.account.statuses_of_kind(Status.Kind.DEAL))
+        statuses = self.account.deal_statuses()
         chosen = {name: self.special[name] for name in ("outcome", "pipeline_id") if name in self.special}
         if chosen:
             ids = [each.id for each in statuses if all(getattr(each, name) == value for name, value in chosen.items())]
-            rows = rows.filter(status_id__in=ids)
+            rows = rows.in_statuses(ids)
         if (history := self.special.get("stage_history")) is not None:
             rows = rows.filter(Exists(history.stages(self.account, statuses).filter(deal_id=OuterRef("id"))))
         return rows
@@ -271,15 +286,22 @@ class ListQuery:
         The number is None if counting takes too long, and `MAX_COUNT + 1` if there are more than `MAX_COUNT` rows. Raise `TooSlow` if no
         index serves the filters and too many rows would have to be compared.
         """
-        # A search without filters limits the rows that it reads itself.
-        is_limited = bool(self.conditions or self.special or not self.q)
-        with search_transaction(self.account.id, self.q, is_limited=is_limited) as text:
-            if self.q:
-                return self._search(text, page)
-            ids = self._filtered_ids(page.start, page.stop)
-        if len(ids) <= page.size and (ids or page.number == 1):
-            return ids, page.start + len(ids)
-        return ids, self._count()
+        ids: list[int] | None = None
+        try:
+            # A search without filters limits the rows that it reads itself.
+            is_limited = bool(self.conditions or self.special or not self.q)
+            with search_transaction(self.account.id, self.q, is_limited=is_limited) as text:
+                if self.q:
+                    return self._search(text, page)
+                ids, count = self._filtered_ids(page.start, page.stop)
+                if count is None:
+                    is_last = len(ids) <= page.size and (ids or page.number == 1)
+                    count = page.start + len(ids) if is_last else self.rows.order_by()[: MAX_COUNT + 1].count()
+                return ids, min(count, MAX_COUNT + 1)
+        except TooSlow:
+            if ids is None:
+                raise
+            return ids, None
 
     def _search(self, text: Any, page: Page) -> tuple[list[int], int]:
         ids = self.search_ids(text)
@@ -297,23 +319,24 @@ class ListQuery:
         # Similar words are searched only if no row has the words themselves.
         return search(self.rows, text, list_rows=self.list_rows, ranked=ranked, is_fuzzy_fallback=True)
 
-    def _filtered_ids(self, start: int, stop: int) -> list[int]:
-        """Return the ids as `Listing.filtered_ids` does: scan the first rows of the list, or else collect all rows that pass and sort them."""
-        rows, ids = self.rows.order_by(*self.order_by()), None
+    def _filtered_ids(self, start: int, stop: int) -> tuple[list[int], int | None]:
+        """Return the ids as `Listing.filtered_ids` does: scan the first rows of the list, or else collect all rows that pass and sort them.
+
+        If all rows were collected, also return their number.
+        """
+        rows = self.rows.order_by(*self.order_by())
         if self.is_filtered and stop <= SORT_LIMIT:
             is_common = estimate_counts(rows)[0] > COMMON_ROWS
             # The index of a stored order is that of another table, so `scan_in_order` would read all first rows and sort them. If many rows
             # pass, PostgreSQL finds a page sooner in the index. The time limit holds if it does not.
             is_stored = self.sort.removeprefix("-") in {each.name for each in self.declaration.stored}
             if is_common and not is_stored:
-                ids = scan_in_order(rows, self.list_rows.order_by(*self.order_by()), start=start, stop=stop)
-            if ids is None and not (is_common and is_stored):
-                ids = collect_and_sort(rows, start=start, stop=stop)
-        return list(rows.values_list("id", flat=True)[start:stop]) if ids is None else ids
-
-    def _count(self) -> int | None:
-        try:
-            with search_transaction(self.account.id, is_limited=True):
-                return self.rows.order_by()[: MAX_COUNT + 1].count()
-        except TooSlow:
-            return None
+                list_rows = self.list_rows.order_by(*self.order_by())
+                if (ids := scan_in_order(rows, list_rows, start=start, stop=stop)) is not None:
+                    return ids, None
+            if (
+                not (is_common and is_stored)
+                and (collected := collect_and_sort(rows, start=start, stop=stop)) is not None
+            ):
+                return collected
+        return list(rows.values_list("id", flat=True)[start:stop]), None

@@ -10,6 +10,7 @@ from workspace.openapi import (
     messages,
     reports,
     saved_views,
+    suggestions,
     summaries,
     timelines,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "messages",
     "reports",
     "saved_views",
+    "suggestions",
     "summaries",
     "timelines",
 ]

@@ -1,6 +1,6 @@
 """Messages to customers in the OpenAPI document."""
 
-from core.openapi.fields import WireFieldExtension
+from core.openapi.fields import NOT_BLANK, WireFieldExtension
 from core.openapi.operations import (
     SHAPES,
     JSONSchema,
@@ -36,7 +36,7 @@ class LeftOutExtension(WireFieldExtension):
 def require_post(schema: JSONSchema, partial: bool) -> JSONSchema:
     if partial:
         return schema
-    post_id = {**schema["properties"]["post_id"], "type": ["integer", "string"]}
+    post_id = {**schema["properties"]["post_id"], "type": ["integer", "string"], **NOT_BLANK}
     properties = {**schema["properties"], "post_id": post_id}
     return {**schema, "properties": properties, "required": ["post_id", *schema["required"]]}
 
@@ -101,8 +101,10 @@ for action, summary, description, example in (
     (
         "send",
         "Send a message",
-        "Sends a draft in the background, once to each e-mail address. `total` is the number of recipients that the draft has named. If there "
-        "are more or fewer now, the response is 409 and nothing is sent.",
+        (
+            "Sends a draft in the background, once to each e-mail address. `total` is the number of recipients that the draft has named. If there "
+            "are more or fewer now, the response is 409 and nothing is sent."
+        ),
         STARTED,
     ),
     ("test", "Test a message", "Sends a draft to the user of the token, and to nobody else.", DRAFT),

@@ -114,7 +114,9 @@ class NewMessagePage(TeamPage):
 
     def show_form(self, post: Post, form: MessageForm, *, is_wrong: bool = False) -> HttpResponse:
         account, user = self.request.account, self.request.user
-        earlier = account.customer_messages.all().accessible_to(user).filter(post_id=post.id).order_by("-id")[:MAX_EARLIER]
+        earlier = (
+            account.customer_messages.all().accessible_to(user).filter(post_id=post.id).order_by("-id")[:MAX_EARLIER]
+        )
         counts, problem = [], ""
         try:
             candidates = candidates_of(account, user, post.id)
@@ -216,7 +218,9 @@ class NewMessagePage(TeamPage):
 
         def start() -> str:
             # If the draft was deleted meanwhile, the values of the form are a new message.
-            draft = request.account.customer_messages.all().accessible_to(user).locked().filter(id=self.draft_id).first()
+            draft = (
+                request.account.customer_messages.all().accessible_to(user).locked().filter(id=self.draft_id).first()
+            )
             message = draft or Message()
             message.account = request.account
             for name, value in {**values, "post_id": post.id}.items():

@@ -204,7 +204,10 @@ def test_a_draft_is_edited_and_sent(acme, post, anna):
     shown = form_of(form.submit("do", value="preview")).submit("do", value="send", expect_errors=True)
     assert (shown.status_code, acme.account.customer_messages.count()) == (422, 1)
     assert "It is no longer a draft." in shown
-    assert acme.page(acme.bob).get(f"/app/posts/{post.id}/message?draft={draft.id}").location == f"/app/messages/{draft.id}"
+    assert (
+        acme.page(acme.bob).get(f"/app/posts/{post.id}/message?draft={draft.id}").location
+        == f"/app/messages/{draft.id}"
+    )
 
 
 def test_a_draft_is_deleted(acme, post, anna):
@@ -284,7 +287,9 @@ def test_a_test_goes_to_the_user_only(acme, post, anna):
 
 
 def test_a_name_is_no_markup(acme, post):
-    make_backer(post, acme.alice, make_client, "Name", first_name="*[x](https://evil.example)* <b>\nhttps://evil.example")
+    make_backer(
+        post, acme.alice, make_client, "Name", first_name="*[x](https://evil.example)* <b>\nhttps://evil.example"
+    )
     start(acme, post)
     run_jobs()
     [(html, _type)] = mail.outbox[0].alternatives

@@ -9,7 +9,7 @@ COLUMNS = ("post_id", "author_id", "subject", "text", "among", "include_not_aske
 class Migration(migrations.Migration):
     """Add drafts of messages, the numbers of those whom a message leaves out, and messages in the change feed."""
 
-    dependencies = [("workspace", "0010_messages")]
+    dependencies = [("workspace", "0011_post_backers")]
 
     operations = [
         migrations.AlterField(
