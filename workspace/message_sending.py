@@ -131,8 +131,11 @@ def request_test(user: User, post: Post, *, subject: str, text: str) -> None:
     """Send a message to the user as a test, in a job. Raise Throttled if the user receives too many e-mails."""
     if seconds := seconds_over_limit(user):
         raise Throttled(seconds)
-    values = {"user_id": user.id, "post_id": post.id, "subject": subject, "text": text}
-    in_transaction(lambda: send_test.defer(account_id=user.account_id, **values))
+    in_transaction(
+        lambda: send_test.defer(
+            account_id=user.account_id, user_id=user.id, post_id=post.id, subject=subject, text=text
+        )
+    )
 
 
 # E-mails
