@@ -395,7 +395,7 @@ BEGIN
     );
     RETURN false;
 END $$;
-"""
+"""  # noqa: S608
 
 
 def _at_commit(resource: str, variables: str, statements: str) -> str:
@@ -453,7 +453,7 @@ SUMMARIZE_NEW = "".join(
     END IF;
     is_raised := workspace_raise_summaries(
         NEW.account_id, NULL, NEW.contact_id, NEW.client_id, NEW.updated_at, NULL, new_open_sum, new_won_sum
-    );""",
+    );""",  # noqa: S608
         ),
         _at_commit("note", "", _raise_linked("NULL")),
         _at_commit(
@@ -524,20 +524,18 @@ def _triggers() -> str:
     return "\n".join(statements)
 
 
-CREATE_FUNCTIONS = "".join(
-    [
-        CURRENT_DEALS,
-        CURRENT_CONTACTS,
-        CURRENT_CLIENTS,
-        UPDATE_SUMMARIES,
-        UPDATE_CHANGED,
-        COLLECT_CHANGES,
-        INSERT_SUMMARIES,
-        RAISE_SUMMARIES,
-        SUMMARIZE_NEW,
-    ]
+FUNCTIONS = (
+    CURRENT_DEALS,
+    CURRENT_CONTACTS,
+    CURRENT_CLIENTS,
+    UPDATE_SUMMARIES,
+    UPDATE_CHANGED,
+    COLLECT_CHANGES,
+    INSERT_SUMMARIES,
+    RAISE_SUMMARIES,
+    SUMMARIZE_NEW,
 )
-CREATE = CREATE_FUNCTIONS + _triggers()
+CREATE = "".join([*FUNCTIONS, _triggers()])
 
 DROP_TRIGGERS = "\n".join(
     [
