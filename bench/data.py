@@ -200,7 +200,13 @@ class DataSetBuilder:
             **dataclasses.asdict(self.size),
         }
         account.statuses.create(
-            kind="deal", code="negotiation", name="Negotiation", outcome="open", probability=70, pipeline_id=1, position=4
+            kind="deal",
+            code="negotiation",
+            name="Negotiation",
+            outcome="open",
+            probability=70,
+            pipeline_id=1,
+            position=4,
         )
         for position, name in enumerate(crm_rows.CLIENT_STATUSES, start=1):
             account.statuses.create(kind="client", code=name.lower(), name=name, position=position)
@@ -259,7 +265,11 @@ class DataSetBuilder:
             (rows.OTHERS_CLIENTS, values, rows.ROWS_PER_OTHER_ACCOUNT),
         ]
         self.execute_all("Stages, votes, rows of other accounts", links)
-        entries = [batch for statement, number in crm_rows.mirrored_entries() for batch in self.batches(statement, values, data_set[number])]
+        entries = [
+            batch
+            for statement, number in crm_rows.mirrored_entries()
+            for batch in self.batches(statement, values, data_set[number])
+        ]
         self.execute_all("Timeline", [(crm_rows.stage_entries(), {}, data_set["deals"]), *entries])
         self.execute_all("External ids, counts, words", self.derived(values))
 
@@ -291,7 +301,9 @@ class DataSetBuilder:
                 if kind == "tag":
                     connection.execute("SELECT setval(%s, %s)", [sequence, last_id])
                 last_id += number
-            statuses = "SELECT array_agg(id ORDER BY position, id) FROM accounts_status WHERE account_id = %s AND kind = %s"
+            statuses = (
+                "SELECT array_agg(id ORDER BY position, id) FROM accounts_status WHERE account_id = %s AND kind = %s"
+            )
             for kind in ("deal", "client"):
                 [data_set[f"{kind}_statuses"]] = connection.execute(statuses, [data_set["account"], kind]).fetchone()
         data_set |= {
@@ -318,7 +330,10 @@ class DataSetBuilder:
             crm_rows.MEMBERSHIP_COUNTS,
         ]
         of_account = [rows.EXTERNAL_IDS, *map(rows.tag_counts, ("client", "contact", "deal")), crm_rows.vote_weights()]
-        return [*((statement, {}, 1) for statement in statements), *((statement, values, 1) for statement in of_account)]
+        return [
+            *((statement, {}, 1) for statement in statements),
+            *((statement, values, 1) for statement in of_account),
+        ]
 
     def summarize(self) -> None:
         """Store the summaries of clients, contacts, deals and suggestions. Their functions and queries need the indexes of the rows."""

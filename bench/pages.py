@@ -39,9 +39,7 @@ def of(data_set: dict) -> list[Case]:
         ids = range(data_set[first or f"first_{kind}"], data_set[f"last_{kind}"] + 1)
         return tuple(path.format(id) for id in generator.sample(ids, min(ROTATED_PAGES, len(ids))))
 
-    found = {
-        name: tuple(f"/app/find?q={quote(text)}" for text in texts) for name, texts in searches(data_set).items()
-    }
+    found = {name: tuple(f"/app/find?q={quote(text)}" for text in texts) for name, texts in searches(data_set).items()}
     pages: dict[str, tuple[str, ...]] = {
         "forum home": ("/",),
         "suggestion, 20 comments": sample_paths("/app/posts/{}", "post", first="first_commented"),
@@ -146,7 +144,10 @@ def beside_bare(
         weight = max(first_visit(service, page, session, path) for path in range(min(COMPARED_PATHS, len(page.paths))))
         targets = [Target(service, page, session), Target(bare, twin, session)]
         (service_loads, bare_loads), machine_load = load_in_turn(targets, options)
-        alone = [wrk.succeed(service.address, page, session, seconds=options.seconds, connections=1) for _ in range(options.rounds)]
+        alone = [
+            wrk.succeed(service.address, page, session, seconds=options.seconds, connections=1)
+            for _ in range(options.rounds)
+        ]
         results.append(
             {
                 "case": page.name,
@@ -173,7 +174,9 @@ def first_visit(service: Server, case: Case, session: str, path: int) -> int:
         addresses.add(urljoin(case.paths[path], address[1].decode()) if address else "")
     responses = [service.request("GET", address, headers=headers) for address in addresses]
     if any(response.status != 200 for response in responses):
-        raise SystemExit(f"{case.name}: of {addresses}, some have the statuses {[response.status for response in responses]}")
+        raise SystemExit(
+            f"{case.name}: of {addresses}, some have the statuses {[response.status for response in responses]}"
+        )
     return sum(len(response.body) for response in responses)
 
 

@@ -42,7 +42,19 @@ REASONS = [
 ]
 # fmt: on
 
-INDUSTRIES = ["Retail", "Wholesale", "Food", "Textiles", "Furniture", "Electronics", "Cosmetics", "Books", "Toys", "Garden", "Sports"]
+INDUSTRIES = [
+    "Retail",
+    "Wholesale",
+    "Food",
+    "Textiles",
+    "Furniture",
+    "Electronics",
+    "Cosmetics",
+    "Books",
+    "Toys",
+    "Garden",
+    "Sports",
+]
 SIZES = ["S", "M", "L", "XL"]
 
 # The parameters of the statements below: words to select from.

@@ -137,7 +137,20 @@ def test_the_pages_have_a_report(tmp_path):
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("wrk"), reason="needs wrk, which is not installed")
 def test_pages_are_measured(tmp_path):
-    arguments = ["--posts", "60", "--others", "1", "--seconds", "1", "--rounds", "1", "--only", "pages", "--case", "board"]
+    arguments = [
+        "--posts",
+        "60",
+        "--others",
+        "1",
+        "--seconds",
+        "1",
+        "--rounds",
+        "1",
+        "--only",
+        "pages",
+        "--case",
+        "board",
+    ]
     completed = subprocess.run(
         [sys.executable, "-m", "bench.run", *arguments, "--results", str(tmp_path / "results")],
         cwd=settings.BASE_DIR,

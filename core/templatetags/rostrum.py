@@ -63,7 +63,9 @@ def repeated_icon(name: str, size: int = 20) -> SafeString:
 
 @cache
 def _symbols(*names: str) -> SafeString:
-    symbols = (_icon(name, 24).replace("<svg ", f'<symbol id="icon-{name}" ').replace("</svg>", "</symbol>") for name in names)
+    symbols = (
+        _icon(name, 24).replace("<svg ", f'<symbol id="icon-{name}" ').replace("</svg>", "</symbol>") for name in names
+    )
     attributes = re.compile(r' (?:width="24" height|class|aria-hidden|focusable)="[^"]*"')
     drawings = "".join(attributes.sub("", symbol, count=4) for symbol in symbols)
     return mark_safe(f'<svg class="unseen" aria-hidden="true" focusable="false">{drawings}</svg>')  # noqa: S308, the package's own files
@@ -72,7 +74,9 @@ def _symbols(*names: str) -> SafeString:
 @cache
 def _reference(name: str, size: int) -> SafeString:
     return format_html(
-        '<svg class="icon" width="{0}" height="{0}" aria-hidden="true" focusable="false"><use href="#icon-{1}"/></svg>', size, name
+        '<svg class="icon" width="{0}" height="{0}" aria-hidden="true" focusable="false"><use href="#icon-{1}"/></svg>',
+        size,
+        name,
     )
 
 

@@ -35,7 +35,13 @@ MAX_INACTIVE_DAYS = 3650
 DEAL_FILTERS = ("outcome", "pipeline_id", "stage_history")
 # Parameters that only pages read: of the list and of the form that adds a filter.
 PAGE_PARAMETERS = ("page", "per_page", "view", "add", "field", "operator", "value")
-SPECIAL = ("mine", "no_task", "inactive_days", "contact_list_id", *DEAL_FILTERS)
+SPECIAL = ("mine", "no_task", "inactive_days", "contact_list_id", "post_id", *DEAL_FILTERS)
+# The lists that have the other special filters.
+LISTS_OF_FILTERS = {
+    "contact_list_id": ("contact",),
+    "post_id": ("client", "deal"),
+    **dict.fromkeys(DEAL_FILTERS, ("deal",)),
+}
 
 
 @dataclass
@@ -119,8 +125,7 @@ class ListQuery:
             if BOOLEANS[text.lower()]:
                 self.special[name] = True
             return
-        resource = {"contact_list_id": "contact", **dict.fromkeys(DEAL_FILTERS, "deal")}.get(name)
-        if resource not in (None, self.declaration.resource):
+        if name in LISTS_OF_FILTERS and self.declaration.resource not in LISTS_OF_FILTERS[name]:
             raise FieldError(name, _("is not a filter of this list"), "unknown")
         if name == "outcome":
             if text not in Status.Outcome.values:
@@ -239,6 +244,8 @@ class ListQuery:
             lists = self.account.contact_lists.live().filter(id=list_id)
             members = ContactListMembership.objects.filter(account_id=self.account.id, contact_list_id=list_id)
             rows = rows.filter(Exists(lists), Exists(members.filter(contact_id=OuterRef("id"))))
+        if (post_id := self.special.get("post_id")) is not None:
+            rows = self._behind(post_id, rows)
         if {*DEAL_FILTERS} & {*self.special}:
             rows = self._of_stages(rows)
         if (days := self.special.get("inactive_days")) is not None:
@@ -252,13 +259,21 @@ class ListQuery:
         """Return those of `rows` that pass the parts of the filters whose number of rows PostgreSQL can estimate."""
         return self.filter(rows, Condition.filter_for_estimate)
 
+    def _behind(self, post_id: int, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the clients behind a suggestion, or their deals, as far as the user may access the clients."""
+        column = "id" if self.declaration.resource == "client" else "client_id"
+        backers = self.account.post_backers.filter(post_id=post_id, client_id=OuterRef(column))
+        if self.user.access.is_limited:
+            backers = backers.filter(client_id__in=self.account.clients.accessible_to(self.user).values("id"))
+        return rows.filter(Exists(backers))
+
     def _of_stages(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Return the deals with the outcome, of the pipeline and with the history that the filters name."""
-        statuses = list(self.account.statuses_of_kind(Status.Kind.DEAL))
+        statuses = self.account.deal_statuses()
         chosen = {name: self.special[name] for name in ("outcome", "pipeline_id") if name in self.special}
         if chosen:
             ids = [each.id for each in statuses if all(getattr(each, name) == value for name, value in chosen.items())]
-            rows = rows.filter(status_id__in=ids)
+            rows = rows.in_statuses(ids)
         if (history := self.special.get("stage_history")) is not None:
             rows = rows.filter(Exists(history.stages(self.account, statuses).filter(deal_id=OuterRef("id"))))
         return rows

@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl, urlencode
 from django.http import HttpResponse, QueryDict
 from django.urls import reverse
 from django.utils import formats
+from django.utils.dateparse import parse_date
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext
@@ -30,6 +31,7 @@ from workspace.lists.cells import LINKS, Cell, Names, cells_of, value_in
 from workspace.lists.declarations import LISTS, SUM_NAMES, RecordList
 from workspace.lists.queries import MAX_COUNT, ListQuery
 from workspace.pages.base import WorkspacePage
+from workspace.pages.editing import number_text
 from workspace.pages.merges import MERGE_ROUTES
 from workspace.reports.stages import LABELS as HISTORY_LABELS
 from workspace.requests import TeamRequest
@@ -39,7 +41,6 @@ from workspace.views import MAX_NAME_LENGTH, SavedView, read_list, views_of
 MAX_USERS = 500
 # The number of saved views that have tabs. A page lists all of them.
 MAX_TABS = 6
-MORE_OR_LESS = (FieldType.NUMBER, FieldType.MONEY)
 # The choice of the form for the parameter `__empty=false`.
 FILLED = "filled"
 INACTIVE = "inactive_days"
@@ -55,8 +56,8 @@ def operator_label(field: Field, operator: str) -> str:
         Operator.IS: _("is"),
         Operator.NOT: _("is not"),
         Operator.CONTAINS: _("contains"),
-        Operator.AFTER: _("is more than") if field.type in MORE_OR_LESS else _("is after"),
-        Operator.BEFORE: _("is less than") if field.type in MORE_OR_LESS else _("is before"),
+        Operator.AFTER: _("is more than") if field.is_amount else _("is after"),
+        Operator.BEFORE: _("is less than") if field.is_amount else _("is before"),
         Operator.EMPTY: _("is empty"),
         FILLED: _("is not empty"),
     }
@@ -249,6 +250,11 @@ class RecordListPage(WorkspacePage):
                 named = self.request.account.contact_lists.live().filter(id=value).values_list("name", flat=True)
                 label = _("In the contact list “%(name)s”") % {"name": named.first() or value}
                 chips.append(Chip(label, query.query_string(**{name: ""})))
+            elif name == "post_id":
+                posts = self.request.account.posts.live().without_tasks().filter(id=value)
+                title = posts.values_list("title", flat=True).first()
+                label = _("Behind the suggestion “%(name)s”") % {"name": title or value}
+                chips.append(Chip(label, query.query_string(**{name: ""})))
             else:
                 label = labels[name] if name in labels else self.deal_filter_label(name, value)
                 chips.append(Chip(label, query.query_string(**{name: ""})))
@@ -277,7 +283,7 @@ class RecordListPage(WorkspacePage):
     def condition_label(self, each: Condition, names: Names) -> str:
         if each.operator == Operator.EMPTY:
             return f"{each.field.label} {operator_label(each.field, Operator.EMPTY if each.value else FILLED)}"
-        value = each.text
+        value = value_text(each)
         if each.field.type in LINKS:
             value = _("me") if each.text == ME else names.of(each.field.type, each.value)
         elif each.field.type == FieldType.BOOLEAN:
@@ -392,6 +398,15 @@ class RecordListPage(WorkspacePage):
     @staticmethod
     def first_error(errors: list[FieldError]) -> str:
         return errors[0].text.capitalize() if errors else ""
+
+
+def value_text(condition: Condition) -> str:
+    """Return the value of a condition in the format of the active language."""
+    if condition.field.is_amount:
+        return number_text(condition.value[0])
+    if condition.field.type in (FieldType.DATE, FieldType.TIME) and (day := parse_date(condition.text)):
+        return formats.date_format(day, "SHORT_DATE_FORMAT")
+    return condition.text
 
 
 def bulk_actions(resource: str) -> list[tuple[str, str | Promise]]:

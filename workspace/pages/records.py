@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
+from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import JSONObject
 from django.http import Http404, HttpResponse
@@ -25,12 +26,12 @@ from core.pages.base import redirect, referring_path, safe_path
 from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
 from crm.base import Resource
 from crm.fields import Field, FieldType, builtin_fields, fields_of, grouped
-from workspace.lists.cells import read_cell
+from workspace.lists.cells import href_of, read_cell
 from workspace.lists.declarations import LISTS
 from workspace.names import name_of_row, name_of_user
 from workspace.pages import timeline
 from workspace.pages.base import WorkspacePage
-from workspace.pages.composing import Composer
+from workspace.pages.composing import Composer, EqualsAny
 from workspace.pages.editing import LINKS, FieldEdit, FieldForm, display, editable_field
 from workspace.pages.merges import MERGE_ROUTES, annotate_merges, merge_of_trashed, merges_of
 from workspace.pages.stages import stages_of
@@ -182,11 +183,7 @@ class RecordPage(Composer):
 
     def panels(self, row: Resource) -> dict[str, Any]:
         """Return the rows that belong to the record, and the form for more of them, for the template."""
-        link = {self.link: row.id}
-        return {
-            "composer": self.composer(),
-            "tasks": tasks_of(self.request, Q(**link)),
-        }
+        return {"composer": self.composer(), "tasks": tasks_of(self.request, self.kind.resource, row.id)}
 
     def may_restore(self, row: Resource) -> bool:
         """Return whether the user may restore the record: an admin, or the user who moved it to the trash."""
@@ -272,32 +269,12 @@ def fact_of(row: Resource, kind: Kind, field: Field) -> Fact:
     else:
         text = display(field, value, row.account, None)
     edit_path = "" if field.read_only else reverse(kind.edit_route, args=[row.id], query={"field": field.name})
-    return Fact(field, text, href_of(field, value), edit_path)
+    # The row of a link without a name is in the trash, or the user may not access it.
+    return Fact(field, text, href_of(field, value) if text else "", edit_path)
 
 
 def status_label(status: Status | None) -> str:
     return status_name(status) if status else ""
-
-
-def href_of(field: Field, value: Any) -> str:
-    """Return the address to which a value links."""
-    if value in (None, ""):
-        return ""
-    match field.type:
-        case FieldType.EMAIL:
-            return f"mailto:{value}"
-        case FieldType.PHONE:
-            return "tel:" + "".join(sign for sign in str(value) if sign.isdigit() or sign == "+")
-        case FieldType.LINK:
-            address = str(value)
-            if address.lower().startswith(("http://", "https://")):
-                return address
-            return f"https://{address}" if "." in address and " " not in address and ":" not in address else ""
-        case FieldType.CLIENT:
-            return reverse(CLIENT.route, args=[value])
-        case FieldType.CONTACT:
-            return reverse(CONTACT.route, args=[value])
-    return ""
 
 
 class CustomerPage(UserLinksMixin, RecordPage):
@@ -367,13 +344,16 @@ class ClientPage(CustomerPage):
 
 
 class ContactPage(CustomerPage):
-    """A contact, with its client, tasks, suggestions and votes."""
+    """A contact, with its client, deals, tasks, suggestions and votes."""
 
     kind = CONTACT
 
     def annotated(self, rows: QuerySet) -> QuerySet:
         clients = self.request.account.clients.live().accessible_to(self.request.user)
         return super().annotated(rows).annotate(client_name=name_of_row(clients, "client_id"))
+
+    def panels(self, row: Resource) -> dict[str, Any]:
+        return {**super().panels(row), "deals": deals_of(self.request, contact_id=row.id)}
 
 
 class DealPage(RecordPage):
@@ -400,6 +380,9 @@ class DealPage(RecordPage):
             "external_ids": external_ids_of(row),
         }
 
+
+# The links of the rows that belong to a record, by its resource.
+OWNED_LINKS = {"client": ("contact_id", "deal_id"), "contact": ("deal_id",), "deal": ()}
 
 # Panels. Each takes one statement, and reads one row more than it shows, which tells whether there are more.
 
@@ -436,9 +419,15 @@ def contacts_of(request: TeamRequest, client_id: int) -> Panel:
     return panel(contacts.order_by("id").values("id", "name", "position", "email", "phone"))
 
 
-def tasks_of(request: TeamRequest, condition: Q) -> Panel:
-    """Return the open tasks, those that are due first at the top."""
-    tasks = request.account.posts.live().filter(condition, category_id=None, closed=False).accessible_to(request.user)
+def tasks_of(request: TeamRequest, resource: str, id: int) -> Panel:
+    """Return the open tasks of a record, and those of its contacts and deals, which `next_task_at` counts too. Those due first are first."""
+    account, link = request.account, f"{resource}_id"
+    rows = {"contact_id": account.contacts.live(), "deal_id": account.deals.live()}
+    condition = Q(**{link: id})
+    for column in OWNED_LINKS[resource]:
+        # PostgreSQL estimates an array as few ids, and uses the index of each link.
+        condition |= Q(EqualsAny(column, ArraySubquery(rows[column].filter(**{link: id}).values("id"))))
+    tasks = account.posts.live().filter(condition, category_id=None, closed=False).accessible_to(request.user)
     tasks = tasks.annotate(responsible=name_of_user("responsible_id"))
     return panel(
         tasks.order_by(F("scheduled_at").asc(nulls_last=True), "id").values(

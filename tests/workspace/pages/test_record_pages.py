@@ -1,4 +1,5 @@
 from datetime import UTC, datetime
+from decimal import Decimal
 
 import pytest
 
@@ -64,8 +65,37 @@ def test_panels_show_that_there_is_more(acme, client):
     for _ in range(6):
         make_deal(acme.bob, client_id=client.id)
     page = acme.page(acme.bob).get(path_of(client))
-    assert "There are more than shown here." in texts(page)
+    assert page.html.find("a", string="All deals")["href"] == f"/app/deals?client_id={client.id}"
     assert len(page.html.select("[aria-labelledby=deals] .list > li")) == 5
+
+
+def test_tasks_of_contacts_and_deals_are_shown_too(acme, client):
+    """The header shows the time of the first of all these tasks."""
+    contact = make_contact(acme.bob, "Nora North", client_id=client.id)
+    deal = make_deal(acme.bob, "Roof", client_id=client.id, contact_id=contact.id)
+    make_task(acme.bob, "Of the client", client_id=client.id)
+    make_task(acme.bob, "Of the contact", contact_id=contact.id)
+    make_task(acme.bob, "Of the deal", deal_id=deal.id, contact_id=contact.id)
+    make_task(acme.bob, "Of another client", client_id=make_client(acme.bob, "Kowalski").id)
+    visitor = acme.page(acme.bob)
+    for path, expected in (
+        (path_of(client), ["Of the client", "Of the contact", "Of the deal"]),
+        (f"/app/contacts/{contact.id}", ["Of the contact", "Of the deal"]),
+        (f"/app/deals/{deal.id}", ["Of the deal"]),
+    ):
+        page = visitor.get(path)
+        assert [link.get_text() for link in page.html.select("[aria-labelledby=tasks] .list a")] == expected
+
+
+def test_a_contact_shows_its_deals(acme):
+    contact = make_contact(acme.bob, "Nora North")
+    deal = make_deal(acme.bob, "Roof", contact_id=contact.id)
+    make_deal(acme.bob, "Barn")
+    visitor = acme.page(acme.bob)
+    visitor.get(f"/app/contacts/{contact.id}")
+    page, queries = capture_queries(lambda: visitor.get(f"/app/contacts/{contact.id}"))
+    assert [link["href"] for link in page.html.select("[aria-labelledby=deals] .list a")] == [f"/app/deals/{deal.id}"]
+    assert len(queries) == STATEMENTS - 1, queries
 
 
 def test_a_client_in_the_trash_can_be_restored_by_the_user_who_deleted_it(acme, client):
@@ -153,6 +183,19 @@ def test_values_of_every_type(acme, client, field, value, expected):
     form.submit(status=303)
     result = getattr(stored(client), field)
     assert str(result.normalize() if field == "discount" else result or None) == expected
+
+
+def test_a_large_number_is_edited_without_separators(acme, client):
+    deal = make_deal(acme.bob, price="12500", client_id=client.id)
+    visitor = acme.page(acme.bob)
+    for value, expected in (("12500", 12500), ("12600", 12600), ("12600,5", Decimal("12600.5"))):
+        form = visitor.get(f"/app/deals/{deal.id}/edit?field=price").forms["edit-field"]
+        form["value"] = value
+        page = form.submit(status=303).follow()
+        deal.refresh_from_db()
+        assert deal.price == expected
+    assert "12,600.5" in texts(page)
+    assert visitor.get(f"/app/deals/{deal.id}/edit?field=price").forms["edit-field"]["value"].value == "12600.5"
 
 
 def test_a_defined_field(acme, client):
