@@ -22,7 +22,7 @@ def random_account_id() -> int:
     return secrets.randbelow(2**48 - 1) + 1
 
 
-# Pages translate these reasons (`reason`), but not those that a team has written.
+# Pages translate these reasons (`reason_text`), but not those that a team has written.
 DEFAULT_WON_REASONS = (gettext_noop("Price"), gettext_noop("Features"), gettext_noop("Recommendation"))
 DEFAULT_LOST_REASONS = (
     gettext_noop("Too expensive"),

@@ -34,6 +34,8 @@ class Case:
     status: int = 200
     # True if the case is also measured for scaling: its response is the same for data sets of other sizes.
     scales: bool = True
+    # Each request concerns a random one of this number of rows: "@id1000@" in the path and the body is 1000 plus the number of the row.
+    random_rows: int | None = None
 
     def headers(self, token: str) -> dict[str, str]:
         """Return the headers of a request. For a page, `token` is the secret of a session."""

@@ -19,6 +19,7 @@ RESULT_PREFIX = "bench "
 SCRIPT = """
 wrk.method = %(method)s
 local paths, body, unique, stamp, rate = %(paths)s, %(body)s, %(unique)s, %(stamp)s, %(rate)s
+local random_rows = %(random_rows)s
 local threads = {}
 
 function setup(thread)
@@ -30,7 +31,12 @@ end
 function init()
   requests, at, counter, counts, without_retry_after = {}, number * 37, 0, {}, 0
   for n, path in ipairs(paths) do requests[n] = body or wrk.format(nil, path) end
-  math.randomseed(number)
+  math.randomseed(os.time() * 2 + number)
+end
+
+-- Replace each "@id1000@" by the id of a row, 1000 for the first one. All ids in a request have the same random number of the row.
+function with_ids(text, row)
+  return (text:gsub("@id(%%d+)@", function(first) return string.format("%%d", first + row) end))
 end
 
 -- Send the requests in turn. The time of the run, the number of the thread and a counter replace the placeholder in the body.
@@ -39,7 +45,12 @@ function request()
   local n = at %% #requests + 1
   if not body then return requests[n] end
   counter = counter + 1
-  return wrk.format(nil, paths[n], nil, (body:gsub(unique, stamp .. "-" .. number .. "-" .. counter)))
+  local path, text = paths[n], body:gsub(unique, stamp .. "-" .. number .. "-" .. counter)
+  if random_rows then
+    local row = math.random(0, random_rows - 1)
+    path, text = with_ids(path, row), with_ids(text, row)
+  end
+  return wrk.format(nil, path, nil, text)
 end
 """
 
@@ -131,6 +142,7 @@ def script(case: Case, *, rate: float | None = None) -> str:
         "unique": lua_string(UNIQUE),
         "stamp": lua_string(f"{time.time_ns():x}"),
         "rate": "nil" if rate is None else f"{rate:.3f}",
+        "random_rows": case.random_rows or "nil",
     }
     return SCRIPT % values + (OPEN_LOOP if rate else "") + DONE % {"prefix": RESULT_PREFIX}
 

@@ -233,6 +233,9 @@ BUILTIN: dict[str, tuple[Field, ...]] = {
     ),
 }
 
+# The fields with the reasons for winning and losing deals, of which the account offers some.
+REASON_NAMES = frozenset({"won_reason", "lost_reason"})
+
 
 def builtin_fields(resource: str) -> tuple[Field, ...]:
     """Return the built-in fields of `client`, `contact` or `deal`, in order."""

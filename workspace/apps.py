@@ -22,8 +22,8 @@ class WorkspaceConfig(AppConfig):
         "among": _("recipients"),
         "message": _("message"),
         "segment": _("segment"),
-        "min_revenue": _("revenue from"),
-        "min_clients": _("clients from"),
+        "min_revenue": _("minimum revenue"),
+        "min_clients": _("minimum number of clients"),
     }
 
     def ready(self) -> None:
@@ -34,6 +34,7 @@ class WorkspaceConfig(AppConfig):
         from crm.api.conditions import register_reader
         from forum import team_filters
         from forum.notifications.texts import register_task_route
+        from forum.resources import live_posts
         from workspace.jobs import follow_currency, follow_outcome
         from workspace.merging import MODELS, refuse_restore, second_newest
         from workspace.message_sending import register_messages
@@ -63,6 +64,8 @@ class WorkspaceConfig(AppConfig):
             "bulk_change",
             lambda request: newest_id(request.account.bulk_changes.visible_to(request.user)),
         )
+        for name in ("clients", "revenue"):
+            registry.register_sample(f"posts/{name}", "suggestion", lambda request: newest_id(live_posts(request)))
         panels.register("post", render_backers_panel)
         panels.register("user", render_user_panel)
         for page in ("inbox", "posts"):

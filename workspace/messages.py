@@ -150,7 +150,7 @@ class Message(TenantModel):
         if self.state == self.State.DRAFT:
             raise Conflict(_("It is a draft, which can be deleted."))
         if self.state != self.State.SENDING:
-            raise Conflict(_("It is finished already."))
+            raise Conflict(_("The message is finished already."))
         self.end(self.State.CANCELLED)
 
     def end(self, state: str, failure: str = "") -> None:

@@ -132,6 +132,25 @@ def sort_by(column: str) -> Callable[[QuerySet[Any], Account], QuerySet[Any]]:
     return sort
 
 
+def page_by(
+    column: str, posts: QuerySet[Any], account: Account, forum_ids: Collection[int], *, start: int, stop: int
+) -> list[int]:
+    """Return the ids of the posts from `start` to `stop`, and one more if there are more, in the order of `sort_by` over several forums.
+
+    Each forum has a limit of its own, because the index of the order has the forum before the column.
+    """
+    parts = [
+        sort_by(column)(posts.of_forum(id), account).values(order_key=F(f"revenues__{column}"), order_id=F("id"))[:stop]
+        for id in forum_ids
+    ]
+    if not parts:
+        return []
+    first, *others = parts
+    found = first.union(*others, all=True) if others else first
+    rows = found.order_by("-order_key", "-order_id") if others else found
+    return list(rows.values_list("order_id", flat=True)[start:stop])
+
+
 def stored_revenue(account: Account, post_ids: Collection[int]) -> dict[int, tuple[int, list[Revenue]]]:
     """Return the number of clients and the revenue of each of these posts that has clients, with one statement."""
     rows = account.post_revenues.filter(post_id__in=post_ids)
@@ -235,7 +254,7 @@ def figures_of(account: Account, post_id: int) -> tuple[int | None, set[int], di
 
 
 def update_post(account: Account, post_id: int) -> None:
-    """Compute and store the clients and the figures of a suggestion. The caller must hold the lock of `process_batch`."""
+    """Compute and store the clients and the figures of a suggestion. The caller must hold `revenue_lock`."""
     forum_id, client_ids, revenue = figures_of(account, post_id)
     backers, figures = (rows.filter(post_id=post_id) for rows in (account.post_backers, account.post_revenues))
     stored = set(backers.values_list("client_id", flat=True))
@@ -263,13 +282,18 @@ def update_post(account: Account, post_id: int) -> None:
     )
 
 
+def revenue_lock(account_id: int) -> tuple[str, int]:
+    """Return the key of the lock under which the figures of an account are stored."""
+    return ("revenue of suggestions", account_id)
+
+
 @transaction.atomic
 def process_batch(account_id: int) -> int:
     """Process the first due rows of an account's queue. Return their number.
 
     Rows of other kinds are replaced by the posts that depend on them.
     """
-    locks.acquire(("revenue of suggestions", account_id))
+    locks.acquire(revenue_lock(account_id))
     due = RevenueChange.objects.filter(account_id=account_id, due_at__lte=Now()).order_by("due_at", "number")
     changes = list(due[:BATCH_SIZE].values_list("number", "kind", "row_id"))
     RevenueChange.objects.filter(account_id=account_id, number__in=[number for number, *_ in changes]).delete()

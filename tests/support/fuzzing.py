@@ -269,6 +269,8 @@ class RequestFixer:
             parameters["order"] = ORDERS[len(str(parameters["order"])) % len(ORDERS)]
         if "since" in parameters:
             parameters["since"] = "now"
+        if not is_blank(parameters.get("move_to_id")):
+            parameters["move_to_id"] = self.world.one("pipeline", parameters["move_to_id"])
         if case.path == "/app/deals/board.json":
             self.fix_board(parameters)
         if case.path.startswith("/app/reports/"):

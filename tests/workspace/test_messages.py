@@ -233,7 +233,7 @@ def test_cancel(acme, post, anna):
     assert run_jobs() == 1
     assert mail.outbox == []
     response = acme.json().post(path_of(message, "cancel"))
-    assert_conflict(response, "It is finished already.")
+    assert_conflict(response, "The message is finished already.")
 
 
 def test_a_test_goes_to_the_user_only(acme, post, anna):

@@ -13,10 +13,11 @@ from django.db.models.functions import Cast, Coalesce, NullIf
 from django.utils import formats, timezone
 from django.utils.translation import gettext as _
 
-from accounts.default_names import status_name
+from accounts.default_names import reason_text, status_name
 from accounts.models import Account, Status, User
+from core.pages.numbers import number_text
 from core.pages.routes import path_with_id
-from crm.fields import Field, FieldType
+from crm.fields import REASON_NAMES, Field, FieldType
 from workspace.lists.declarations import NEXT_TASK, SUM_NAMES, RecordList
 from workspace.summaries import Revenue
 
@@ -181,6 +182,8 @@ def cell_of(row: dict[str, Any], each: Field, names: Names) -> Cell:
         return Cell(each, time=moment, is_late=is_late(row, each, moment))
     if each.name in SUM_NAMES:
         return Cell(each, text=sums_text(value, each.name))
+    if each.name in REASON_NAMES:
+        value = reason_text(value)
     if isinstance(value, list):
         return Cell(each, items=tuple(map(str, value)))
     href = href_of(each, value) if each.type in (FieldType.EMAIL, FieldType.LINK) else ""
@@ -194,8 +197,7 @@ def as_text(value: Any, each: Field, row: dict[str, Any]) -> str:
     if isinstance(value, date):
         return formats.date_format(value, "SHORT_DATE_FORMAT")
     if isinstance(value, int | float | Decimal):
-        places = 2 if each.type == FieldType.MONEY else None
-        text = formats.number_format(value if places is not None else plain(value), places, force_grouping=True)
+        text = number_text(value, 2 if each.type == FieldType.MONEY else None)
         return f"{text} {row['currency']}" if each.name == "price" and "currency" in row else text
     return str(value)
 
@@ -203,14 +205,7 @@ def as_text(value: Any, each: Field, row: dict[str, Any]) -> str:
 def sums_text(revenue: Iterable[Revenue], name: str) -> str:
     """Return the sums `open_sum` or `won_sum` in all currencies. Sums of no deals are left out."""
     return " · ".join(
-        f"{formats.number_format(getattr(each, name), 2, force_grouping=True)} {each.currency}"
+        f"{number_text(getattr(each, name), 2)} {each.currency}"
         for each in revenue
         if getattr(each, name.replace("_sum", "_deals"))
     )
-
-
-def plain(number: int | float | Decimal) -> int | float | Decimal:
-    """Return a decimal without zeros at its end."""
-    if isinstance(number, Decimal):
-        return number.to_integral_value() if number == number.to_integral_value() else number.normalize()
-    return number

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.default_names import pipeline_name, status_name
+from accounts.default_names import pipeline_name, reason_text, status_name, stored_reason
 from accounts.models import Account, Pipeline, Status
 from accounts.pages.forms import Form
 from accounts.pages.settings import parse_id
@@ -124,15 +124,15 @@ class MoveForm(Form):
         self.fields["place"].widget = forms.HiddenInput()
         is_won = chosen.outcome == Status.Outcome.WON
         offered = account.won_reasons if is_won else account.lost_reasons
-        self.set_choices(
-            "reason", [*((text, text) for text in offered), ("", gettext_lazy("No reason, or another one"))]
-        )
+        reasons = [(each, reason_text(each)) for each in offered]
+        self.set_choices("reason", [*reasons, ("", gettext_lazy("No reason, or another one"))])
 
     @property
     def move_values(self) -> dict[str, Any]:
         """The values for `Move`."""
         values = self.cleaned_data
-        reason = (values.get("other_reason") or values.get("reason") or "") if self.asks_reason else None
+        other = stored_reason(values.get("other_reason") or "")
+        reason = (other or values.get("reason") or "") if self.asks_reason else None
         return {
             "status_id": int(values["status_id"]),
             "after_id": values["after_id"],

@@ -10,7 +10,6 @@ from django.db.models import F
 from django.http import Http404, HttpResponse, QueryDict, StreamingHttpResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -22,6 +21,7 @@ from core.api.idempotency import location_of_form, new_form_key, once_from_form
 from core.db.time_limit import TooSlow
 from core.error_responses import error_response
 from core.pages.base import redirect
+from core.pages.numbers import number_text
 from workspace.bulk import BATCH_SIZE, MAX_ROWS, RESOURCES, BulkChange, BulkChangeQuerySet, actions_of
 from workspace.bulk_actions import Action, Result
 from workspace.export import MAX_EXPORTED, export
@@ -52,7 +52,7 @@ def rows_text(resource: str, number: int) -> str:
         text = ngettext("%(n)s contact", "%(n)s contacts", number)
     else:
         text = ngettext("%(n)s deal", "%(n)s deals", number)
-    return text % {"n": number_format(number, use_l10n=True, force_grouping=True)}
+    return text % {"n": number_text(number)}
 
 
 def question(action: str, rows: str, value: str) -> str:
@@ -275,8 +275,7 @@ class NewBulkChangePage(WorkspacePage):
 
 
 def too_many(limit: int) -> str:
-    number = number_format(limit, use_l10n=True, force_grouping=True)
-    return _("At most %(n)s entries are possible at a time. Add a filter.") % {"n": number}
+    return _("At most %(n)s entries are possible at a time. Add a filter.") % {"n": number_text(limit)}
 
 
 class BulkChanges(WorkspacePage):

@@ -24,7 +24,7 @@ from django.utils import formats
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.default_names import status_name
+from accounts.default_names import reason_text, status_name, stored_reason
 from accounts.models import Account, Status, User
 from accounts.pages.forms import Form, LongSelect
 from accounts.roles import ASSIGNABLE
@@ -32,9 +32,10 @@ from core.api.fields import CURRENCIES
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldErrors
 from core.pages.errors import error_sentence, field_message
+from core.pages.numbers import number_text
 from crm.api.writing import write_row
 from crm.base import Resource
-from crm.fields import Field, FieldType, fields_of
+from crm.fields import REASON_NAMES, Field, FieldType, fields_of
 from crm.models import Client, Deal
 from workspace.find import find_clients
 
@@ -89,14 +90,7 @@ def display(field: Field, value: Any, account: Account, user: User | None = None
         return formats.date_format(value, "DATE_FORMAT")
     if isinstance(value, int | float | Decimal):
         return number_text(value)
-    return str(value)
-
-
-def number_text(value: int | float | Decimal) -> str:
-    """Return a number in the format of the active language, without zeros at its end."""
-    text = format(Decimal(str(value)).normalize(), "f")
-    whole, _point, places = text.partition(".")
-    return formats.number_format(text, decimal_pos=len(places), use_l10n=True, force_grouping=len(whole) > 4)
+    return reason_text(value) if field.name in REASON_NAMES else str(value)
 
 
 def read_number(text: str) -> str:
@@ -191,8 +185,9 @@ def initial_value(field: Field, value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Decimal | float):
-        return number_text(value)
-    return value
+        # `read_number` takes a comma for a decimal point.
+        return number_text(value, is_grouped=False)
+    return reason_text(value) if value and field.name in REASON_NAMES else value
 
 
 class FieldForm(Form):
@@ -275,7 +270,7 @@ class FieldEdit:
             return read_number(value)
         if self.field.type == FieldType.LONG_TEXT:
             return value.replace("\r\n", "\n")
-        return value
+        return stored_reason(value) if self.field.name in REASON_NAMES else value
 
     def _as_stored(self, value: Any) -> Any:
         """Return the submitted value as it would be stored, as far as this is known without validation."""

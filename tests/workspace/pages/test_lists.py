@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from core.db.time_limit import TooSlow
@@ -255,6 +256,13 @@ def test_statements_have_a_time_limit(acme, clients, monkeypatch):
     assert "This takes too long" in page.html.select_one(".notice.error").get_text()
 
 
+def test_a_page_is_shown_although_counting_takes_too_long(acme, clients, monkeypatch):
+    monkeypatch.setattr("core.search.queries.TIME_LIMIT_MS", 200)
+    monkeypatch.setattr(QuerySet, "count", lambda rows: sleep_in_database())
+    page = acme.page(acme.bob).get(f"{PATH}?per_page=2")
+    assert (len(names(page)), page.html.select_one(".notice.error")) == (2, None)
+
+
 def sleep_in_database():
     from django.db import connection
 
@@ -285,6 +293,19 @@ def test_the_other_lists(acme):
 )
 def test_the_number_of_statements_has_a_limit(acme, clients, query):
     assert len(statements(acme.page(acme.bob), PATH + query)) <= 12
+
+
+def test_the_number_of_statements_has_a_limit_with_defined_fields(acme):
+    """The collected rows of a filter are counted in the same statement."""
+    make_field_definition(acme.account, resource="deal", in_lists=True)
+    new = acme.account.statuses.get(kind="deal", code="new").id
+    client_id = make_client(acme.bob).id
+    for number in range(3):
+        make_deal(acme.bob, f"Roof {number}", status_id=new, client_id=client_id, expected_close_date="2027-01-02")
+    path = "/app/deals?outcome=open&currency=EUR&expected_close_date__after=2026-01-01&per_page=2"
+    bob = acme.page(acme.bob)
+    assert len(statements(bob, path)) <= 12
+    assert "3 entries" in bob.get(path).html.find("main").get_text()
 
 
 def test_the_stored_columns(acme, clients):

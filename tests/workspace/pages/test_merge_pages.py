@@ -158,7 +158,6 @@ def test_fields_that_were_changed_since_are_named(acme, kept, other):
 
 
 def test_it_rejects_bad_requests(acme, kept, other):
-    visitor = acme.page(acme.bob)
     form = merge_form(compare(acme, kept, other))
     token = form["csrfmiddlewaretoken"].value
     visitor = form.response.test_app

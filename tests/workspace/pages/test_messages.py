@@ -399,7 +399,7 @@ def test_many_recipients_take_several_jobs_and_can_be_cancelled(acme, post, monk
     assert "2 of 5" in page
     form = next(form for form in page.forms.values() if form.action == f"/app/messages/{message.id}")
     assert "Cancelled" in form.submit("do", value="cancel").follow()
-    assert "It is finished already." in form.submit("do", value="cancel").follow()
+    assert "The message is finished already." in form.submit("do", value="cancel").follow()
     run_jobs()
     message.refresh_from_db()
     assert (len(mail.outbox), message.state, message.sent, message.not_sent) == (2, "cancelled", 2, 3)

@@ -1,4 +1,5 @@
 from datetime import UTC, datetime
+from decimal import Decimal
 
 import pytest
 
@@ -182,6 +183,19 @@ def test_values_of_every_type(acme, client, field, value, expected):
     form.submit(status=303)
     result = getattr(stored(client), field)
     assert str(result.normalize() if field == "discount" else result or None) == expected
+
+
+def test_a_large_number_is_edited_without_separators(acme, client):
+    deal = make_deal(acme.bob, price="12500", client_id=client.id)
+    visitor = acme.page(acme.bob)
+    for value, expected in (("12500", 12500), ("12600", 12600), ("12600,5", Decimal("12600.5"))):
+        form = visitor.get(f"/app/deals/{deal.id}/edit?field=price").forms["edit-field"]
+        form["value"] = value
+        page = form.submit(status=303).follow()
+        deal.refresh_from_db()
+        assert deal.price == expected
+    assert "12,600.5" in texts(page)
+    assert visitor.get(f"/app/deals/{deal.id}/edit?field=price").forms["edit-field"]["value"].value == "12600.5"
 
 
 def test_a_defined_field(acme, client):

@@ -141,10 +141,10 @@ def test_actions_in_the_inbox_keep_the_filter(acme, posts):
     [
         ("segment=x", "Segment was deleted, or is not shared with you"),
         ("segment=987654", "Segment was deleted, or is not shared with you"),
-        ("min_revenue=much", "Revenue from is not a number"),
-        ("min_revenue=NaN", "Revenue from is not a number"),
-        ("min_clients=1.5", "Clients from is not a whole number"),
-        (f"min_clients={quote('²')}", "Clients from is not a whole number"),
+        ("min_revenue=much", "Minimum revenue is not a number"),
+        ("min_revenue=NaN", "Minimum revenue is not a number"),
+        ("min_clients=1.5", "Minimum number of clients is not a whole number"),
+        (f"min_clients={quote('²')}", "Minimum number of clients is not a whole number"),
     ],
 )
 def test_invalid_filters_are_named(acme, posts, query, message):
@@ -159,16 +159,20 @@ def test_a_view_whose_field_is_gone(acme, posts):
     status = acme.account.statuses.create(kind="client", code="spare", name="Spare")
     seats = segment(acme, "additional_fields[seats]__after=3", name="Large")
     spare = segment(acme, f"status_id={status.id}", name="Spare")
+    behind = segment(acme, f"post_id={posts['Of Sopot'].id}", name="Behind")
+    assert found(acme.page(acme.bob).get(f"{LIST}?segment={behind.id}")) == ["Of Sopot", "Of both"]
+    posts["Of Sopot"].trash(by=acme.alice)
     acme.account.field_definitions.get().erase()
     status.erase()
     bob = acme.page(acme.bob)
     for view, error in (
         (seats, "additional_fields[seats]__after, which is not a filter of this list"),
         (spare, "status_id, which names a status that was deleted"),
+        (behind, "post_id, which names a suggestion that was deleted"),
     ):
         page = bob.get(f"{LIST}?segment={view.id}", status=422)
         assert notice(page) == f"Segment has {error}"
-        assert len(found(page)) == 4
+        assert len(found(page)) == 3
 
 
 def test_views_of_others_and_of_other_lists_are_no_segments(acme, other, posts):
