@@ -23,6 +23,7 @@ from accounts.roles import ASSIGNABLE
 from core.db.time_limit import TooSlow
 from core.errors import FieldError
 from core.pages.base import redirect
+from core.pages.numbers import number_text
 from core.pages.routes import path_with_id
 from crm.conditions import ME, OPERATORS, Condition, Operator, parameter_name
 from crm.fields import Field, FieldType, grouped
@@ -31,7 +32,6 @@ from workspace.lists.cells import LINKS, Cell, Names, cells_of, value_in
 from workspace.lists.declarations import LISTS, SUM_NAMES, RecordList
 from workspace.lists.queries import MAX_COUNT, ListQuery
 from workspace.pages.base import WorkspacePage
-from workspace.pages.editing import number_text
 from workspace.pages.merges import MERGE_ROUTES
 from workspace.reports.stages import LABELS as HISTORY_LABELS
 from workspace.requests import TeamRequest
