@@ -159,8 +159,18 @@ class RecordListPage(WorkspacePage):
             filter_form=adding,
             orders=self.orders(query),
             bulk_actions=bulk_actions(self.declaration.resource),
+            shortcuts=self.shortcuts(),
             clear=query.link([("columns", ",".join(query.columns)), ("sort", query.sort)]),
         )
+
+    def shortcuts(self) -> list[tuple[tuple[str, ...], str]]:
+        """Return the keys of `workspace/list.js` with their effects."""
+        keys = [(("j", "k"), _("Next and previous entry")), (("Enter",), _("Open the entry"))]
+        if self.declaration.resource in RESOURCES:
+            keys.append((("x",), _("Select the entry")))
+        if self.declaration.is_editable:
+            keys += [(("←", "→"), _("Previous and next value of the entry")), (("e",), _("Change the value"))]
+        return keys
 
     # The rows
 
