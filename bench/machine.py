@@ -75,10 +75,10 @@ class LoadMonitor:
 
     def __init__(self) -> None:
         self.load = os.getloadavg()[0]
-        self._core_times_before, self._own_time_before = self._core_times(), self._own_time()
+        self._core_times_before, self._own_time_before = self._core_times(), self.own_time()
 
     def end(self) -> MachineLoad:
-        core_times, own_time = self._core_times(), self._own_time()
+        core_times, own_time = self._core_times(), self.own_time()
         if not core_times or not self._core_times_before or sum(core_times) == sum(self._core_times_before):
             return MachineLoad(self.load)
         spent = [after - before for before, after in zip(self._core_times_before, core_times, strict=True)]
@@ -96,8 +96,8 @@ class LoadMonitor:
         return []
 
     @staticmethod
-    def _own_time() -> int:
-        """Return the CPU time of this process and all its descendants, including ended ones."""
+    def own_time() -> int:
+        """Return the CPU time of this process and all its descendants, including ended ones, in clock ticks."""
         total = 0
         for pid in process_tree(os.getpid()):
             with suppress(OSError, IndexError):

@@ -19,6 +19,7 @@ RESULT_PREFIX = "bench "
 SCRIPT = """
 wrk.method = %(method)s
 local paths, body, unique, stamp, rate = %(paths)s, %(body)s, %(unique)s, %(stamp)s, %(rate)s
+local random_rows = %(random_rows)s
 local threads = {}
 
 function setup(thread)
@@ -30,7 +31,12 @@ end
 function init()
   requests, at, counter, counts, without_retry_after = {}, number * 37, 0, {}, 0
   for n, path in ipairs(paths) do requests[n] = body or wrk.format(nil, path) end
-  math.randomseed(number)
+  math.randomseed(os.time() * 2 + number)
+end
+
+-- Replace each "@id1000@" by the id of a row, 1000 for the first one. All ids in a request have the same random number of the row.
+function with_ids(text, row)
+  return (text:gsub("@id(%%d+)@", function(first) return string.format("%%d", first + row) end))
 end
 
 -- Send the requests in turn. The time of the run, the number of the thread and a counter replace the placeholder in the body.
@@ -39,7 +45,12 @@ function request()
   local n = at %% #requests + 1
   if not body then return requests[n] end
   counter = counter + 1
-  return wrk.format(nil, paths[n], nil, (body:gsub(unique, stamp .. "-" .. number .. "-" .. counter)))
+  local path, text = paths[n], body:gsub(unique, stamp .. "-" .. number .. "-" .. counter)
+  if random_rows then
+    local row = math.random(0, random_rows - 1)
+    path, text = with_ids(path, row), with_ids(text, row)
+  end
+  return wrk.format(nil, path, nil, text)
 end
 """
 
@@ -75,10 +86,10 @@ function done(summary, latency)
   for status, count in pairs(statuses) do table.insert(counted, string.format('"%%d": %%d', status, count)) end
   local errors = summary.errors
   io.write(string.format(
-    '\\n%(prefix)s{"requests": %%d, "seconds": %%f, "p50": %%f, "p99": %%f, "max": %%f, "failed": %%d, "timeouts": %%d, ' ..
+    '\\n%(prefix)s{"requests": %%d, "seconds": %%f, "p50": %%f, "p95": %%f, "p99": %%f, "max": %%f, "failed": %%d, "timeouts": %%d, ' ..
     '"broken": %%d, "statuses": {%%s}, "without_retry_after": %%d}\\n',
-    summary.requests, summary.duration / 1e6, latency:percentile(50) / 1e3, latency:percentile(99) / 1e3,
-    latency.max / 1e3, errors.status, errors.timeout, errors.connect + errors.read + errors.write,
+    summary.requests, summary.duration / 1e6, latency:percentile(50) / 1e3, latency:percentile(95) / 1e3,
+    latency:percentile(99) / 1e3, latency.max / 1e3, errors.status, errors.timeout, errors.connect + errors.read + errors.write,
     table.concat(counted, ", "), without_retry_after))
 end
 """
@@ -95,6 +106,7 @@ class Load:
     requests: int
     seconds: float
     p50: float
+    p95: float
     p99: float
     max: float
     failed: int
@@ -130,6 +142,7 @@ def script(case: Case, *, rate: float | None = None) -> str:
         "unique": lua_string(UNIQUE),
         "stamp": lua_string(f"{time.time_ns():x}"),
         "rate": "nil" if rate is None else f"{rate:.3f}",
+        "random_rows": case.random_rows or "nil",
     }
     return SCRIPT % values + (OPEN_LOOP if rate else "") + DONE % {"prefix": RESULT_PREFIX}
 
@@ -155,8 +168,9 @@ def run(
     """
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "case.lua"
-        path.write_text(script(case, rate=rate / THREADS if rate else None))
-        command = ["wrk", f"-t{THREADS}", f"-c{connections}", f"-d{seconds}s", f"--timeout={timeout}s", "-s", str(path)]
+        path.write_text(script(case, rate=rate / min(THREADS, connections) if rate else None))
+        threads = min(THREADS, connections)
+        command = ["wrk", f"-t{threads}", f"-c{connections}", f"-d{seconds}s", f"--timeout={timeout}s", "-s", str(path)]
         for name, value in case.headers(token).items():
             command += ["-H", f"{name}: {value}"]
         try:
@@ -168,9 +182,11 @@ def run(
     return Load.read(process.stdout)
 
 
-def succeed(address: str, case: Case, token: str, *, seconds: int, min_requests: int = 1) -> Load:
+def succeed(
+    address: str, case: Case, token: str, *, seconds: int, connections: int = CONNECTIONS, min_requests: int = 1
+) -> Load:
     """Load a case as `run` does. Raise LoadError if a response is an error or if there are fewer than `min_requests`."""
-    load = run(address, case, token, seconds=seconds)
+    load = run(address, case, token, seconds=seconds, connections=connections)
     if load.failed or load.timeouts or load.broken or load.requests < min_requests:
         raise LoadError(
             f"{case.name} at {address}: of {load.requests} requests {load.failed} failed; "

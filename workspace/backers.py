@@ -65,19 +65,12 @@ def values_of(column: str, *querysets: QuerySet[Any]) -> QuerySet[Any, Any]:
     return first.union(*others, all=True)
 
 
-def deals_with_outcome(account: Account, user: User) -> QuerySet[Any]:
-    """Return the deals that the user may access, with the outcome of their status. A deal without a status is open."""
-    statuses = account.statuses.filter(id=OuterRef("status_id"))
-    deals: QuerySet[Any] = account.deals.live().accessible_to(user)
-    return deals.annotate(outcome=Coalesce(Subquery(statuses.values("outcome")), Value(Status.Outcome.OPEN)))
-
-
 def revenue_by(account: Account, user: User, *columns: str, **filters: Any) -> QuerySet:
     """Return the figures of the deals that the user may access, as dicts by these columns, such as `client_id` and `currency`.
 
     `filters` select the deals.
     """
-    deals = deals_with_outcome(account, user).filter(**filters)
+    deals: QuerySet[Any] = account.deals.live().accessible_to(user).with_outcome().filter(**filters)
     figures: dict[str, Any] = {}
     for outcome in (Status.Outcome.OPEN, Status.Outcome.WON):
         figures[f"{outcome}_deals"] = Count("id", filter=Q(outcome=outcome))

@@ -22,7 +22,7 @@ from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db import models
-from django.db.models import Count, F, OuterRef, Q, Subquery, Sum, Value
+from django.db.models import Count, F, OuterRef, Q, Sum
 from django.db.models.functions import Cast, Coalesce, JSONObject
 
 from accounts.models import Account, Status, User
@@ -180,11 +180,7 @@ def accessible_revenue(account: Account, user: User) -> models.QuerySet:
     """Return rows with the columns of `ClientRevenue` for the deals that the user may access."""
     if not user.access.is_limited:
         return account.client_revenues.all()
-    statuses = account.statuses.filter(id=OuterRef("status_id"))
-    rows = account.deals.live().accessible_to(user).exclude(client_id=None)
-    deals: models.QuerySet[Any] = rows.annotate(
-        outcome=Coalesce(Subquery(statuses.values("outcome")), Value(Status.Outcome.OPEN))
-    )
+    deals: models.QuerySet[Any] = account.deals.live().accessible_to(user).exclude(client_id=None).with_outcome()
     figures: dict[str, Any] = {}
     for outcome in (Status.Outcome.OPEN, Status.Outcome.WON):
         figures[f"{outcome}_deals"] = Count("id", filter=Q(outcome=outcome))

@@ -36,9 +36,8 @@ from tests.support.followers import run_followers
 from tests.support.page_routes import page_class
 from tests.support.people import type_in
 from webhooks.models import Endpoint
-from workspace.audience import Among
 from workspace.message_sending import start_message, unsubscribe_address
-from workspace.models import BulkChange, MessageRecipient
+from workspace.models import BulkChange, Message, MessageRecipient
 
 LONG_WORD = "averyveryverylongwordwithoutanyplacetobreakit" * 4
 MARKDOWN = (
@@ -160,15 +159,11 @@ class World:
             query="",
         )
         client.write({"consent": True, "email": "north@northwind.example"}, by=self.bob)
-        self.message = start_message(
-            self.account,
-            by=self.bob,
-            post=self.post,
-            subject=f"News about {LONG_WORD}",
-            text=MARKDOWN,
-            among=Among.ALL,
-            include_not_asked=True,
-        )
+        content = {"subject": f"News about {LONG_WORD}", "text": MARKDOWN, "include_not_asked": True}
+        self.message = Message(account=self.account, post_id=self.post.id, **content)
+        start_message(self.message, by=self.bob)
+        self.draft = Message(account=self.account, post_id=self.post.id, **content)
+        self.draft.write({}, by=self.bob)
         recipient = MessageRecipient.objects.filter(account=self.account).first()
         recipient.write(state="sending")
         recipient.finish("failed", "rejected")
@@ -484,6 +479,7 @@ PAGES = [
         state="with errors",
     ),
     PageCase("app/messages/<id:id>", "bob", path=lambda world: f"/app/messages/{world.message.id}"),
+    PageCase("app/messages/<id:id>", "bob", path=lambda world: f"/app/messages/{world.draft.id}", state="draft"),
     PageCase("app/unsubscribe/customer", path=World.customer_unsubscribe_path),
     PageCase("app/clients/<id:id>/edit", "bob", path=of_record("clients", "/edit?field=responsible_id")),
     PageCase("app/contacts/<id:id>", "bob", path=of_record("contacts")),

@@ -8,7 +8,6 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from accounts.models import User
 from core.errors import FieldErrors
 from crm.models import Client, Contact, ContactListMembership
 from tests.support.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
@@ -189,4 +188,3 @@ def test_histories(acme, resource):
         max_examples=25, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
     )
     machine.TestCase("runTest").runTest()
-    assert User.objects.filter(account=acme.account).exists()

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from math import floor, log10
 
-from django.utils import formats
 from django.utils.functional import Promise
 from django.utils.text import Truncator
 
+from core.pages.numbers import number_text
 from workspace.reports.tables import Cell, Kind, Row, Table, Value, text_of
 
 # The height of the bars, and the widths of a bar, of the space between groups, and of a label with a name, in units of the drawing.
@@ -71,10 +71,8 @@ def short_number(value: Decimal) -> str:
     """Return a number for the scale: 12 thousand is "12 k" and 3 million is "3 M"."""
     for size, unit in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
         if value >= size:
-            return f"{formats.number_format((value / size).normalize(), use_l10n=True)}\N{NO-BREAK SPACE}{unit}"
-    return formats.number_format(
-        value.to_integral_value(ROUND_CEILING) if value >= STEPS else value.normalize(), use_l10n=True
-    )
+            return f"{number_text(value / size)}\N{NO-BREAK SPACE}{unit}"
+    return number_text(value.to_integral_value(ROUND_CEILING) if value >= STEPS else value)
 
 
 def chart_of(table: Table, rows: Sequence[Row]) -> Chart | None:

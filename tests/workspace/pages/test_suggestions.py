@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.factories import make_category, make_client, make_deal, make_forum, make_post
+from tests.support.factories import make_category, make_client, make_deal, make_forum, make_post, make_saved_view
 from tests.support.pages import Visitor
 from tests.support.reading import statements, titles
 from workspace.post_revenue import update_post_revenues
@@ -53,7 +53,13 @@ def test_it_works(acme, posts):
 
 def test_it_takes_few_statements(acme, posts):
     bob = acme.page(acme.bob)
-    assert len(statements(bob, f"{LIST}?order=revenue")) == len(statements(bob, f"{LIST}?order=top")) + 1
+    # The ids, the rows and their figures; then, for a segment, the limit of time.
+    in_order = len(statements(bob, f"{LIST}?order=revenue"))
+    assert in_order == len(statements(bob, f"{LIST}?order=top")) + 2
+    view = make_saved_view(acme.alice, shared=True)
+    assert len(statements(bob, f"{LIST}?order=revenue&segment={view.id}")) == in_order + 1
+    inbox = len(statements(bob, INBOX))
+    assert len(statements(bob, f"{INBOX}?segment={view.id}")) == inbox + 1
 
 
 def test_the_inbox_shows_the_revenue(acme, posts):
