@@ -397,7 +397,7 @@ ANSWERS = (
     Column("month", _("Month"), Kind.MONTH),
     Column("suggestions", _("Suggestions"), Kind.COUNT),
     Column("answered", _("Answered"), Kind.COUNT),
-    Column("part", _("Part answered"), Kind.SHARE),
+    Column("part", _("Share answered"), Kind.SHARE),
     Column("median_hours", _("Median hours to the answer"), Kind.HOURS),
 )
 
