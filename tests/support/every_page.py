@@ -161,7 +161,7 @@ class World:
             query="",
         )
         client.write({"consent": True, "email": "north@northwind.example"}, by=self.bob)
-        content = {"subject": f"News about {LONG_WORD}", "text": MARKDOWN, "include_not_asked": True}
+        content = {"subject": f"News about {LONG_WORD}"[:150], "text": MARKDOWN, "include_not_asked": True}
         self.message = Message(account=self.account, post_id=self.post.id, **content)
         start_message(self.message, by=self.bob)
         self.draft = Message(account=self.account, post_id=self.post.id, **content)
