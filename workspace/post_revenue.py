@@ -132,7 +132,9 @@ def page_by(
     Each forum has a limit of its own, because the index of the order has the forum before the column.
     """
     parts = [
-        sort_by(column)(posts.of_forum(id), account).values(order_key=F(f"revenues__{column}"), order_id=F("id"))[:stop]
+        sort_by(column)(posts.filter(forum_id=id), account).values(
+            order_key=F(f"revenues__{column}"), order_id=F("id")
+        )[:stop]
         for id in forum_ids
     ]
     if not parts:
@@ -248,14 +250,14 @@ def figures_of(account: Account, post_id: int) -> tuple[int | None, set[int], di
 def update_post(account: Account, post_id: int) -> None:
     """Compute and store the clients and the figures of a suggestion. The caller must hold `revenue_lock`."""
     forum_id, client_ids, revenue = figures_of(account, post_id)
-    backers, figures = (rows.filter(post_id=post_id) for rows in (account.post_backers, account.post_revenues))
+    backers = account.post_backers.filter(post_id=post_id)
     stored = set(backers.values_list("client_id", flat=True))
     if stored - client_ids:
         backers.filter(client_id__any=list(stored - client_ids)).delete()
     PostBacker.objects.bulk_create(
         [PostBacker(account=account, post_id=post_id, client_id=id) for id in client_ids - stored], batch_size=1000
     )
-    figures.exclude(currency__in=revenue).delete()
+    account.post_revenues.filter(post_id=post_id).exclude(currency__in=revenue).delete()
     PostRevenue.objects.bulk_create(
         [
             PostRevenue(
@@ -267,6 +269,7 @@ def update_post(account: Account, post_id: int) -> None:
                 **{name: getattr(each, name) for name in FIGURES},
             )
             for currency, each in revenue.items()
+            if forum_id is not None
         ],
         update_conflicts=True,
         update_fields=["forum_id", "clients", *FIGURES],
