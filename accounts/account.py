@@ -22,7 +22,7 @@ def random_account_id() -> int:
     return secrets.randbelow(2**48 - 1) + 1
 
 
-# Pages translate these reasons (`reason`), but not those that a team has written.
+# Pages translate these reasons (`reason_text`), but not those that a team has written.
 DEFAULT_WON_REASONS = (gettext_noop("Price"), gettext_noop("Features"), gettext_noop("Recommendation"))
 DEFAULT_LOST_REASONS = (
     gettext_noop("Too expensive"),
@@ -113,6 +113,13 @@ class Account(models.Model):
     def statuses_of_kind(self, kind: str) -> models.QuerySet[Any]:
         """Return the statuses of the kind, ordered by position."""
         return self.statuses.filter(kind=kind).order_by("position", "id")
+
+    def deal_statuses(self) -> list[Any]:
+        """Return the statuses of deals, ordered by position. Before them comes `Status.for_none`, which stands for no status."""
+        first_pipeline = self.pipelines.order_by("position", "id").values("id")[:1]
+        statuses = list(self.statuses_of_kind("deal").annotate(first_pipeline_id=models.Subquery(first_pipeline)))
+        pipeline_id = statuses[0].first_pipeline_id if statuses else self.default_pipeline_id()
+        return [self.statuses.model.for_none(pipeline_id), *statuses]
 
 
 @prepared(account_id=int, kind=str)

@@ -22,7 +22,7 @@ from core.openapi.operations import (
     register_operation,
     register_resource,
 )
-from core.openapi.schema import PAGE_PARAMETERS, JSONOperationSchema
+from core.openapi.schema import ID, PAGE_PARAMETERS, JSONOperationSchema
 from core.registry import registry
 
 TIMES = {"created_at": "2026-11-21T12:00:00+01:00", "updated_at": "2026-11-21T12:00:00+01:00"}
@@ -288,8 +288,14 @@ register_resource(
     create={"name": "Repairs"},
     update={"name": "Sales in Poland"},
     creation="For admins. The name must be unique in the account.",
-    deletion="For admins. A pipeline with statuses cannot be deleted, nor can the last pipeline.",
+    deletion="For admins. A pipeline with statuses cannot be deleted without `move_to_id`. The last pipeline cannot be deleted.",
     delete_error_statuses=frozenset({422}),
+    delete_parameters=lambda: {
+        "move_to_id": {
+            **ID,
+            "description": "The pipeline to which the statuses with deals move. The other statuses are deleted.",
+        }
+    },
 )
 
 TRASHED = {

@@ -77,6 +77,10 @@ class Status(Ordered, TenantModel):
     DEFAULT_PROBABILITY = 50
     MAX_ROT_DAYS = 3650
 
+    # The id and the name of what stands for the missing status of a deal (`for_none`).
+    NONE_ID = 0
+    NONE_NAME = gettext_noop("No status")
+
     # New statuses of posts with these codes are on the roadmap, unless the request sets `on_roadmap`.
     ROADMAP = ("planned", "started", "completed")
 
@@ -151,6 +155,21 @@ class Status(Ordered, TenantModel):
             )
             for position, (kind, code, name, color, closed) in enumerate(cls.DEFAULTS, start=1)
         ]
+
+    @classmethod
+    def for_none(cls, pipeline_id: int | None = None) -> "Status":
+        """Return what stands for the missing status of a deal. It is never saved.
+
+        A deal without a status is open, has no probability, and belongs to the first pipeline, whose id is `pipeline_id`.
+        """
+        return cls(
+            id=cls.NONE_ID,
+            kind=cls.Kind.DEAL,
+            name=cls.NONE_NAME,
+            outcome=cls.Outcome.OPEN,
+            probability=0,
+            pipeline_id=pipeline_id,
+        )
 
     @classmethod
     def is_on_roadmap_by_default(cls, kind: str, code: str) -> bool:

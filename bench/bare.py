@@ -6,8 +6,10 @@ the service itself. `bench.run` compares the responses of both, byte by byte, be
 
 import json
 import os
+from contextlib import nullcontext
 from datetime import UTC
 from functools import cache
+from pathlib import Path
 
 import orjson
 from django.db import connection, transaction
@@ -99,7 +101,7 @@ UPDATE crm_client SET note = %s, street_no = %s, updater_id = %s, updated_at = n
 
 def rows(sql: str, *values) -> list[tuple]:
     with connection.cursor() as cursor:
-        cursor.execute(sql, values)
+        cursor.execute(sql, values or None)
         return cursor.fetchall()
 
 
@@ -296,7 +298,27 @@ def client(request, id: int) -> HttpResponse:
     return json_response(clients_of([id])[0])
 
 
+# Pages
+
+
+@cache
+def recorded_pages() -> list[dict]:
+    """Return the recorded statements and sizes of pages (`bench.pages`)."""
+    return list(json.loads(Path(os.environ["BENCH_RECORDED_PAGES"]).read_text())["cases"].values())
+
+
+def recorded_page(request, case: int, number: int) -> HttpResponse:
+    page = recorded_pages()[case]
+    statements = page["statements"][number]
+    # A setting of a transaction has no effect outside of it.
+    with transaction.atomic() if any("set_config" in sql for sql in statements) else nullcontext():
+        for sql in statements:
+            rows(sql)
+    return HttpResponse(b" " * page["bytes"][number])
+
+
 urlpatterns = [
+    path("recorded/<int:case>/<int:number>", recorded_page),
     path("", posts),
     path("app/users/me.xml", me),
     path("app/posts.xml", create_post),

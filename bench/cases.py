@@ -15,7 +15,7 @@ UNIQUE = "@unique@"
 ROTATED_ROWS = 1_000
 HOST = "bench.localhost"
 
-XML, JSON = "application/xml", "application/json"
+XML, JSON, HTML = "application/xml", "application/json", "text/html"
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,9 @@ class Case:
     random_rows: int | None = None
 
     def headers(self, token: str) -> dict[str, str]:
+        """Return the headers of a request. For a page, `token` is the secret of a session."""
+        if self.kind == HTML:
+            return {"Host": HOST, "Cookie": f"session={token}", "Content-Type": self.kind, "Accept": self.kind}
         basic = base64.b64encode(f"{LOGIN}:{PASSWORD}".encode()).decode()
         credentials = f"Basic {basic}" if self.kind == XML else f"Bearer {token}"
         return {"Host": HOST, "Authorization": credentials, "Content-Type": self.kind, "Accept": "*/*"}

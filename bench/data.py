@@ -21,14 +21,15 @@ from pathlib import Path
 
 import psycopg
 
-from bench import rows
+from bench import crm_rows, rows
 from bench.progress import Bar
 
 LOGIN, PASSWORD = "bench", "bench-0123456789"
 # Increase the version when the contents of the data sets change. Existing sets are then created again.
-VERSION = 4
+VERSION = 5
 # The rows that one INSERT statement creates.
 BATCH_ROWS = 10_000
+TABLES = rows.TABLES + crm_rows.TABLES
 
 
 @dataclass(frozen=True)
@@ -94,9 +95,15 @@ def read(url: str, size: Size) -> dict | None:
         if connection.execute("SELECT to_regclass('bench_data_set')").fetchone()[0] is None:
             return None
         data_set = connection.execute("SELECT data_set FROM bench_data_set").fetchone()[0]
-        values = {"account": data_set["account"], "last": data_set["last_id"]}
-        for table, number in (("forum_post", size.posts), ("crm_client", size.clients)):
-            statement = f"SELECT count(*) FROM {table} WHERE account_id = %(account)s AND id <= %(last)s"  # noqa: S608
+        values = {"account": data_set["account"], "id": data_set["last_id"], "number": data_set["last_entry"]}
+        expected = (
+            ("forum_post", "id", data_set["posts"] + data_set["tasks"]),
+            ("crm_client", "id", data_set["clients"]),
+            ("crm_deal", "id", data_set["deals"]),
+            ("workspace_timelineentry", "number", data_set["entries"]),
+        )
+        for table, column, number in expected:
+            statement = f"SELECT count(*) FROM {table} WHERE account_id = %(account)s AND {column} <= %({column})s"  # noqa: S608
             if connection.execute(statement, values).fetchone()[0] != number:
                 return None
         return data_set
@@ -109,18 +116,25 @@ def remove_added_rows(url: str, size: Size, data_set: dict) -> None:
     with psycopg.connect(address(url, size.database, "postgres"), autocommit=True) as connection:
         # Disable triggers, which would record the deletions in the change feed.
         connection.execute("SET session_replication_role = replica")
-        values = {"account": data_set["account"], "last": data_set["last_id"]}
+        values = {"account": data_set["account"], "id": data_set["last_id"], "number": data_set["last_entry"]}
         deleted = 0
-        for table, column in (("crm_clientexternalid", "holder_id"), ("crm_client", "id"), ("forum_post", "id")):
-            statement = f"DELETE FROM {table} WHERE account_id = %(account)s AND {column} > %(last)s"  # noqa: S608
+        for table, column, last in (
+            ("crm_clientexternalid", "holder_id", "id"),
+            ("workspace_clientsummary", "client_id", "id"),
+            ("workspace_timelineentry", "number", "number"),
+            ("crm_client", "id", "id"),
+            ("forum_post", "id", "id"),
+            ("accounts_session", "id", "id"),
+        ):
+            statement = f"DELETE FROM {table} WHERE account_id = %(account)s AND {column} > %({last})s"  # noqa: S608
             deleted += connection.execute(statement, values).rowcount
         # Without triggers, the counts are outdated. The first deep page counts the posts of its category again.
         connection.execute("TRUNCATE accounts_change, accounts_idempotentanswer, forum_postcount")
         if deleted:
             connection.execute("TRUNCATE forum_facetcount")
             connection.execute(COUNTER.count_all)
-            with Bar(f"Removing {deleted:,} rows of earlier runs", len(rows.TABLES)) as bar:
-                for table in rows.TABLES:
+            with Bar(f"Removing {deleted:,} rows of earlier runs", len(TABLES)) as bar:
+                for table in TABLES:
                     connection.execute(f"VACUUM ANALYZE {table}")
                     bar.add(1)
                 connection.execute("CHECKPOINT")
@@ -148,6 +162,7 @@ class DataSetBuilder:
         # Create the largest index first, so that all connections finish at about the same time.
         indexes.sort(key=lambda index: (" gin " not in index[1], "search_name" not in index[1]))
         self.execute_all("Indexes", [(definition, {}, 1) for _, definition in indexes])
+        self.summarize()
         with Bar("Vacuum and statistics", 1), self.connect() as connection:
             connection.execute("VACUUM ANALYZE")
             connection.execute("CREATE TABLE bench_data_set (data_set jsonb NOT NULL)")
@@ -169,6 +184,7 @@ class DataSetBuilder:
         """Create the accounts with the code of the service."""
         from accounts import passwords
         from accounts.account_creation import create_account
+        from crm.models import FieldDefinition
 
         account, owner, token = create_account(
             prefix="bench", login=LOGIN, email="bench@example.com", password=PASSWORD
@@ -183,6 +199,20 @@ class DataSetBuilder:
             "token": token,
             **dataclasses.asdict(self.size),
         }
+        account.statuses.create(
+            kind="deal",
+            code="negotiation",
+            name="Negotiation",
+            outcome="open",
+            probability=70,
+            pipeline_id=1,
+            position=4,
+        )
+        for position, name in enumerate(crm_rows.CLIENT_STATUSES, start=1):
+            account.statuses.create(kind="client", code=name.lower(), name=name, position=position)
+        for key, choices in crm_rows.DEAL_FIELDS.items():
+            definition = FieldDefinition(account=account, resource="deal", key=key)
+            definition.write({"label": key.capitalize(), "type": "choice", "choices": choices, "in_lists": True})
         # Nobody signs in to the other accounts, so their passwords are hashed cheaply.
         passwords.Argon2idPasswordHasher.time_cost = 1
         passwords.Argon2idPasswordHasher.memory_cost = 8
@@ -202,48 +232,136 @@ class DataSetBuilder:
         return connection.execute(
             """
             SELECT indexrelid::regclass::text, pg_get_indexdef(indexrelid) FROM pg_index
-            WHERE indrelid = ANY(%s::regclass[]) AND NOT indisunique
+            WHERE indrelid = ANY(%s::regclass[]) AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid)
             """,
-            [list(rows.TABLES)],
+            [list(TABLES)],
         ).fetchall()
 
     def fill(self) -> None:
-        """Create the rows, and what triggers would create for them: external ids, counts of tags and stored words."""
-        from crm.models import Client
-        from forum.facets import COUNTER
-        from forum.models import Post
-
+        """Create the rows, and what triggers would create for them, except for summaries."""
+        self.allocate_ids()
         size, data_set = self.size, self.data_set
+        values = {**rows.PARAMETERS, **crm_rows.PARAMETERS, **data_set}
         with self.connect() as connection:
-            sequence = f"account_ids.a{data_set['account']}"
-            last_id = connection.execute(f"SELECT nextval('{sequence}')").fetchone()[0]
-            commented = min(rows.COMMENTED_POSTS, size.posts)
-            data_set["first_post"], data_set["last_post"] = last_id + 1, last_id + size.posts
-            data_set["first_client"], data_set["last_client"] = (
-                data_set["last_post"] + 1,
-                data_set["last_post"] + size.clients,
-            )
-            data_set["first_commented"] = data_set["last_post"] - commented + 1
-            data_set["comments"] = commented * rows.COMMENTS_PER_POST
-            data_set["last_id"] = data_set["last_client"] + data_set["comments"]
-            connection.execute("SELECT setval(%s, %s)", [sequence, data_set["last_id"]])
-            connection.execute(rows.TAGS, rows.PARAMETERS)
-            data_set["last_id"] += len(rows.TAGS_OF_CLIENTS)
-        values = {**rows.PARAMETERS, **data_set}
+            for statement in (rows.TAGS, crm_rows.USERS, crm_rows.CONTACT_LISTS):
+                connection.execute(statement, values)
+        commented = data_set["commented"]
         batches = [
             *self.batches(rows.CLIENTS, values, size.clients),
             *self.batches(rows.POSTS, values, size.posts),
             *self.batches(rows.COMMENTS, values, commented, weight=rows.COMMENTS_PER_POST),
+            *self.batches(crm_rows.DEALS, values, data_set["deals"]),
+            *self.batches(crm_rows.CONTACTS, values, data_set["contacts"]),
+            *self.batches(crm_rows.TASKS, values, data_set["tasks"]),
+            *self.batches(crm_rows.NOTES, values, data_set["notes"]),
+            *self.batches(crm_rows.CHANGES, values, data_set["changes"]),
         ]
         self.execute_all("Rows", batches)
-        others = [
+        links = [
+            *self.batches(crm_rows.STAGES, values, data_set["deals"]),
+            *self.batches(crm_rows.MEMBERSHIPS, values, data_set["contacts"]),
+            *((statement, values, commented) for statement in crm_rows.FEEDBACK),
             (rows.OTHERS_POSTS, values, rows.ROWS_PER_OTHER_ACCOUNT),
             (rows.OTHERS_CLIENTS, values, rows.ROWS_PER_OTHER_ACCOUNT),
         ]
-        self.execute_all("Rows of other accounts", others)
-        words = [(model.search.learn_statement(model), {}, 1) for model in (Client, Post)]
-        counts = [(rows.EXTERNAL_IDS, values, 1), (rows.TAG_COUNTS, values, 1), (COUNTER.count_all, {}, 1)]
-        self.execute_all("External ids, counts of tags, words", [*words, *counts])
+        self.execute_all("Stages, votes, rows of other accounts", links)
+        entries = [
+            batch
+            for statement, number in crm_rows.mirrored_entries()
+            for batch in self.batches(statement, values, data_set[number])
+        ]
+        self.execute_all("Timeline", [(crm_rows.stage_entries(), {}, data_set["deals"]), *entries])
+        self.execute_all("External ids, counts, words", self.derived(values))
+
+    def allocate_ids(self) -> None:
+        """Take ids for all rows of the account. The ids of each kind follow each other, from `first_…` to `last_…`."""
+        size, data_set = self.size, self.data_set
+        commented = min(rows.COMMENTED_POSTS, size.posts)
+        numbers = {
+            "post": size.posts,
+            "client": size.clients,
+            "comment": commented * rows.COMMENTS_PER_POST,
+            "agent": rows.AGENTS,
+            "member": crm_rows.MEMBERS,
+            "contact": size.clients // 4,
+            "contact_list": len(crm_rows.LISTS),
+            "deal": size.clients,
+            "task": size.posts // 4,
+            "note": size.clients // 2,
+            "proxy_vote": commented * crm_rows.PROXY_VOTES,
+            "user_link": crm_rows.MEMBERS,
+            "tag": len(rows.TAGS_OF_CLIENTS),
+        }
+        with self.connect() as connection:
+            sequence = f"account_ids.a{data_set['account']}"
+            last_id = connection.execute(f"SELECT nextval('{sequence}')").fetchone()[0]
+            for kind, number in numbers.items():
+                data_set |= {f"first_{kind}": last_id + 1, f"last_{kind}": last_id + number, f"{kind}s": number}
+                # The tags take their ids from the sequence.
+                if kind == "tag":
+                    connection.execute("SELECT setval(%s, %s)", [sequence, last_id])
+                last_id += number
+            statuses = (
+                "SELECT array_agg(id ORDER BY position, id) FROM accounts_status WHERE account_id = %s AND kind = %s"
+            )
+            for kind in ("deal", "client"):
+                [data_set[f"{kind}_statuses"]] = connection.execute(statuses, [data_set["account"], kind]).fetchone()
+        data_set |= {
+            "commented": commented,
+            "first_commented": data_set["last_post"] - commented + 1,
+            "changes": 2 * size.clients // 5,
+            "team": [data_set["user"], *range(data_set["first_agent"], data_set["last_agent"] + 1)],
+            "last_id": last_id,
+        }
+
+    @staticmethod
+    def derived(values: dict) -> list[tuple[str, dict, int]]:
+        """Return the statements for external ids, counts, and the words of searches."""
+        from accounts.models import User
+        from crm import stages
+        from crm.models import Client, Contact, Deal, Note
+        from forum import facets
+        from forum.models import Post
+
+        statements = [
+            *(model.search.learn_statement(model) for model in (Client, Post, Deal, Note, Contact, User)),
+            facets.COUNTER.count_all,
+            stages.COUNTER.count_all,
+            crm_rows.MEMBERSHIP_COUNTS,
+        ]
+        of_account = [rows.EXTERNAL_IDS, *map(rows.tag_counts, ("client", "contact", "deal")), crm_rows.vote_weights()]
+        return [
+            *((statement, {}, 1) for statement in statements),
+            *((statement, values, 1) for statement in of_account),
+        ]
+
+    def summarize(self) -> None:
+        """Store the summaries of clients, contacts, deals and suggestions. Their functions and queries need the indexes of the rows."""
+        data_set = self.data_set
+        with Bar("Statistics", 1), self.connect() as connection:
+            connection.execute("ANALYZE")
+        # In this order, because the summaries of contacts depend on those of deals, and those of clients on all others.
+        for kind in ("deal", "contact", "client"):
+            batches = self.batches(crm_rows.summaries(kind), data_set, data_set[f"{kind}s"])
+            others = (crm_rows.summaries_of_others(kind), data_set, 1)
+            self.execute_all(f"Summaries of {kind}s", [*batches, others])
+            if kind == "deal":
+                self.execute_all("Revenue of clients", self.revenue_batches())
+        for statement in (crm_rows.BACKERS, crm_rows.REVENUE_OF_POSTS):
+            self.execute_all("Clients and revenue of suggestions", [(statement, data_set, 1)])
+        with self.connect() as connection:
+            entries = "SELECT count(*), max(number) FROM workspace_timelineentry"
+            data_set["entries"], data_set["last_entry"] = connection.execute(entries).fetchone()
+
+    def revenue_batches(self) -> list[tuple[str, dict, int]]:
+        from workspace.recount import WRITE_REVENUE
+
+        first, last = self.data_set["first_client"], self.data_set["last_client"]
+        return [
+            (WRITE_REVENUE, {"account_id": self.data_set["account"], "ids": ids}, len(ids))
+            for id in range(first, last + 1, BATCH_ROWS)
+            if (ids := list(range(id, min(last + 1, id + BATCH_ROWS))))
+        ]
 
     @staticmethod
     def batches(statement: str, values: dict, total: int, *, weight: int = 1) -> Iterable[tuple[str, dict, int]]:

@@ -54,6 +54,7 @@ def figures(loads: list[wrk.Load]) -> dict[str, float]:
     return {
         "per second": round(statistics.median(load.per_second for load in loads), 1),
         "p50 ms": round(statistics.median(load.p50 for load in loads), 2),
+        "p95 ms": round(statistics.median(load.p95 for load in loads), 2),
         "p99 ms": round(statistics.median(load.p99 for load in loads), 2),
     }
 

@@ -5,6 +5,9 @@ from pathlib import Path
 
 from bench.chart import chart
 
+# The targets of each page: the 95th percentile of the times with one connection, in milliseconds; the statements; and the bytes of the page
+# with its styles and scripts, as they are sent.
+MAX_P95, MAX_STATEMENTS, MAX_BYTES = 150, 12, 60_000
 # The width of the column with the names of cases.
 NAME_WIDTH = 20
 
@@ -62,6 +65,41 @@ class BesideBare(Table):
             cells += [f"{figures['per second']:.0f}", f"{figures['p50 ms']:.1f}", f"{figures['p99 ms']:.1f}"]
         queries = "" if result["queries"] is None else f"{result['queries']:.1f}"
         self.row([*cells, f"{result['ratio']:.2f}", queries, machine_load(result["machine load"])])
+
+
+class Pages(Table):
+    def __init__(self) -> None:
+        headings = [
+            ("requests/s", 11),
+            ("p50 ms", 8),
+            ("p95 ms", 8),
+            ("p99 ms", 8),
+            ("bare/s", 9),
+            ("ratio", 7),
+            ("alone p50", 11),
+            ("alone p95", 11),
+            ("queries", 9),
+            ("kB", 7),
+        ]
+        super().__init__("Pages beside bare views of the same statements", [("", 28), *headings, ("machine", 0)])
+
+    def show(self, result: dict) -> None:
+        service, alone = result["service"], result["alone"]
+        times = [f"{service[name]:.1f}" for name in ("p50 ms", "p95 ms", "p99 ms")]
+        self.row(
+            [
+                result["case"],
+                f"{service['per second']:.0f}",
+                *times,
+                f"{result['bare']['per second']:.0f}",
+                f"{result['ratio']:.2f}",
+                f"{alone['p50 ms']:.1f}",
+                f"{alone['p95 ms']:.1f}",
+                f"{result['queries']:.1f}",
+                f"{result['bytes'] / 1000:.1f}",
+                machine_load(result["machine load"]),
+            ]
+        )
 
 
 class Scaling(Table):
@@ -179,6 +217,11 @@ def checks(report: dict) -> list[dict]:
         rate, lag = webhooks["deliveries_per_second"], webhooks["lag_99"]
         guide("webhooks: 300 deliveries a second", rate, 300, 1 - rate / 300)
         guide("webhooks: lag (p99) of at most 2 s beside endpoints that hang", lag, 2, lag / 2 - 1)
+    for result in report.get("pages", []):
+        name, queries, size, p95 = result["case"], result["queries"], result["bytes"], result["alone"]["p95 ms"]
+        check(f"{name}: at most 12 statements", queries, queries <= MAX_STATEMENTS)
+        check(f"{name}: at most 60 kB with styles and scripts", size / 1000, size <= MAX_BYTES)
+        guide(f"{name}: p95 of at most 150 ms with one connection", p95, MAX_P95, p95 / MAX_P95 - 1)
     for name, result in by_name.items():
         rate, target = result["service"]["per second"], result.get("target per second")
         if target:

@@ -4,6 +4,8 @@ TABLES = ("forum_post", "forum_comment", "crm_client", "crm_clientexternalid")
 
 # The number of posts with comments, which are the newest ones, and the number of comments on each.
 COMMENTED_POSTS, COMMENTS_PER_POST = 5_000, 20
+# The number of agents in the team.
+AGENTS = 12
 # The number of posts and of clients in each of the other accounts.
 ROWS_PER_OTHER_ACCOUNT = 50
 
@@ -40,6 +42,21 @@ REASONS = [
 ]
 # fmt: on
 
+INDUSTRIES = [
+    "Retail",
+    "Wholesale",
+    "Food",
+    "Textiles",
+    "Furniture",
+    "Electronics",
+    "Cosmetics",
+    "Books",
+    "Toys",
+    "Garden",
+    "Sports",
+]
+SIZES = ["S", "M", "L", "XL"]
+
 # The parameters of the statements below: words to select from.
 PARAMETERS = {
     "first_names": FIRST_NAMES,
@@ -52,6 +69,8 @@ PARAMETERS = {
     "things": THINGS,
     "places": PLACES,
     "reasons": REASONS,
+    "industries": INDUSTRIES,
+    "sizes": SIZES,
 }
 
 
@@ -76,6 +95,14 @@ def pick_sql(words: str, seed: int) -> str:
     )
 
 
+def spread_sql(number: str, seed: int) -> str:
+    """Return SQL for an integer from 0 to `number` - 1, which depends on n. All values are about equally frequent."""
+    return f"(n * {multiplier(seed)} %% {2**32} * {number} / {2**32})"
+
+
+# The owner is responsible for rows too. Nobody is responsible for one row in 10.
+RESPONSIBLE = f"CASE WHEN n %% 10 <> 0 THEN (%(team)s::bigint[])[1 + {spread_sql(str(AGENTS + 1), 4513)}] END"
+
 POST_COLUMNS = """account_id, id, forum_id, category_id, status_id, user_id, title, content, agent, kind, task_kind, tags,
     private, approved, closed, priority, votes_cache, comments_cache, created_at, updated_at"""
 POST_TEXTS = f"""
@@ -93,14 +120,14 @@ FROM (SELECT n, now() - (%(posts)s - n) * interval '1 minute' AS moment
 
 COMMENTS = f"""
 INSERT INTO forum_comment (account_id, id, post_id, user_id, agent, comment, created_at, updated_at)
-SELECT %(account)s, %(last_client)s + (n - 1) * {COMMENTS_PER_POST} + m, %(first_commented)s - 1 + n, %(user)s, 'Mozilla/5.0',
+SELECT %(account)s, %(first_comment)s - 1 + (n - 1) * {COMMENTS_PER_POST} + m, %(first_commented)s - 1 + n, %(user)s, 'Mozilla/5.0',
     {pick_sql("reasons", 2371)} || ' Comment ' || m, moment, moment
 FROM (SELECT n, m, now() - ({COMMENTS_PER_POST} - m) * interval '1 second' AS moment
       FROM generate_series(%(first)s::bigint, %(last)s::bigint) AS n, generate_series(1, {COMMENTS_PER_POST}) AS m) AS numbered
 """  # noqa: S608
 
 CLIENT_COLUMNS = """account_id, id, creator_id, updater_id, created_at, updated_at, name, first_name, last_name, email,
-    email_key, phone, city, street, street_no, post_code, country, note, tags, external_ids, additional_fields"""
+    email_key, phone, city, street, street_no, post_code, country, note, tags, external_ids, company, tax_no, additional_fields"""
 PERSON = f"""
     SELECT *, first_name || ' ' || last_name AS name,
         lower(translate(first_name || '.' || last_name, 'ąćęłńóśźżĄĆĘŁŃÓŚŹŻé', 'acelnoszzACELNOSZZe')) || n || '@' || domain
@@ -113,13 +140,16 @@ CLIENT_VALUES = f"""name, first_name, last_name, email, email,
     {pick_sql("cities", CITY_SEED)}, {pick_sql("surname_starts", 2039)} || 'a', 1 + n %% 120, to_char(n %% 100000, 'FM00-000'), 'PL',
     CASE WHEN n %% 4 = 0 THEN {pick_sql("reasons", 1361)} END,
     CASE WHEN n %% 3 = 0 THEN ARRAY[{pick_sql("client_tags", 5501)}] ELSE '{{}}'::text[] END,
-    jsonb_build_object('shop', (100000 + n)::text), '{{}}'::jsonb"""
+    jsonb_build_object('shop', (100000 + n)::text), n %% 2 = 0, CASE WHEN n %% 2 = 0 THEN 'PL' || 5000000000 + n * 7 END,
+    jsonb_build_object('industry', {pick_sql("industries", 6733)}, 'size', {pick_sql("sizes", 5279)}, 'employees', {spread_sql("500", 7253)})"""
 
 CLIENTS = f"""
-INSERT INTO crm_client ({CLIENT_COLUMNS})
+INSERT INTO crm_client ({CLIENT_COLUMNS}, status_id, responsible_id)
 WITH numbered AS (SELECT n, now() - (%(clients)s - n) * interval '1 minute' AS moment
                   FROM generate_series(%(first)s::bigint, %(last)s::bigint) AS n)
-SELECT %(account)s, %(first_client)s - 1 + n, %(user)s, %(user)s, moment, moment, {CLIENT_VALUES} FROM ({PERSON}) AS person
+SELECT %(account)s, %(first_client)s - 1 + n, %(user)s, %(user)s, moment, moment + (now() - moment) * {spread_sql("1000", 2729)} / 1000,
+    {CLIENT_VALUES}, (%(client_statuses)s::bigint[])[1 + {spread_sql("4", 5939)}], {RESPONSIBLE}
+FROM ({PERSON}) AS person
 """  # noqa: S608
 
 # The rows of each other account have the numbers from 1.
@@ -157,11 +187,14 @@ SELECT account.id, nextval('account_ids.a' || account.id), called, called
 FROM accounts_account AS account, unnest(%(client_tags)s::text[]) AS called
 """
 
-TAG_COUNTS = """
+
+def tag_counts(kind: str) -> str:
+    """Return the statement that counts the tags of clients, contacts or deals."""
+    return f"""
 INSERT INTO accounts_tagcount (account_id, kind, tag_id, shard, uses)
-SELECT client.account_id, 'client', tag.id, 0, count(*)
-FROM crm_client AS client, unnest(client.tags) AS called
+SELECT tagged.account_id, '{kind}', tag.id, 0, count(*)
+FROM crm_{kind} AS tagged, unnest(tagged.tags) AS called
 JOIN accounts_tag AS tag ON tag.name = called
-WHERE tag.account_id = client.account_id
-GROUP BY client.account_id, tag.id
-"""
+WHERE tag.account_id = tagged.account_id
+GROUP BY tagged.account_id, tag.id
+"""  # noqa: S608

@@ -1,4 +1,4 @@
-"""`make bench`: measure requests per second beside bare views with the same SQL, scaling, memory and overload.
+"""`make bench`: measure requests per second beside bare views with the same SQL, pages, scaling, memory and overload.
 
 It needs `wrk`. It starts the rest itself: a PostgreSQL with durable commits, the data, the service and its bare twin.
 See bench/README.md for how to read the result.
@@ -17,13 +17,13 @@ from pathlib import Path
 
 import psycopg
 
-from bench import cases, data, machine, measure, report, stress, triggers, webhooks, wrk
+from bench import cases, data, machine, measure, pages, report, stress, triggers, webhooks, wrk
 from bench.data import Size
 from bench.measure import Options
 from bench.serving import BARE, ROOT, SERVICE, Server, environment, serving
 from config.local.postgres import Cluster, ClusterError
 
-PARTS = ("cases", "scaling", "memory", "overload", "webhooks", "triggers")
+PARTS = ("cases", "pages", "triggers", "scaling", "memory", "overload", "webhooks")
 # Scaling also measures a data set with this many times as many other accounts.
 ACCOUNTS_FACTOR = 20
 
@@ -78,10 +78,10 @@ class Run:
         return data.get_or_create(self.cluster.url, size, environment(self.cluster.url))
 
     def serving(
-        self, program: tuple[str, ...], size: Size, data_set: dict
+        self, program: tuple[str, ...], size: Size, data_set: dict, **variables: str
     ) -> contextlib.AbstractContextManager[Server]:
-        url = data.address(self.cluster.url, size.database)
-        return serving(program, url, data_set, workers=self.options.workers, logs=self.options.logs)
+        url, options = data.address(self.cluster.url, size.database), self.options
+        return serving(program, url, data_set, workers=options.workers, logs=options.logs, variables=variables)
 
     def run(self) -> None:
         with psycopg.connect(self.cluster.url) as connection:
@@ -102,6 +102,8 @@ class Run:
         data_set = {} if {"webhooks", "triggers"}.issuperset(self.parts) else self.data_set(self.size)
         if {"cases", "memory", "overload"}.intersection(self.parts):
             self.measure_data_set(data_set)
+        if "pages" in self.parts:
+            self.measure_pages(data_set)
         if "scaling" in self.parts:
             tenth = dataclasses.replace(
                 self.size, posts=max(1, self.size.posts // 10), clients=max(1, self.size.clients // 10)
@@ -129,10 +131,8 @@ class Run:
         return report.write(self.results, self.report)
 
     def measure_data_set(self, data_set: dict) -> None:
-        all_cases, token, options = cases.of(data_set), data_set["token"], self.options
-        selected = list(filter(options.selects, all_cases))
-        if not selected:
-            raise SystemExit(f"No case has {options.case!r} in its name: {', '.join(case.name for case in all_cases)}")
+        token, options = data_set["token"], self.options
+        selected = self.select(cases.of(data_set))
         with self.serving(SERVICE, self.size, data_set) as service:
             if "cases" in self.parts:
                 queries = self.count_queries(data_set, selected)
@@ -150,6 +150,31 @@ class Run:
                 self.report["memory"] = stress.memory(service, selected, token, options)
                 report.show_memory(self.report["memory"])
             self.write()
+
+    def measure_pages(self, data_set: dict) -> None:
+        all_pages, options = pages.of(data_set), self.options
+        selected = self.select(all_pages)
+        url, recorded_path = data.address(self.cluster.url, self.size.database), options.logs / "pages.json"
+        # The files of production: compressed, and with a hash in their names.
+        static = {"STATIC_ROOT": str(options.logs / "static")}
+        command = [sys.executable, "manage.py", "collectstatic", "--no-input", "--verbosity", "0"]
+        subprocess.run(command, cwd=ROOT, env=environment(url) | static, check=True)
+        recorded = pages.record_all(url, data_set, selected, recorded_path)
+        twin = {**static, pages.RECORDED: str(recorded_path)}
+        with (
+            self.serving(SERVICE, self.size, data_set, **static) as service,
+            self.serving(BARE, self.size, data_set, **twin) as bare,
+        ):
+            show = report.Pages().show
+            self.report["pages"] = pages.beside_bare(service, bare, selected, recorded, options, show)
+        self.write()
+
+    def select(self, all_cases: list[cases.Case]) -> list[cases.Case]:
+        selected = list(filter(self.options.selects, all_cases))
+        if not selected:
+            names = ", ".join(case.name for case in all_cases)
+            raise SystemExit(f"No case has {self.options.case!r} in its name: {names}")
+        return selected
 
     def count_queries(self, data_set: dict, selected: list[cases.Case]) -> dict[str, float]:
         url = data.address(self.cluster.url, self.size.database)

@@ -8,9 +8,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from bench.cases import UNIQUE, Case
 from bench.machine import children, command_of, memory
@@ -86,14 +87,22 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def serving(program: tuple[str, ...], url: str, data_set: dict, *, workers: int, logs: Path) -> Iterator[Server]:
-    """Run a server, with its log in a file in `logs`. Raise SystemExit if it does not start."""
+def serving(
+    program: tuple[str, ...],
+    url: str,
+    data_set: dict,
+    *,
+    workers: int,
+    logs: Path,
+    variables: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[Server]:
+    """Run a server, with further environment `variables` and its log in a file in `logs`. Raise SystemExit if it does not start."""
     port = free_port()
     log = logs / f"{program[-1].rpartition('.')[2]}-{port}.log"
-    variables = {**environment(url), "BENCH_DATA_SET": json.dumps(data_set)}
+    all_variables = {**environment(url), "BENCH_DATA_SET": json.dumps(data_set), **variables}
     command = [sys.executable, *program, "--port", str(port), "--workers", str(workers)]
     with log.open("wb") as output:
-        process = subprocess.Popen(command, cwd=ROOT, env=variables, stdout=output, stderr=output)
+        process = subprocess.Popen(command, cwd=ROOT, env=all_variables, stdout=output, stderr=output)
     server = Server(process, port, log)
     try:
         deadline = time.monotonic() + 60

@@ -86,10 +86,10 @@ function done(summary, latency)
   for status, count in pairs(statuses) do table.insert(counted, string.format('"%%d": %%d', status, count)) end
   local errors = summary.errors
   io.write(string.format(
-    '\\n%(prefix)s{"requests": %%d, "seconds": %%f, "p50": %%f, "p99": %%f, "max": %%f, "failed": %%d, "timeouts": %%d, ' ..
+    '\\n%(prefix)s{"requests": %%d, "seconds": %%f, "p50": %%f, "p95": %%f, "p99": %%f, "max": %%f, "failed": %%d, "timeouts": %%d, ' ..
     '"broken": %%d, "statuses": {%%s}, "without_retry_after": %%d}\\n',
-    summary.requests, summary.duration / 1e6, latency:percentile(50) / 1e3, latency:percentile(99) / 1e3,
-    latency.max / 1e3, errors.status, errors.timeout, errors.connect + errors.read + errors.write,
+    summary.requests, summary.duration / 1e6, latency:percentile(50) / 1e3, latency:percentile(95) / 1e3,
+    latency:percentile(99) / 1e3, latency.max / 1e3, errors.status, errors.timeout, errors.connect + errors.read + errors.write,
     table.concat(counted, ", "), without_retry_after))
 end
 """
@@ -106,6 +106,7 @@ class Load:
     requests: int
     seconds: float
     p50: float
+    p95: float
     p99: float
     max: float
     failed: int
@@ -167,16 +168,9 @@ def run(
     """
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "case.lua"
-        path.write_text(script(case, rate=rate / THREADS if rate else None))
-        command = [
-            "wrk",
-            f"-t{min(THREADS, connections)}",
-            f"-c{connections}",
-            f"-d{seconds}s",
-            f"--timeout={timeout}s",
-            "-s",
-            str(path),
-        ]
+        path.write_text(script(case, rate=rate / min(THREADS, connections) if rate else None))
+        threads = min(THREADS, connections)
+        command = ["wrk", f"-t{threads}", f"-c{connections}", f"-d{seconds}s", f"--timeout={timeout}s", "-s", str(path)]
         for name, value in case.headers(token).items():
             command += ["-H", f"{name}: {value}"]
         try:
@@ -189,7 +183,7 @@ def run(
 
 
 def succeed(
-    address: str, case: Case, token: str, *, seconds: int, min_requests: int = 1, connections: int = CONNECTIONS
+    address: str, case: Case, token: str, *, seconds: int, connections: int = CONNECTIONS, min_requests: int = 1
 ) -> Load:
     """Load a case as `run` does. Raise LoadError if a response is an error or if there are fewer than `min_requests`."""
     load = run(address, case, token, seconds=seconds, connections=connections)

@@ -107,7 +107,11 @@ class Registry:
         return samples | dict(self._further_samples.values())
 
     def register_sample(self, collection: str, key: str, sample: Sample) -> None:
-        """Register a sample for the ids in the paths of a collection of rows that are not resources, such as `/app/webhooks/{id}.json`."""
+        """Register a sample for the ids in the paths of a collection of rows that are not resources, such as `/app/webhooks/{id}.json`.
+
+        An operation on only a part of the rows of a resource has a sample of its own: `/app/posts/{id}/clients.json` is the collection
+        `posts/clients`.
+        """
         self._further_samples[collection] = (key, sample)
 
     def key_in_collection(self, name: str) -> str:

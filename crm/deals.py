@@ -1,11 +1,14 @@
 """Deals: sales, expected or closed."""
 
+from collections.abc import Collection
 from typing import Any, Self
 
 from django.db import models, transaction
+from django.db.models import OuterRef, Q, Subquery, Value
+from django.db.models.functions import Coalesce
 
 from accounts.access import AccessQuerySet
-from accounts.models import User
+from accounts.models import Status, User
 from accounts.tags import Tagged
 from core.db.additional_fields import NOT_SEARCHED, additional_fields
 from core.db.trash import link_indexes, trash_index
@@ -20,6 +23,22 @@ from crm.stages import stage_indexes
 class DealExternalId(ExternalIdHolder):
     class Meta:
         indexes = [models.Index(fields=["account", "holder_id"], name="deal_external_ids")]
+
+
+# The column of the board: the id of the status, or `Status.NONE_ID`.
+COLUMN_ID = Coalesce("status_id", Value(Status.NONE_ID))
+
+
+class DealQuerySet(AccessQuerySet):
+    def in_statuses(self, ids: Collection[int]) -> Self:
+        """Return the deals in one of the statuses. `Status.NONE_ID` stands for no status."""
+        condition = Q(status_id__in=[id for id in ids if id != Status.NONE_ID])
+        return self.filter(condition | Q(status_id=None) if Status.NONE_ID in ids else condition)
+
+    def with_outcome(self) -> Self:
+        """Annotate the deals with the `outcome` of their status."""
+        statuses = Status.objects.filter(account_id=OuterRef("account_id"), id=OuterRef("status_id"))
+        return self.annotate(outcome=Coalesce(Subquery(statuses.values("outcome")), Value(Status.for_none().outcome)))
 
 
 class Deal(ExternallyIdentified, LinkedToClient, Tagged, Resource):
@@ -65,7 +84,7 @@ class Deal(ExternallyIdentified, LinkedToClient, Tagged, Resource):
             "additional_fields": NOT_SEARCHED,
         },
     )
-    objects = AccessQuerySet.as_manager()
+    objects = DealQuerySet.as_manager()
 
     class Meta:
         default_related_name = "deals"
@@ -80,6 +99,11 @@ class Deal(ExternallyIdentified, LinkedToClient, Tagged, Resource):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def column(self) -> int:
+        """`COLUMN_ID` of this deal."""
+        return Status.NONE_ID if self.status_id is None else self.status_id
 
     def assign(self, values: dict[str, Any], *, by: User) -> None:
         """Set attributes from the validated values. `client` is a pair: a client and the values for it."""

@@ -95,6 +95,10 @@ class Field:
         return self.definition.choices if self.definition else ()
 
     @property
+    def is_amount(self) -> bool:
+        return self.type in (FieldType.NUMBER, FieldType.MONEY)
+
+    @property
     def column(self) -> str:
         """The column that holds the value: for a defined field, that of all additional fields."""
         return "additional_fields" if self.key else self.name
@@ -228,6 +232,9 @@ BUILTIN: dict[str, tuple[Field, ...]] = {
         *_CREATED,
     ),
 }
+
+# The fields with the reasons for winning and losing deals, of which the account offers some.
+REASON_NAMES = frozenset({"won_reason", "lost_reason"})
 
 
 def builtin_fields(resource: str) -> tuple[Field, ...]:

@@ -6,7 +6,8 @@ statement.
 - `stage_entered_at` is the time at which the deal got its status.
 - `closed_at` is the time at which the outcome of the status became won or lost. It stays if the deal moves from one closed status to
   another one with the same outcome, and it is null while the outcome is open.
-- `board_position` orders the deals of a status. A deal that gets a status comes first, unless the same write sets its position.
+- `board_position` orders the deals of a status, and those without one. A deal that gets another status, or loses its status, comes first,
+  unless the same write sets its position.
 
 If an admin changes the outcome of a status, a job sets `closed_at` of its deals: to `stage_entered_at` if the outcome is won or lost now,
 else to null (`crm.jobs`).
@@ -37,6 +38,17 @@ def stage_indexes() -> list[models.Index]:
             fields=["account", "responsible_id", "status_id", "board_position", "id"],
             name="deal_of_user_by_position",
             condition=Q(trashed_at=None, status_id__isnull=False, responsible_id__isnull=False),
+        ),
+        # PostgreSQL does not use the order of an index after `status_id IS NULL`, so deals without a status have indexes of their own.
+        models.Index(
+            fields=["account", "board_position", "id"],
+            name="deal_without_status",
+            condition=Q(trashed_at=None, status_id=None),
+        ),
+        models.Index(
+            fields=["account", "responsible_id", "board_position", "id"],
+            name="deal_of_user_without_status",
+            condition=Q(trashed_at=None, status_id=None, responsible_id__isnull=False),
         ),
         models.Index(
             fields=["account", "closed_at", "id"],
@@ -100,6 +112,7 @@ class DealCount(CountModel):
     """A number of deals with the same status, currency and responsible user, and the sum of their prices."""
 
     pk = models.CompositePrimaryKey("account_id", "status_id", "currency", "responsible_id", "number")
+    # `Status.NONE_ID` for deals without a status.
     status_id = models.BigIntegerField()
     currency = models.TextField()
     # 0 for deals for which nobody is responsible.
@@ -121,8 +134,9 @@ COUNTER = Counter(
     source="crm_deal",
     values=(
         (
-            "{row}.status_id IS NOT NULL AND {row}.trashed_at IS NULL",
-            "SELECT {row}.status_id, {row}.currency, coalesce({row}.responsible_id, 0)",
+            # A row that does not exist, such as OLD of an insert, has no id.
+            "{row}.id IS NOT NULL AND {row}.trashed_at IS NULL",
+            "SELECT coalesce({row}.status_id, 0), {row}.currency, coalesce({row}.responsible_id, 0)",
         ),
     ),
     amount=("price", "coalesce({row}.price, 0)"),
@@ -130,10 +144,8 @@ COUNTER = Counter(
 
 # Migrations
 
-CREATE_TRIGGERS = """
-CREATE SEQUENCE crm_dealstage_numbers CACHE 1;
-
-CREATE FUNCTION crm_enter_stage() RETURNS trigger LANGUAGE plpgsql AS $$
+ENTER_STAGE = """
+CREATE OR REPLACE FUNCTION crm_enter_stage() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     moment CONSTANT timestamptz := CASE
         WHEN TG_OP = 'INSERT' THEN NEW.created_at
@@ -145,12 +157,10 @@ DECLARE
 BEGIN
     IF NEW.status_id IS NULL THEN
         NEW.stage_entered_at := NULL;
-        NEW.closed_at := NULL;
-        NEW.board_position := NULL;
-        RETURN NEW;
+    ELSE
+        NEW.stage_entered_at := moment;
+        SELECT accounts_status.outcome INTO outcome FROM accounts_status WHERE account_id = NEW.account_id AND id = NEW.status_id;
     END IF;
-    NEW.stage_entered_at := moment;
-    SELECT accounts_status.outcome INTO outcome FROM accounts_status WHERE account_id = NEW.account_id AND id = NEW.status_id;
     IF outcome IS NULL OR outcome = 'open' THEN
         NEW.closed_at := NULL;
     ELSE
@@ -168,6 +178,14 @@ BEGIN
     RETURN NEW;
 END $$;
 
+CREATE OR REPLACE TRIGGER enter_stage BEFORE INSERT ON crm_deal FOR EACH ROW EXECUTE FUNCTION crm_enter_stage();
+CREATE OR REPLACE TRIGGER enter_stage_changed BEFORE UPDATE ON crm_deal FOR EACH ROW
+    WHEN (OLD.status_id IS DISTINCT FROM NEW.status_id) EXECUTE FUNCTION crm_enter_stage();
+"""
+
+CREATE_TRIGGERS = f"""
+CREATE SEQUENCE crm_dealstage_numbers CACHE 1;
+{ENTER_STAGE}
 CREATE FUNCTION crm_record_stage() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     moment CONSTANT timestamptz := coalesce(
@@ -190,17 +208,13 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE TRIGGER enter_stage BEFORE INSERT ON crm_deal FOR EACH ROW
-    WHEN (NEW.status_id IS NOT NULL) EXECUTE FUNCTION crm_enter_stage();
-CREATE TRIGGER enter_stage_changed BEFORE UPDATE ON crm_deal FOR EACH ROW
-    WHEN (OLD.status_id IS DISTINCT FROM NEW.status_id) EXECUTE FUNCTION crm_enter_stage();
 CREATE TRIGGER record_stage AFTER INSERT ON crm_deal FOR EACH ROW
     WHEN (NEW.status_id IS NOT NULL) EXECUTE FUNCTION crm_record_stage();
 CREATE TRIGGER record_stage_changed AFTER UPDATE ON crm_deal FOR EACH ROW
     WHEN (OLD.status_id IS DISTINCT FROM NEW.status_id) EXECUTE FUNCTION crm_record_stage();
 CREATE TRIGGER erase_stages AFTER DELETE ON crm_deal FOR EACH ROW
     WHEN (OLD.status_id IS NOT NULL OR OLD.stage_entered_at IS NOT NULL) EXECUTE FUNCTION crm_erase_stages();
-"""
+"""  # noqa: S608
 
 DROP_TRIGGERS = """
 DROP TRIGGER erase_stages ON crm_deal;
@@ -217,3 +231,9 @@ DROP SEQUENCE crm_dealstage_numbers;
 
 def create_stage_triggers() -> migrations.RunSQL:
     return migrations.RunSQL(CREATE_TRIGGERS, DROP_TRIGGERS)
+
+
+def include_deals_without_status() -> migrations.RunSQL:
+    """Return the operation for databases whose triggers ignored deals without a status. It counts all deals again."""
+    sql = f"{ENTER_STAGE} {COUNTER.create_triggers} DELETE FROM {COUNTER.table}; {COUNTER.count_all}"  # noqa: S608
+    return migrations.RunSQL(sql, migrations.RunSQL.noop)

@@ -19,6 +19,7 @@ from forum import deep_paging
 from forum.facets import NO_SELECTION, Selection
 from forum.forums import Category, Forum
 from forum.inbox import UNAPPROVED
+from forum.team_filters import NO_FILTER, TeamFilter
 
 # Columns that pages show and the APIs do not read.
 HTML_COLUMNS = ("content_html", "response_html")
@@ -198,16 +199,20 @@ class PostQuerySet(AccessQuerySet[Any]):
         account: Account,
         forum_id: int,
         selection: Selection = NO_SELECTION,
+        team_filter: TeamFilter = NO_FILTER,
         start: int,
         size: int,
     ) -> list[tuple[Any, ...]]:
-        """Return the columns of `size` posts that match the text, from the offset `start`, best matches first."""
-        rows = account.posts.listed_for(user).of_forum(forum_id).selected(selection)
+        """Return the columns of `size` posts that match the text, from the offset `start`, best matches first.
+
+        Raise `TooSlow` if the filter of the team takes too long.
+        """
         if not is_xml_text(text):
             return []
-        with search_transaction(account.id, text) as query:
+        with search_transaction(account.id, text, is_limited=bool(team_filter)) as query:
+            rows = team_filter.select(account.posts.listed_for(user).of_forum(forum_id).selected(selection))
             ids = search(rows, query, list_rows=account.posts.live().without_tasks(), enough=start + size)
-            return _values_by_id(account, ids[start : start + size], columns)
+            return values_by_id(account, ids[start : start + size], columns)
 
     def similar_to(
         self,
@@ -234,7 +239,7 @@ class PostQuerySet(AccessQuerySet[Any]):
                 limit=limit,
                 already_searched=already_searched,
             )
-            return _values_by_id(account, ids, columns)
+            return values_by_id(account, ids, columns)
 
     def roadmap(
         self, columns: Columns, *, account: Account, forum_id: int, limit: int = 50
@@ -307,7 +312,7 @@ def _rows_by_id(account: Account, ids: Sequence[int], columns: Columns) -> dict[
     return {id: tuple(values) for id, *values in rows}
 
 
-def _values_by_id(account: Account, ids: Sequence[int], columns: Columns) -> list[tuple[Any, ...]]:
+def values_by_id(account: Account, ids: Sequence[int], columns: Columns) -> list[tuple[Any, ...]]:
     """Return the columns of the posts with these ids, in the order of the ids."""
     values_by_id = _rows_by_id(account, ids, columns)
     return [values_by_id[id] for id in ids if id in values_by_id]

@@ -8,8 +8,6 @@ from django.db.models import QuerySet
 from django.utils.functional import Promise
 
 from accounts.models import Account, User
-from forum.facets import Selection
-from forum.lists import Columns
 
 
 @dataclass(frozen=True)
@@ -22,21 +20,6 @@ class TeamOrder:
     sort: Callable[[QuerySet[Any], Account], QuerySet[Any]]
     # Whether a user of the team has the order.
     is_available: Callable[[User], bool]
-
-    def page(
-        self,
-        user: User | None,
-        columns: Columns,
-        *,
-        account: Account,
-        forum_id: int,
-        selection: Selection,
-        start: int,
-        size: int,
-    ) -> list[tuple[Any, ...]]:
-        """Return the columns of `size` posts of a forum's list, from the offset `start`."""
-        rows = account.posts.listed_for(user).of_forum(forum_id).selected(selection)
-        return list(self.sort(rows, account).values_list(*columns)[start : start + size])
 
 
 _orders: dict[str, TeamOrder] = {}

@@ -8,6 +8,8 @@ with any order, so no single index serves the query. The number of posts that ma
   the filters, and sorts them.
 
 The number only affects the speed: both ways return the same posts.
+
+The team has further orders (`forum.team_orders`) and filters (`forum.team_filters`). PostgreSQL chooses the way for these.
 """
 
 from typing import Any
@@ -17,8 +19,10 @@ from django.db.models.expressions import RawSQL
 
 from accounts.models import Account, User
 from forum.facets import NO_SELECTION, Selection, count_facets
-from forum.lists import Columns, PostQuerySet, closed_author_id, merge_partitions
+from forum.lists import Columns, PostQuerySet, closed_author_id, merge_partitions, values_by_id
 from forum.models import Post
+from forum.team_filters import NO_FILTER, TeamFilter
+from forum.team_orders import TeamOrder
 
 MAX_COLLECTED = 1000
 
@@ -73,6 +77,35 @@ def page_of_forum(
             account.posts.all(), rows, closed_author_id(user), order_by, start=start, size=size, stop=start + size
         )
     return list(page.values_list(*columns))
+
+
+def page_of_team(
+    user: User,
+    columns: Columns,
+    *,
+    account: Account,
+    forum_id: int,
+    selection: Selection,
+    order: str | TeamOrder,
+    team_filter: TeamFilter = NO_FILTER,
+    start: int,
+    size: int,
+) -> list[tuple[Any, ...]]:
+    """Return the columns of `size` posts of a forum's list for the team, from the offset `start`.
+
+    `order` is one of `PostQuerySet.PAGE_ORDERS`, or an order of the team. Raise `TooSlow` if the filter takes too long.
+    """
+    with team_filter.limited(account):
+        rows = team_filter.select(account.posts.of_forum(forum_id).selected(selection))
+        if isinstance(order, TeamOrder):
+            page = order.sort(rows.listed_for(user), account)[start : start + size]
+        else:
+            order_by = PostQuerySet.PAGE_ORDERS[order]
+            limits = {"start": start, "size": size, "stop": start + size}
+            page = merge_partitions(account.posts.all(), rows, closed_author_id(user), order_by, **limits)
+        # The texts of a post are read only for the page.
+        ids = list(page.values_list("id", flat=True))
+    return values_by_id(account, ids, columns)
 
 
 def can_use_category_index(selection: Selection, order: str) -> bool:

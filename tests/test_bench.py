@@ -30,7 +30,17 @@ DATA_SET = {
 # Invariants of the data, which is created with constraints disabled: each query returns the expected value.
 INVARIANTS = {
     "SELECT count(*) FROM forum_post WHERE account_id = %(account)s AND category_id = %(category)s AND shelf = 1": 300,
+    "SELECT count(*) FROM forum_post WHERE account_id = %(account)s AND category_id IS NULL": 75,
     "SELECT count(*) FROM forum_comment WHERE account_id = %(account)s": 300 * 20,
+    "SELECT count(*) FROM crm_deal WHERE account_id = %(account)s": 300,
+    "SELECT count(DISTINCT status_id) FROM crm_deal": 6,
+    "SELECT count(DISTINCT currency) FROM crm_deal": 4,
+    """SELECT count(*) FROM forum_post AS post
+       LEFT JOIN (SELECT account_id, post_id, count(*) FROM forum_vote GROUP BY 1, 2) AS vote
+           ON vote.account_id = post.account_id AND vote.post_id = post.id
+       LEFT JOIN (SELECT account_id, post_id, count(*) FROM forum_proxyvote GROUP BY 1, 2) AS proxy
+           ON proxy.account_id = post.account_id AND proxy.post_id = post.id
+       WHERE votes_cache <> coalesce(vote.count, 0) + coalesce(proxy.count, 0)""": 0,
     "SELECT count(*) FROM accounts_account": 3,
     """SELECT count(*) FROM crm_client FULL JOIN crm_clientexternalid AS held
        ON held.account_id = crm_client.account_id AND held.holder_id = crm_client.id
@@ -42,7 +52,9 @@ INVARIANTS = {
        HAVING count(comment.id) <> post.comments_cache""": None,
     """SELECT count(*) FROM forum_post LEFT JOIN accounts_user AS author
        ON author.account_id = forum_post.account_id AND author.id = user_id WHERE author.id IS NULL""": 0,
-    """SELECT sum(uses) - (SELECT sum(cardinality(tags)) FROM crm_client) FROM accounts_tagcount""": 0,
+    """SELECT sum(uses) - (SELECT sum(cardinality(tags)) FROM (
+           SELECT tags FROM crm_client UNION ALL SELECT tags FROM crm_contact UNION ALL SELECT tags FROM crm_deal
+       ) AS tagged) FROM accounts_tagcount""": 0,
     "SELECT count(*) FROM crm_client WHERE account_id = %(account)s": 300,
     "SELECT count(*) FROM accounts_change": 0,
     "SELECT count(*) FROM pg_index WHERE indrelid = 'crm_client'::regclass AND NOT (indisvalid AND indislive)": 0,
@@ -83,6 +95,15 @@ def test_it_works(tmp_path):
             for statement, expected in INVARIANTS.items():
                 row = connection.execute(statement, data_set).fetchone()
                 assert (row and row[0]) == expected, statement
+        recount = subprocess.run(
+            [sys.executable, "manage.py", "recount"],
+            cwd=settings.BASE_DIR,
+            env=environment(data.address(cluster.url, size.database)),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert recount.stdout == "No values differ.\n", recount.stderr
     # Each size has its own database.
     assert size.database != data.Size(301, 300, 2).database
 
@@ -93,6 +114,59 @@ def test_names_of_cases_are_unique():
     assert "posts, page 10,000" in names
     # The smaller set has fewer pages.
     assert "posts, page 10,000" not in [case.name for case in cases.of({**DATA_SET, "posts": 200_000})]
+
+
+def test_the_pages_have_a_report(tmp_path):
+    """Pages are measured beside the recorded statements. The targets are reported with the values."""
+    result = {
+        "case": "board",
+        "service": {"per second": 9.0},
+        "alone": {"p50 ms": 90.0, "p95 ms": 165.0},
+        "queries": 13,
+        "bytes": 59_000,
+    }
+    checks = report.checks({"pages": [result]})
+    assert [(check["rule"], check["holds"]) for check in checks] == [
+        ("board: at most 12 statements", False),
+        ("board: at most 60 kB with styles and scripts", True),
+        ("board: p95 of at most 150 ms with one connection", False),
+    ]
+    assert checks[-1]["short"] == 0.1
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("wrk"), reason="needs wrk, which is not installed")
+def test_pages_are_measured(tmp_path):
+    arguments = [
+        "--posts",
+        "60",
+        "--others",
+        "1",
+        "--seconds",
+        "1",
+        "--rounds",
+        "1",
+        "--only",
+        "pages",
+        "--case",
+        "board",
+    ]
+    completed = subprocess.run(
+        [sys.executable, "-m", "bench.run", *arguments, "--results", str(tmp_path / "results")],
+        cwd=settings.BASE_DIR,
+        env=os.environ | {"DATA_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+    results = json.loads((tmp_path / "results" / "latest.json").read_text())["pages"]
+    assert [result["case"] for result in results] == ["board", "board, own deals", "board, by a currency"]
+    for result in results:
+        assert result["service"]["per second"] > 0
+        assert result["alone"]["p50 ms"] <= result["alone"]["p95 ms"]
+        assert 8 <= result["queries"] <= 12
+        assert 30_000 < result["bytes"] < 60_000
 
 
 def test_it_rejects_error_responses():
@@ -108,6 +182,7 @@ RESULT = {
     "requests": 4000,
     "seconds": 2.0,
     "p50": 1.5,
+    "p95": 5.25,
     "p99": 9.25,
     "max": 12.0,
     "failed": 0,

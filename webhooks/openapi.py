@@ -158,7 +158,8 @@ register(
     "POST /app/webhooks/{id}/resend.json",
     "resend_webhook",
     "Send events to a webhook again",
-    "With `delivery_id`, the message of an entry of the log; with `since`, all events since that time, in their order.",
+    "With `delivery_id`, the message of an entry of the log; with `since`, all events since that time, in their order. "
+    "A webhook that is disabled answers 422.",
     body={"resend": {"since": "2026-11-20T08:00:00+01:00"}},
     response_example="ok",
     parameters=ITEM,

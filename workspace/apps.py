@@ -21,6 +21,9 @@ class WorkspaceConfig(AppConfig):
         "merged_contact": _("other contact"),
         "among": _("recipients"),
         "message": _("message"),
+        "segment": _("segment"),
+        "min_revenue": _("minimum revenue"),
+        "min_clients": _("minimum number of clients"),
     }
 
     def ready(self) -> None:
@@ -29,17 +32,21 @@ class WorkspaceConfig(AppConfig):
         from core.pages import panels
         from core.registry import newest_id, registry
         from crm.api.conditions import register_reader
+        from forum import team_filters
         from forum.notifications.texts import register_task_route
+        from forum.resources import live_posts
         from workspace.jobs import follow_currency, follow_outcome
         from workspace.merging import MODELS, refuse_restore, second_newest
         from workspace.message_sending import register_messages
         from workspace.notes import register_notes
         from workspace.pages.backers import render_backers_panel
         from workspace.pages.navigation import register_entries
-        from workspace.pages.suggestions import register_orders, render_revenue
+        from workspace.pages.suggestions import CustomerFilter, register_orders, render_revenue
         from workspace.pages.user_links import render_user_panel
+        from workspace.resources import RESOURCES
         from workspace.views import read_api_list
 
+        registry.register(*RESOURCES)
         register_entries()
         outcome_changed.connect(follow_outcome)
         currency_changed.connect(follow_currency)
@@ -57,11 +64,14 @@ class WorkspaceConfig(AppConfig):
             "bulk_change",
             lambda request: newest_id(request.account.bulk_changes.visible_to(request.user)),
         )
+        for name in ("clients", "revenue"):
+            registry.register_sample(f"posts/{name}", "suggestion", lambda request: newest_id(live_posts(request)))
         panels.register("post", render_backers_panel)
         panels.register("user", render_user_panel)
         for page in ("inbox", "posts"):
             panels.register_for_rows(page, render_revenue)
         register_orders()
+        team_filters.register(CustomerFilter.read)
         for model in MODELS.values():
             restoring.connect(refuse_restore, sender=model)
         registry.register_sample(

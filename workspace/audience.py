@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Account, Status, User
 from core.errors import FieldError
 from crm.consent import blocked_addresses
-from workspace.backers import backers_of, backing_contacts_of, deals_with_outcome
+from workspace.backers import backers_of, backing_contacts_of
 
 # The maximum number of recipients of a message.
 MAX_RECIPIENTS = 5000
@@ -63,6 +63,11 @@ class Audience:
         """The reasons for leaving out clients and contacts, as pages show them, with their numbers."""
         return [(reason.label, self.left_out[reason]) for reason in LeftOut if self.left_out[reason]]
 
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The numbers of clients and contacts that are left out, for each reason."""
+        return {reason.value: self.left_out[reason] for reason in LeftOut}
+
     def check_size(self) -> None:
         """Raise FieldError if a message would have no recipients or too many."""
         if not self.people:
@@ -106,7 +111,8 @@ def with_deals(
 
     contact_ids = [row["id"] for row in rows if row["resource"] == "contact"]
     of_rows = Q(client_id__in={client_of(row) for row in rows} - {None}) | Q(contact_id__in=contact_ids)
-    deals = deals_with_outcome(account, user).filter(of_rows, outcome=outcome).order_by()
+    deals: Any = account.deals.live().accessible_to(user).with_outcome()
+    deals = deals.filter(of_rows, outcome=outcome).order_by()
     pairs = set(deals.values_list("client_id", "contact_id").distinct())
     clients, contacts = {client for client, _ in pairs}, {contact for _, contact in pairs}
     clients.discard(None)

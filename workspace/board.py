@@ -1,5 +1,8 @@
 """The deal board: the deals of a pipeline in one column for each status. `workspace.moves` moves deals on it.
 
+Deals without a status are in a column of the first pipeline, which comes first and is only shown while it has deals. Its id is
+`Status.NONE_ID`.
+
 The numbers and sums of the columns come from `DealCount`, and their first cards from the indexes by `board_position`, so the board takes
 the same time however many deals there are. This holds for all deals and for those of some users (`mine`, a limited agent).
 
@@ -24,18 +27,22 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Account, Pipeline, Status, User
 from core.db.prepared import array_literal
 from core.errors import FieldError
-from core.search.queries import search_transaction
+from core.search.queries import estimate_counts, search_transaction
 from crm.conditions import Operator
+from crm.deals import COLUMN_ID
 from crm.fields import Field
 from crm.models import DealCount
 from forum.tasks import IS_OPEN_TASK
 from workspace.lists.declarations import LISTS
 from workspace.lists.queries import ListQuery
+from workspace.names import name_of_user
 
 # The number of cards of a column, before more are shown.
 COLUMN_SIZE = 50
 # With filters that no stored number serves, matching deals are counted up to this number.
 MAX_COUNTED = 5000
+# They are not counted if PostgreSQL estimates more than this number, because the bitmap of so many rows takes longer than the first cards.
+MAX_ESTIMATED = 50_000
 # The lowest value of `board_position`.
 LOWEST = -(2**63)
 
@@ -48,7 +55,7 @@ class BoardQuery(ListQuery):
     """The pipeline and the filters of a board, which are those of the list of deals. The order and the columns of the list have no effect."""
 
     pipeline_id: int | None = None
-    # One column from a card on: the id of its status, and the position and the id of the card before.
+    # One column from a card on: its id, and the position and the id of the card before.
     column: int | None = None
     after: tuple[int, int] | None = None
 
@@ -112,7 +119,7 @@ class Card:
 
     id: int
     name: str
-    status_id: int
+    column_id: int
     client_id: int | None
     client_name: str | None
     price: Decimal | None
@@ -152,7 +159,7 @@ def is_rotting(days_in_stage: int, rot_days: int | None, *, is_planned: bool) ->
 
 @dataclass
 class Column:
-    """A status with its first deals, or those after a card."""
+    """A status with its first deals, or those after a card. `Status.for_none` has the deals without a status."""
 
     status: Status
     # None if more deals match than are counted.
@@ -163,6 +170,11 @@ class Column:
     @property
     def count(self) -> int | None:
         return None if self.totals is None else sum(total.deals for total in self.totals)
+
+    @property
+    def is_shown(self) -> bool:
+        """True for a status, and if there are deals without one."""
+        return self.status.id != Status.NONE_ID or bool(self.cards or self.count)
 
     @property
     def next(self) -> str:
@@ -179,27 +191,31 @@ class Board:
 
 
 def read_board(query: BoardQuery, *, status_ids: Iterable[int] | None = None) -> Board:
-    """Return the board, or only the columns of `status_ids` or of `query.column`.
+    """Return the board, or only the columns of `status_ids` or of `query.column`, which may be `Status.NONE_ID`.
 
     Raise TooSlow if no index serves the filters and too many deals would have to be compared. An unknown `pipeline_id` or `column` adds an
     error to the query, and has no effect.
     """
     account = query.account
     pipelines = list(account.pipelines.order_by("position", "id"))
-    statuses = list(account.statuses_of_kind(Status.Kind.DEAL))
+    statuses = account.deal_statuses()
     pipeline = chosen_pipeline(query, pipelines, statuses)
     shown = [status for status in statuses if status.pipeline_id == pipeline.id]
+    chosen = [status for status in shown if status.id == query.column]
     if status_ids is not None:
         wanted = set(status_ids)
         shown = [status for status in statuses if status.id in wanted]
+    elif chosen:
+        shown = chosen
     elif query.column is not None:
-        shown = [status for status in shown if status.id == query.column] or shown
-        if shown[:1] and shown[0].id != query.column:
-            query.errors.append(FieldError("column", _("is not a status of this pipeline any more"), "missing"))
-    if query.column is None or len(shown) != 1:
+        query.errors.append(FieldError("column", _("is not a status of this pipeline any more"), "missing"))
+    if status_ids is not None or not chosen:
         # A card is after another one in a single column.
         query.column = query.after = None
-    return Board(pipelines, pipeline, read_columns(query, shown))
+    columns = read_columns(query, shown)
+    if status_ids is None and not chosen:
+        columns = [column for column in columns if column.is_shown]
+    return Board(pipelines, pipeline, columns)
 
 
 def chosen_pipeline(query: BoardQuery, pipelines: list[Pipeline], statuses: list[Status]) -> Pipeline:
@@ -224,30 +240,29 @@ def read_columns(query: BoardQuery, statuses: list[Status]) -> list[Column]:
     cards = read_cards(query, [id for found in shown.values() for id in found], columns)
     for status_id, found in shown.items():
         # Another transaction may have moved a deal since its id was read.
-        columns[status_id].cards = [cards[id] for id in found if id in cards and cards[id].status_id == status_id]
+        columns[status_id].cards = [cards[id] for id in found if id in cards and cards[id].column_id == status_id]
         columns[status_id].has_more = len(ids[status_id]) > COLUMN_SIZE
     return list(columns.values())
 
 
 def read_cards(query: BoardQuery, ids: list[int], columns: dict[int, Column]) -> dict[int, Card]:
     account, user = query.account, query.user
-    people = account.users.filter(id=OuterRef("responsible_id"))
     clients = account.clients.live().accessible_to(user).filter(id=OuterRef("client_id"))
-    rows = query.list_rows.filter(id__in=ids, status_id__in=columns).annotate(
+    deals: Any = query.list_rows.filter(id__in=ids)
+    rows = deals.in_statuses(columns).annotate(
+        column_id=COLUMN_ID,
         client_name=Subquery(clients.values("name")),
-        responsible_name=Subquery(people.values("name")),
-        responsible_login=Subquery(people.values("login")),
+        responsible_name=name_of_user("responsible_id"),
         is_planned=Exists(account.posts.filter(IS_OPEN_TASK, deal_id=OuterRef("id"))),
     )
     names = (
-        *("id", "name", "status_id", "client_id", "client_name", "price", "currency", "responsible_id"),
-        *("responsible_name", "responsible_login", "expected_close_date", "stage_entered_at", "board_position"),
+        *("id", "name", "column_id", "client_id", "client_name", "price", "currency", "responsible_id"),
+        *("responsible_name", "expected_close_date", "stage_entered_at", "board_position"),
         "is_planned",
     )
     cards = {}
     for row in rows.values(*names) if ids else ():
-        status, login = columns[row["status_id"]].status, row.pop("responsible_login")
-        row["responsible_name"] = row["responsible_name"] or login
+        status = columns[row["column_id"]].status
         is_open = status.outcome == Status.Outcome.OPEN
         cards[row["id"]] = Card(**row, is_open=is_open, rot_days=status.rot_days)
     return cards
@@ -283,24 +298,30 @@ def first_ids(
     """
     if query.after is not None:
         rows = rows.filter(after(*query.after))
-    rows = rows.filter(status_id=RawSQL("board_column.id", []))
-    sources, values = "", []
+    people, values = "", []
     if user_ids is not None:
         rows = rows.filter(responsible_id=RawSQL("person.id", []))
-        sources, values = "CROSS JOIN unnest(%s::bigint[]) AS person (id)", [array_literal(sorted(user_ids))]
-    rows = rows.order_by("board_position", "id").values("id", "board_position")[: COLUMN_SIZE + 1]
-    sql, parameters = rows.query.sql_with_params()
+        people, values = "CROSS JOIN unnest(%s::bigint[]) AS person (id)", [array_literal(sorted(user_ids))]
     ids: dict[int, list[int]] = {status_id: [] for status_id in columns}
+    # Deals without a status have indexes of their own, so they need a query of their own.
+    parts = [
+        ([id for id in ids if id != Status.NONE_ID], rows.filter(status_id=RawSQL("board_column.id", []))),
+        ([id for id in ids if id == Status.NONE_ID], rows.filter(status_id=None)),
+    ]
+    queries, parameters = [], list[Any]()
+    for column_ids, found in parts:
+        if column_ids:
+            first = found.order_by("board_position", "id").values("id", "board_position")[: COLUMN_SIZE + 1]
+            sql, of_rows = first.query.sql_with_params()
+            queries.append(f"""
+                SELECT board_column.id AS column_id, card.id, card.board_position
+                FROM unnest(%s::bigint[]) AS board_column (id) {people} CROSS JOIN LATERAL ({sql}) AS card
+            """)  # noqa: S608
+            parameters += [array_literal(column_ids), *values, *of_rows]
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"""
-            SELECT board_column.id, card.id FROM unnest(%s::bigint[]) AS board_column (id) {sources}
-            CROSS JOIN LATERAL ({sql}) AS card ORDER BY card.board_position, card.id
-            """,  # noqa: S608
-            [array_literal(ids), *values, *parameters],
-        )
-        for status_id, id in cursor.fetchall():
-            ids[status_id].append(id)
+        cursor.execute(f"{' UNION ALL '.join(queries)} ORDER BY board_position, id", parameters)
+        for column_id, id, _position in cursor.fetchall():
+            ids[column_id].append(id)
     return {status_id: found[: COLUMN_SIZE + 1] for status_id, found in ids.items()}
 
 
@@ -315,13 +336,19 @@ def after(position: int, id: int) -> Q:
 def read_matching(query: BoardQuery, columns: dict[int, Column]) -> dict[int, list[int]]:
     """Set the totals of the columns, and return the ids of their first deals that match the filters, one more than are shown."""
     with search_transaction(query.account.id, query.q, is_limited=True) as text:
-        rows = query.rows
+        rows: Any = query.rows
         if query.q:
             found = query.matching_ids(text, ranked=False)
             rows = query.list_rows.filter(id__in=found) if found else query.list_rows.none()
-        rows = rows.filter(status_id__in=columns)
-        ids = count_and_rank(query, rows, columns)
+        rows = rows.in_statuses(columns)
+        ids = None if not query.q and is_common(query, columns) else count_and_rank(query, rows, columns)
         return first_ids(query, rows, columns) if ids is None else ids
+
+
+def is_common(query: BoardQuery, columns: dict[int, Column]) -> bool:
+    """Return whether PostgreSQL estimates that more than `MAX_ESTIMATED` deals match the filters."""
+    deals = LISTS["deal"].rows_of(query.account, query.user).in_statuses(columns)  # type: ignore[attr-defined]  # of deals
+    return estimate_counts(query.filter_for_estimate(deals))[0] > MAX_ESTIMATED
 
 
 def count_and_rank(query: BoardQuery, rows: QuerySet[Any], columns: dict[int, Column]) -> dict[int, list[int]] | None:
@@ -330,7 +357,7 @@ def count_and_rank(query: BoardQuery, rows: QuerySet[Any], columns: dict[int, Co
     MATERIALIZED makes PostgreSQL plan the subquery for all rows. The subquery still ends at the limit.
     """
     ids: dict[int, list[int]] = {status_id: [] for status_id in columns}
-    rows = rows.order_by().values("id", "status_id", "currency", "price", "board_position")
+    rows = rows.order_by().values("id", "currency", "price", "board_position", column_id=COLUMN_ID)
     if rows.query.is_empty():
         for column in columns.values():
             column.totals = []
@@ -342,11 +369,11 @@ def count_and_rank(query: BoardQuery, rows: QuerySet[Any], columns: dict[int, Co
             WITH found AS MATERIALIZED ({sql}), collected AS (SELECT * FROM found LIMIT %s),
             compared AS (SELECT *, (board_position, id) > (%s, %s) AS follows FROM collected),
             numbered AS (
-                SELECT *, row_number() OVER (PARTITION BY status_id, follows ORDER BY board_position, id) AS number FROM compared
+                SELECT *, row_number() OVER (PARTITION BY column_id, follows ORDER BY board_position, id) AS number FROM compared
             )
-            SELECT status_id, currency, count(*), coalesce(sum(price), 0),
+            SELECT column_id, currency, count(*), coalesce(sum(price), 0),
                 array_agg(ARRAY[number, id]) FILTER (WHERE follows AND number <= %s)
-            FROM numbered GROUP BY status_id, currency ORDER BY 3 DESC, currency
+            FROM numbered GROUP BY column_id, currency ORDER BY 3 DESC, currency
             """,  # noqa: S608
             [*parameters, MAX_COUNTED + 1, *(query.after or (LOWEST, 0)), COLUMN_SIZE + 1],
         )

@@ -12,8 +12,9 @@ from django.db import Error
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from crm.fields import Field, FieldType
-from workspace.lists.cells import LINKS, Names, plain, sums_text, value_in
+from accounts.default_names import reason_text
+from crm.fields import REASON_NAMES, Field, FieldType
+from workspace.lists.cells import LINKS, Names, sums_text, value_in
 from workspace.lists.declarations import SUM_NAMES
 from workspace.lists.queries import ListQuery
 
@@ -105,11 +106,10 @@ def cell(value: Any, each: Field, names: Names, query: ListQuery) -> str | int |
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, int | float | Decimal) and each.type in (FieldType.NUMBER, FieldType.MONEY):
-        number = plain(value)
-        return f"{number:f}" if isinstance(number, Decimal) else number
+        return f"{value.normalize():f}" if isinstance(value, Decimal) else value
     if isinstance(value, list):
         return guarded(", ".join(map(str, value)))
-    return guarded(str(value))
+    return guarded(reason_text(value) if each.name in REASON_NAMES else str(value))
 
 
 def guarded(text: str) -> str:

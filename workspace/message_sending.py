@@ -15,6 +15,7 @@ from django.core.mail import EmailMultiAlternatives, get_connection
 from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone, translation
+from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -30,6 +31,7 @@ from accounts.mail import (
     make_message,
     new_message_id,
     rejects_address,
+    seconds_over_limit,
     single_line,
     supported_language,
 )
@@ -37,13 +39,12 @@ from accounts.mail_content import Block, as_html, as_text
 from accounts.models import Account, User
 from core.db import locks
 from core.db.transactions import in_transaction
-from core.errors import FieldError
+from core.errors import Conflict, FieldError, Throttled
 from core.jobs.registration import has_time_left, job, periodic_job
 from crm.consent import blocked_addresses, stop_contact
 from forum.markdown import render
 from forum.models import Post
 from forum.notifications.emails import Sender, message_id, senders_of
-from workspace.audience import audience_of
 from workspace.messages import Message, MessageRecipient
 from workspace.timeline import TimelineEntry, register_kind
 
@@ -78,35 +79,63 @@ def register_messages() -> None:
 # Starting
 
 
+class RecipientsChanged(Conflict):
+    """The number of recipients is another one than the author saw."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(
+            format_lazy(gettext_lazy("The number of recipients is now {number}. Nothing was sent."), number=number)
+        )
+
+
 @transaction.atomic(savepoint=False)
-def start_message(
-    account: Account, *, by: User, post: Post, subject: str, text: str, among: str, include_not_asked: bool
-) -> Message:
-    """Store a message and its recipients, and begin to send it in a job. Raise FieldErrors."""
+def start_message(message: Message, *, by: User, expected: int | None = None) -> None:
+    """Store the recipients of a new message or of a locked draft, and begin to send it in a job. The user becomes the author.
+
+    Raise FieldErrors if it can't be sent, RecipientsChanged if the number of recipients is not `expected`, and Conflict if the message is not
+    a draft.
+    """
+    account = message.account
+    message.check_is_draft()
     # Two concurrent requests would otherwise exceed the limit.
     locks.acquire(("messages", account.id))
-    recent = account.customer_messages.filter(created_at__gt=timezone.now() - timedelta(days=1))
-    if recent.count() >= MAX_MESSAGES_PER_DAY:
+    now = timezone.now()
+    if account.customer_messages.filter(started_at__gt=now - timedelta(days=1)).count() >= MAX_MESSAGES_PER_DAY:
         values = {"most": MAX_MESSAGES_PER_DAY}
         raise FieldError(
             "message", gettext_lazy("is one too many: the account may send {most} a day"), "too_many", values
         )
-    audience = audience_of(account, by, post.id, among=among, include_not_asked=include_not_asked)
+    find_post(message)
+    audience = message.find_audience(by)
     audience.check_size()
-    message = Message(
-        account=account,
-        post_id=post.id,
-        author_id=by.id,
-        subject=subject,
-        text=text,
-        among=among,
-        include_not_asked=include_not_asked,
-        total=len(audience.people),
-    )
-    message.save(force_insert=True)
+    if expected is not None and expected != len(audience.people):
+        raise RecipientsChanged(len(audience.people))
+    message.set_counts(audience)
+    message.author_id = by.id
+    message.state = Message.State.SENDING
+    message.started_at = message.updated_at = now
+    message.save(force_insert=message._state.adding)
     MessageRecipient.objects.add(message, audience)
     defer(message.account_id, message.id)
-    return message
+
+
+def find_post(message: Message) -> Post:
+    """Return the suggestion. Raise FieldError if it was deleted."""
+    post: Post | None = message.account.posts.live().filter(id=message.post_id).first()
+    if post is None:
+        raise FieldError("post_id", gettext_lazy("was deleted"), "gone")
+    return post
+
+
+def request_test(user: User, post: Post, *, subject: str, text: str) -> None:
+    """Send a message to the user as a test, in a job. Raise Throttled if the user receives too many e-mails."""
+    if seconds := seconds_over_limit(user):
+        raise Throttled(seconds)
+    in_transaction(
+        lambda: send_test.defer(
+            account_id=user.account_id, user_id=user.id, post_id=post.id, subject=subject, text=text
+        )
+    )
 
 
 # E-mails

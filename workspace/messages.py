@@ -1,10 +1,12 @@
 """Messages to the clients and contacts behind a suggestion.
 
-A message stores its recipients when it is started, so that it goes to the people whom its author saw. Jobs send the e-mails
+A message may begin as a draft, which has no recipients yet, only their number. A message stores its recipients when it is started, so that
+it goes to the people whom its author saw. Jobs send the e-mails
 (`workspace.message_sending`). Each recipient is marked as being sent to in a transaction of its own before the e-mail is handed to the mail
 server. If the worker is killed meanwhile, nobody knows whether the e-mail was sent, and it is not sent again.
 """
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Self
 
@@ -14,32 +16,38 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Account, User
+from core.db import locks
+from core.db.access import Access
+from core.db.limited_rows import LimitedQuerySet
 from core.db.tenancy import TenantModel, foreign_object
-from core.errors import Conflict
+from core.errors import Conflict, FieldError, FieldErrors
 from forum.models import Post
-from workspace.audience import Among, Audience, LeftOut
+from workspace.audience import Among, Audience, LeftOut, audience_of
 
 MAX_SUBJECT_LENGTH, MAX_TEXT_LENGTH = 150, 10_000
 # The maximum number of recipients that the page of a message names among those whose e-mail was not sent.
 MAX_SHOWN = 100
+# The maximum number of drafts of an account.
+MAX_DRAFTS = 100
 
 
-class MessageQuerySet(models.QuerySet["Message"]):
-    def locked(self) -> Self:
-        return self.select_for_update(no_key=True, of=("self",))
-
+class MessageQuerySet(LimitedQuerySet[Any]):
     def active(self) -> Self:
         return self.filter(state=Message.State.SENDING)
 
-    def visible_to(self, user: User) -> Self:
-        """Return the messages that the user may see. Agents with limited access see their own."""
-        return self.filter(author_id=user.id) if user.access.is_limited else self
+    def limited_to(self, access: Access) -> Self:
+        """Return the messages that are accessible. Agents with limited access see their own, and those of their group."""
+        return self.filter(access.condition("author_id")) if access.is_limited else self
+
+    def accessible_to(self, user: User) -> Self:
+        return self.limited_to(user.access)
 
 
 class Message(TenantModel):
     """An e-mail to many clients and contacts about a suggestion."""
 
     class State(models.TextChoices):
+        DRAFT = "draft", _("Draft")
         SENDING = "sending", _("Being sent")
         SENT = "sent", _("Sent")
         CANCELLED = "cancelled", _("Cancelled")
@@ -55,20 +63,24 @@ class Message(TenantModel):
     post = foreign_object(Post, "post_id")
     author_id = models.BigIntegerField(editable=False)
     author = foreign_object(User, "author_id")
-    subject = models.CharField(max_length=255)
+    subject = models.CharField(max_length=MAX_SUBJECT_LENGTH)
     # Markdown, with the placeholder `{name}`.
     text = models.TextField()
     among = models.CharField(max_length=255, choices=Among.choices, default=Among.ALL)
     include_not_asked = models.BooleanField(default=False)
-    state = models.CharField(max_length=255, choices=State.choices, default=State.SENDING)
+    state = models.CharField(max_length=255, choices=State.choices, default=State.DRAFT)
     failure = models.CharField(max_length=255, choices=Failure.choices, default=Failure.NONE)
+    # The number of recipients, and the numbers of clients and contacts that are left out, by `LeftOut`. Those of a draft are counted when it is
+    # written. Null if there are too many customers to count.
+    total = models.IntegerField(null=True)
+    left_out = models.JSONField(null=True)
     # Numbers of recipients. `skipped` ones could no longer be contacted when their e-mail was due.
-    total = models.IntegerField()
     sent = models.IntegerField(default=0)
     skipped = models.IntegerField(default=0)
     failed = models.IntegerField(default=0)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
+    started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
 
     objects = MessageQuerySet.as_manager()
@@ -77,7 +89,8 @@ class Message(TenantModel):
         default_related_name = "customer_messages"
         indexes = [
             models.Index(fields=["account", "post_id", "id"], name="message_of_post"),
-            models.Index(fields=["account", "created_at"], name="message_by_creation"),
+            models.Index(fields=["account", "started_at"], name="message_by_start"),
+            models.Index(fields=["account"], name="message_draft", condition=Q(state="draft")),
             # The condition of the job that continues the messages of all accounts.
             models.Index(fields=["updated_at"], name="message_active", condition=Q(state="sending")),
         ]
@@ -85,10 +98,58 @@ class Message(TenantModel):
     def __str__(self) -> str:
         return self.subject
 
+    @transaction.atomic(savepoint=False)
+    def write(self, values: Mapping[str, Any], *, by: User) -> None:
+        """Insert a draft, or update the fields of a locked draft that `values` names, and count its recipients.
+
+        Raise Conflict if the message is not a draft, and FieldError if the account has too many drafts.
+        """
+        self.check_is_draft()
+        for name, value in values.items():
+            setattr(self, name, value)
+        self.count(by)
+        self.updated_at = timezone.now()
+        if self._state.adding:
+            self.author_id = by.id
+            # Two concurrent requests would otherwise exceed the limit.
+            locks.acquire(("drafts of messages", self.account_id))
+            if self.account.customer_messages.filter(state=self.State.DRAFT).count() >= MAX_DRAFTS:
+                text = _("is one too many: the account may have {most} drafts")
+                raise FieldError("message", text, "too_many", {"most": MAX_DRAFTS})
+            self.save(force_insert=True)
+        else:
+            self.save(update_fields=[*values, "total", "left_out", "updated_at"])
+
+    def count(self, user: User) -> None:
+        """Count the recipients that the message would have if the user sent it now."""
+        try:
+            self.set_counts(self.find_audience(user))
+        except FieldErrors:
+            self.total = self.left_out = None
+
+    def find_audience(self, user: User) -> Audience:
+        """Return the recipients if the user sends the message. Raise FieldError if there are too many customers."""
+        return audience_of(self.account, user, self.post_id, among=self.among, include_not_asked=self.include_not_asked)
+
+    def set_counts(self, audience: Audience) -> None:
+        self.total, self.left_out = len(audience.people), audience.numbers
+
+    def check_is_draft(self) -> None:
+        if self.state != self.State.DRAFT:
+            raise Conflict(_("It is no longer a draft."))
+
+    def erase(self) -> None:
+        """Delete a draft. The caller has locked it. Raise Conflict if the message is not a draft."""
+        self.check_is_draft()
+        # `Model.delete` would empty the primary key, and with it the account.
+        self.account.customer_messages.filter(id=self.id).delete()
+
     def cancel(self) -> None:
-        """Send no further e-mails. The caller has locked the message. Raise Conflict if it is finished."""
+        """Send no further e-mails. The caller has locked the message. Raise Conflict if it is a draft or finished."""
+        if self.state == self.State.DRAFT:
+            raise Conflict(_("It is a draft, which can be deleted."))
         if self.state != self.State.SENDING:
-            raise Conflict(_("It is finished already."))
+            raise Conflict(_("The message is finished already."))
         self.end(self.State.CANCELLED)
 
     def end(self, state: str, failure: str = "") -> None:
@@ -107,7 +168,29 @@ class Message(TenantModel):
     @property
     def not_sent(self) -> int:
         """The number of recipients whose e-mails a cancelled or failed message left unsent."""
-        return 0 if self.is_active else self.total - self.processed
+        return 0 if self.is_active else (self.total or 0) - self.processed
+
+    def problems(self, user: User) -> list[dict[str, Any]]:
+        """Return the first `MAX_SHOWN` recipients who did not get the message, with the reasons.
+
+        The names of those that the user may not access are None. This takes up to three statements.
+        """
+        found = list(self.message_recipients.problems()[:MAX_SHOWN])
+        names = names_of(self.account, found, user)
+        return [
+            {
+                "name": names.get((recipient.resource, recipient.row_id)),
+                "route": f"workspace-{recipient.resource}",
+                "id": recipient.row_id,
+                "reason": recipient.get_reason_display(),
+            }
+            for recipient in found
+        ]
+
+    @property
+    def reasons(self) -> list[tuple[Any, int]]:
+        """The reasons for which clients and contacts were left out, as pages show them, with their numbers."""
+        return [(reason.label, number) for reason in LeftOut if (number := (self.left_out or {}).get(reason))]
 
 
 class MessageRecipientQuerySet(models.QuerySet["MessageRecipient"]):
@@ -243,3 +326,13 @@ class MessageRecipient(models.Model):
         if claimed.update(state=state, reason=reason, **values):
             message = Message.objects.filter(account_id=self.account_id, id=self.message_id)
             message.update(**{state: F(state) + 1}, updated_at=timezone.now())
+
+
+def names_of(account: Account, recipients: Sequence[MessageRecipient], user: User) -> dict[tuple[str, int], str]:
+    """Return the names of the recipients that the user may access, by resource and id."""
+    names: dict[tuple[str, int], str] = {}
+    for resource, rows in (("client", account.clients), ("contact", account.contacts)):
+        ids = [recipient.row_id for recipient in recipients if recipient.resource == resource]
+        accessible = rows.live().accessible_to(user).filter(id__in=ids) if ids else rows.none()
+        names |= {(resource, id): name for id, name in accessible.values_list("id", "name")}
+    return names

@@ -7,6 +7,7 @@ from workspace.merged_rows import MergedRow as MergedRow
 from workspace.merging import Merge as Merge
 from workspace.messages import Message as Message
 from workspace.messages import MessageRecipient as MessageRecipient
+from workspace.post_revenue import PostBacker as PostBacker
 from workspace.post_revenue import PostRevenue as PostRevenue
 from workspace.post_revenue import RevenueChange as RevenueChange
 from workspace.summaries import ClientRevenue as ClientRevenue

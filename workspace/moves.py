@@ -37,6 +37,7 @@ class Move:
     """A move of a deal. None stands for what does not change."""
 
     deal_id: int
+    # `Status.NONE_ID` removes the status.
     status_id: int | None = None
     # The deal directly above, or 0 for the first place.
     after_id: int | None = None
@@ -65,16 +66,16 @@ def move_deal(account: Account, user: User, move: Move) -> Deal:
         raise Deal.DoesNotExist
     deal.account = account
     above = locked.get(move.after_id or 0)
-    status = find_status(account, deal.status_id if move.status_id is None else move.status_id)
-    if move.seen_status_id is not None and deal.status_id not in (move.seen_status_id, status.id):
+    status = find_status(account, deal.column if move.status_id is None else move.status_id)
+    if move.seen_status_id is not None and deal.column not in (move.seen_status_id, status.id):
         raise Conflict(MOVED)
-    column = account.deals.live().filter(status_id=status.id).exclude(id=deal.id)
-    if above is not deal and move.after_id and (above is None or above.status_id != status.id):
+    column = account.deals.live().in_statuses([status.id]).exclude(id=deal.id)
+    if above is not deal and move.after_id and (above is None or above.column != status.id):
         raise Conflict(ABOVE_MOVED)
     position = place_of(move, column, above, user)
     values = reasons(status, deal, move.reason)
-    if status.id != deal.status_id:
-        values["status_id"] = status.id
+    if status.id != deal.column:
+        values["status_id"] = status.id or None
     if values:
         if position is not None:
             deal.board_position = position
@@ -88,9 +89,9 @@ def move_deal(account: Account, user: User, move: Move) -> Deal:
     return deal
 
 
-def find_status(account: Account, id: int | None) -> Status:
-    if id is None:
-        raise FieldError("status_id", _("can't be blank"), "blank")
+def find_status(account: Account, id: int) -> Status:
+    if id == Status.NONE_ID:
+        return Status.for_none()
     status: Status | None = account.statuses.filter(kind=Status.Kind.DEAL, id=id).first()
     if status is None:
         raise FieldError("status_id", _("can't be found"), "missing")

@@ -1,29 +1,51 @@
-"""The number of clients behind each suggestion and the sums of their deals, stored for lists in their order.
+"""The clients behind each suggestion, and the sums of their deals, stored for lists and filters.
 
-The stored figures are those of `workspace.backers` for a user who may access all clients and deals. A suggestion with clients has one row in
-the currency of the account, even without deals, and one for each other currency of its clients' deals.
+The stored clients and figures are those of `workspace.backers` for a user who may access all clients and deals. A suggestion with clients
+has one row in the currency of the account, even without deals, and one for each other currency of its clients' deals.
 
 Triggers (`workspace.post_revenue_triggers`) queue the rows on which the figures depend when these change. A job computes the figures of the
 affected suggestions within about a minute. The queue is committed with the change, so no change is missed.
 """
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection
 from decimal import Decimal
+from itertools import groupby, islice
 from typing import Any
 
 from django.db import models, transaction
-from django.db.models import F, Func, QuerySet, Value
-from django.db.models.functions import Now
+from django.db.models import F, Func, Q, QuerySet, Value, Window
+from django.db.models.functions import Now, RowNumber
 
 from accounts.models import Account, User
 from core.db import locks
 from core.db.tenancy import foreign_object
 from core.jobs.registration import has_time_left, periodic_job
+from crm.models import Client
 from forum.models import Post
-from workspace.backers import Revenue, as_revenue, backers_of, in_order_of_currency, total_revenue, values_of
+from workspace.backers import backers_of, total_revenue, values_of
+from workspace.revenue import FIGURES, Revenue, as_revenue, in_order_of_currency, revenue_by
 
 # The number of queued rows that one transaction processes.
 BATCH_SIZE = 100
+
+
+class PostBacker(models.Model):
+    """A client behind a suggestion."""
+
+    pk = models.CompositePrimaryKey("account_id", "post_id", "client_id")
+    account = models.ForeignKey(Account, models.CASCADE, db_index=False, db_constraint=False)
+    post_id = models.BigIntegerField()
+    post = foreign_object(Post, "post_id", related_name="backers")
+    client_id = models.BigIntegerField()
+    client = foreign_object(Client, "client_id")
+
+    class Meta:
+        default_related_name = "post_backers"
+        indexes = [models.Index(fields=["account", "client_id", "post_id"], name="post_backer_by_client")]
+
+    def __str__(self) -> str:
+        return f"client {self.client_id} behind post {self.post_id}"
 
 
 class PostRevenue(models.Model):
@@ -102,6 +124,25 @@ def sort_by(column: str) -> Callable[[QuerySet[Any], Account], QuerySet[Any]]:
     return sort
 
 
+def page_by(
+    column: str, posts: QuerySet[Any], account: Account, forum_ids: Collection[int], *, start: int, stop: int
+) -> list[int]:
+    """Return the ids of the posts from `start` to `stop`, and one more if there are more, in the order of `sort_by` over several forums.
+
+    Each forum has a limit of its own, because the index of the order has the forum before the column.
+    """
+    parts = [
+        sort_by(column)(posts.of_forum(id), account).values(order_key=F(f"revenues__{column}"), order_id=F("id"))[:stop]
+        for id in forum_ids
+    ]
+    if not parts:
+        return []
+    first, *others = parts
+    found = first.union(*others, all=True) if others else first
+    rows = found.order_by("-order_key", "-order_id") if others else found
+    return [row["order_id"] for row in rows[start:stop]]
+
+
 def stored_revenue(account: Account, post_ids: Collection[int]) -> dict[int, tuple[int, list[Revenue]]]:
     """Return the number of clients and the revenue of each of these posts that has clients, with one statement."""
     rows = account.post_revenues.filter(post_id__in=post_ids)
@@ -109,6 +150,42 @@ def stored_revenue(account: Account, post_ids: Collection[int]) -> dict[int, tup
     for row in in_order_of_currency(account, rows, "post_id").values():
         found.setdefault(row["post_id"], (row["clients"], []))[1].append(as_revenue(row))
     return found
+
+
+def top_revenue(account: Account, user: User, number: int) -> list[tuple[int, int, Revenue]]:
+    """Return the ids of the suggestions with the highest sums of open and won deals, the number of their clients, and the revenue.
+
+    There are at most `number` for each currency, the highest first. The figures are of the clients and deals that the user may access.
+    """
+    if user.access.is_limited:
+        return accessible_top_revenue(account, user, number)
+    rank = Window(RowNumber(), partition_by="currency", order_by=[F("total").desc(), F("post_id").desc()])
+    rows = account.post_revenues.filter(Q(open_deals__gt=0) | Q(won_deals__gt=0)).annotate(rank=rank)
+    found = rows.filter(rank__lte=number).order_by("currency", "rank")
+    return [
+        (row["post_id"], row["clients"], as_revenue(row))
+        for row in found.values("post_id", "clients", "currency", *FIGURES)
+    ]
+
+
+def accessible_top_revenue(account: Account, user: User, number: int) -> list[tuple[int, int, Revenue]]:
+    """Return the same for a user with limited access. The sums are added up here, because they are stored for all clients and deals."""
+    clients = account.clients.live().accessible_to(user).values("id")
+    posts: defaultdict[int, list[int]] = defaultdict(list)
+    numbers: Counter[int] = Counter()
+    for post_id, client_id in account.post_backers.filter(client_id__in=clients).values_list("post_id", "client_id"):
+        posts[client_id].append(post_id)
+        numbers[post_id] += 1
+    sums: dict[tuple[int, str], list[Any]] = {}
+    if posts:
+        for row in revenue_by(account, user, "client_id", "currency", client_id__in=list(posts)):
+            for post_id in posts[row["client_id"]]:
+                figures = sums.setdefault((post_id, row["currency"]), [0, Decimal(0), 0, Decimal(0)])
+                figures[:] = (figure + row[name] for figure, name in zip(figures, FIGURES, strict=True))
+    found = [(post_id, numbers[post_id], Revenue(currency, *figures)) for (post_id, currency), figures in sums.items()]
+    found.sort(key=lambda row: (row[2].currency, -row[2].open_sum - row[2].won_sum, -row[0]))
+    by_currency = groupby(found, key=lambda row: row[2].currency)
+    return [row for _currency, rows in by_currency for row in islice(rows, number)]
 
 
 # Updating
@@ -152,20 +229,33 @@ def queue_affected_posts(account: Account, kind: str, ids: Collection[int]) -> N
     RevenueChange.objects.bulk_create(changes, batch_size=1000)
 
 
-def update_post(account: Account, post_id: int) -> None:
-    """Compute and store the figures of a suggestion. The caller must hold the lock of `process_batch`."""
+def figures_of(account: Account, post_id: int) -> tuple[int | None, set[int], dict[str, Revenue]]:
+    """Return the forum of a suggestion, its clients, and their revenue by currency, computed from the votes, links and deals.
+
+    The forum is None, and there are no clients, if the suggestion is a duplicate or in the trash.
+    """
     user = User(account=account, role=User.Role.OWNER)
     posts = account.posts.live().without_tasks().filter(id=post_id, duplicate_from_id=None)
     forum_id = posts.values_list("forum_id", flat=True).first()
-    number = 0 if forum_id is None else backers_of(account, user, post_id).count()
-    rows = account.post_revenues.filter(post_id=post_id)
-    if forum_id is None or not number:
-        rows.delete()
-        return
+    client_ids = set() if forum_id is None else set(backers_of(account, user, post_id).values_list("id", flat=True))
+    if not client_ids:
+        return forum_id, client_ids, {}
     revenue = {each.currency: each for each in total_revenue(account, user, post_id)}
     revenue.setdefault(account.currency, Revenue(account.currency, 0, Decimal(0), 0, Decimal(0)))
-    rows.exclude(currency__in=revenue).delete()
-    columns = ("open_deals", "open_sum", "won_deals", "won_sum")
+    return forum_id, client_ids, revenue
+
+
+def update_post(account: Account, post_id: int) -> None:
+    """Compute and store the clients and the figures of a suggestion. The caller must hold `revenue_lock`."""
+    forum_id, client_ids, revenue = figures_of(account, post_id)
+    backers, figures = (rows.filter(post_id=post_id) for rows in (account.post_backers, account.post_revenues))
+    stored = set(backers.values_list("client_id", flat=True))
+    if stored - client_ids:
+        backers.filter(client_id__any=list(stored - client_ids)).delete()
+    PostBacker.objects.bulk_create(
+        [PostBacker(account=account, post_id=post_id, client_id=id) for id in client_ids - stored], batch_size=1000
+    )
+    figures.exclude(currency__in=revenue).delete()
     PostRevenue.objects.bulk_create(
         [
             PostRevenue(
@@ -173,15 +263,20 @@ def update_post(account: Account, post_id: int) -> None:
                 post_id=post_id,
                 forum_id=forum_id,
                 currency=currency,
-                clients=number,
-                **{name: getattr(each, name) for name in columns},
+                clients=len(client_ids),
+                **{name: getattr(each, name) for name in FIGURES},
             )
             for currency, each in revenue.items()
         ],
         update_conflicts=True,
-        update_fields=["forum_id", "clients", *columns],
+        update_fields=["forum_id", "clients", *FIGURES],
         unique_fields=["account_id", "post_id", "currency"],
     )
+
+
+def revenue_lock(account_id: int) -> tuple[str, int]:
+    """Return the key of the lock under which the figures of an account are stored."""
+    return ("revenue of suggestions", account_id)
 
 
 @transaction.atomic
@@ -190,7 +285,7 @@ def process_batch(account_id: int) -> int:
 
     Rows of other kinds are replaced by the posts that depend on them.
     """
-    locks.acquire(("revenue of suggestions", account_id))
+    locks.acquire(revenue_lock(account_id))
     due = RevenueChange.objects.filter(account_id=account_id, due_at__lte=Now()).order_by("due_at", "number")
     changes = list(due[:BATCH_SIZE].values_list("number", "kind", "row_id"))
     RevenueChange.objects.filter(account_id=account_id, number__in=[number for number, *_ in changes]).delete()

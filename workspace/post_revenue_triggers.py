@@ -147,6 +147,12 @@ UNION SELECT account_id, 'post', id FROM forum_post
 UNION SELECT account_id, 'user', user_id FROM crm_userlink WHERE state = 'confirmed'
 """  # noqa: S608
 
+# The suggestions whose figures are stored already, before their clients were stored too.
+QUEUE_STORED = f"""
+INSERT INTO {QUEUE} (account_id, kind, row_id)
+SELECT DISTINCT account_id, 'post', post_id FROM workspace_postrevenue
+"""  # noqa: S608
+
 
 def create_triggers() -> list[migrations.RunSQL]:
     """Return the operations that create the functions and the triggers, and queue the existing suggestions."""

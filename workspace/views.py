@@ -41,6 +41,7 @@ GONE = {
     FieldType.DEAL: _("names a deal that was deleted, or that you may not see"),
 }
 LIST_GONE = _("names a contact list that was deleted")
+POST_GONE = _("names a suggestion that was deleted")
 VIEW_GONE = _("was deleted, or is not shared with you")
 
 
@@ -227,6 +228,10 @@ def leave_out_missing(query: ListQuery) -> None:
     if list_id is not None and not account.contact_lists.live().filter(id=list_id).exists():
         del query.special["contact_list_id"]
         query.errors.append(FieldError("contact_list_id", LIST_GONE, "missing"))
+    post_id = query.special.get("post_id")
+    if post_id is not None and not account.posts.live().without_tasks().filter(id=post_id).exists():
+        del query.special["post_id"]
+        query.errors.append(FieldError("post_id", POST_GONE, "missing"))
 
 
 def read_list(

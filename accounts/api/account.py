@@ -3,7 +3,7 @@
 from typing import Any, cast
 
 from django.conf import settings
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
@@ -91,6 +91,13 @@ class OwnerSerializer(NewUserSerializer):
     role = None  # type: ignore[assignment]
 
 
+def url_of_account(request: HttpRequest, account: Account) -> str:
+    """Return the URL of the account's own host, with the scheme and the port of the request."""
+    host = request.get_host()
+    _, _, port = host.rpartition(":") if ":" in host else ("", "", "")
+    return f"{request.scheme}://{account.prefix}.{settings.BASE_DOMAIN}" + (f":{port}" if port else "")
+
+
 class AccountViewSet(JSONViewSet):
     permission_classes = [IsAdminOrTeamReadOnly]
     body_keys = ("account", "user")
@@ -150,9 +157,4 @@ class AccountViewSet(JSONViewSet):
         return {**data, "url": self.url_of(row), **extra, **times}
 
     def url_of(self, account: Account) -> str:
-        """Return the URL of the account's own host, with the scheme and the port of this request."""
-        host = self.request._request.get_host()
-        _, _, port = host.rpartition(":") if ":" in host else ("", "", "")
-        return f"{self.request._request.scheme}://{account.prefix}.{settings.BASE_DOMAIN}" + (
-            f":{port}" if port else ""
-        )
+        return url_of_account(self.request._request, account)

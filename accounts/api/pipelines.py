@@ -13,9 +13,10 @@ from core.api.fields import IntegerField, TextField
 from core.api.filters import ListFilters
 from core.api.lists import Listing
 from core.api.resources import ResourceViewSet
-from core.api.serializers import ResourceSerializer
+from core.api.serializers import ResourceSerializer, WireSerializer
 from core.db.ordering import MAX_POSITION
 from core.db.transactions import in_transaction
+from core.errors import FieldError
 
 
 class PipelineName(TextField):
@@ -40,6 +41,13 @@ class PipelineSerializer(ResourceSerializer):
         return {name: value for name, value in values.items() if value is not None}
 
 
+class DeletionSerializer(WireSerializer):
+    """The parameters of a deletion."""
+
+    # The pipeline to which the statuses with deals move.
+    move_to_id = IntegerField(min_value=1)
+
+
 class PipelineViewSet(Listing, ResourceViewSet):
     key = "pipeline"
     route = "accounts-json-pipeline"
@@ -54,12 +62,18 @@ class PipelineViewSet(Listing, ResourceViewSet):
         return account.pipelines.all()
 
     def destroy(self, request: Request, id: int) -> HttpResponse:
+        parameters = DeletionSerializer(data=self.parameters.dict())
+
         def act() -> None:
             # Lock all pipelines. Otherwise two concurrent requests could delete the last two.
             pipelines = {pipeline.id: pipeline for pipeline in self.account.pipelines.order_by("id").locked()}
             if id not in pipelines:
                 raise Http404
-            pipelines[id].erase()
+            pipeline = pipelines.pop(id)
+            target_id = parameters.read().get("move_to_id")
+            if target_id is not None and target_id not in pipelines:
+                raise FieldError("move_to_id", _("can't be found"), "missing")
+            pipeline.erase(move_to=None if target_id is None else pipelines[target_id])
 
         in_transaction(act)
         return self.respond("ok")

@@ -10,10 +10,10 @@ from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.account import DEFAULT_LOST_REASONS, DEFAULT_WON_REASONS, MAX_REASONS
+from accounts.account import MAX_REASONS
 from accounts.api.account import AccountSettingsSerializer
 from accounts.api.pipelines import PipelineSerializer
-from accounts.default_names import pipeline_name, status_name
+from accounts.default_names import pipeline_name, reason_text, status_name, stored_reason
 from accounts.models import Account, Pipeline
 from accounts.pages import ordering
 from accounts.pages.forms import Form
@@ -22,7 +22,6 @@ from accounts.pages.statuses import list_pipelines
 from core.pages.base import redirect
 from core.requests import UserRequest
 
-DEFAULT_REASONS = {*DEFAULT_WON_REASONS, *DEFAULT_LOST_REASONS}
 MAX_REASONS_LENGTH = 65_536
 
 
@@ -75,14 +74,16 @@ class ReasonsForm(Form):
     def clean(self) -> dict[str, Any]:
         values = super().clean()
         return {
-            name: [line for each in text.splitlines() if (line := each.strip())] if isinstance(text, str) else text
+            name: [stored_reason(line) for each in text.splitlines() if (line := each.strip())]
+            if isinstance(text, str)
+            else text
             for name, text in values.items()
         }
 
 
 def reasons_text(reasons: list[str]) -> str:
     """Return reasons, one on each line. Default reasons are translated."""
-    return "\n".join(_(each) if each in DEFAULT_REASONS else each for each in reasons[:MAX_REASONS])
+    return "\n".join(reason_text(each) for each in reasons[:MAX_REASONS])
 
 
 def write_pipeline(account: Account, row: Pipeline | None, name: str) -> Pipeline:

@@ -273,30 +273,36 @@ class Cluster:
         settings |= {"cluster_name": self._name, "unix_socket_directories": str(self._socket_directory)}
         options = itertools.chain.from_iterable(("-c", f"{name}={value}") for name, value in settings.items())
         command = [*self._prefix, str(_program("postgres")), "-D", str(self._data), *options]
-        self.process = self._spawn(command)
+        self._spawn(command)
         # A crash recovery replays the writes since the last checkpoint, which may take a minute on a slow disk.
         started_at = time.monotonic()
         while not self._is_ready():
             waited = time.monotonic() - started_at
-            has_ended = self.process.poll() is not None
+            has_ended = self.process is None or self.process.poll() is not None
             if has_ended and waited < DETACH_TIMEOUT and SHARED_MEMORY_IN_USE in self._log_end():
                 time.sleep(0.1)
-                self.process = self._spawn(command)
+                self._spawn(command)
             elif has_ended or waited > START_TIMEOUT:
                 raise ClusterError(f"PostgreSQL does not start; the end of {self._log}:\n{self._log_end()}")
             time.sleep(0.02)
 
-    def _spawn(self, command: list[str]) -> subprocess.Popen[bytes]:
-        with self._open_log() as log:
-            return subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env=_environment(),
-                cwd=self.directory,
-                process_group=0,  # Ctrl-C in a terminal must reach only the parent process, which calls `stop`
-            )
+    def _spawn(self, command: list[str]) -> None:
+        self.process = None
+        try:
+            with self._open_log() as log:
+                self.process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    env=_environment(),
+                    cwd=self.directory,
+                    process_group=0,  # Ctrl-C in a terminal must reach only the parent process, which calls `stop`
+                )
+        except BaseException:
+            # If a signal handler raises an exception in `Popen`, the server may be running without being known to `stop`.
+            self._stop_leftovers()
+            raise
 
     def _is_ready(self) -> bool:
         """Return whether the server accepts connections. The pid file tells this, as for pg_ctl."""

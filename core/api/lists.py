@@ -47,8 +47,8 @@ def scan_in_order(rows: QuerySet[Any], list_rows: QuerySet[Any], *, start: int, 
     return ids if len(ids) == stop - start else None
 
 
-def collect_and_sort(rows: QuerySet[Any], *, start: int, stop: int) -> list[int] | None:
-    """Return the ids of the ordered `rows` from `start` to `stop`; None if there are more than `SORT_LIMIT` rows.
+def collect_and_sort(rows: QuerySet[Any], *, start: int, stop: int) -> tuple[list[int], int] | None:
+    """Return the ids of the ordered `rows` from `start` to `stop`, and the number of all `rows`; None if there are more than `SORT_LIMIT`.
 
     MATERIALIZED makes PostgreSQL plan the subquery for all rows. The subquery still ends at the limit.
     """
@@ -69,7 +69,7 @@ def collect_and_sort(rows: QuerySet[Any], *, start: int, stop: int) -> list[int]
             [*parameters, SORT_LIMIT + 1, stop - start, start],
         )
         number, ids = cursor.fetchone()
-    return None if number > SORT_LIMIT else ids or []
+    return None if number > SORT_LIMIT else (ids or [], number)
 
 
 class Paged(JSONViewSet):
@@ -207,13 +207,13 @@ class Listing(Paged, LimitedRows):
         """
         rows, ids = filters.qs.order_by(*self.order_by(order)), None
         if stop <= SORT_LIMIT:
-            if estimate_counts(rows)[0] > COMMON_ROWS:
+            if estimate_counts(filters.rows_for_estimate)[0] > COMMON_ROWS:
                 # A filter by the column of the order shortens the list at its beginning.
                 all_rows = self.list_rows_of(self.account)
                 list_rows = filters.filter_by_column(all_rows, next(iter(self.columns(order))))
                 ids = scan_in_order(rows, list_rows, start=start, stop=stop)
-            if ids is None:
-                ids = collect_and_sort(rows, start=start, stop=stop)
+            if ids is None and (collected := collect_and_sort(rows, start=start, stop=stop)) is not None:
+                ids, _number = collected
         return list(rows.values_list("id", flat=True)[start:stop]) if ids is None else ids
 
     @classmethod

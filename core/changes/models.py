@@ -289,16 +289,24 @@ END $$;
 DROP_CHANGE_FUNCTION = "DROP FUNCTION note_change(); DROP SEQUENCE accounts_change_positions;"
 
 
-def change_triggers(table: str, resource: str, *, trash: bool = True) -> migrations.RunSQL:
+def change_triggers(table: str, resource: str, *, trash: bool = True, columns: Sequence[str] = ()) -> migrations.RunSQL:
     """Return the operation that creates the triggers that record changes of a table as changes of `resource`.
 
     `trash` tells whether the rows can be moved to the trash. For the feed, as for the rest of the API, a row in the trash does not
     exist, so the triggers do not record changes of rows in the trash.
+
+    With `columns`, an update is recorded only if it changes one of these columns.
     """
     old_is_live, new_is_live = ("OLD.trashed_at IS NULL", "NEW.trashed_at IS NULL") if trash else ("true", "true")
+    has_changed = " OR ".join(f"OLD.{column} IS DISTINCT FROM NEW.{column}" for column in columns)
     triggers = [
         ("note_created", "INSERT", new_is_live, Change.Kind.CREATED),
-        ("note_updated", "UPDATE", f"{old_is_live} AND {new_is_live}", Change.Kind.UPDATED),
+        (
+            "note_updated",
+            "UPDATE",
+            f"{old_is_live} AND {new_is_live}" + (f" AND ({has_changed})" if columns else ""),
+            Change.Kind.UPDATED,
+        ),
         ("note_deleted", "DELETE", old_is_live, Change.Kind.DELETED),
     ]
     if trash:

@@ -87,7 +87,9 @@ def register_resource(
     creation: str,
     deletion: str,
     create_statuses: tuple[int, ...] = (201,),
+    update_error_statuses: frozenset[int] = frozenset(),
     delete_error_statuses: frozenset[int] = frozenset(),
+    delete_parameters: Callable[[], dict[str, JSONSchema]] = dict,
     body_serializers: dict[str, BodySerializers] | None = None,
     response: Any = None,
     item_response: Any = None,
@@ -149,6 +151,7 @@ def register_resource(
                 ids,
                 body_serializers=body_serializers if is_single else None,
                 response=item_response,
+                error_statuses=update_error_statuses,
             ),
         )
     register_operation(
@@ -160,6 +163,7 @@ def register_resource(
             tag,
             response_example="ok",
             parameters=ids,
+            query_parameters=delete_parameters,
             response={"type": "string", "const": "ok"},
             error_statuses=delete_error_statuses,
         ),

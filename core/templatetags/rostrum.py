@@ -49,6 +49,37 @@ def icon(name: str, size: int = 20) -> SafeString:
     return _icon(str(name), int(size))
 
 
+@register.simple_tag
+def icon_symbols(*names: str) -> SafeString:
+    """Return the drawings of icons, without showing them, for `{% repeated_icon %}`."""
+    return _symbols(*map(str, names))
+
+
+@register.simple_tag
+def repeated_icon(name: str, size: int = 20) -> SafeString:
+    """Return an icon that the page repeats many times. It refers to the drawing of `{% icon_symbols %}`, so it is short."""
+    return _reference(str(name), int(size))
+
+
+@cache
+def _symbols(*names: str) -> SafeString:
+    symbols = (
+        _icon(name, 24).replace("<svg ", f'<symbol id="icon-{name}" ').replace("</svg>", "</symbol>") for name in names
+    )
+    attributes = re.compile(r' (?:width="24" height|class|aria-hidden|focusable)="[^"]*"')
+    drawings = "".join(attributes.sub("", symbol, count=4) for symbol in symbols)
+    return mark_safe(f'<svg class="unseen" aria-hidden="true" focusable="false">{drawings}</svg>')  # noqa: S308, the package's own files
+
+
+@cache
+def _reference(name: str, size: int) -> SafeString:
+    return format_html(
+        '<svg class="icon" width="{0}" height="{0}" aria-hidden="true" focusable="false"><use href="#icon-{1}"/></svg>',
+        size,
+        name,
+    )
+
+
 @cache
 def _icon(name: str, size: int) -> SafeString:
     drawing = lucide._render_icon(name, size, **{"class": "icon", "aria-hidden": "true", "focusable": "false"})

@@ -14,6 +14,7 @@ from core.api.filters import ListFilters, QueryDateTimeField, WireFilter, link_f
 from core.db.tenancy import fold
 from crm.api.conditions import ConditionFilters
 from crm.api.fields import EXTERNAL_ID, ExternalIds
+from crm.deals import DealQuerySet
 from crm.external_ids import MAX_EXTERNAL_IDS, ExternallyIdentified
 from crm.models import Client, Contact, ContactListMembership, Deal
 
@@ -146,9 +147,9 @@ class StatusesFilter(WireFilter):
     def filter(self, rows: QuerySet, value: Any) -> QuerySet:
         if value is None:
             return rows
-        statuses = self.parent.account.statuses.filter(kind="deal", **{cast(str, self.field_name): value})
-        ids = list(statuses.values_list("id", flat=True))
-        return rows.filter(status_id__in=ids) if ids else rows.none()
+        statuses = self.parent.account.deal_statuses()
+        ids = [each.id for each in statuses if getattr(each, cast(str, self.field_name)) == value]
+        return cast(DealQuerySet, rows).in_statuses(ids) if ids else rows.none()
 
 
 class DealFilters(ExternalIdsListFilters):

@@ -11,7 +11,9 @@ from django.utils.translation import gettext, pgettext_lazy
 from accounts.models import Status
 from core.api import paging
 from core.db.tenancy import fold
+from core.db.time_limit import TooSlow
 from core.pages.base import base_url, redirect
+from core.pages.errors import error_sentence
 from core.pages.panels import render_row_panels
 from forum.facets import count_facets
 from forum.forums import Forum
@@ -26,8 +28,9 @@ from forum.pages.reading import (
     route_of_former_path,
 )
 from forum.requests import ForumRequest
+from forum.team_filters import TeamFilter, read_team_filter
 from forum.team_orders import team_orders
-from forum.whole_forum import page_of_forum
+from forum.whole_forum import page_of_forum, page_of_team
 
 ORDER_LABELS: dict[str, Any] = {
     "trending": pgettext_lazy("order", "Trending"),
@@ -76,36 +79,49 @@ class PostListPage(PostsPage):
         further = team_orders(request.user)
         order, page = read_order(request.GET.get("order"), default_order, further), self.read_page()
         team_order = further.get(order)
+        team_filter = read_team_filter(request.GET, account, request.user)
         q = self.read_query()
         groups: list[Group] = []
-        shows_similar = False
-        if q:
-            rows, shows_similar = self.search(q, filters, page)
-        else:
-            is_team = request.user is not None and request.user.is_team
-            facets = count_facets(account.id, forum.id, filters.selection, include_closed=is_team)
-            groups = filter_groups(filters, facets, categories, statuses)
-            rows = self.rows(order, filters, page, matches=facets.total)
-        if not rows and page.number > 1:
+        rows: list[tuple[Any, ...]] = []
+        shows_similar = is_too_slow = False
+        try:
+            if q:
+                rows, shows_similar = self.search(q, filters, team_filter, page)
+            else:
+                is_team = request.user is not None and request.user.is_team
+                facets = count_facets(account.id, forum.id, filters.selection, include_closed=is_team)
+                groups = filter_groups(filters, facets, categories, statuses)
+                rows = self.rows(order, filters, team_filter, page, matches=facets.total)
+        except TooSlow:
+            is_too_slow = True
+        if not rows and page.number > 1 and not is_too_slow:
             raise Http404
         posts = [as_list_item(row) for row in rows[: page.size]]
-        if team_order is not None:
+        if team_order is not None or team_filter:
             panels = render_row_panels("posts", request, [post["id"] for post in posts])
             for post in posts:
                 post["panel"] = panels.get(post["id"])
-        links = Links(category, filters, q, order, is_default_order=order == default_order)
+        links = Links(category, filters, team_filter, q, order, is_default_order=order == default_order)
         labels = ORDER_LABELS | {name: further[name].label for name in further}
         return self.render(
+            http_status=422 if team_filter.errors else 200,
             section="suggestions",
             category=category,
             categories=categories,
             filters=filters,
             groups=links.of_groups(groups),
             chips=links.without_each_filter(),
-            hidden_fields=[(name, value) for name, value in links.own_filters.parameters.items() if value],
+            hidden_fields=[(name, value) for name, value in links.own_parameters.items() if value],
+            team_filter=team_filter,
+            team_filter_form=team_filter.render_form(
+                links.path, {"order": links.own_order, **links.own_filters.parameters, "q": q}
+            ),
+            errors=[error_sentence(error) for error in team_filter.errors],
+            is_too_slow=is_too_slow,
             cleared=links.path + query_string(q=q),
-            everywhere=links.home + query_string(**filters.without("category").parameters, q=q),
-            without_search=links.path + query_string(**links.own_filters.parameters),
+            everywhere=links.home
+            + query_string(**filters.without("category").parameters, **team_filter.parameters, q=q),
+            without_search=links.path + query_string(**links.own_parameters),
             orders=[
                 (name, label, links.to_list(order="" if name == default_order else name))
                 for name, label in labels.items()
@@ -126,17 +142,29 @@ class PostListPage(PostsPage):
             **self.list_context(posts),
         )
 
-    def rows(self, order: str, filters: Filters, page: paging.Page, *, matches: int) -> list[tuple[Any, ...]]:
-        """Return the rows of the list. `matches` is the number of suggestions with the filters."""
-        request, account = self.request, self.request.account
-        start, size = page.start, page.size + 1
-        selection: dict[str, Any] = {"account": account, "forum_id": request.forum.id, "selection": filters.selection}
-        if team_order := team_orders(request.user).get(order):
-            return team_order.page(request.user, COLUMNS, **selection, start=start, size=size)
-        return page_of_forum(request.user, COLUMNS, **selection, matches=matches, order=order, start=start, size=size)
+    def rows(
+        self, order: str, filters: Filters, team_filter: TeamFilter, page: paging.Page, *, matches: int
+    ) -> list[tuple[Any, ...]]:
+        """Return the rows of the list. `matches` is the number of suggestions with the filters. Raise `TooSlow`."""
+        user, account = self.request.user, self.request.account
+        limits = {"start": page.start, "size": page.size + 1}
+        selection: dict[str, Any] = {
+            "account": account,
+            "forum_id": self.request.forum.id,
+            "selection": filters.selection,
+        }
+        team_order = team_orders(user).get(order)
+        if user is None or (team_order is None and not team_filter):
+            return page_of_forum(user, COLUMNS, **selection, matches=matches, order=order, **limits)
+        return page_of_team(user, COLUMNS, **selection, team_filter=team_filter, order=team_order or order, **limits)
 
-    def search(self, q: str, filters: Filters, page: paging.Page) -> tuple[list[tuple[Any, ...]], bool]:
-        """Return the rows of a search, and whether these are similar suggestions because the whole forum has no match."""
+    def search(
+        self, q: str, filters: Filters, team_filter: TeamFilter, page: paging.Page
+    ) -> tuple[list[tuple[Any, ...]], bool]:
+        """Return the rows of a search, and whether these are similar suggestions because the whole forum has no match.
+
+        Raise `TooSlow` if the filter of the team takes too long.
+        """
         account, forum = self.request.account, self.request.forum
         rows = Post.objects.search(
             q,
@@ -145,10 +173,11 @@ class PostListPage(PostsPage):
             account=account,
             forum_id=forum.id,
             selection=filters.selection,
+            team_filter=team_filter,
             start=page.start,
             size=page.size + 1,
         )
-        if rows or filters or page.number > 1:
+        if rows or filters or team_filter or page.number > 1:
             return rows, False
         similar = Post.objects.similar_to(q, COLUMNS, account=account, forum_id=forum.id, already_searched=True)
         return similar, bool(similar)
@@ -158,24 +187,33 @@ class Links:
     """The links from a list to itself with other parameters, and to other lists."""
 
     def __init__(
-        self, category: Category | None, filters: Filters, q: str, order: str, *, is_default_order: bool
+        self,
+        category: Category | None,
+        filters: Filters,
+        team_filter: TeamFilter,
+        q: str,
+        order: str,
+        *,
+        is_default_order: bool,
     ) -> None:
-        self.filters, self.q, self.order = filters, q, order
+        self.filters, self.team_filter, self.q, self.order = filters, team_filter, q, order
         self.home = reverse("forum-suggestions")
         self.path = self.home if category is None else category_list_path(category.name)
         # The filters that are not part of the path.
         self.own_filters = filters if category is None else filters.without("category")
-        own_order = "" if q or is_default_order else order
-        self.parameters = {"order": own_order, **self.own_filters.parameters, "q": q}
+        self.own_parameters = {**self.own_filters.parameters, **team_filter.parameters}
+        self.own_order = "" if q or is_default_order else order
+        self.parameters = {"order": self.own_order, **self.own_parameters, "q": q}
 
     def to_list(self, **parameters: Any) -> str:
         """Return the path of this list with other parameters."""
         return self.path + query_string(**{**self.parameters, **parameters})
 
-    def to_filtered(self, filters: Filters) -> str:
-        """Return the path of the whole forum's list with these filters, in the same order."""
+    def to_filtered(self, filters: Filters, *, without: str = "") -> str:
+        """Return the path of the whole forum's list with these filters, in the same order. `without` is a filter of the team to leave out."""
         order = "" if self.q or self.order == DEFAULT_ORDER else self.order
-        return self.home + query_string(**filters.parameters, order=order, q=self.q)
+        of_team = {name: value for name, value in self.team_filter.parameters.items() if name != without}
+        return self.home + query_string(**filters.parameters, **of_team, order=order, q=self.q)
 
     def to_feed(self) -> str:
         # Feeds do not have the orders of the team.
@@ -195,7 +233,10 @@ class Links:
 
     def without_each_filter(self) -> list[tuple[str, str]]:
         """Return the names of the selected values, each with the path of the list without it."""
-        return [(name, self.to_filtered(self.filters.without(key))) for key, name in self.own_filters.names.items()]
+        chips = [(name, self.to_filtered(self.filters.without(key))) for key, name in self.own_filters.names.items()]
+        # The filters of the team keep the category in the path.
+        of_team = self.team_filter.names.items()
+        return chips + [(name, self.to_list(**{parameter: ""})) for parameter, name in of_team]
 
 
 def find_category(categories: list[Category], name: str) -> Category | None:

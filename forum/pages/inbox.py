@@ -1,14 +1,16 @@
 """The team's inbox: tabs of suggestions, and actions on several of them at once."""
 
 from collections.abc import Callable
+from functools import cached_property
 from http import HTTPStatus
 from typing import Any, cast
 
 from django import forms
 from django.contrib import messages
-from django.db.models import F, OuterRef, Subquery
+from django.db.models import F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Left
 from django.http import Http404, HttpResponse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy, pgettext_lazy
 
@@ -18,16 +20,20 @@ from accounts.pages.forms import Form
 from accounts.pages.settings import parse_id
 from accounts.roles import ASSIGNABLE
 from core.api import paging
+from core.db.time_limit import TooSlow
 from core.db.transactions import in_transaction
 from core.error_responses import error_response
 from core.errors import Conflict, FieldError, FieldErrors
 from core.pages.base import redirect
+from core.pages.errors import error_sentence
 from core.pages.panels import render_row_panels
 from forum import inbox
 from forum.markdown import excerpt
 from forum.models import Post
+from forum.pages.reading import query_string
 from forum.pages.team import DELETED, PostInTrash, TeamPage
 from forum.requests import ForumRequest, ForumUserRequest
+from forum.team_filters import TeamFilter, read_team_filter
 
 # Lengths in characters: of the Markdown that an excerpt is made from, and of an excerpt.
 EXCERPT_SOURCE_LENGTH, EXCERPT_LENGTH = 1200, 400
@@ -78,6 +84,8 @@ class InboxPage(TeamPage):
     """
 
     template_name = "forum/inbox.html"
+    # True if the filter of the team took too long.
+    is_too_slow = False
     # The actions by the name of their button, with the form field of their value and the message for the number of changed suggestions.
     ACTIONS = {
         "approve": ("", ngettext_lazy("%(n)d suggestion is approved.", "%(n)d suggestions are approved.", "n")),
@@ -108,9 +116,10 @@ class InboxPage(TeamPage):
     def get(self, request: ForumUserRequest) -> HttpResponse:
         page = self.read_page()
         rows = self.rows(page)
-        if not rows and page.number > 1:
+        if not rows and page.number > 1 and not self.is_too_slow:
             return self.go_back(1)
-        return self.show(BulkForm(request=request), rows, page)
+        status = HTTPStatus.UNPROCESSABLE_ENTITY if self.team_filter.errors else HTTPStatus.OK
+        return self.show(BulkForm(request=request), rows, page, status=status)
 
     @property
     def tab(self) -> str:
@@ -119,10 +128,27 @@ class InboxPage(TeamPage):
             raise Http404
         return tab
 
+    @property
+    def tab_parameter(self) -> dict[str, str]:
+        return {} if self.tab == "new" else {"tab": self.tab}
+
+    @cached_property
+    def team_filter(self) -> TeamFilter:
+        return read_team_filter(self.request.GET, self.request.account, self.request.user)
+
     def rows(self, page: paging.Page) -> list[dict[str, Any]]:
-        """Return the posts of the page, and one more if another page follows."""
+        """Return the posts of the page, and one more if another page follows. If the filter takes too long, set `is_too_slow`."""
         request, account = self.request, self.request.account
-        posts = inbox.posts_in(self.tab, account, request.forum.id, request.user)
+        try:
+            with self.team_filter.limited(account):
+                posts = self.team_filter.select(inbox.posts_in(self.tab, account, request.forum.id, request.user))
+                return self.items(posts, page)
+        except TooSlow:
+            self.is_too_slow = True
+            return []
+
+    def items(self, posts: QuerySet[Any], page: paging.Page) -> list[dict[str, Any]]:
+        account = self.request.account
         categories = account.categories.filter(id=OuterRef("category_id"))
         responsible = account.users.filter(id=OuterRef("responsible_id"))
         columns = ("id", "title", "kind", "private", "approved", "votes_cache", "comments_cache", "created_at")
@@ -155,7 +181,7 @@ class InboxPage(TeamPage):
         request = self.request
         counts = inbox.counts(request.account, request.forum.id, request.user)
         request.new_in_inbox = counts["new"]  # type: ignore[attr-defined]  # read by the menu
-        tabs = [(tab, TAB_LABELS[tab], inbox.as_text(count)) for tab, count in counts.items()]
+        tabs = [(tab, TAB_LABELS[tab], inbox.as_text(count), self.path(tab)) for tab, count in counts.items()]
         panels = render_row_panels("inbox", request, [row["id"] for row in rows[: page.size]])
         for row in rows:
             row["panel"] = panels.get(row["id"])
@@ -170,6 +196,11 @@ class InboxPage(TeamPage):
             posts=rows[: page.size],
             page=page,
             more=len(rows) > page.size,
+            is_too_slow=self.is_too_slow,
+            team_filter=self.team_filter,
+            team_filter_form=self.team_filter.render_form(reverse("forum-inbox"), self.tab_parameter),
+            filter_errors=[error_sentence(error) for error in self.team_filter.errors],
+            without_filter=reverse("forum-inbox") + query_string(**self.tab_parameter),
             **(defaults | context),
         )
 
@@ -265,7 +296,11 @@ class InboxPage(TeamPage):
             failed_elsewhere=elsewhere,
         )
 
+    def path(self, tab: str) -> str:
+        """Return the path of a tab with the filter of the team."""
+        parameters = {"tab": "" if tab == "new" else tab, **self.team_filter.parameters}
+        return reverse("forum-inbox") + query_string(**parameters)
+
     def go_back(self, page: int) -> HttpResponse:
-        tab = self.tab
-        query = {} if tab == "new" else {"tab": tab}
+        query = {**self.tab_parameter, **self.team_filter.parameters}
         return redirect("forum-inbox", query=query | ({"page": page} if page > 1 else {}) or None)

@@ -1,6 +1,7 @@
 """Pipelines of deals. The team reads them; admins and owners write them."""
 
 from tests.support.assertions import assert_answered, assert_refused, on_the_wire, read
+from tests.support.factories import make_deal
 from tests.support.lists import link_to_first_page
 
 PATH = "/app/pipelines.json"
@@ -66,6 +67,20 @@ def test_it_rejects_the_deletion_of_a_pipeline_with_statuses_and_of_the_last_one
     read(admin.post(PATH, json={"pipeline": {"name": "Repairs"}}))
     errors = {"pipeline": ["has statuses; move them to another one or delete them first"]}
     assert_refused(admin.delete("/app/pipelines/1.json"), 422, "validation_failed", errors)
+
+
+def test_the_statuses_of_a_deleted_pipeline_move(acme):
+    """The status with a deal moves, and the others are deleted."""
+    admin, account = acme.json(acme.alice_token), acme.account
+    target = read(admin.post("/app/pipelines.json", json={"pipeline": {"name": "Repairs"}}))["id"]
+    lead = account.statuses.get(kind="deal", code="new")
+    make_deal(acme.alice, status_id=lead.id)
+    for value, error in (("1", "can't be found"), ("999", "can't be found"), ("x", "is not a whole number")):
+        response = admin.delete(f"/app/pipelines/1.json?move_to_id={value}")
+        assert_refused(response, 422, "validation_failed", {"move_to_id": [error]})
+    assert_answered(admin.delete(f"/app/pipelines/1.json?move_to_id={target}"), 200, "ok")
+    assert list(account.statuses_of_kind("deal").values_list("id", "pipeline_id")) == [(lead.id, target)]
+    assert list(account.pipelines.values_list("id", flat=True)) == [target]
 
 
 def test_the_reasons_for_winning_and_losing(acme):

@@ -96,6 +96,38 @@ def test_a_card_is_moved_by_keyboard(acme, deals, browse):
     expect(page.get_by_role("button", name="Pick up: Roof")).to_be_focused()
 
 
+def test_a_deal_without_a_status_gets_one_and_loses_it_again(acme, deals, browse, statuses):
+    order = make_deal(acme.bob, "Order 1043", price="19.90")
+    page = browse(acme.bob, width=1280)
+    page.goto(PATH)
+    expect_cards(page, "No status", ["Order 1043"])
+    expect_no_faults(page)
+    page.get_by_role("button", name="Pick up: Order 1043").focus()
+    for key in ("Enter", "ArrowRight", "Enter"):
+        page.keyboard.press(key)
+    expect(page.locator("#board-news")).to_have_text("“Order 1043” is in New now.")
+    expect(totals(page, "No status")).to_contain_text("0 deals")
+    # The empty column stays, so that a wrong move can be undone.
+    page.get_by_role("button", name="Pick up: Order 1043").focus()
+    for key in ("Enter", "ArrowLeft", "Enter"):
+        page.keyboard.press(key)
+    expect(page.locator("#board-news")).to_have_text("“Order 1043” has no status now.")
+    expect_cards(page, "No status", ["Order 1043"])
+    expect(page.get_by_role("button", name="Pick up: Order 1043")).to_be_focused()
+    order.refresh_from_db()
+    assert order.status_id is None
+    # With the mouse.
+    roof = page.get_by_role("link", name="Roof", exact=True).bounding_box()
+    page.get_by_role("link", name="Order 1043", exact=True).hover()
+    page.mouse.down()
+    page.mouse.move(roof["x"] + 20, roof["y"] + 5, steps=8)
+    page.mouse.up()
+    expect_cards(page, "No status", [])
+    expect(page.locator("#board-news")).to_have_text("“Order 1043” is in New now.")
+    page.reload()
+    expect(page.get_by_role("region", name="No status", exact=True)).to_have_count(0)
+
+
 def test_a_won_deal_needs_a_reason(acme, deals, browse, statuses):
     page = browse(acme.bob, width=1280)
     page.goto(PATH)

@@ -7,12 +7,14 @@ from playwright.sync_api import Locator, Page, expect
 from accounts.pages.example_code import CODE_LANGUAGES
 from accounts.pages.examples import Example, FilledExample, examples, sections
 from forum.activities import Reason
-from tests.support.factories import make_post
+from tests.support.factories import make_client, make_post
 from tests.support.people import at
 
 PATH = "/app/account/api"
 # The other sections use rows that these sections create, so these run first.
 FIRST = ["clients", "contact-lists", "contacts", "deals", "posts", "statuses", "webhooks"]
+# Examples that conflict with the state of their row: a change of one row is complete at once, and drafts are not being sent.
+CONFLICTING = ("cancel_bulk_change", "cancel_message")
 ORDER = [*FIRST, *(section for section in sections() if section not in FIRST and section != "trash")]
 
 
@@ -36,7 +38,8 @@ def run(page: Page, example: Example) -> Locator:
     form.locator("[data-run]").dispatch_event("click")
     status = form.locator("[data-response] [data-status]")
     status.wait_for()
-    assert status.inner_text() in ("200 OK", "201 Created"), f"{example.id}: {form.inner_text()}"
+    expected = ("409 Conflict",) if example.id in CONFLICTING else ("200 OK", "201 Created")
+    assert status.inner_text() in expected, f"{example.id}: {form.inner_text()}"
     return form.locator("[data-response]")
 
 
@@ -53,6 +56,8 @@ def test_every_example_runs(acme, browse):
     acme.account.save(update_fields=["partner_key"])
     # Only the service creates notifications, so this one exists before.
     make_post(acme.bob).comment(by=acme.bob, text="New", agent="test")
+    # A merge needs a second client.
+    make_client(acme.bob)
     activity = acme.account.activities.order_by("-id").first()
     acme.account.notifications.create(user_id=acme.alice.id, activity_id=activity.id, reason=Reason.EVERYTHING)
     page = browse(acme.alice)
@@ -76,6 +81,9 @@ def test_every_example_runs(acme, browse):
             ids_run.add(example.id)
         for example in section_examples:
             if not example.created_kind and not example.is_destructive:
+                if form_of(page, example).get_by_text("There is nothing of this kind yet").count():
+                    # An earlier example of the section has created the row.
+                    open_section(page, section, token)
                 run(page, example)
                 ids_run.add(example.id)
     # Delete the created rows, the last first; then restore one.

@@ -17,6 +17,7 @@ def test_by_keyboard(acme, browse, width):
     page.goto(f"/app/clients/{client.id}")
     composer = page.locator("#composer")
     expect(composer.get_by_label("Minutes")).to_be_hidden()
+    expect(composer.get_by_label("Text")).to_be_hidden()
     composer.get_by_role("radio", name="Note").focus()
     page.keyboard.press("ArrowRight")
     expect(composer.get_by_role("radio", name="Call")).to_be_checked()
@@ -48,6 +49,8 @@ def test_without_javascript(acme, browse):
     page = browse(acme.bob, javascript=False)
     page.goto(f"/app/clients/{client.id}")
     composer = page.locator("#composer")
+    expect(composer.get_by_label("Text")).to_be_hidden()
+    composer.get_by_text("Note", exact=True).click()
     composer.get_by_label("Text").fill("They moved.")
     # The text stays when the kind changes.
     composer.get_by_text("Meeting", exact=True).click()

@@ -13,6 +13,8 @@ from tests.support.people import wait_until
 WIDE, PHONE, NARROW = 1200, 390, 320
 # The maximum transfer size of a first visit in bytes, with styles and scripts.
 MAX_BYTES = 60_000
+# These pages have the language of the e-mail that links to them, whatever the browser prefers.
+IN_LANGUAGE_OF_EMAIL = {"app/unsubscribe", "app/unsubscribe/customer"}
 
 pytestmark = pytest.mark.django_db
 
@@ -50,10 +52,10 @@ def test_every_page_is_accessible(world, windows, faults, frames, case):
 
 @pytest.fixture(scope="module")
 def pages_without_javascript(world, open_context) -> Callable[[str], Page]:
-    """Return a function that opens one page without JavaScript for each user, and one for visitors."""
+    """Return a function that opens one page without JavaScript and in Polish for each user, and one for visitors."""
     return cache(
         lambda login: open_context(
-            secret=world.sessions.get(login, ""), javascript=False, theme="dark", width=PHONE
+            secret=world.sessions.get(login, ""), javascript=False, theme="dark", width=PHONE, language="pl"
         ).new_page()
     )
 
@@ -65,6 +67,8 @@ def test_every_page_is_accessible_without_javascript(world, pages_without_javasc
     response = page.goto(case.address(world))
     assert response is not None
     assert response.status == case.status
+    if case.route not in IN_LANGUAGE_OF_EMAIL:
+        assert page.evaluate("document.documentElement.lang") == "pl"
     all_faults = list(faults_of_axe(page, [(PHONE, "dark", ALL_RULES)]))
     page.evaluate(OPEN_ALL, "details")
     all_faults += page.evaluate(OVERFLOWING)

@@ -33,7 +33,7 @@ def test_the_dialog_by_keyboard(acme, browse, width, language):
         dialog = open_dialog(page)
         expect_no_faults(page)
         page.keyboard.type("Northwind")
-        expect(dialog.get_by_text(gettext("Is it one of these?"))).to_be_visible()
+        expect(dialog.get_by_text(pgettext("records", "Is it one of these?"))).to_be_visible()
         expect(dialog.get_by_role("link", name="Northwind")).to_be_visible()
         expect_no_faults(page)
 

@@ -86,9 +86,10 @@ def test_filters_by_contact_outcome_and_time(acme):
 
     for query, expected in {
         f"contact_id={contact.id}": ["Open"],
-        "outcome=open": ["Open", "Repair"],
+        "outcome=open": ["Open", "Repair", "Without a status"],
         "outcome=won": ["Won"],
         f"pipeline_id={repairs.id}": ["Repair"],
+        "pipeline_id=1": ["Open", "Won", "Lost", "Without a status"],
         "pipeline_id=1&outcome=lost": ["Lost"],
         "pipeline_id=99": [],
         "closed_at__after=2026-01-26": ["Won", "Lost"],

@@ -135,9 +135,14 @@ def test_an_agent_reads_the_notes_of_their_own_customers(acme):
     own, hidden = make_client(acme.alice, responsible_id=acme.bob.id), make_client(acme.alice)
     note, secret = make_note(acme.alice, client_id=own.id), make_note(acme.alice, "Secret", client_id=hidden.id)
     json = acme.json()
-    for query in ("", "?q=secret", "?order=-updated_at", f"?client_id={hidden.id}", "?kind=note"):
-        assert {row["id"] for row in read(json.get(f"{PATH}{query}"))} <= {note.id}, query
-    assert [row["id"] for row in read(json.get(PATH))] == [note.id]
+    for query, expected in (
+        ("", [note.id]),
+        ("?order=-updated_at", [note.id]),
+        ("?kind=note", [note.id]),
+        ("?q=secret", []),
+        (f"?client_id={hidden.id}", []),
+    ):
+        assert [row["id"] for row in read(json.get(f"{PATH}{query}"))] == expected, query
     for method in ("GET", "PUT", "DELETE"):
         assert_refused(json.request(method, f"/app/notes/{secret.id}.json", json={"note": {}}), 404, "not_found")
     body = {"note": {"client_id": hidden.id, "content": "a"}}

@@ -7,6 +7,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from accounts.models import Status
 from crm.models import Client, Deal, DealCount
 from crm.stages import COUNTER
 from tests.support.assertions import assert_answered, assert_refused, on_the_wire, read
@@ -56,11 +57,11 @@ def test_unknown_deals_have_no_stages(acme, other):
 
 def test_a_deal_without_a_status_has_no_stages(acme, statuses):
     deal = make_deal(acme.alice)
-    assert (deal.stage_entered_at, deal.closed_at, deal.board_position, history(deal)) == (None, None, None, [])
+    assert (deal.stage_entered_at, deal.closed_at, history(deal)) == (None, None, [])
     put(acme, deal, status_id=statuses["won"])
     put(acme, deal, status_id=None)
     deal.refresh_from_db()
-    assert (deal.stage_entered_at, deal.closed_at, deal.board_position) == (None, None, None)
+    assert (deal.stage_entered_at, deal.closed_at) == (None, None)
     assert [status for status, *_ in history(deal)] == [statuses["won"], None]
 
 
@@ -107,6 +108,15 @@ def test_a_deal_that_gets_a_status_comes_first(acme, statuses):
     assert first.board_position < third.board_position
 
 
+def test_deals_without_a_status_are_ordered_too(acme, statuses):
+    first, second = make_deal(acme.alice), make_deal(acme.alice)
+    assert second.board_position < first.board_position
+    put(acme, first, status_id=statuses["won"])
+    put(acme, first, status_id=None)
+    first.refresh_from_db()
+    assert first.board_position < second.board_position
+
+
 def test_a_change_of_the_outcome_of_a_status_changes_its_deals(acme, statuses):
     proposal = acme.account.statuses.get(id=statuses["proposal"])
     deal, other = make_deal(acme.alice, status_id=proposal.id), make_deal(acme.alice, status_id=statuses["new"])
@@ -134,7 +144,6 @@ def test_the_totals_follow_every_change(acme, statuses):
     make_deal(acme.alice, status_id=new, price=Decimal(50))
     make_deal(acme.alice, status_id=new, price=Decimal(7), currency="PLN")
     make_deal(acme.alice, status_id=new)
-    make_deal(acme.alice, price=Decimal(10_000))
     expected = [(new, "EUR", 3, Decimal("150.5")), (new, "PLN", 1, Decimal(7))]
     assert totals(acme) == expected
     COUNTER.compact(acme.account.id, new)
@@ -153,9 +162,22 @@ def test_the_totals_follow_every_change(acme, statuses):
     assert totals(acme)[-1] == (won, "EUR", 1, Decimal(200))
 
 
+def test_deals_without_a_status_are_counted(acme, statuses):
+    none, won = Status.NONE_ID, statuses["won"]
+    deal = make_deal(acme.alice, price=Decimal(5), responsible_id=acme.bob.id)
+    make_deal(acme.alice, price=Decimal(2))
+    assert totals(acme) == [(none, "EUR", 2, Decimal(7))]
+    put(acme, deal, status_id=won)
+    assert totals(acme) == [(none, "EUR", 1, Decimal(2)), (won, "EUR", 1, Decimal(5))]
+    put(acme, deal, status_id=None)
+    COUNTER.compact(acme.account.id, none)
+    assert totals(acme) == [(none, "EUR", 2, Decimal(7))]
+
+
 def test_all_rows_can_be_counted_again(acme, statuses):
     make_deal(acme.alice, status_id=statuses["new"], price=Decimal(3), responsible_id=acme.bob.id)
     make_deal(acme.alice, status_id=statuses["new"], price=Decimal(4))
+    make_deal(acme.alice, price=Decimal(5))
     before = totals(acme)
     DealCount.objects.all().delete()
     with connection.cursor() as cursor:

@@ -141,6 +141,7 @@ NO_BODY = (
     "test.json",
     "undo.json",
     "cancel.json",
+    "calendar_feed.json",
 )
 
 
@@ -177,6 +178,7 @@ def test_examples_match_their_schemas(method, path, operation):
         ("NewFieldDefinition", "/app/field_definitions.json", "field_definition", {"resource": "deal", "label": "New"}),
         ("NewNote", "/app/notes.json", "note", {"content": "New", "client_id": "{client}"}),
         ("NewUserLink", "/app/user_links.json", "user_link", {"user_id": "{member}", "client_id": "{client}"}),
+        ("NewMessage", "/app/messages.json", "message", {"post_id": "{post}", "subject": "New", "text": "New"}),
         ("NewSavedView", "/app/views.json", "view", {"resource": "client", "name": "New"}),
         ("NewStatus", "/app/statuses.json", "status", {"code": "brand-new", "name": "Brand new", "kind": "deal"}),
     ],
@@ -206,6 +208,7 @@ def test_only_these_schemas_have_defaults():
         "NewComment",
         "NewContact",
         "NewFieldDefinition",
+        "NewMessage",
         "NewNote",
         "NewPost",
         "NewSavedView",

@@ -12,7 +12,9 @@ from crm.api.serializers import ClientSerializer, ContactListSerializer, Contact
 from crm.api.user_links import UserLinkSerializer
 from forum.api.serializers import CommentAsPostSerializer, CommentSerializer, PostSerializer
 from tests.support.assertions import on_the_wire
+from workspace.api.messages import MessageSerializer
 from workspace.api.saved_views import SavedViewSerializer
+from workspace.audience import LeftOut
 
 
 def _body(serializer: type[ResourceSerializer], row, fields: dict) -> dict:
@@ -69,6 +71,14 @@ def saved_view_body(row, **fields) -> dict:
 def user_link_body(row, by: User | None, **fields) -> dict:
     id = by.id if by else None
     return _body(UserLinkSerializer, row, {"state": "confirmed", "creator_id": id, "updater_id": id, **fields})
+
+
+def message_body(row, **fields) -> dict:
+    usual = {name: getattr(row, name) for name in ("post_id", "subject", "text", "state", "author_id", "total")}
+    usual |= {"state": str(row.state), "among": "all", "include_not_asked": False, "sent": 0, "skipped": 0, "failed": 0}
+    usual["left_out"] = {reason.value: 0 for reason in LeftOut}
+    times = {name: time and on_the_wire(time) for name in ("started_at", "finished_at") if (time := getattr(row, name))}
+    return _body(MessageSerializer, row, {**usual, **times, **fields})
 
 
 def contact_list_body(row, **fields) -> dict:

@@ -1,6 +1,8 @@
 """Functions that create rows. Values that a test does not give have sensible defaults."""
 
+from collections.abc import Callable
 from itertools import count
+from typing import Any
 
 from django.utils import timezone
 
@@ -132,6 +134,21 @@ def make_delivery(endpoint: Endpoint, **fields) -> Delivery:
     return Delivery.objects.create(account_id=endpoint.account_id, endpoint_id=endpoint.id, **(values | fields))
 
 
+def make_backer(post: Post, user: User, make: Callable[..., Any], name: str, **fields) -> Any:
+    """Create a client or contact (`make`) that is behind a suggestion, and that agreed to be contacted."""
+    fields = {"email": f"{name.lower().replace(' ', '.')}@customer.example", "consent": True} | fields
+    row = make(user, name, **fields)
+    post.cast_proxy_vote(by=user, **{f"{row._meta.model_name}_id": row.id})
+    return row
+
+
+def make_draft(user: User, post: Post, **fields) -> Message:
+    """Create a draft of a message to the customers behind a suggestion."""
+    message = Message(account=user.account)
+    message.write({"post_id": post.id, "subject": "News", "text": "Hello {name}"} | fields, by=user)
+    return message
+
+
 def make_message(user: User, subject: str = "") -> Message:
     """Start a message to a new client and a new contact, which are behind a new suggestion."""
     post, number = make_post(user), next(numbers)
@@ -141,4 +158,6 @@ def make_message(user: User, subject: str = "") -> Message:
     post.cast_proxy_vote(by=user, contact_id=contact.id)
     subject = subject or f"News {number}"
     values = {"subject": subject, "text": f"Hello {{name}}, {subject}", "among": Among.ALL, "include_not_asked": False}
-    return start_message(user.account, by=user, post=post, **values)
+    message = Message(account=user.account, post_id=post.id, **values)
+    start_message(message, by=user)
+    return message

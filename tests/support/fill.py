@@ -14,6 +14,7 @@ from tests.support.factories import (
     make_contact_list,
     make_deal,
     make_delivery,
+    make_draft,
     make_field_definition,
     make_message,
     make_note,
@@ -158,8 +159,9 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     )
     process_batch(account.id)
     message = make_message(user, f"{label} message")
+    draft = make_draft(user, message.post, subject=f"{label} draft")
     return SimpleNamespace(
-        message=message.id,
+        message=draft.id,
         bulk_change=bulk_change.id,
         view=view.id,
         webhook=webhook.id,

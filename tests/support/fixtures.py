@@ -13,7 +13,9 @@ import pytest
 from django.contrib.auth.hashers import make_password
 from django.core import mail as django_mail
 from django.db import connection
+from django.db.backends.signals import connection_created
 from django.test import TransactionTestCase
+from django.test.utils import setup_databases, teardown_databases
 from pytest_django.plugin import blocking_manager_key
 
 from accounts import mail, passwords
@@ -21,6 +23,7 @@ from accounts.addresses import host_cache
 from accounts.models import Account, User
 from core.api.readiness import readiness
 from core.db import rate_limits
+from core.search import queries as search_queries
 from forum.models import Category, Forum
 from tests.support import database
 from tests.support.client import JSONClient, XMLClient
@@ -29,6 +32,8 @@ from tests.support.factories import PASSWORD, make_account, make_token, make_use
 from tests.support.letters import Outbox
 from tests.support.pages import Visitor
 from tests.support.receiver import LOOPBACK, Receiver, run_receiver
+from workspace import selection
+from workspace.reports import queries as report_queries
 
 # Real hashing takes 15 ms. tests/accounts/test_passwords.py asserts the real parameters.
 REAL_PARAMETERS = {
@@ -38,6 +43,9 @@ passwords.Argon2idPasswordHasher.time_cost = 1
 passwords.Argon2idPasswordHasher.memory_cost = 8
 REAL_UNKNOWN_USER_HASH = passwords.UNKNOWN_USER_HASH
 passwords.UNKNOWN_USER_HASH = make_password("the password of no user")
+
+# The limits of filters, selections and reports would cancel statements on a busy machine.
+search_queries.TIME_LIMIT_MS = selection.TIME_LIMIT_MS = report_queries.REPORT_TIME_LIMIT_MS = 60_000
 
 
 def empty_caches() -> None:
@@ -57,30 +65,59 @@ def clear_caches():
     empty_caches()
 
 
+# The test during which this process opened a database session, by the pid of the session.
+opened_by: dict[int, str] = {}
+
+
+def note_session(connection, **_arguments) -> None:
+    opened_by[connection.connection.info.backend_pid] = os.environ.get("PYTEST_CURRENT_TEST", "no test")
+
+
+connection_created.connect(note_session)
+
+
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup, django_db_blocker):
-    """After the last test, end the database sessions that tests have left open, and warn of their last statements."""
-    yield
-    if OWN_SERVER in os.environ:
-        # The data of the server is deleted at the end of the run. Dropping the database may fail: after Playwright has run its event
-        # loop in this thread, `connection` is another object than the one that Django closes before it drops the database.
-        type(connection.creation)._destroy_test_db = lambda self, name, verbosity: None
-    other_sessions = """
-        SELECT pid, query FROM pg_stat_activity
-        WHERE datname = current_database() AND backend_type IS DISTINCT FROM 'autovacuum worker' AND pid <> pg_backend_pid()
+def django_db_setup(request, django_test_environment, django_db_blocker, django_db_modify_db_settings):
+    """Create the database. After the last test, end the sessions that tests have left open, and warn of them.
+
+    This replaces the fixture of pytest-django, which creates no database if all tests of the run use rows of a module
+    (`committed`).
     """
-    with django_db_blocker.unblock(), connection.cursor() as cursor:
-        # On a busy machine, PostgreSQL takes seconds to end the session of a closed connection.
+    with django_db_blocker.unblock():
+        databases = setup_databases(request.config.option.verbose, interactive=False, serialized_aliases=())
+    yield
+    with django_db_blocker.unblock():
+        sessions = end_other_sessions()
+        connection.close()
+        # The tests' own server is deleted at the end of the run.
+        if OWN_SERVER not in os.environ:
+            teardown_databases(databases, request.config.option.verbose)
+    if sessions:
+        warnings.warn(f"tests have left database sessions open: {'; '.join(sessions)}", stacklevel=1)
+
+
+def end_other_sessions() -> list[str]:
+    """End the sessions of the test database except this one, and return descriptions of them.
+
+    Sessions of closed connections are waited for: on a busy machine, PostgreSQL takes seconds to end them.
+    """
+    with connection.cursor() as cursor:
         for _ in range(100):
-            cursor.execute(other_sessions)
+            cursor.execute(OTHER_SESSIONS)
             if not (sessions := cursor.fetchall()):
                 break
             sleep(0.1)
-        cursor.executemany("SELECT pg_terminate_backend(%s)", [(pid,) for pid, _query in sessions])
-    connection.close()
-    if sessions:
-        statements = ", ".join(query for _pid, query in sessions)
-        warnings.warn(f"a test has left a database session open, last statement: {statements}", stacklevel=1)
+        cursor.executemany("SELECT pg_terminate_backend(%s)", [(pid,) for pid, *_description in sessions])
+    return [
+        f"opened in {opened_by.get(pid, 'another process')}, {state}, last statement: {query}"
+        for pid, state, query in sessions
+    ]
+
+
+OTHER_SESSIONS = """
+    SELECT pid, state, query FROM pg_stat_activity
+    WHERE datname = current_database() AND backend_type IS DISTINCT FROM 'autovacuum worker' AND pid <> pg_backend_pid()
+"""
 
 
 @pytest.fixture

@@ -173,6 +173,15 @@ def view(ids):
     return {"view": {"resource": "client", "name": "Brand new", "query": "city=a"}}
 
 
+def message(ids):
+    return {"message": {"post_id": ids.post, "subject": "Brand new", "text": "Hello"}}
+
+
+def sending(ids):
+    # The draft of `fill` is to a client and a contact.
+    return {"message": {"total": 2}}
+
+
 def resend(ids):
     return {"resend": {"delivery_id": ids.delivery}}
 
@@ -285,12 +294,14 @@ TABLE = [
     Row("GET", "app/deals/tags.json"),
     Row("POST", "app/deals/bulk.json", **bulk(deal, OF_DEAL)),
     Row("GET", "app/find.json", query="?q=new"),
+    Row("GET", "app/similar.json", query="?name=new&email=new@example.com&tax_no=7010001112"),
     Row("GET", "app/reports/answers.json"),
     Row("GET", "app/reports/clients.json"),
     Row("GET", "app/reports/forecast.json"),
     Row("GET", "app/reports/people.json"),
     Row("GET", "app/reports/results.json"),
     Row("GET", "app/reports/stages.json"),
+    Row("GET", "app/reports/suggestions.json"),
     Row("POST", "app/notes.json", note, team=201, foreign=["client_id"]),
     Row("GET", "app/notes.json"),
     Row("GET", "app/notes/<id:id>.json"),
@@ -348,6 +359,19 @@ TABLE = [
     Row("GET", "app/bulk_changes/<id:id>.json"),
     Row("POST", "app/bulk_changes/<id:id>/undo.json"),
     Row("POST", "app/bulk_changes/<id:id>/cancel.json", team=409),
+    Row("GET", "app/calendar_feed.json"),
+    Row("POST", "app/calendar_feed.json", team=201),
+    Row("DELETE", "app/calendar_feed.json"),
+    Row("GET", "app/messages.json"),
+    Row("POST", "app/messages.json", message, team=201, foreign=["post_id"]),
+    Row("GET", "app/messages/<id:id>.json"),
+    Row("PUT", "app/messages/<id:id>.json", message, foreign=["post_id"]),
+    Row("PATCH", "app/messages/<id:id>.json", message, foreign=["post_id"]),
+    Row("DELETE", "app/messages/<id:id>.json"),
+    Row("POST", "app/messages/<id:id>/test.json"),
+    Row("POST", "app/messages/<id:id>/send.json", sending),
+    Row("POST", "app/messages/<id:id>/cancel.json", team=409),
+    Row("GET", "app/messages/<id:id>/recipients.json"),
     Row("POST", "app/clients/<id:id>/merge.json", client_merge, team=201, foreign=["merged_client_id"]),
     Row("POST", "app/contacts/<id:id>/merge.json", contact_merge, team=201, foreign=["merged_contact_id"]),
     Row("GET", "app/merges.json"),
@@ -371,6 +395,7 @@ TABLE = [
     Row("PUT", "app/views/<id:id>.json", view),
     Row("PATCH", "app/views/<id:id>.json", view),
     Row("DELETE", "app/views/<id:id>.json"),
+    Row("GET", "app/posts/revenue.json"),
     Row("GET", "app/posts/<id:id>/clients.json"),
     Row("GET", "app/posts/<id:id>/revenue.json"),
     Row("POST", "app/posts/<id:id>/follow.json"),

@@ -6,7 +6,6 @@ from decimal import Decimal
 import pytest
 from django.utils import timezone
 
-from crm.models import Deal
 from tests.support.assertions import on_the_wire, read
 from tests.support.factories import make_client, make_deal, make_task
 from tests.support.queries import capture_queries
@@ -29,11 +28,11 @@ def get(acme, query: str = "", user=None) -> dict:
     return read(response)
 
 
-def names(answer) -> dict[int, list[str]]:
+def names(answer) -> dict[int | None, list[str]]:
     return {column["status_id"]: [deal["name"] for deal in column["deals"]] for column in answer["columns"]}
 
 
-def column(answer, status_id: int) -> dict:
+def column(answer, status_id: int | None) -> dict:
     [found] = [column for column in answer["columns"] if column["status_id"] == status_id]
     return found
 
@@ -46,7 +45,6 @@ def test_it_works(acme, statuses):
     make_deal(acme.bob, "Barn", price="100", currency="PLN", status_id=statuses["proposal"])
     make_deal(acme.bob, "Fence", status_id=statuses["proposal"])
     make_deal(acme.bob, "House", price="7", status_id=statuses["won"])
-    make_deal(acme.bob, "Without a status")
     make_deal(acme.bob, "Deleted", price="5", status_id=statuses["won"]).trash(by=acme.bob)
     roof.refresh_from_db()
     client = acme.json()
@@ -128,21 +126,62 @@ def test_it_filters(acme, statuses, monkeypatch, query, expected, count, max_cou
         assert (new["count"], new["totals"]) == (None, None)
 
 
+@pytest.mark.parametrize("code", ["new", None])
+@pytest.mark.parametrize("max_counted", [5000, 0])
 @pytest.mark.parametrize("query", ["", "mine=true", "price__after=0"])
-def test_more_deals_of_a_column_follow(acme, statuses, monkeypatch, query):
+def test_more_deals_of_a_column_follow(acme, statuses, monkeypatch, query, max_counted, code):
     monkeypatch.setattr(board, "COLUMN_SIZE", 2)
+    monkeypatch.setattr(board, "MAX_COUNTED", max_counted)
+    status_id = statuses[code] if code else None
     for name in "edcba":
-        make_deal(acme.bob, name, price=1, responsible_id=acme.bob.id, status_id=statuses["new"])
+        make_deal(acme.bob, name, price=1, responsible_id=acme.bob.id, status_id=status_id)
     # Equal positions are ordered by id.
     acme.account.deals.update(board_position=1)
-    found = column(get(acme, query), statuses["new"])
+    found = column(get(acme, query), status_id)
     pages = ["".join(deal["name"] for deal in found["deals"])]
     while found["next"]:
-        answer = get(acme, f"{query}&column={statuses['new']}&after={found['next']}")
+        answer = get(acme, f"{query}&column={status_id or 0}&after={found['next']}")
         [found] = answer["columns"]
         pages.append("".join(deal["name"] for deal in found["deals"]))
-        assert found["count"] == 5
+        assert found["count"] == (5 if max_counted or not query.startswith("price") else None)
     assert pages == ["ed", "cb", "a"]
+
+
+def test_deals_without_a_status_have_a_column(acme, statuses):
+    yesterday = timezone.localdate() - timedelta(days=1)
+    make_deal(acme.bob, "Order 7", price="19.9", expected_close_date=yesterday)
+    order = make_deal(acme.bob, "Order 8", responsible_id=acme.bob.id)
+    make_deal(acme.bob, "Roof", status_id=statuses["new"])
+    client = acme.json()
+    client.get(PATH)
+    response, queries = capture_queries(lambda: client.get(PATH))
+    assert len(queries) == STATEMENTS, queries
+    answer = read(response)
+    assert list(names(answer)) == [None, *(statuses[code] for code in ("new", "qualified", "proposal", "won", "lost"))]
+    none = answer["columns"][0]
+    assert [deal["name"] for deal in none["deals"]] == ["Order 8", "Order 7"]
+    assert (none["count"], none["totals"]) == (
+        2,
+        [{"currency": "EUR", "count": 2, "sum": Decimal("19.9"), "weighted_sum": 0}],
+    )
+    assert [(deal["stage_entered_at"], deal["overdue"], deal["rotting"]) for deal in none["deals"]] == [
+        (None, False, False),
+        (None, True, False),
+    ]
+    # A board without such deals, by its filters or its pipeline, has no such column.
+    assert names(get(acme, "mine=true"))[None] == ["Order 8"]
+    assert names(get(acme, "price__after=1"))[None] == ["Order 7"]
+    assert None not in names(get(acme, "price__after=20"))
+    assert names(get(acme, "price__after=20&column=0")) == {None: []}
+    pipeline = acme.account.pipelines.create(name="Partners", position=0)
+    assert names(get(acme)) == {None: ["Order 8", "Order 7"]}
+    assert None not in names(get(acme, "pipeline_id=1"))
+    response = acme.json().get(f"{PATH}?pipeline_id=1&column=0")
+    assert read(response)["errors"] == {"column": ["is not a status of this pipeline any more"]}
+    assert get(acme, "column=0")["pipeline_id"] == pipeline.id
+    order.write({"status_id": statuses["won"]}, by=acme.bob)
+    acme.account.change(agents_see="own")
+    assert names(get(acme)) == {}
 
 
 def test_each_pipeline_has_its_own_board(acme, statuses):
@@ -195,9 +234,13 @@ def test_it_ignores_unknown_parameters_unless_asked_to_be_strict(acme):
 
 def test_numbers_equal_a_count_of_the_rows(acme, statuses):
     for number in range(7):
-        make_deal(acme.bob, price=number, currency="EUR" if number % 2 else "PLN", status_id=statuses["new"])
-    moved = Deal.objects.filter(account=acme.account).first()
-    moved.write({"status_id": statuses["lost"]}, by=acme.bob)
-    assert [total | {} for total in column(get(acme), statuses["new"])["totals"]] == [
-        total | {} for total in column(get(acme, "price__empty=false"), statuses["new"])["totals"]
-    ]
+        deal = make_deal(acme.bob, price=number, currency="EUR" if number % 2 else "PLN", status_id=statuses["new"])
+        if number == 0:
+            deal.write({"status_id": statuses["lost"]}, by=acme.bob)
+    # Deals that match a filter are counted, and the numbers of all deals are stored.
+    for query in ("", "price__empty=false"):
+        totals = column(get(acme, query), statuses["new"])["totals"]
+        assert {total["currency"]: (total["count"], total["sum"]) for total in totals} == {
+            "EUR": (3, 9),
+            "PLN": (3, 12),
+        }

@@ -550,7 +550,10 @@ def test_the_list(acme, kept, other):
     first = merged(acme, kept, other)
     contacts = [make_contact(acme.bob) for _ in range(2)]
     second = merged(acme, *contacts)
-    list_ids = lambda query="": [each["id"] for each in read(acme.json().get(f"/app/merges.json{query}"))]  # noqa: E731
+
+    def list_ids(query: str = "") -> list[int]:
+        return [each["id"] for each in read(acme.json().get(f"/app/merges.json{query}"))]
+
     assert list_ids() == [first.id, second.id]
     assert list_ids(f"?client_id={kept.id}") == [first.id]
     assert list_ids(f"?merged_contact_id={contacts[1].id}") == [second.id]

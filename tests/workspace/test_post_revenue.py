@@ -1,43 +1,15 @@
 """The stored revenue of suggestions, and the job that computes it."""
 
-from datetime import timedelta
 from decimal import Decimal
 
 import pytest
-from django.db.models import F
 
-from accounts.models import Account, User
+from accounts.models import Account
 from tests.support.factories import make_client, make_contact, make_deal, make_forum, make_post, make_task, make_user
 from tests.support.factories import make_user_link as link
-from workspace.backers import backers_of, total_revenue
+from tests.support.post_revenue import computed, process, stored
 from workspace.models import PostRevenue, RevenueChange
-from workspace.post_revenue import BATCH_SIZE, process_batch, stored_revenue, update_post_revenues
-
-
-def process() -> None:
-    """Process the queue, with the rows that are due later."""
-    RevenueChange.objects.update(due_at=F("due_at") - timedelta(minutes=2))
-    update_post_revenues()
-    assert not RevenueChange.objects.exists()
-
-
-def computed(account: Account) -> dict:
-    """Return what `stored_revenue` should return for all posts, computed from the rows."""
-    owner, found = account.users.get(role=User.Role.OWNER), {}
-    for post in account.posts.live().without_tasks().filter(duplicate_from_id=None):
-        if number := backers_of(account, owner, post.id).count():
-            found[post.id] = (number, total_revenue(account, owner, post.id))
-    return found
-
-
-def stored(account: Account) -> dict:
-    """Return the stored figures, without rows of the account's currency that have no deals."""
-    ids = list(account.posts.values_list("id", flat=True))
-    found = stored_revenue(account, ids)
-    return {
-        id: (number, [each for each in revenue if each.open_deals or each.won_deals])
-        for id, (number, revenue) in found.items()
-    }
+from workspace.post_revenue import BATCH_SIZE, process_batch, update_post_revenues
 
 
 @pytest.fixture
@@ -61,6 +33,7 @@ def test_it_works(acme, statuses):
         ("EUR", 1, 1, Decimal("100.5"), 1, 20, Decimal("120.5")),
         ("PLN", 1, 0, 0, 1, 7, 7),
     ]
+    assert list(acme.account.post_backers.values_list("post_id", "client_id")) == [(post.id, client.id)]
     assert not RevenueChange.objects.exists()
 
 
@@ -203,3 +176,4 @@ def test_an_erased_suggestion(acme, rows):
     acme.account.posts.filter(id=post.id).erase_one()
     process()
     assert post.id not in stored(acme.account)
+    assert not acme.account.post_backers.filter(post_id=post.id).exists()

@@ -6,6 +6,8 @@ from django.db import connection
 from forum.facets import NO_SELECTION
 from forum.pages.reading import COLUMNS
 from forum.team_orders import team_orders
+from forum.whole_forum import page_of_team
+from tests.support.factories import make_saved_view
 from tests.support.queries import capture_parameters, explained
 
 ROWS = 20_000
@@ -21,6 +23,26 @@ INSERT INTO workspace_postrevenue (account_id, post_id, currency, forum_id, clie
 SELECT account_id, id, currency, forum_id, id %% 97, 1, id * 7919 %% 100003, 0, 0
 FROM forum_post CROSS JOIN unnest(ARRAY['EUR', 'PLN']) AS currency WHERE account_id = %(acme)s
 """
+CLIENTS = """
+INSERT INTO crm_client (account_id, id, creator_id, updater_id, created_at, updated_at, name, city, responsible_id, tags, external_ids,
+    additional_fields)
+SELECT %(acme)s, 400000 + i, %(alice)s, %(alice)s, now(), now(), 'Client ' || i, 'City ' || i %% 1000, %(alice)s,
+    CASE WHEN i %% 2000 = 0 THEN '{vip}'::text[] ELSE '{}' END, '{}', '{}'
+FROM generate_series(1, %(rows)s) AS i
+"""
+BACKERS = """
+INSERT INTO workspace_postbacker (account_id, post_id, client_id)
+SELECT %(acme)s, 200000 + i, 400001 + (i * 7919 + n * 104729) %% %(rows)s
+FROM generate_series(1, %(rows)s) AS i CROSS JOIN generate_series(1, 2) AS n
+"""
+TABLES = (
+    "forum_post",
+    "workspace_postrevenue",
+    "crm_client",
+    "workspace_postbacker",
+    "accounts_status",
+    "accounts_user",
+)
 # The most rows that a node of a plan may read.
 MAX_READ = 100
 
@@ -36,12 +58,14 @@ def large(acme):
         "rows": ROWS,
     }
     with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE forum_post DISABLE TRIGGER USER")
-        cursor.execute(POSTS, values)
-        cursor.execute(REVENUE, values)
+        for table in ("forum_post", "crm_client"):
+            cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
+        for statement in (POSTS, REVENUE, CLIENTS, BACKERS):
+            cursor.execute(statement, values)
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        cursor.execute("ALTER TABLE forum_post ENABLE TRIGGER USER")
-        cursor.execute("ANALYZE forum_post, workspace_postrevenue, accounts_status, accounts_user")
+        for table in ("forum_post", "crm_client"):
+            cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
+        cursor.execute(f"ANALYZE {', '.join(TABLES)}")
     return acme
 
 
@@ -51,7 +75,7 @@ def test_a_page_reads_the_index_of_its_order(large, name):
 
     def read() -> list[tuple]:
         forum = {"account": account, "forum_id": large.forum.id, "selection": NO_SELECTION}
-        return order.page(large.alice, COLUMNS, **forum, start=25, size=26)
+        return page_of_team(large.alice, COLUMNS, **forum, order=order, start=25, size=26)
 
     rows, statements = capture_parameters(read)
     assert len(rows) == 26
@@ -62,3 +86,40 @@ def test_a_page_reads_the_index_of_its_order(large, name):
         if "Relation Name" in node:
             read_rows = (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"]
             assert read_rows <= MAX_READ, node
+
+
+# The query of the saved view of the segment, if there is one, and the other parameters.
+FILTERED = (
+    ("tags=vip", "order=revenue"),
+    ("tags=vip", ""),
+    ("city__contains=City 77", "order=revenue"),
+    ("city__contains=City 77", "order=new"),
+    ("responsible_id=me", "order=revenue"),
+    ("responsible_id=me", "order=top"),
+    ("", ""),
+    ("q=client 77", "order=clients"),
+    (None, "min_revenue=99000&order=revenue"),
+    (None, "min_revenue=99000"),
+    (None, "min_clients=96&order=revenue"),
+    (None, "min_clients=1"),
+)
+# The most rows that a node of the plan of a filtered list may read. The segment of a rare value has some hundred suggestions.
+MAX_FILTERED = 2500
+
+
+def test_filtered_lists_read_no_whole_table(large):
+    alice, problems = large.page(large.alice), []
+    for query, parameters in FILTERED:
+        path = f"/app/suggestions?{parameters}"
+        if query is not None:
+            path += f"&segment={make_saved_view(large.alice, query=query).id}"
+        page, statements = capture_parameters(lambda path=path: alice.get(path))
+        assert page.html.select(".list h2")
+        settings = [each for each in statements if "set_config" in each[0]]
+        for sql, values in statements:
+            if sql.startswith("SELECT") and ("workspace_postbacker" in sql or "workspace_postrevenue" in sql):
+                for node in explained(sql, values, settings):
+                    rows = node["Actual Rows"] * node["Actual Loops"] + node.get("Rows Removed by Filter", 0)
+                    if "Relation Name" in node and (node["Node Type"] == "Seq Scan" or rows > MAX_FILTERED):
+                        problems.append((query, parameters, node["Node Type"], node["Relation Name"], rows))
+    assert not problems, "\n".join(map(str, problems))

@@ -6,8 +6,11 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from tests.support.factories import make_client, make_contact, make_deal, make_task
+from tests.support import post_revenue
+from tests.support.factories import make_client, make_contact, make_deal, make_post, make_task, make_user
+from tests.support.factories import make_user_link as link
 from tests.support.summaries import recounted, stored, update_summaries
+from workspace.models import PostRevenue, RevenueChange
 from workspace.recount import update_all
 
 
@@ -69,3 +72,54 @@ def test_all_summaries_can_be_written_again(acme, rows):
         getattr(acme.account, summaries).all().delete()
     update_all(acme.account.id)
     assert stored(acme.account) == expected == recounted(acme.account)
+
+
+@pytest.fixture
+def posts(acme, rows):
+    """Suggestions of which the client is the customer, a contact voted for, a linked user voted for, and one in the trash."""
+    client, contact, _deal = rows
+    posts = {name: make_post(acme.alice, name) for name in ("customer", "contact", "user", "trashed", "of nobody")}
+    acme.account.posts.filter(id=posts["customer"].id).update(client_id=client.id)
+    posts["contact"].cast_proxy_vote(by=acme.alice, contact_id=contact.id)
+    member = make_user(acme.account)
+    link(acme.alice, member, client_id=client.id)
+    posts["user"].vote(by=member)
+    posts["trashed"].cast_proxy_vote(by=acme.alice, client_id=client.id)
+    post_revenue.process()
+    posts["trashed"].trash(by=acme.alice)
+    update_summaries()
+    return posts
+
+
+LOSSES = {
+    "clients and figures that are missing": lambda account: (
+        account.post_backers.all().delete(),
+        account.post_revenues.all().delete(),
+    ),
+    "clients that are missing": lambda account: account.post_backers.all().delete(),
+    "other sums": lambda account: account.post_revenues.update(open_sum=3),
+    "another forum": lambda account: account.post_revenues.update(forum_id=account.forums.order_by("-id")[0].id),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_suggestions(acme, posts, name):
+    # The suggestion in the trash is still queued, which is no error.
+    assert run() == ("No values differ.\n", 0)
+    assert not RevenueChange.objects.filter(kind="post").exists()
+    host = acme.account.hosts.create(name="other-forum.example.test")
+    acme.account.forums.create(host_id=host.id, name="Other")
+    LOSSES[name](acme.account)
+    ids = ", ".join(str(posts[name].id) for name in ("customer", "contact", "user"))
+    line = f"acme: 3 suggestions with other clients or sums of deals ({ids})"
+    assert run("acme")[0].splitlines()[0] == line
+    assert run("--repair")[0].splitlines() == [line, "The values are repaired."]
+    assert post_revenue.stored(acme.account) == post_revenue.computed(acme.account)
+    assert run() == ("No values differ.\n", 0)
+
+
+def test_figures_of_suggestions_without_clients_are_removed(acme, posts):
+    post = posts["of nobody"]
+    PostRevenue.objects.create(account=acme.account, post_id=post.id, forum_id=post.forum_id, currency="EUR", clients=1)
+    assert run("--repair")[1] == 0
+    assert post.id not in post_revenue.stored(acme.account)

@@ -12,7 +12,8 @@ from accounts.models import Status
 from crm.models import Deal
 from tests.support.assertions import assert_refused, read
 from tests.support.factories import make_client, make_deal, make_post, make_user
-from workspace.api.reports import TOO_SLOW
+from workspace.api.reports import TOO_LARGE, TOO_SLOW
+from workspace.post_revenue import update_post_revenues
 from workspace.reports.periods import Period, next_month
 from workspace.reports.queries import REPORTS
 from workspace.reports.stages import StageFilter
@@ -67,7 +68,7 @@ def test_forecast(acme, statuses):
     shown = [tuple(row.values()) for row in found["rows"] if row["deals"]]
     assert shown == [
         ("earlier", "EUR", 1, 30, 9),
-        (f"{following:%Y-%m}", "EUR", 3, 150, 40),
+        (f"{following:%Y-%m}", "EUR", 4, 1150, 40),
         ("later", "EUR", 1, 20, 2),
         ("no_date", "EUR", 1, 10, 1),
         (f"{following:%Y-%m}", "PLN", 1, 70, 7),
@@ -102,6 +103,12 @@ def test_results_and_people(acme, statuses):
     assert (bob["name"], bob["open"], bob["open_total"], bob["weighted"]) == ("Bob Nowak", 1, 5, 0.5)
     assert (bob["won_total"], bob["lost"], bob["win_rate"]) == (100, 1, 0.5)
     assert people[acme.alice.id]["won_total"] == 40
+    # A deal without a status is open, and belongs to the first pipeline.
+    make_deal(acme.alice, price=20, responsible_id=acme.bob.id)
+    later = acme.account.pipelines.create(name="Later", position=2)
+    for query, expected in (("", (2, 25, 0.5)), ("?pipeline_id=1", (2, 25, 0.5)), (f"?pipeline_id={later.id}", None)):
+        bob = rows_of(report(acme, "people", query), "id").get(acme.bob.id)
+        assert (bob and (bob["open"], bob["open_total"], bob["weighted"])) == expected
     only_alice = report(acme, "results", f"?responsible_id={acme.alice.id}")
     assert rows_of(only_alice, "month")[f"{last_month:%Y-%m}"]["won_total"] == 40
 
@@ -160,6 +167,75 @@ def test_response_times(acme):
     assert row == {"month": f"{THIS_MONTH:%Y-%m}", "suggestions": 2, "answered": 1, "part": 0.5, "median_hours": 3}
 
 
+@pytest.fixture
+def suggestions(acme, statuses) -> dict[str, int]:
+    """Return the ids of suggestions of two clients, for which Bob and Alice are responsible."""
+    posts = {name: make_post(acme.alice, name) for name in ("Of Bob", "Of both", "Of nobody", "Merged")}
+    of_bob, of_alice = (make_client(acme.alice, responsible_id=user.id) for user in (acme.bob, acme.alice))
+    for client, name in ((of_bob, "Of Bob"), (of_bob, "Of both"), (of_alice, "Of both"), (of_alice, "Merged")):
+        posts[name].cast_proxy_vote(by=acme.alice, client_id=client.id)
+    for client, price, code, currency in (
+        (of_bob, 100, "won", "EUR"),
+        (of_bob, 40, None, "EUR"),
+        (of_bob, 900, "lost", "EUR"),
+        (of_alice, 7, "new", "EUR"),
+        (of_alice, 5, "new", "PLN"),
+    ):
+        fields = {"responsible_id": client.responsible_id, "status_id": statuses[code] if code else None}
+        make_deal(acme.alice, client_id=client.id, price=price, currency=currency, **fields)
+    update_post_revenues()
+    posts["Merged"].merge_into(posts["Of both"], by=acme.alice)
+    return {name: post.id for name, post in posts.items()}
+
+
+def test_top_suggestions(acme, suggestions):
+    found = report(acme, "suggestions")
+    names = ("title", "currency", "clients", "open", "open_total", "won", "won_total", "id")
+    assert found.keys() == {"report", "rows"}
+    assert found["rows"][0] == dict(
+        zip(names, ("Of both", "EUR", 2, 2, 47, 1, 100, suggestions["Of both"]), strict=True)
+    )
+    of_bob = ("Of Bob", "EUR", 1, 1, 40, 1, 100, suggestions["Of Bob"])
+    assert [tuple(row.values()) for row in found["rows"][1:]] == [
+        of_bob,
+        ("Of both", "PLN", 2, 1, 5, 0, 0, suggestions["Of both"]),
+    ]
+    with CaptureQueriesContext(connection) as queries:
+        report(acme, "suggestions")
+    assert len(queries) <= MAX_STATEMENTS
+    acme.account.change(agents_see="own")
+    rows = report(acme, "suggestions")["rows"]
+    assert [tuple(row.values()) for row in rows] == [("Of both", *of_bob[1:-1], suggestions["Of both"]), of_bob]
+
+
+def test_every_number_of_a_suggestion_links_to_its_rows(acme, suggestions):
+    for access in ("all", "own"):
+        acme.account.change(agents_see=access)
+        visitor = acme.page(acme.bob)
+        for currency in ("EUR", "PLN"):
+            page = visitor.get(f"/app/reports/suggestions?currency={currency}")
+            for row in page.html.select("table.figures tbody tr"):
+                clients, open_deals, open_total, won, won_total = row.select("td")
+                assert row.th.a["href"].startswith("/app/posts/")
+                for cell in (clients, open_deals, won):
+                    if (number := int(cell.get_text())) > 0:
+                        listed = visitor.get(cell.a["href"]).html
+                        assert len(listed.select("table.records tbody tr")) == number, cell.a["href"]
+                        assert row.th.get_text(strip=True) in listed.select_one(".chips").get_text()
+                assert [cell.a and cell.a["href"] for cell in (open_deals, won)] == [
+                    cell.a and cell.a["href"] for cell in (open_total, won_total)
+                ]
+
+
+def test_there_is_a_limit_for_each_currency(acme, suggestions, monkeypatch):
+    monkeypatch.setattr("workspace.reports.queries.MAX_SUGGESTIONS", 1)
+    for access in ("all", "own"):
+        acme.account.change(agents_see=access)
+        token = acme.bob_token if access == "own" else acme.alice_token
+        rows = report(acme, "suggestions", token=token)["rows"]
+        assert len(rows) == len({row["currency"] for row in rows})
+
+
 @pytest.mark.parametrize("name", REPORTS)
 def test_other_accounts_and_limited_agents(acme, other, statuses, name):
     """A report counts no row of another account, and none that an agent can't access. All of the team see the suggestions."""
@@ -169,6 +245,9 @@ def test_other_accounts_and_limited_agents(acme, other, statuses, name):
         fields = {"responsible_id": user.id, "client_id": make_client(user, responsible_id=user.id).id}
         for code in ("new", "won"):
             make_deal(user, status_id=ids[code], price=10, expected_close_date=month, **fields)
+        if name == "suggestions":
+            make_post(user).cast_proxy_vote(by=user, client_id=fields["client_id"])
+    update_post_revenues()
     acme.account.change(agents_see="own")
     nothing = report(acme, name)
     assert all(
@@ -219,17 +298,23 @@ def test_it_rejects_unknown_reports(acme):
     assert_refused(acme.json().get("/app/reports/other.json"), 404, "not_found")
 
 
-def test_a_report_that_takes_too_long(acme, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "function", "errors"),
+    [
+        ("results", "sums_by", {"from": [TOO_SLOW]}),
+        ("suggestions", "top_revenue", {"report": [TOO_LARGE]}),
+    ],
+)
+def test_a_report_that_takes_too_long(acme, monkeypatch, name, function, errors):
     def sleep(*arguments: object) -> list:
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_sleep(2)")
         return []
 
     monkeypatch.setattr("workspace.reports.queries.REPORT_TIME_LIMIT_MS", 50)
-    monkeypatch.setattr("workspace.reports.queries.sums_by", sleep)
-    errors = {"from": [TOO_SLOW]}
-    assert_refused(acme.json().get("/app/reports/results.json"), 422, "validation_failed", errors)
-    page = acme.page(acme.bob).get("/app/reports/results")
+    monkeypatch.setattr(f"workspace.reports.queries.{function}", sleep)
+    assert_refused(acme.json().get(f"/app/reports/{name}.json"), 422, "validation_failed", errors)
+    page = acme.page(acme.bob).get(f"/app/reports/{name}")
     assert page.html.select_one(".notice.error[role=alert]")
 
 

@@ -1,4 +1,4 @@
-"""The summaries equal a recount after random histories."""
+"""The summaries, and the clients and figures of suggestions, equal a recount after random histories."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from crm.models import Note
-from tests.support.factories import make_client, make_contact, make_deal, make_post, make_task
+from tests.support import post_revenue
+from tests.support.factories import (
+    make_client,
+    make_contact,
+    make_deal,
+    make_post,
+    make_task,
+    make_user,
+    make_user_link,
+)
 from tests.support.summaries import recounted, stored, update_summaries
 from workspace.jobs import update_summaries_of_status
 
@@ -29,6 +38,10 @@ CHANGES = (
     "erase",
     "change_outcome",
     "undo",
+    "vote",
+    "withdraw_votes",
+    "link_user",
+    "merge_posts",
 )
 chances = st.integers(0, 2**32).map(Random)
 
@@ -45,6 +58,7 @@ class Histories(RuleBasedStateMachine):
         self.account, self.user = acme.account, acme.alice
         self.statuses = list(self.account.statuses.filter(kind="deal"))
         self.start, self.changes = timezone.now(), 0
+        self.members = [make_user(self.account) for _ in range(2)]
         self.savepoint = transaction.atomic()
         self.savepoint.__enter__()
         clients = [make_client(self.user) for _ in range(2)]
@@ -153,6 +167,40 @@ class Histories(RuleBasedStateMachine):
         update_summaries()
         update_summaries_of_status(account_id=self.account.id, status_id=status.id)
 
+    def pick_suggestion(self, chance):
+        """Return a suggestion that is no duplicate, or None if there is none."""
+        posts = self.account.posts.live().without_tasks().filter(duplicate_from_id=None).order_by("id").locked()
+        return chance.choice(found) if (found := list(posts)) else None
+
+    def vote(self, chance):
+        post, kind = (
+            self.pick_suggestion(chance) or make_post(self.user),
+            chance.choice(("client", "contact", "member")),
+        )
+        if kind == "member":
+            post.vote(by=chance.choice(self.members))
+        elif row := self.pick(kind, chance):
+            post.cast_proxy_vote(by=self.user, **{f"{kind}_id": row.id})
+
+    def withdraw_votes(self, chance):
+        if post := self.pick_suggestion(chance):
+            votes = chance.choice((self.account.votes, self.account.proxy_votes))
+            votes.filter(post_id=post.id).delete()
+
+    def link_user(self, chance):
+        links = list(self.account.user_links.order_by("id"))
+        if links and chance.random() < 0.4:
+            chance.choice(links).erase()
+        elif row := self.pick(kind := chance.choice(("client", "contact")), chance):
+            free = [each for each in self.members if not self.account.user_links.filter(user_id=each.id).exists()]
+            if free:
+                make_user_link(self.user, chance.choice(free), **{f"{kind}_id": row.id})
+
+    def merge_posts(self, chance):
+        post, target = self.pick_suggestion(chance), self.pick_suggestion(chance)
+        if post and target and post.id != target.id and post.forum_id == target.forum_id:
+            post.merge_into(target, by=self.user)
+
     def undo(self, chance):
         try:
             with transaction.atomic():
@@ -173,6 +221,9 @@ class Histories(RuleBasedStateMachine):
         if self.changes % 3:
             update_summaries()
             assert stored(self.account) == recounted(self.account)
+        if self.changes % 4 == 1:
+            post_revenue.process()
+            assert post_revenue.stored(self.account) == post_revenue.computed(self.account)
 
 
 @pytest.mark.slow

@@ -69,7 +69,7 @@ def test_it_works(long_lists):
             if not sql.lstrip().startswith(("SELECT", "WITH")):
                 continue
             for node in explained(sql, parameters, settings):
-                rows = node["Actual Rows"] * node["Actual Loops"] + node.get("Rows Removed by Filter", 0)
+                rows = (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"]
                 if node.get("Relation Name") in TABLES and (node["Node Type"] == "Seq Scan" or rows > MAX_ROWS):
                     problems.append((path, node["Node Type"], node["Relation Name"], rows))
     assert not problems, "\n".join(map(str, problems))

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.http import Http404, HttpResponse, QueryDict
 
+from accounts.models import Status
 from core.api.fields import IntegerField, TextField
 from core.api.requests import APIRequest
 from core.api.serializers import ResourceSerializer, format_time
@@ -25,11 +26,12 @@ class MoveSerializer(ResourceSerializer):
 
     model = Deal
 
-    status_id = IntegerField(min_value=1, max_value=MAX_ID)
+    # 0 stands for no status.
+    status_id = IntegerField(min_value=Status.NONE_ID, max_value=MAX_ID)
     after_id = IntegerField(min_value=0, max_value=MAX_ID)
     position = IntegerField(min_value=1, max_value=MAX_PLACE)
     reason = TextField()
-    seen_status_id = IntegerField(min_value=1, max_value=MAX_ID)
+    seen_status_id = IntegerField(min_value=Status.NONE_ID, max_value=MAX_ID)
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
         """Return the values without nulls, except that a null reason removes the reason."""
@@ -99,7 +101,7 @@ class BoardViewSet(JSONViewSet):
     def represent_column(self, column: Column) -> dict[str, Any]:
         totals = column.totals
         return {
-            "status_id": column.status.id,
+            "status_id": column.status.id or None,
             "count": column.count,
             "totals": None if totals is None else [self.represent_total(total) for total in totals],
             "deals": [self.represent_card(card) for card in column.cards],

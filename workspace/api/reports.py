@@ -12,6 +12,7 @@ from core.errors import FieldError, FieldErrors
 from workspace.reports.queries import Report, ReportQuery
 
 TOO_SLOW = "are too many months: the report takes too long. Choose a shorter period, a pipeline or a responsible user"
+TOO_LARGE = "takes too long, because the account has too many suggestions with clients"
 
 
 class ReportViewSet(JSONViewSet):
@@ -23,7 +24,7 @@ class ReportViewSet(JSONViewSet):
     def retrieve(self, request: APIRequest) -> HttpResponse:
         """Return the rows of the report."""
         report = self.report
-        errors = self.ignore_parameters(["from", "to", *report.id_parameters])
+        errors = self.ignore_parameters(report.parameters)
         if errors:
             raise FieldErrors(errors.values())
         texts = {name: str(value) for name, value in self.parameters.items()}
@@ -31,11 +32,12 @@ class ReportViewSet(JSONViewSet):
         try:
             table = report.table(query)
         except TooSlow:
-            raise FieldError("from", TOO_SLOW, "too_slow") from None
+            error = ("from", TOO_SLOW) if report.has_period else ("report", TOO_LARGE)
+            raise FieldError(*error, "too_slow") from None
+        months = {"from": f"{query.period.first:%Y-%m}", "to": f"{query.period.last:%Y-%m}"}
         data: dict[str, Any] = {
             "report": report.name,
-            "from": f"{query.period.first:%Y-%m}",
-            "to": f"{query.period.last:%Y-%m}",
+            **(months if report.has_period else {}),
             "rows": table.as_objects(with_ids=report.has_ids),
         }
         return self.respond(data)

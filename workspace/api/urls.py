@@ -4,10 +4,13 @@ from core.api.routing import CREATE, ITEM
 from workspace.api.backers import BackersViewSet
 from workspace.api.board import BoardViewSet
 from workspace.api.bulk_changes import BulkChangeViewSet
+from workspace.api.calendar_feeds import CalendarFeedViewSet
 from workspace.api.finding import FindViewSet
 from workspace.api.merges import MergeViewSet
+from workspace.api.messages import MessageViewSet
 from workspace.api.reports import ReportViewSet
 from workspace.api.saved_views import SavedViewViewSet
+from workspace.api.suggestions import SuggestionRevenueViewSet
 from workspace.api.summaries import SummaryViewSet
 from workspace.api.timeline import TimelineViewSet
 from workspace.reports.queries import REPORTS
@@ -17,6 +20,9 @@ urlpatterns: list[URLPattern] = [
     path("app/views/<id:id>.json", SavedViewViewSet.as_view(ITEM), name="workspace-json-view"),
     path("app/deals/board.json", BoardViewSet.as_view({"get": "board"}), name="workspace-json-board"),
     path("app/deals/<id:id>/move.json", BoardViewSet.as_view({"post": "move"}), name="workspace-json-deal-move"),
+    path(
+        "app/posts/revenue.json", SuggestionRevenueViewSet.as_view({"get": "list"}), name="workspace-json-posts-revenue"
+    ),
     path(
         "app/posts/<id:id>/clients.json",
         BackersViewSet.as_view({"get": "clients"}),
@@ -83,4 +89,24 @@ urlpatterns: list[URLPattern] = [
     path("app/merges.json", MergeViewSet.as_view({"get": "list"}), name="workspace-json-merges"),
     path("app/merges/<id:id>.json", MergeViewSet.as_view({"get": "retrieve"}), name="workspace-json-merge"),
     path("app/merges/<id:id>/undo.json", MergeViewSet.as_view({"post": "undo"}), name="workspace-json-merge-undo"),
+    path(
+        "app/calendar_feed.json",
+        CalendarFeedViewSet.as_view({"get": "retrieve", "post": "create", "delete": "destroy"}),
+        name="workspace-json-calendar-feed",
+    ),
+    path("app/messages.json", MessageViewSet.as_view({"get": "list"} | CREATE), name="workspace-json-messages"),
+    path("app/messages/<id:id>.json", MessageViewSet.as_view(ITEM), name="workspace-json-message"),
+    path(
+        "app/messages/<id:id>/recipients.json",
+        MessageViewSet.as_view({"get": "recipients"}),
+        name="workspace-json-message-recipients",
+    ),
+    *(
+        path(
+            f"app/messages/<id:id>/{action}.json",
+            MessageViewSet.as_view({"post": action}),
+            name=f"workspace-json-message-{action}",
+        )
+        for action in ("test", "send", "cancel")
+    ),
 ]

@@ -6,19 +6,20 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from django.db.models import CharField, F, QuerySet, Value
 from django.db.models.functions import Cast, Coalesce, NullIf
 from django.utils import formats, timezone
 from django.utils.translation import gettext as _
 
-from accounts.default_names import status_name
+from accounts.default_names import reason_text, status_name
 from accounts.models import Account, Status, User
+from core.pages.numbers import number_text
 from core.pages.routes import path_with_id
-from crm.fields import Field, FieldType
+from crm.fields import REASON_NAMES, Field, FieldType
 from workspace.lists.declarations import NEXT_TASK, SUM_NAMES, RecordList
-from workspace.summaries import Revenue
+from workspace.revenue import Revenue
 
 # Longer texts are cut in a cell.
 MAX_CELL_LENGTH = 80
@@ -34,12 +35,21 @@ class Cell:
     # The values of a list, such as tags.
     items: tuple[str, ...] = ()
     time: datetime | None = None
+    # The address to which the value links; "" for none.
+    href: str = ""
+    # True for a date in the past at which something is still to be done.
+    is_late: bool = False
     # The path of the form that changes the value; "" if it can't be changed in the list.
     edit_path: str = ""
 
     @property
     def is_empty(self) -> bool:
         return not (self.text or self.items or self.time)
+
+    @property
+    def is_relative(self) -> bool:
+        """True for the time of something that happened, which is shown as "2 days ago"."""
+        return self.field.read_only and self.field != NEXT_TASK
 
 
 # The types of fields that link to other rows.
@@ -96,6 +106,40 @@ def linked_rows(account: Account, user: User, type: FieldType, ids: set[int]) ->
 
 
 COLLECTIONS = {FieldType.CLIENT: "clients", FieldType.CONTACT: "contacts", FieldType.DEAL: "deals"}
+ROUTES = {
+    FieldType.CLIENT: "workspace-client",
+    FieldType.CONTACT: "workspace-contact",
+    FieldType.DEAL: "workspace-deal",
+}
+# The dates at which something is due, and the column that tells that it is done; "" if a done one has no date.
+DUE_DATES = {NEXT_TASK.name: "", "scheduled_at": "closed", "expected_close_date": "closed_at"}
+
+
+def href_of(field: Field, value: Any) -> str:
+    """Return the address to which a value links."""
+    if value in (None, ""):
+        return ""
+    if field.type in ROUTES:
+        return path_with_id(ROUTES[field.type], value)
+    match field.type:
+        case FieldType.EMAIL:
+            return f"mailto:{quote(value, safe='@')}"
+        case FieldType.PHONE:
+            return "tel:" + "".join(sign for sign in str(value) if sign.isdigit() or sign == "+")
+        case FieldType.LINK:
+            address = str(value)
+            if address.lower().startswith(("http://", "https://")):
+                return address
+            return f"https://{address}" if "." in address and " " not in address and ":" not in address else ""
+    return ""
+
+
+def is_late(row: dict[str, Any], each: Field, value: date) -> bool:
+    """Return whether something was due on an earlier day and is still to be done."""
+    if each.name not in DUE_DATES:
+        return False
+    day = timezone.localdate(value) if isinstance(value, datetime) else value
+    return day < timezone.localdate() and not row.get(DUE_DATES[each.name])
 
 
 def value_in(row: dict[str, Any], each: Field) -> Any:
@@ -131,16 +175,20 @@ def cell_of(row: dict[str, Any], each: Field, names: Names) -> Cell:
         return Cell(each)
     if each.type in LINKS:
         color = names.colors.get(value, "") if each.type == FieldType.STATUS else ""
-        return Cell(each, text=names.of(each.type, value), color=color)
-    if each.name == NEXT_TASK.name:
-        return Cell(each, text=formats.date_format(timezone.localtime(value), "SHORT_DATETIME_FORMAT"))
+        href = href_of(each, value) if names.has(each.type, value) else ""
+        return Cell(each, text=names.of(each.type, value), color=color, href=href)
     if isinstance(value, datetime):
-        return Cell(each, time=value if value.tzinfo else value.replace(tzinfo=UTC))
+        moment = value if value.tzinfo else value.replace(tzinfo=UTC)
+        return Cell(each, time=moment, is_late=is_late(row, each, moment))
     if each.name in SUM_NAMES:
         return Cell(each, text=sums_text(value, each.name))
+    if each.name in REASON_NAMES:
+        value = reason_text(value)
     if isinstance(value, list):
         return Cell(each, items=tuple(map(str, value)))
-    return Cell(each, text=as_text(value, each, row)[:MAX_CELL_LENGTH])
+    href = href_of(each, value) if each.type in (FieldType.EMAIL, FieldType.LINK) else ""
+    late = isinstance(value, date) and is_late(row, each, value)
+    return Cell(each, text=as_text(value, each, row)[:MAX_CELL_LENGTH], href=href, is_late=late)
 
 
 def as_text(value: Any, each: Field, row: dict[str, Any]) -> str:
@@ -149,8 +197,7 @@ def as_text(value: Any, each: Field, row: dict[str, Any]) -> str:
     if isinstance(value, date):
         return formats.date_format(value, "SHORT_DATE_FORMAT")
     if isinstance(value, int | float | Decimal):
-        places = 2 if each.type == FieldType.MONEY else None
-        text = formats.number_format(value if places is not None else plain(value), places, force_grouping=True)
+        text = number_text(value, 2 if each.type == FieldType.MONEY else None)
         return f"{text} {row['currency']}" if each.name == "price" and "currency" in row else text
     return str(value)
 
@@ -158,14 +205,7 @@ def as_text(value: Any, each: Field, row: dict[str, Any]) -> str:
 def sums_text(revenue: Iterable[Revenue], name: str) -> str:
     """Return the sums `open_sum` or `won_sum` in all currencies. Sums of no deals are left out."""
     return " · ".join(
-        f"{formats.number_format(getattr(each, name), 2, force_grouping=True)} {each.currency}"
+        f"{number_text(getattr(each, name), 2)} {each.currency}"
         for each in revenue
         if getattr(each, name.replace("_sum", "_deals"))
     )
-
-
-def plain(number: int | float | Decimal) -> int | float | Decimal:
-    """Return a decimal without zeros at its end."""
-    if isinstance(number, Decimal):
-        return number.to_integral_value() if number == number.to_integral_value() else number.normalize()
-    return number

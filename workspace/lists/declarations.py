@@ -70,6 +70,9 @@ class RecordList:
     route: str
     row_route: str = ""
     nothing: str | Promise = ""
+    # The route of the form for a new row, and its label.
+    new_route: str = ""
+    new_label: str | Promise = ""
     # The kind of the statuses of the rows.
     status_kind: str = ""
     # The field that is the link to the page of a row, in the first column.
@@ -152,6 +155,8 @@ LISTS: dict[str, RecordList] = {
             "workspace-client",
             is_editable=True,
             nothing=_("There are no clients yet."),
+            new_route="workspace-client-new",
+            new_label=_("New client"),
             status_kind=Status.Kind.CLIENT,
             orders=CLIENT_ORDERS,
             stored=(LAST_ACTIVITY, NEXT_TASK, *SUMS),
@@ -166,6 +171,8 @@ LISTS: dict[str, RecordList] = {
             "workspace-contact",
             is_editable=True,
             nothing=_("There are no contacts yet."),
+            new_route="workspace-contact-new",
+            new_label=_("New contact"),
             orders=TIME_ORDERS,
             stored=(LAST_ACTIVITY, NEXT_TASK),
             rows_of=lambda account, user: account.contacts.live().accessible_to(user),
@@ -178,8 +185,10 @@ LISTS: dict[str, RecordList] = {
             "workspace-deals",
             "workspace-deal",
             is_editable=True,
-            further_columns=("currency",),
+            further_columns=("currency", "closed_at"),
             nothing=_("There are no deals yet."),
+            new_route="workspace-deal-new",
+            new_label=_("New deal"),
             status_kind=Status.Kind.DEAL,
             orders=TIME_ORDERS,
             stored=(LAST_ACTIVITY, NEXT_TASK),
@@ -201,7 +210,10 @@ LISTS: dict[str, RecordList] = {
             "list-checks",
             "workspace-tasks-list",
             "workspace-task",
+            further_columns=("closed",),
             nothing=_("There are no tasks yet."),
+            new_route="workspace-task-new",
+            new_label=_("New task"),
             name_field="title",
             orders=TASK_ORDERS,
             default_order="scheduled_at",

@@ -1,7 +1,7 @@
 """The query of a list: read from the parameters of its URL, and executed within limits of rows and time."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
@@ -21,7 +21,7 @@ from core.db.text import replace_non_xml
 from core.db.time_limit import TooSlow
 from core.errors import FieldError
 from core.search.queries import MAX_QUERY_LENGTH, estimate_counts, search, search_transaction
-from crm.conditions import BOOLEANS, MAX_CONDITIONS, Condition, find_field
+from crm.conditions import BOOLEANS, MAX_CONDITIONS, Condition, Operator, find_field
 from crm.fields import Field
 from crm.models import ContactListMembership
 from workspace.lists.declarations import SUM_NAMES, RecordList
@@ -35,7 +35,13 @@ MAX_INACTIVE_DAYS = 3650
 DEAL_FILTERS = ("outcome", "pipeline_id", "stage_history")
 # Parameters that only pages read: of the list and of the form that adds a filter.
 PAGE_PARAMETERS = ("page", "per_page", "view", "add", "field", "operator", "value")
-SPECIAL = ("mine", "no_task", "inactive_days", "contact_list_id", *DEAL_FILTERS)
+SPECIAL = ("mine", "no_task", "inactive_days", "contact_list_id", "post_id", *DEAL_FILTERS)
+# The lists that have the other special filters.
+LISTS_OF_FILTERS = {
+    "contact_list_id": ("contact",),
+    "post_id": ("client", "deal"),
+    **dict.fromkeys(DEAL_FILTERS, ("deal",)),
+}
 
 
 @dataclass
@@ -119,8 +125,7 @@ class ListQuery:
             if BOOLEANS[text.lower()]:
                 self.special[name] = True
             return
-        resource = {"contact_list_id": "contact", **dict.fromkeys(DEAL_FILTERS, "deal")}.get(name)
-        if resource not in (None, self.declaration.resource):
+        if name in LISTS_OF_FILTERS and self.declaration.resource not in LISTS_OF_FILTERS[name]:
             raise FieldError(name, _("is not a filter of this list"), "unknown")
         if name == "outcome":
             if text not in Status.Outcome.values:
@@ -226,17 +231,21 @@ class ListQuery:
         """The rows that pass the filters, without the search."""
         return self.filter(self.declaration.rows_of(self.account, self.user))
 
-    def filter(self, rows: QuerySet[Any]) -> QuerySet[Any]:
-        """Return those of `rows` that pass the filters, without the search."""
+    def filter(
+        self, rows: QuerySet[Any], meet: Callable[[Condition, QuerySet[Any]], QuerySet[Any]] = Condition.filter
+    ) -> QuerySet[Any]:
+        """Return those of `rows` that pass the filters, without the search. `meet` is one of the methods of `Condition` that filter."""
         rows = self._with_stored(rows)
         for each in self.conditions:
-            rows = each.filter(rows)
+            rows = meet(each, rows)
         if "mine" in self.special:
             rows = rows.filter(responsible_id=self.user.id)
         if (list_id := self.special.get("contact_list_id")) is not None:
             lists = self.account.contact_lists.live().filter(id=list_id)
             members = ContactListMembership.objects.filter(account_id=self.account.id, contact_list_id=list_id)
             rows = rows.filter(Exists(lists), Exists(members.filter(contact_id=OuterRef("id"))))
+        if (post_id := self.special.get("post_id")) is not None:
+            rows = self._behind(post_id, rows)
         if {*DEAL_FILTERS} & {*self.special}:
             rows = self._of_stages(rows)
         if (days := self.special.get("inactive_days")) is not None:
@@ -246,13 +255,25 @@ class ListQuery:
             rows = rows.filter(next_task_at=None)
         return rows
 
+    def filter_for_estimate(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Return those of `rows` that pass the parts of the filters whose number of rows PostgreSQL can estimate."""
+        return self.filter(rows, Condition.filter_for_estimate)
+
+    def _behind(self, post_id: int, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the clients behind a suggestion, or their deals, as far as the user may access the clients."""
+        column = "id" if self.declaration.resource == "client" else "client_id"
+        backers = self.account.post_backers.filter(post_id=post_id, client_id=OuterRef(column))
+        if self.user.access.is_limited:
+            backers = backers.filter(client_id__in=self.account.clients.accessible_to(self.user).values("id"))
+        return rows.filter(Exists(backers))
+
     def _of_stages(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Return the deals with the outcome, of the pipeline and with the history that the filters name."""
-        statuses = list(self.account.statuses_of_kind(Status.Kind.DEAL))
+        statuses = self.account.deal_statuses()
         chosen = {name: self.special[name] for name in ("outcome", "pipeline_id") if name in self.special}
         if chosen:
             ids = [each.id for each in statuses if all(getattr(each, name) == value for name, value in chosen.items())]
-            rows = rows.filter(status_id__in=ids)
+            rows = rows.in_statuses(ids)  # type: ignore[attr-defined]  # of a DealQuerySet
         if (history := self.special.get("stage_history")) is not None:
             rows = rows.filter(Exists(history.stages(self.account, statuses).filter(deal_id=OuterRef("id"))))
         return rows
@@ -271,15 +292,22 @@ class ListQuery:
         The number is None if counting takes too long, and `MAX_COUNT + 1` if there are more than `MAX_COUNT` rows. Raise `TooSlow` if no
         index serves the filters and too many rows would have to be compared.
         """
-        # A search without filters limits the rows that it reads itself.
-        is_limited = bool(self.conditions or self.special or not self.q)
-        with search_transaction(self.account.id, self.q, is_limited=is_limited) as text:
-            if self.q:
-                return self._search(text, page)
-            ids = self._filtered_ids(page.start, page.stop)
-        if len(ids) <= page.size and (ids or page.number == 1):
-            return ids, page.start + len(ids)
-        return ids, self._count()
+        ids: list[int] | None = None
+        try:
+            # A search without filters limits the rows that it reads itself.
+            is_limited = bool(self.conditions or self.special or not self.q)
+            with search_transaction(self.account.id, self.q, is_limited=is_limited) as text:
+                if self.q:
+                    return self._search(text, page)
+                ids, count = self._filtered_ids(page.start, page.stop)
+                if count is None:
+                    is_last = len(ids) <= page.size and (ids or page.number == 1)
+                    count = page.start + len(ids) if is_last else self.rows.order_by()[: MAX_COUNT + 1].count()
+                return ids, min(count, MAX_COUNT + 1)
+        except TooSlow:
+            if ids is None:
+                raise
+            return ids, None
 
     def _search(self, text: Any, page: Page) -> tuple[list[int], int]:
         ids = self.search_ids(text)
@@ -297,23 +325,43 @@ class ListQuery:
         # Similar words are searched only if no row has the words themselves.
         return search(self.rows, text, list_rows=self.list_rows, ranked=ranked, is_fuzzy_fallback=True)
 
-    def _filtered_ids(self, start: int, stop: int) -> list[int]:
-        """Return the ids as `Listing.filtered_ids` does: scan the first rows of the list, or else collect all rows that pass and sort them."""
-        rows, ids = self.rows.order_by(*self.order_by()), None
+    def _filtered_ids(self, start: int, stop: int) -> tuple[list[int], int | None]:
+        """Return the ids as `Listing.filtered_ids` does: scan the first rows of the list, or else collect all rows that pass and sort them.
+
+        If all rows were collected, also return their number.
+        """
+        rows = self._of_completion(self.rows).order_by(*self.order_by())
         if self.is_filtered and stop <= SORT_LIMIT:
-            is_common = estimate_counts(rows)[0] > COMMON_ROWS
+            all_rows = self.declaration.rows_of(self.account, self.user)
+            is_common = estimate_counts(self.filter_for_estimate(all_rows))[0] > COMMON_ROWS
             # The index of a stored order is that of another table, so `scan_in_order` would read all first rows and sort them. If many rows
             # pass, PostgreSQL finds a page sooner in the index. The time limit holds if it does not.
             is_stored = self.sort.removeprefix("-") in {each.name for each in self.declaration.stored}
-            if is_common and not is_stored:
-                ids = scan_in_order(rows, self.list_rows.order_by(*self.order_by()), start=start, stop=stop)
-            if ids is None and not (is_common and is_stored):
-                ids = collect_and_sort(rows, start=start, stop=stop)
-        return list(rows.values_list("id", flat=True)[start:stop]) if ids is None else ids
+            if is_common and is_stored:
+                rows = self.filter(all_rows, Condition.filter_in_order).order_by(*self.order_by())
+                return list(rows.values_list("id", flat=True)[start:stop]), None
+            if is_common:
+                list_rows = self._of_order(self.list_rows).order_by(*self.order_by())
+                if (ids := scan_in_order(rows, list_rows, start=start, stop=stop)) is not None:
+                    return ids, None
+            if (collected := collect_and_sort(rows, start=start, stop=stop)) is not None:
+                return collected
+        return list(rows.values_list("id", flat=True)[start:stop]), None
 
-    def _count(self) -> int | None:
-        try:
-            with search_transaction(self.account.id, is_limited=True):
-                return self.rows.order_by()[: MAX_COUNT + 1].count()
-        except TooSlow:
-            return None
+    @property
+    def _order_column(self) -> str:
+        return (self.sort or self.declaration.default_order).removeprefix("-")
+
+    def _of_order(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the rows that meet the conditions on the column of the order. They shorten the list at its beginning."""
+        for each in self.conditions:
+            if each.field.name == self._order_column:
+                rows = each.filter_in_order(rows)
+        return self._of_completion(rows)
+
+    def _of_completion(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Add to a condition on closed tasks, in the order of completion, that a task is closed if and only if it has this time."""
+        for each in self.conditions if self._order_column == "completed_at" else ():
+            if (each.field.name, each.operator) == ("closed", Operator.IS):
+                rows = rows.filter(completed_at__isnull=not each.value)
+        return rows

@@ -30,7 +30,7 @@ CARD = object_of(
     rotting={"type": "boolean"},
 )
 COLUMN = object_of(
-    status_id=ROW_ID,
+    status_id=or_null(ROW_ID),
     count=or_null(COUNT),
     totals=or_null({"type": "array", "items": TOTAL}),
     deals={"type": "array", "items": CARD},
@@ -70,7 +70,7 @@ def board_parameters() -> dict[str, JSONSchema]:
         "pipeline_id": {**id, "description": "The default is the first pipeline."},
         "mine": {"type": "boolean", "description": "Only deals that the user is responsible for."},
         "q": {"type": "string", "maxLength": MAX_QUERY_LENGTH, "description": "A search."},
-        "column": {**id, "description": "The id of a status: only this column."},
+        "column": {**id, "minimum": 0, "description": "The id of a status, or 0 for none: only this column."},
         "after": {
             "type": "string",
             "pattern": "^-?[0-9]{1,18}_[0-9]{1,18}$",
@@ -96,7 +96,8 @@ register_operation(
         "The statuses of a pipeline, each with its number of deals, their sums, and its first 50 deals in the order of the board. "
         "weighted_sum is the sum times the probability of the status. The conditions of the list of deals on the pages, such as "
         "`price__after=1000`, select deals. If they select more than 5,000, count and totals are null. A deal is rotting if it is in its "
-        "status for `rot_days` and no task is planned.",
+        "status for `rot_days` and no task is planned. The board of the first pipeline begins with the deals without a status "
+        "(`status_id` null), if there are any.",
         "Deals",
         response_example=BOARD,
         parameters={"pipeline_id": 1},
@@ -109,7 +110,7 @@ register_operation(
     Operation(
         "move_deal",
         "Move a deal on the board",
-        "Moves the deal to a status, below the deal `after_id` (0 for the first place) or to the place `position`, counted from 1. Without "
+        "Moves the deal to a status (0 for none), below the deal `after_id` (0 for the first place) or to the place `position`, counted from 1. Without "
         "them, the deal comes first in another status, and keeps its place in its own. `reason` becomes the reason for winning or losing "
         "the deal. If the deal is no longer in `seen_status_id`, or `after_id` no longer in the status, the answer is 409, and the deal "
         "stays where it is.",

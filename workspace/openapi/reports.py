@@ -9,7 +9,7 @@ from core.openapi.operations import (
 )
 from core.openapi.values import object_of
 from workspace.reports.periods import DEFAULT_MONTHS, MAX_MONTHS
-from workspace.reports.queries import REPORTS, Report
+from workspace.reports.queries import MAX_SUGGESTIONS, REPORTS, Report
 from workspace.reports.tables import TIMES, Column, Kind
 
 MONTH: JSONSchema = {"type": "string", "pattern": "^2[01][0-9]{2}-(0[1-9]|1[0-2])$"}
@@ -40,9 +40,11 @@ def row_of(columns: tuple[Column, ...], report: Report) -> JSONSchema:
 
 
 def description_of(report: Report) -> str:
-    months = f"the next {DEFAULT_MONTHS} months" if report.ahead else f"the last {DEFAULT_MONTHS} months"
     amounts = any(column.kind == Kind.MONEY for column in report.columns)
     currencies = " Each currency has rows of its own." if amounts else ""
+    if not report.has_period:
+        return f"{report.description} There are at most {MAX_SUGGESTIONS} for each currency.{currencies}"
+    months = f"the next {DEFAULT_MONTHS} months" if report.ahead else f"the last {DEFAULT_MONTHS} months"
     return f"{report.description} The period is {months} by default, and at most {MAX_MONTHS} months.{currencies}"
 
 
@@ -55,17 +57,18 @@ for report in REPORTS.values():
             f"Read the report “{report.label}”",
             description_of(report),
             "Reports",
-            response_example={"report": report.name, "from": "2026-11", "to": "2026-11", "rows": [example]},
+            response_example={
+                "report": report.name,
+                **({"from": "2026-11", "to": "2026-11"} if report.has_period else {}),
+                "rows": [example],
+            },
             query_parameters=lambda report=report: {  # type: ignore[misc]  # the value of this turn of the loop
-                "from": MONTH,
-                "to": MONTH,
-                **dict.fromkeys(report.id_parameters, ID),
+                name: MONTH if name in ("from", "to") else ID for name in report.parameters
             },
             response=object_of(
                 {
                     "report": {"type": "string", "const": report.name},
-                    "from": MONTH,
-                    "to": MONTH,
+                    **({"from": MONTH, "to": MONTH} if report.has_period else {}),
                     "rows": {"type": "array", "items": row_of(tuple(report.columns), report)},
                 }
             ),

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.default_names import pipeline_name, status_name
+from accounts.default_names import pipeline_name, reason_text, status_name, stored_reason
 from accounts.models import Account, Pipeline, Status
 from accounts.pages.forms import Form
 from accounts.pages.settings import parse_id
@@ -108,7 +108,7 @@ class MoveForm(Form):
     reason = forms.ChoiceField(label=gettext_lazy("Reason"), required=False, widget=forms.RadioSelect)
     other_reason = forms.CharField(label=gettext_lazy("Another reason"), required=False, max_length=255)
     after_id = forms.IntegerField(required=False, min_value=0, max_value=10**18 - 1, widget=forms.HiddenInput)
-    seen_status_id = forms.IntegerField(required=False, min_value=1, max_value=10**18 - 1, widget=forms.HiddenInput)
+    seen_status_id = forms.IntegerField(required=False, min_value=0, max_value=10**18 - 1, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, account: Account, statuses: list[Status], chosen: Status | None, **kwargs: Any):
         super().__init__(*args, auto_id="move-%s", **kwargs)
@@ -124,15 +124,15 @@ class MoveForm(Form):
         self.fields["place"].widget = forms.HiddenInput()
         is_won = chosen.outcome == Status.Outcome.WON
         offered = account.won_reasons if is_won else account.lost_reasons
-        self.set_choices(
-            "reason", [*((text, text) for text in offered), ("", gettext_lazy("No reason, or another one"))]
-        )
+        reasons = [(each, reason_text(each)) for each in offered]
+        self.set_choices("reason", [*reasons, ("", gettext_lazy("No reason, or another one"))])
 
     @property
     def move_values(self) -> dict[str, Any]:
         """The values for `Move`."""
         values = self.cleaned_data
-        reason = (values.get("other_reason") or values.get("reason") or "") if self.asks_reason else None
+        other = stored_reason(values.get("other_reason") or "")
+        reason = (other or values.get("reason") or "") if self.asks_reason else None
         return {
             "status_id": int(values["status_id"]),
             "after_id": values["after_id"],
@@ -181,17 +181,18 @@ class MovePage(WorkspacePage):
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
         deal, statuses = self.find(id), self.statuses()
         chosen = next((each for each in statuses if each.id == parse_id(request.GET.get("status_id"))), None)
+        seen_id = parse_id(request.GET.get("seen_status_id"))
         initial = {
-            "status_id": chosen.id if chosen else deal.status_id,
-            "after_id": 0 if request.GET.get("after_id") == "0" else parse_id(request.GET.get("after_id")),
-            "seen_status_id": parse_id(request.GET.get("seen_status_id")) or deal.status_id,
+            "status_id": chosen.id if chosen else deal.column,
+            "after_id": parse_id(request.GET.get("after_id")),
+            "seen_status_id": deal.column if seen_id is None else seen_id,
         }
         return self.show(
             deal, chosen, MoveForm(account=request.account, statuses=statuses, chosen=chosen, initial=initial)
         )
 
     def statuses(self) -> list[Status]:
-        return list(self.request.account.statuses_of_kind(Status.Kind.DEAL))
+        return self.request.account.deal_statuses()
 
     def show(self, deal: Deal, chosen: Status | None, form: MoveForm) -> HttpResponse:
         heading = _("Move “%(name)s”") % {"name": deal.name}
@@ -252,24 +253,34 @@ class MovePage(WorkspacePage):
         return self.show(self.find(id), chosen, form)
 
     def respond(self, deal: Deal, status: Status, form: MoveForm) -> HttpResponse:
-        news = _("“%(name)s” is in %(status)s now.") % {"name": deal.name, "status": status_name(status)}
+        news = _("“%(name)s” has no status now.") if deal.status_id is None else _("“%(name)s” is in %(status)s now.")
+        news = news % {"name": deal.name, "status": status_name(status)}
         if not self.request.htmx or self.board_parameters is None:
             messages.success(self.request, news)
             if self.request.htmx:
                 return HttpResponse(headers={"HX-Redirect": self.path_back(deal.id)})
             return redirect(self.path_back(deal.id))
         query, values = self.query(), form.cleaned_data
+        # The page has no column for deals without a status until there are any.
+        is_whole = status.id == Status.NONE_ID and values["seen_status_id"] != Status.NONE_ID
         try:
-            columns = read_board(query, status_ids={status.id, values["seen_status_id"] or 0}).columns
+            board = read_board(query, status_ids=None if is_whole else {status.id, values["seen_status_id"]} - {None})
         except TooSlow:
             return HttpResponse(headers={"HX-Redirect": self.path_back(deal.id)})
-        card, above = place_in(columns, deal.id)
-        if card is None and values["after_id"] is not None:
+        card, above = place_in(board.columns, deal.id)
+        if card is None and values["after_id"] is not None and not is_whole:
             # The card is below the first ones, which is where the user has dragged it.
-            by_id = {column.status.id: column for column in columns}
+            by_id = {column.status.id: column for column in board.columns}
             card, above = read_cards(query, [deal.id], by_id).get(deal.id), values["after_id"]
         response = self.render(
-            "workspace/board_moved.html", news=news, columns=columns, deal=deal, card=card, above=above, query=query
+            "workspace/board_moved.html",
+            news=news,
+            board=board,
+            is_whole=is_whole,
+            deal=deal,
+            card=card,
+            above=above,
+            query=query,
         )
         return self.aimed(response, NEWS, {"dialog-close": "", "deal-moved": {"id": deal.id}})
 

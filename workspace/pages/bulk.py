@@ -10,7 +10,6 @@ from django.db.models import F
 from django.http import Http404, HttpResponse, QueryDict, StreamingHttpResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -22,6 +21,7 @@ from core.api.idempotency import location_of_form, new_form_key, once_from_form
 from core.db.time_limit import TooSlow
 from core.error_responses import error_response
 from core.pages.base import redirect
+from core.pages.numbers import number_text
 from workspace.bulk import BATCH_SIZE, MAX_ROWS, RESOURCES, BulkChange, BulkChangeQuerySet, actions_of
 from workspace.bulk_actions import Action, Result
 from workspace.export import MAX_EXPORTED, export
@@ -40,7 +40,8 @@ EXPORT_ROUTES = {
 }
 # The maximum number of rows that are selected one by one: those of the longest page.
 MAX_SELECTED = 100
-MAX_LISTED = 50
+# The choice that empties a field. A form without a choice is an error, so that nobody empties a field by mistake.
+NO_VALUE = "none"
 
 
 def rows_text(resource: str, number: int) -> str:
@@ -51,7 +52,7 @@ def rows_text(resource: str, number: int) -> str:
         text = ngettext("%(n)s contact", "%(n)s contacts", number)
     else:
         text = ngettext("%(n)s deal", "%(n)s deals", number)
-    return text % {"n": number_format(number, use_l10n=True, force_grouping=True)}
+    return text % {"n": number_text(number)}
 
 
 def question(action: str, rows: str, value: str) -> str:
@@ -72,8 +73,8 @@ def question(action: str, rows: str, value: str) -> str:
 class ValueForm(Form):
     """The value of an action. It has the one field of the action, or none."""
 
-    responsible_id = forms.ChoiceField(label=gettext_lazy("Responsible"), required=False)
-    status_id = forms.ChoiceField(label=gettext_lazy("Status"), required=False)
+    responsible_id = forms.ChoiceField(label=gettext_lazy("Responsible"))
+    status_id = forms.ChoiceField(label=gettext_lazy("Status"))
     tags = forms.CharField(
         label=gettext_lazy("Tags"), max_length=2000, help_text=gettext_lazy("Separate several with commas.")
     )
@@ -223,7 +224,7 @@ class NewBulkChangePage(WorkspacePage):
                 by=self.request.user,
                 resource=selection.resource,
                 action=action.key,
-                data={name: value or None for name, value in form.cleaned_data.items()},
+                data={name: None if value == NO_VALUE else value for name, value in form.cleaned_data.items()},
                 ids=ids,
                 query=selection.query_text,
             )
@@ -261,10 +262,12 @@ class NewBulkChangePage(WorkspacePage):
         account = self.request.account
         if action.field == "responsible_id":
             team = account.users.filter(**ASSIGNABLE).order_by("name", "id").values_list("id", "name", "login")
-            return [("", _("Nobody")), *((str(id), name or login) for id, name, login in team[:MAX_USERS])]
+            people = [(str(id), name or login) for id, name, login in team[:MAX_USERS]]
+            return [("", _("Choose a person")), (NO_VALUE, _("Nobody")), *people]
         if action.field == "status_id":
             statuses = account.statuses_of_kind(selection.query.declaration.status_kind)
-            return [("", _("No status")), *((str(status.id), status_name(status)) for status in statuses)]
+            named = [(str(status.id), status_name(status)) for status in statuses]
+            return [("", _("Choose a status")), (NO_VALUE, _("No status")), *named]
         if action.field == "contact_list_id":
             lists = account.contact_lists.live().order_by("name", "id").values_list("id", "name")
             return [("", _("Choose a contact list")), *((str(id), name) for id, name in lists[:MAX_USERS])]
@@ -272,8 +275,7 @@ class NewBulkChangePage(WorkspacePage):
 
 
 def too_many(limit: int) -> str:
-    number = number_format(limit, use_l10n=True, force_grouping=True)
-    return _("At most %(n)s entries are possible at a time. Add a filter.") % {"n": number}
+    return _("At most %(n)s entries are possible at a time. Add a filter.") % {"n": number_text(limit)}
 
 
 class BulkChanges(WorkspacePage):

@@ -160,9 +160,8 @@ class Composer(WorkspacePage):
         return f"{self.kind.resource}_id"
 
     def composer(self) -> ComposerForm:
-        """Return the empty form. `compose` in the address selects the kind."""
-        kind = self.request.GET.get("compose", "")
-        return ComposerForm(initial={"kind": kind if kind in FIELDS else Note.Kind.NOTE})
+        """Return the empty form. `compose` in the address selects the kind; without one, the page shows only the kinds."""
+        return ComposerForm(initial={"kind": self.request.GET.get("compose")})
 
     def compose(self, id: int) -> HttpResponse:
         row, form = self.find(id), ComposerForm(self.request.POST)

@@ -8,7 +8,7 @@ the form is shown again with both values, and submitting it again replaces the o
     if edit.save(request.account.clients.live().accessible_to(request.user).filter(id=client.id)): …
 
 Afterwards `edit.row` is the row as it is stored. `edit.form` has the errors, and `edit.conflicting` the value of somebody else.
-`EditFieldPage` (`workspace.pages.records`) does this for a record, and for a cell of a list.
+`EditFieldPage` (`workspace.pages.record_editing`) does this for a record, and for a cell of a list.
 """
 
 import json
@@ -19,13 +19,12 @@ from typing import Any
 
 from django import forms
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db.models import Q, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import Q, QuerySet
 from django.utils import formats
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.default_names import status_name
+from accounts.default_names import reason_text, status_name, stored_reason
 from accounts.models import Account, Status, User
 from accounts.pages.forms import Form, LongSelect
 from accounts.roles import ASSIGNABLE
@@ -33,10 +32,11 @@ from core.api.fields import CURRENCIES
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldErrors
 from core.pages.errors import error_sentence, field_message
+from core.pages.numbers import number_text
 from crm.api.writing import write_row
 from crm.base import Resource
-from crm.fields import Field, FieldType, fields_of
-from crm.models import Client
+from crm.fields import REASON_NAMES, Field, FieldType, fields_of
+from crm.models import Client, Deal
 from workspace.find import find_clients
 
 # The maximum numbers of contacts and of users to choose from, and of clients that a search finds.
@@ -90,14 +90,7 @@ def display(field: Field, value: Any, account: Account, user: User | None = None
         return formats.date_format(value, "DATE_FORMAT")
     if isinstance(value, int | float | Decimal):
         return number_text(value)
-    return str(value)
-
-
-def number_text(value: int | float | Decimal) -> str:
-    """Return a number in the format of the active language, without zeros at its end."""
-    text = format(Decimal(str(value)).normalize(), "f")
-    whole, _point, places = text.partition(".")
-    return formats.number_format(text, decimal_pos=len(places), use_l10n=True, force_grouping=len(whole) > 4)
+    return reason_text(value) if field.name in REASON_NAMES else str(value)
 
 
 def read_number(text: str) -> str:
@@ -160,14 +153,12 @@ def link_choices(field: Field, account: Account, user: User, row: Resource | Non
     """Return the ids and names of the rows that a link may name: statuses, users of the team, or contacts of the client."""
     value = field.value_of(row) if row is not None else None
     if field.type == FieldType.STATUS:
-        kind = row._meta.model_name if row is not None else Status.Kind.CLIENT
-        statuses = account.statuses_of_kind(str(kind))
-        if kind == Status.Kind.DEAL:
-            # The form that moves a deal offers the statuses of other pipelines.
-            current = account.statuses.filter(id=value or 0).values("pipeline_id")
-            first = account.pipelines.order_by("position", "id").values("id")
-            statuses = statuses.filter(pipeline_id=Coalesce(Subquery(current[:1]), Subquery(first[:1])))
-        return [(status.id, status_name(status)) for status in statuses]
+        if not isinstance(row, Deal):
+            return [(status.id, status_name(status)) for status in account.statuses_of_kind(Status.Kind.CLIENT)]
+        # The form that moves a deal offers the statuses of other pipelines.
+        none, *statuses = account.deal_statuses()
+        current = next((status for status in statuses if status.id == value), none)
+        return [(each.id, status_name(each)) for each in statuses if each.pipeline_id == current.pipeline_id]
     if field.type == FieldType.USER:
         team = account.users.filter(**ASSIGNABLE).order_by("name", "id").values_list("id", "name", "login")
         pairs = [(id, name or login) for id, name, login in team[:MAX_USERS]]
@@ -194,8 +185,9 @@ def initial_value(field: Field, value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Decimal | float):
-        return number_text(value)
-    return value
+        # `read_number` takes a comma for a decimal point.
+        return number_text(value, is_grouped=False)
+    return reason_text(value) if value and field.name in REASON_NAMES else value
 
 
 class FieldForm(Form):
@@ -278,7 +270,7 @@ class FieldEdit:
             return read_number(value)
         if self.field.type == FieldType.LONG_TEXT:
             return value.replace("\r\n", "\n")
-        return value
+        return stored_reason(value) if self.field.name in REASON_NAMES else value
 
     def _as_stored(self, value: Any) -> Any:
         """Return the submitted value as it would be stored, as far as this is known without validation."""

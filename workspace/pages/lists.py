@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl, urlencode
 from django.http import HttpResponse, QueryDict
 from django.urls import reverse
 from django.utils import formats
+from django.utils.dateparse import parse_date
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext
@@ -22,6 +23,7 @@ from accounts.roles import ASSIGNABLE
 from core.db.time_limit import TooSlow
 from core.errors import FieldError
 from core.pages.base import redirect
+from core.pages.numbers import number_text
 from core.pages.routes import path_with_id
 from crm.conditions import ME, OPERATORS, Condition, Operator, parameter_name
 from crm.fields import Field, FieldType, grouped
@@ -39,7 +41,6 @@ from workspace.views import MAX_NAME_LENGTH, SavedView, read_list, views_of
 MAX_USERS = 500
 # The number of saved views that have tabs. A page lists all of them.
 MAX_TABS = 6
-MORE_OR_LESS = (FieldType.NUMBER, FieldType.MONEY)
 # The choice of the form for the parameter `__empty=false`.
 FILLED = "filled"
 INACTIVE = "inactive_days"
@@ -55,8 +56,8 @@ def operator_label(field: Field, operator: str) -> str:
         Operator.IS: _("is"),
         Operator.NOT: _("is not"),
         Operator.CONTAINS: _("contains"),
-        Operator.AFTER: _("is more than") if field.type in MORE_OR_LESS else _("is after"),
-        Operator.BEFORE: _("is less than") if field.type in MORE_OR_LESS else _("is before"),
+        Operator.AFTER: _("is more than") if field.is_amount else _("is after"),
+        Operator.BEFORE: _("is less than") if field.is_amount else _("is before"),
         Operator.EMPTY: _("is empty"),
         FILLED: _("is not empty"),
     }
@@ -158,8 +159,18 @@ class RecordListPage(WorkspacePage):
             filter_form=adding,
             orders=self.orders(query),
             bulk_actions=bulk_actions(self.declaration.resource),
+            shortcuts=self.shortcuts(),
             clear=query.link([("columns", ",".join(query.columns)), ("sort", query.sort)]),
         )
+
+    def shortcuts(self) -> list[tuple[tuple[str, ...], str]]:
+        """Return the keys of `workspace/list.js` with their effects."""
+        keys = [(("j", "k"), _("Next and previous entry")), (("Enter",), _("Open the entry"))]
+        if self.declaration.resource in RESOURCES:
+            keys.append((("x",), _("Select the entry")))
+        if self.declaration.is_editable:
+            keys += [(("←", "→"), _("Previous and next value of the entry")), (("e",), _("Change the value"))]
+        return keys
 
     # The rows
 
@@ -249,6 +260,11 @@ class RecordListPage(WorkspacePage):
                 named = self.request.account.contact_lists.live().filter(id=value).values_list("name", flat=True)
                 label = _("In the contact list “%(name)s”") % {"name": named.first() or value}
                 chips.append(Chip(label, query.query_string(**{name: ""})))
+            elif name == "post_id":
+                posts = self.request.account.posts.live().without_tasks().filter(id=value)
+                title = posts.values_list("title", flat=True).first()
+                label = _("Behind the suggestion “%(name)s”") % {"name": title or value}
+                chips.append(Chip(label, query.query_string(**{name: ""})))
             else:
                 label = labels[name] if name in labels else self.deal_filter_label(name, value)
                 chips.append(Chip(label, query.query_string(**{name: ""})))
@@ -277,7 +293,7 @@ class RecordListPage(WorkspacePage):
     def condition_label(self, each: Condition, names: Names) -> str:
         if each.operator == Operator.EMPTY:
             return f"{each.field.label} {operator_label(each.field, Operator.EMPTY if each.value else FILLED)}"
-        value = each.text
+        value = value_text(each)
         if each.field.type in LINKS:
             value = _("me") if each.text == ME else names.of(each.field.type, each.value)
         elif each.field.type == FieldType.BOOLEAN:
@@ -308,7 +324,8 @@ class RecordListPage(WorkspacePage):
         """Return the value, the label and whether it is selected, of each order."""
         current = self.current_order(query)
         hidden = SUM_NAMES if self.request.user.access.is_limited else ()
-        return [
+        by_rank = [("", _("Best matches first"), not current)] if query.q else []
+        return by_rank + [
             (value, label, value == current)
             for value, label in self.declaration.orders.items()
             if label and value.removeprefix("-") not in hidden
@@ -392,6 +409,15 @@ class RecordListPage(WorkspacePage):
     @staticmethod
     def first_error(errors: list[FieldError]) -> str:
         return errors[0].text.capitalize() if errors else ""
+
+
+def value_text(condition: Condition) -> str:
+    """Return the value of a condition in the format of the active language."""
+    if condition.field.is_amount:
+        return number_text(condition.value[0])
+    if condition.field.type in (FieldType.DATE, FieldType.TIME) and (day := parse_date(condition.text)):
+        return formats.date_format(day, "SHORT_DATE_FORMAT")
+    return condition.text
 
 
 def bulk_actions(resource: str) -> list[tuple[str, str | Promise]]:

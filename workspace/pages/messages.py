@@ -15,15 +15,17 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts.default_names import status_name
-from accounts.mail import seconds_over_limit, single_line, supported_language
+from accounts.mail import single_line, supported_language
 from accounts.pages.forms import Form
 from accounts.pages.password_reset import render_invalid_link
+from accounts.pages.settings import parse_id
 from core.api.idempotency import location_of_form, new_form_key, once_from_form
 from core.db.transactions import in_transaction
 from core.error_responses import error_response
-from core.errors import FieldErrors
+from core.errors import FieldErrors, Throttled
 from core.pages.base import Page, redirect
 from core.pages.errors import error_sentence
+from forum.lists import PostQuerySet
 from forum.models import Post
 from forum.pages.team import TeamPage
 from forum.requests import ForumUserRequest
@@ -31,12 +33,13 @@ from workspace.audience import Among, Audience, audience_of, candidates_of
 from workspace.message_sending import (
     PLACEHOLDER,
     Content,
+    RecipientsChanged,
     read_unsubscribe_token,
-    send_test,
+    request_test,
     start_message,
     unsubscribe,
 )
-from workspace.messages import MAX_SHOWN, MAX_SUBJECT_LENGTH, MAX_TEXT_LENGTH, Message, MessageQuerySet
+from workspace.messages import MAX_SUBJECT_LENGTH, MAX_TEXT_LENGTH, Message, MessageQuerySet
 from workspace.pages.base import WorkspacePage
 from workspace.requests import TeamRequest
 
@@ -69,11 +72,31 @@ class NewMessagePage(TeamPage):
     template_name = "workspace/message_new.html"
     actions = {"preview": "preview", "edit": "edit", "test": "test", "send": "send"}
 
+    @property
+    def posts(self) -> PostQuerySet:
+        """The posts of all forums of the account, because a draft may be about any of them."""
+        return self.request.account.posts.without_tasks()
+
     def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
         post = self.find(id)
-        return self.show_form(post, MessageForm(initial=self.draft(post)))
+        if not self.draft_id:
+            return self.show_form(post, MessageForm(initial=self.suggested_values(post)))
+        draft = self.drafts().filter(id=self.draft_id, post_id=post.id).values(*MessageForm.base_fields).first()
+        if draft is None:
+            # The page of the message says what became of the draft.
+            return redirect("workspace-message", self.draft_id)
+        return self.show_form(post, MessageForm(initial=draft))
 
-    def draft(self, post: Post) -> dict[str, Any]:
+    @property
+    def draft_id(self) -> int | None:
+        """The id of the draft that the form edits."""
+        return parse_id(self.request.POST.get("draft") or self.request.GET.get("draft") or "")
+
+    def drafts(self) -> MessageQuerySet:
+        rows: MessageQuerySet = self.request.account.customer_messages.filter(state=Message.State.DRAFT)
+        return rows.accessible_to(self.request.user)
+
+    def suggested_values(self, post: Post) -> dict[str, Any]:
         """Return the values of a new form: a text about the suggestion in the language of the account."""
         with translation.override(supported_language(self.request.account.language)):
             title, status = single_line(post.title), status_name(post.status)
@@ -91,7 +114,9 @@ class NewMessagePage(TeamPage):
 
     def show_form(self, post: Post, form: MessageForm, *, is_wrong: bool = False) -> HttpResponse:
         account, user = self.request.account, self.request.user
-        earlier = account.customer_messages.visible_to(user).filter(post_id=post.id).order_by("-id")[:MAX_EARLIER]
+        earlier = (
+            account.customer_messages.all().accessible_to(user).filter(post_id=post.id).order_by("-id")[:MAX_EARLIER]
+        )
         counts, problem = [], ""
         try:
             candidates = candidates_of(account, user, post.id)
@@ -104,6 +129,7 @@ class NewMessagePage(TeamPage):
             post=post,
             form=form,
             key=self.request.POST.get("key") or new_form_key(),
+            draft_id=self.draft_id,
             earlier=list(earlier),
             counts=counts,
             problem=problem,
@@ -149,6 +175,7 @@ class NewMessagePage(TeamPage):
             post=post,
             form=form,
             key=self.request.POST.get("key") or new_form_key(),
+            draft_id=self.draft_id,
             audience=audience,
             number=len(audience.people),
             names=[person.name for person in audience.people[:MAX_NAMES]],
@@ -167,19 +194,12 @@ class NewMessagePage(TeamPage):
     def test(self, request: ForumUserRequest, id: int) -> HttpResponse:
         post, form, user = self.find(id), self.submitted, request.user
         if form.is_valid():
-            if seconds_over_limit(user):
+            values = form.cleaned_data
+            try:
+                request_test(user, post, subject=values["subject"], text=values["text"])
+            except Throttled:
                 messages.error(request, _("Too many e-mails were sent. Try again later."))
             else:
-                values = form.cleaned_data
-                in_transaction(
-                    lambda: send_test.defer(
-                        account_id=user.account_id,
-                        user_id=user.id,
-                        post_id=post.id,
-                        subject=values["subject"],
-                        text=values["text"],
-                    )
-                )
                 messages.success(request, _("A test is on its way to %(email)s.") % {"email": user.email})
         return self.show_preview(post)
 
@@ -189,7 +209,7 @@ class NewMessagePage(TeamPage):
         if not form.is_valid():
             return self.show_preview(post)
         key, values = request.POST.get("key", ""), form.cleaned_data
-        identity = {**values, "post": post.id}
+        identity = {**values, "post": post.id, "draft": self.draft_id}
         if key and (location := location_of_form(user, key, identity)):
             return redirect(location)
 
@@ -197,9 +217,18 @@ class NewMessagePage(TeamPage):
             pass
 
         def start() -> str:
-            message = start_message(request.account, by=user, post=post, **values)
-            if request.POST.get("number") != str(message.total):
-                raise Changed
+            # If the draft was deleted meanwhile, the values of the form are a new message.
+            draft = (
+                request.account.customer_messages.all().accessible_to(user).locked().filter(id=self.draft_id).first()
+            )
+            message = draft or Message()
+            message.account = request.account
+            for name, value in {**values, "post_id": post.id}.items():
+                setattr(message, name, value)
+            try:
+                start_message(message, by=user, expected=parse_id(request.POST.get("number") or "") or 0)
+            except RecipientsChanged:
+                raise Changed from None
             return reverse("workspace-message", args=[message.id])
 
         paths: list[str] = []
@@ -211,7 +240,10 @@ class NewMessagePage(TeamPage):
 
 
 class MessagePage(WorkspacePage):
-    """A message: its progress, the recipients who did not get it, and cancel. While it is sent, the page is refreshed."""
+    """A message: its progress, the recipients who did not get it, and cancel. While it is sent, the page is refreshed.
+
+    A draft can be sent, after a preview, and deleted.
+    """
 
     template_name = "workspace/message.html"
     section = "suggestions"
@@ -220,7 +252,7 @@ class MessagePage(WorkspacePage):
 
     def rows(self) -> MessageQuerySet:
         rows: MessageQuerySet = self.request.account.customer_messages.all()
-        return rows.visible_to(self.request.user)
+        return rows.accessible_to(self.request.user)
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
         named = {"author_name": F("author__name"), "post_title": F("post__title")}
@@ -232,42 +264,29 @@ class MessagePage(WorkspacePage):
         return self.render(
             "workspace/message_progress.html" if is_fragment else None,
             message=message,
-            problems=self.problems(message) if problems else [],
+            problems=message.problems(request.user) if problems else [],
             problems_number=problems,
         )
 
-    def problems(self, message: Message) -> list[dict[str, Any]]:
-        """Return the reasons and the names of recipients, without the names of those that the user may not access."""
-        account, user = self.request.account, self.request.user
-        found = list(message.message_recipients.problems()[:MAX_SHOWN])
-        names: dict[tuple[str, int], str] = {}
-        for resource, rows in (("client", account.clients), ("contact", account.contacts)):
-            ids = [recipient.row_id for recipient in found if recipient.resource == resource]
-            accessible = rows.live().accessible_to(user).filter(id__in=ids) if ids else rows.none()
-            names |= {(resource, id): name for id, name in accessible.values_list("id", "name")}
-        return [
-            {
-                "name": names.get((recipient.resource, recipient.row_id)),
-                "route": f"workspace-{recipient.resource}",
-                "id": recipient.row_id,
-                "reason": recipient.get_reason_display(),
-            }
-            for recipient in found
-        ]
-
     def post(self, request: TeamRequest, id: int) -> HttpResponse:
-        actions: dict[str, Callable[[Message], None]] = {"cancel": Message.cancel}
-        action = actions.get(request.POST.get("do", ""))
+        actions: dict[str, Callable[[Message], None]] = {"cancel": Message.cancel, "delete": Message.erase}
+        do = request.POST.get("do", "")
+        action = actions.get(do)
         if action is None:
             return error_response(request, 400)
+        post_ids: list[int] = []
 
         def act() -> None:
             message = self.rows().locked().filter(id=id).first()
             if message is None:
                 raise Http404
+            message.account = request.account
             action(message)
+            post_ids.append(message.post_id)
 
-        self.perform(act)
+        if self.perform(act) and do == "delete":
+            messages.success(request, _("The draft is deleted."))
+            return redirect("workspace-post-message", post_ids[-1])
         return redirect("workspace-message", id)
 
 

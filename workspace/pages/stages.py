@@ -22,7 +22,7 @@ MAX_STAGES = 20
 class Stage:
     """A status that the deal has or had."""
 
-    # None if the status was deleted meanwhile, or if the deal had no status.
+    # None if the status was deleted meanwhile.
     status: Status | None
     entered_at: datetime
     left_at: datetime | None
@@ -37,24 +37,29 @@ class Stage:
 def stages_of(request: TeamRequest, deal: Deal) -> dict[str, Any]:
     """Return what the templates show of the stages, in three statements."""
     account = request.account
-    statuses = list(account.statuses_of_kind(Status.Kind.DEAL))
-    by_id = {status.id: status for status in statuses}
+    none, *statuses = account.deal_statuses()
+    by_id = {status.id: status for status in (none, *statuses)}
     history = read_history(request, deal, by_id)
-    current = by_id.get(deal.status_id or 0)
-    pipeline_id = current.pipeline_id if current else min((each.pipeline_id for each in statuses), default=None)
-    path = [status for status in statuses if status.pipeline_id == pipeline_id]
-    position = path.index(current) if current else -1
+    # A status that was created since the statuses were read is not shown.
+    current = by_id.get(deal.column, none)
+    path = [status for status in statuses if status.pipeline_id == current.pipeline_id]
+    position = path.index(current) if current in path else -1
     days = days_since(deal.stage_entered_at)
-    is_open = current is not None and current.outcome == Status.Outcome.OPEN
+    is_open = current.outcome == Status.Outcome.OPEN
     is_planned = is_open and account.posts.filter(IS_OPEN_TASK, deal_id=deal.id).exists()
     return {
-        "stages": [(status, n < position, n == position) for n, status in enumerate(path)],
+        # Buttons of their own mark the deal as won or lost, which asks for a reason.
+        "stages": [
+            (status, n < position, n == position)
+            for n, status in enumerate(path)
+            if status.outcome == Status.Outcome.OPEN or n == position
+        ],
         "stage": current,
-        "stage_days": days if current else None,
-        "is_rotting": is_open and current is not None and is_rotting(days, current.rot_days, is_planned=is_planned),
-        "won": first_with(path, Status.Outcome.WON) if not current or is_open else None,
-        "lost": first_with(path, Status.Outcome.LOST) if not current or is_open else None,
-        "reopened": None if not current or is_open else reopened(path, history),
+        "stage_days": None if current is none else days,
+        "is_rotting": is_open and is_rotting(days, current.rot_days, is_planned=is_planned),
+        "won": first_with(path, Status.Outcome.WON) if is_open else None,
+        "lost": first_with(path, Status.Outcome.LOST) if is_open else None,
+        "reopened": None if is_open else reopened(path, history),
         "stage_history": history,
     }
 
@@ -64,7 +69,7 @@ def read_history(request: TeamRequest, deal: Deal, statuses: dict[int, Status]) 
     name = Subquery(users.values(shown=Coalesce(NullIf("name", Value("", CharField())), F("login")))[:1])
     rows = request.account.deal_stages.filter(deal_id=deal.id).annotate(user_name=name).order_by("-number")
     values = rows.values_list("status_id", "entered_at", "left_at", "user_name")[:MAX_STAGES]
-    return [Stage(statuses.get(status_id or 0), *others) for status_id, *others in values]
+    return [Stage(statuses.get(status_id or Status.NONE_ID), *others) for status_id, *others in values]
 
 
 def first_with(path: list[Status], outcome: str) -> Status | None:

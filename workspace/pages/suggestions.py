@@ -1,19 +1,25 @@
-"""The revenue of suggestions in the lists of the forum: two orders, and a panel of each row.
+"""The clients behind suggestions in the lists of the forum: two orders by revenue, filters, and a panel of each row.
 
-The stored figures count all clients and deals, so users with limited access have neither.
+The stored figures count all clients and deals, so users with limited access have only the filter by segment.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
+from django.http import QueryDict
 from django.template.loader import render_to_string
+from django.utils import formats
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
-from accounts.models import User
+from accounts.models import Account, User
 from core.requests import PageRequest
-from forum import team_orders
+from forum import team_filters, team_orders
 from workspace.post_revenue import sort_by, stored_revenue
+from workspace.segments import MIN_CLIENTS, MIN_REVENUE, PARAMETERS, SEGMENT, SuggestionFilter
+from workspace.views import SavedView, views_of
 
 
 def sees_all_revenue(user: User) -> bool:
@@ -21,12 +27,60 @@ def sees_all_revenue(user: User) -> bool:
 
 
 def register_orders() -> None:
-    note = _("Only suggestions with clients behind them. Changes appear here after about a minute.")
+    note = gettext_lazy("Only suggestions with clients behind them. Changes appear here after about a minute.")
     for name, label, column in (
         ("revenue", pgettext_lazy("order", "Most revenue"), "total"),
         ("clients", pgettext_lazy("order", "Most clients"), "clients"),
     ):
         team_orders.register(name, team_orders.TeamOrder(label, note, sort_by(column), sees_all_revenue))
+
+
+@dataclass(frozen=True)
+class CustomerFilter(team_filters.TeamFilter):
+    """The filters of the team's lists by the clients behind the suggestions, with a form."""
+
+    found: SuggestionFilter = None  # type: ignore[assignment]  # always given
+    # The saved views that can be chosen, and the texts of the inputs.
+    views: list[SavedView] = field(default_factory=list)
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, parameters: QueryDict, account: Account, user: User) -> "CustomerFilter":
+        views = views_of(SavedView.Target.CLIENT, account=account, user=user)
+        texts = {name: parameters.get(name, "").strip() for name in PARAMETERS}
+        found = SuggestionFilter.read(texts, account=account, user=user, views=views)
+        names = names_of(found)
+        return cls({name: texts[name] for name in names}, names, found.errors, found, views, texts)
+
+    def select(self, posts: Any) -> Any:
+        return self.found.select(posts)
+
+    def render_form(self, action: str, hidden: Mapping[str, Any]) -> SafeString:
+        context = {
+            "action": action,
+            "hidden": [(name, value) for name, value in hidden.items() if value not in ("", None)],
+            "views": [(str(view.id), view.name) for view in self.views],
+            "texts": self.texts,
+            "invalid": {error.field for error in self.errors},
+            "currency": self.found.account.currency,
+            "has_figures": sees_all_revenue(self.found.user),
+        }
+        return render_to_string("workspace/customer_filter.html", context)
+
+
+def names_of(found: SuggestionFilter) -> dict[str, str]:
+    """Return the texts of the filters in use, by their parameters."""
+    names = {}
+    if found.view is not None:
+        names[SEGMENT] = _("Segment “%(name)s”") % {"name": found.view.name}
+    if found.min_revenue is not None:
+        amount = formats.number_format(found.min_revenue.normalize(), use_l10n=True, force_grouping=True)
+        names[MIN_REVENUE] = _("Revenue from %(amount)s") % {"amount": f"{amount} {found.account.currency}"}
+    if found.min_clients is not None:
+        names[MIN_CLIENTS] = ngettext("At least %(n)d client", "At least %(n)d clients", found.min_clients) % {
+            "n": found.min_clients
+        }
+    return names
 
 
 def render_revenue(request: PageRequest, post_ids: Collection[int]) -> dict[int, SafeString]:

@@ -13,4 +13,7 @@ def summary_of(row: Any) -> dict[str, Any]:
         "won": [each for each in revenue if each.won_deals],
         "last_activity_at": row.last_activity_at,
         "next_task_at": row.next_task_at,
+        # Of a deal.
+        "price": getattr(row, "price", None),
+        "expected_close_date": getattr(row, "expected_close_date", None),
     }

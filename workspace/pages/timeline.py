@@ -70,10 +70,13 @@ class Item:
 
     @property
     def title(self) -> str:
-        """The subject of a message, or the name of the row that the entry is about. The text of a note says more than its title."""
-        if subject := self.entry.data.get("subject"):
-            return str(subject)
-        return "" if self.text else self.entry.subject["title"]
+        """The name of the row that the entry is about: as the entry has it, or else as it is now. A note has its text instead."""
+        return self.own_title or ("" if self.text else self.entry.subject["title"])
+
+    @property
+    def own_title(self) -> str:
+        """The title that the entry itself has: the subject of a message, or the name of a record that was merged."""
+        return str(self.entry.data.get("subject") or self.entry.data.get("name") or "")
 
 
 @dataclass(frozen=True)
@@ -148,8 +151,7 @@ class Items:
             kind,
             href=self.href_of(entry),
             who=entry.user_name or "",
-            # The name of the row that was merged, or the text of a note.
-            text=cut_text(entry.data.get("name") or subject.get("text") or ""),
+            text=cut_text(subject.get("text") or ""),
             links=[
                 (ICONS[link], path_with_id(ROUTES[link], getattr(entry, f"{link}_id")), name)
                 for link in LINKS

@@ -5,15 +5,18 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from math import floor, log10
 
-from django.utils import formats
 from django.utils.functional import Promise
+from django.utils.text import Truncator
 
+from core.pages.numbers import number_text
 from workspace.reports.tables import Cell, Kind, Row, Table, Value, text_of
 
-# The height of the bars, and the widths of a bar and of the space between groups, in units of the drawing.
-HEIGHT, BAR, GAP = 180, 22, 18
+# The height of the bars, and the widths of a bar, of the space between groups, and of a label with a name, in units of the drawing.
+HEIGHT, BAR, GAP, NAME = 180, 22, 18, 84
 LEFT, TOP, BOTTOM = 64, 12, 44
 MAX_GROUPS = 40
+# The number of characters of a name below its bars.
+MAX_LABEL_LENGTH = 11
 STEPS = 4
 
 
@@ -68,10 +71,8 @@ def short_number(value: Decimal) -> str:
     """Return a number for the scale: 12 thousand is "12 k" and 3 million is "3 M"."""
     for size, unit in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
         if value >= size:
-            return f"{formats.number_format((value / size).normalize(), use_l10n=True)}\N{NO-BREAK SPACE}{unit}"
-    return formats.number_format(
-        value.to_integral_value(ROUND_CEILING) if value >= STEPS else value.normalize(), use_l10n=True
-    )
+            return f"{number_text(value / size)}\N{NO-BREAK SPACE}{unit}"
+    return number_text(value.to_integral_value(ROUND_CEILING) if value >= STEPS else value)
 
 
 def chart_of(table: Table, rows: Sequence[Row]) -> Chart | None:
@@ -84,21 +85,22 @@ def chart_of(table: Table, rows: Sequence[Row]) -> Chart | None:
     top = round_up(max(numbers))
     label_place = table.position(table.label_column)
     label_kind = table.columns[label_place].kind
-    group_width = BAR * len(places) + GAP
+    bars_width = BAR * len(places)
+    group_width = max(bars_width + GAP, 0 if label_kind is Kind.MONTH else NAME)
     groups = []
     for number, row in enumerate(rows):
-        x = LEFT + GAP // 2 + number * group_width
-        label = text_of(row.cells[label_place].value, label_kind)
+        x = LEFT + number * group_width + (group_width - bars_width) // 2
+        label = table.text(row, label_place)
         bars = [
             bar_of(
                 row.cells[place], table.columns[place].kind, f"{label}, {series.label}", x + BAR * shift, shift + 1, top
             )
             for shift, (place, series) in enumerate(zip(places, table.series, strict=True))
         ]
-        groups.append(Group(short_label(row.cells[label_place].value, label), x + BAR * len(places) // 2, bars))
+        groups.append(Group(short_label(row.cells[label_place].value, label), x + bars_width // 2, bars))
     lines = [Line(TOP + HEIGHT - HEIGHT * step // STEPS, short_number(top * step / STEPS)) for step in range(STEPS + 1)]
     return Chart(
-        width=LEFT + len(rows) * group_width + GAP // 2,
+        width=LEFT + len(rows) * group_width,
         height=TOP + HEIGHT + BOTTOM,
         base=TOP + HEIGHT,
         label_y=TOP + HEIGHT + 20,
@@ -122,4 +124,4 @@ def short_label(value: Value, label: str) -> str:
     """Return the label of a group, which has room for few characters: `11/26` for November 2026."""
     if hasattr(value, "month"):
         return f"{value:%m/%y}"
-    return label if len(label) <= 9 else f"{label[:8]}…"
+    return Truncator(label).chars(MAX_LABEL_LENGTH)

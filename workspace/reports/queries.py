@@ -1,14 +1,14 @@
-"""The queries of the reports. Each returns a table for a period, from the rows that the user may access.
+"""The queries of the reports. Each returns a table, most for a period, from the rows that the user may access.
 
 Amounts in different currencies are never added: each currency has rows of its own. A weighted amount is the amount multiplied by the
-probability of the deal's status. Deals without a status are in no report.
+probability of the deal's status. A deal without a status is open (`Status.for_none`); it is in no stage.
 
 A report takes at most six statements. Their duration grows with the number of rows, and `REPORT_TIME_LIMIT_MS` limits it.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -25,13 +25,19 @@ from accounts.default_names import status_name
 from accounts.models import Account, Status, User
 from core.db.time_limit import time_limit
 from core.errors import FieldError, FieldErrors
+from core.pages.routes import path_with_id
+from crm.deals import COLUMN_ID
+from workspace.post_revenue import top_revenue
 from workspace.reports.periods import Period, days_of
 from workspace.reports.stages import ENTERED, HERE, LABELS, MOVED_ON, StageFilter, entered_stages, result_of
 from workspace.reports.tables import EARLIER, LATER, NO_DATE, Cell, Column, Kind, Row, Series, Table, list_path
+from workspace.revenue import Revenue
 
 # The milliseconds that a statement of a report may take.
 REPORT_TIME_LIMIT_MS = 5000
-DEALS, CLIENTS = "workspace-deals", "workspace-clients"
+DEALS, CLIENTS, SUGGESTION = "workspace-deals", "workspace-clients", "forum-post"
+# The most rows of the report of suggestions in each currency.
+MAX_SUGGESTIONS = 25
 
 
 class Median(Aggregate):
@@ -59,7 +65,7 @@ class ReportQuery:
         period: Period | None = None
         today = timezone.now().astimezone(account.zone).date()
         try:
-            texts = (parameters.get(name, "").strip() for name in ("from", "to"))
+            texts = (parameters.get(name, "").strip() if report.has_period else "" for name in ("from", "to"))
             period = Period.read(*texts, account=account, today=today, ahead=report.ahead)
         except FieldErrors as error:
             errors += error.errors
@@ -75,18 +81,17 @@ class ReportQuery:
 
     @cached_property
     def statuses(self) -> dict[int, Status]:
-        """The statuses of deals, of the chosen pipeline if there is one, by id and in order."""
-        rows = self.account.statuses_of_kind(Status.Kind.DEAL)
-        if self.pipeline_id is not None:
-            rows = rows.filter(pipeline_id=self.pipeline_id)
-        return {status.id: status for status in rows}
+        """The statuses of deals, of the chosen pipeline if there is one, by id and in order. `Status.NONE_ID` is one of the ids."""
+        statuses = self.account.deal_statuses()
+        return {each.id: each for each in statuses if self.pipeline_id in (None, each.pipeline_id)}
 
     def status_ids(self, *outcomes: str) -> list[int]:
         return [status.id for status in self.statuses.values() if status.outcome in outcomes]
 
     def deals(self, *outcomes: str) -> QuerySet[Any]:
-        """Return the deals with one of the outcomes."""
-        return self.responsible(self.account.deals.live().filter(status_id__in=self.status_ids(*outcomes)))
+        """Return the deals with one of the outcomes, with the key of `statuses` as `column_id`."""
+        deals = self.account.deals.live().in_statuses(self.status_ids(*outcomes))
+        return self.responsible(deals.annotate(column_id=COLUMN_ID))
 
     def responsible(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Return the rows that the user may access, of the chosen responsible user if there is one."""
@@ -140,11 +145,11 @@ def forecast(query: ReportQuery) -> Table:
     """Return the open deals by the month of their expected close, with rows for earlier and later months and for deals without a date."""
     period, sums = query.period, defaultdict[tuple[Any, str], Sums](Sums)
     rows = query.deals(Status.Outcome.OPEN).annotate(month=TruncMonth("expected_close_date"))
-    for month, status_id, currency, deals, total in sums_by(rows, "month", "status_id", "currency"):
+    for month, column_id, currency, deals, total in sums_by(rows, "month", "column_id", "currency"):
         place = (
             NO_DATE if month is None else EARLIER if month < period.first else LATER if month > period.last else month
         )
-        sums[place, currency].add(deals, total, query.statuses[status_id].probability or 0)
+        sums[place, currency].add(deals, total, query.statuses[column_id].probability or 0)
     places = [EARLIER, *period, LATER, NO_DATE]
     currencies = sorted({currency for _place, currency in sums} | {query.account.currency})
     return Table(
@@ -199,8 +204,8 @@ def results(query: ReportQuery) -> Table:
     begin, end = query.period.times
     rows = query.deals(Status.Outcome.WON, Status.Outcome.LOST).filter(closed_at__gte=begin, closed_at__lt=end)
     rows = rows.annotate(month=TruncMonth("closed_at", tzinfo=query.period.zone))
-    for month, status_id, currency, deals, total in sums_by(rows, "month", "status_id", "currency"):
-        sums[month.date(), currency, str(query.statuses[status_id].outcome)].add(deals, total)
+    for month, column_id, currency, deals, total in sums_by(rows, "month", "column_id", "currency"):
+        sums[month.date(), currency, str(query.statuses[column_id].outcome)].add(deals, total)
     currencies = sorted({currency for _month, currency, _outcome in sums} | {query.account.currency})
     return Table(
         RESULTS_BY_MONTH,
@@ -246,11 +251,11 @@ def people(query: ReportQuery) -> Table:
     sums = defaultdict[tuple[int | None, str, str], Sums](Sums)
     begin, end = query.period.times
     closed = Q(closed_at__gte=begin, closed_at__lt=end)
-    columns = ("responsible_id", "status_id", "currency")
+    columns = ("responsible_id", "column_id", "currency")
     open_sums = sums_by(query.deals(Status.Outcome.OPEN), *columns)
     closed_sums = sums_by(query.deals(Status.Outcome.WON, Status.Outcome.LOST).filter(closed), *columns)
-    for responsible_id, status_id, currency, deals, total in (*open_sums, *closed_sums):
-        status = query.statuses[status_id]
+    for responsible_id, column_id, currency, deals, total in (*open_sums, *closed_sums):
+        status = query.statuses[column_id]
         sums[responsible_id, currency, str(status.outcome)].add(deals, total, status.probability or 0)
     ids = {id for id, _currency, _outcome in sums if id is not None}
     names = {
@@ -347,7 +352,22 @@ def stage_cells(query: ReportQuery, status: Status, counts: dict[Any, int], medi
     return [*cells, Cell(conversion), Cell(None if median is None else round(median / 86_400, 1))]
 
 
-# New clients by month
+# Rows by the month in which they were created
+
+
+def by_month(query: ReportQuery, rows: QuerySet[Any], **figures: Aggregate) -> Iterator[tuple[date, dict[str, Any]]]:
+    """Return each month of the period with the figures of the rows that were created in it, in one statement.
+
+    A month without rows has the figures of an empty table: 0 for a number, None for a median.
+    """
+    begin, end = query.period.times
+    rows = rows.filter(created_at__gte=begin, created_at__lt=end).order_by()
+    groups = rows.annotate(month=TruncMonth("created_at", tzinfo=query.period.zone)).values("month").annotate(**figures)
+    found = {group.pop("month").date(): group for group in groups}
+    nothing = {name: figure.empty_result_set_value for name, figure in figures.items()}
+    for month in query.period:
+        yield month, found.get(month, nothing)
+
 
 NEW_CLIENTS = (
     Column("month", _("Month"), Kind.MONTH),
@@ -358,20 +378,15 @@ NEW_CLIENTS = (
 
 def new_clients(query: ReportQuery) -> Table:
     """Return the clients by the month in which they were created, and how many of them have a won deal."""
-    begin, end = query.period.times
-    rows = query.responsible(query.account.clients.live()).filter(created_at__gte=begin, created_at__lt=end)
+    rows = query.responsible(query.account.clients.live())
     won = query.deals(Status.Outcome.WON).filter(client_id=OuterRef("id"))
-    groups = rows.order_by().annotate(month=TruncMonth("created_at", tzinfo=query.period.zone)).values("month")
-    groups = groups.annotate(clients=Count("id"), customers=Count("id", filter=Exists(won)))
-    found = {month.date(): figures for month, *figures in groups.values_list("month", "clients", "customers")}
+    figures = {"clients": Count("id"), "customers": Count("id", filter=Exists(won))}
     table = []
-    for month in query.period:
-        clients, customers = found.get(month, (0, 0))
+    for month, found in by_month(query, rows, **figures):
         after, before = days_of(month)
         filters = {"created_at__after": after, "created_at__before": before, "responsible_id": query.responsible_id}
-        table.append(
-            Row([Cell(month), Cell(clients, list_path(CLIENTS, **filters) if clients else ""), Cell(customers)])
-        )
+        path = list_path(CLIENTS, **filters) if found["clients"] else ""
+        table.append(Row([Cell(month), Cell(found["clients"], path), Cell(found["customers"])]))
     series = [Series("clients", _("New clients")), Series("customers", _("With a won deal"))]
     return Table(NEW_CLIENTS, table, series=series, label_column="month")
 
@@ -382,27 +397,71 @@ ANSWERS = (
     Column("month", _("Month"), Kind.MONTH),
     Column("suggestions", _("Suggestions"), Kind.COUNT),
     Column("answered", _("Answered"), Kind.COUNT),
-    Column("part", _("Part answered"), Kind.SHARE),
+    Column("part", _("Share answered"), Kind.SHARE),
     Column("median_hours", _("Median hours to the answer"), Kind.HOURS),
 )
 
 
 def answers(query: ReportQuery) -> Table:
     """Return the suggestions by the month in which they were written, and the time until the team first answered them in public."""
-    begin, end = query.period.times
-    rows = query.account.posts.listed_for(query.user).filter(created_at__gte=begin, created_at__lt=end)
+    rows = query.account.posts.listed_for(query.user)
     seconds = Extract(F("answered_at") - F("created_at"), "epoch")
-    groups = rows.order_by().annotate(month=TruncMonth("created_at", tzinfo=query.period.zone)).values("month")
-    groups = groups.annotate(suggestions=Count("id"), answered=Count("answered_at"), median=Median(seconds))
-    columns = ("month", "suggestions", "answered", "median")
-    found = {month.date(): figures for month, *figures in groups.values_list(*columns)}
+    figures = {"suggestions": Count("id"), "answered": Count("answered_at"), "median": Median(seconds)}
     table = []
-    for month in query.period:
-        number, answered, median = found.get(month, (0, 0, None))
+    for month, found in by_month(query, rows, **figures):
+        number, answered, median = (found[name] for name in figures)
         hours = None if median is None else round(median / 3600, 1)
         table.append(Row([Cell(month), Cell(number), Cell(answered), Cell(share(answered, number)), Cell(hours)]))
     series = [Series("suggestions", _("Suggestions")), Series("answered", _("Answered"))]
     return Table(ANSWERS, table, series=series, label_column="month")
+
+
+# The suggestions with the highest revenue of the clients behind them
+
+SUGGESTIONS = (
+    Column("title", _("Suggestion"), Kind.TEXT),
+    Column("currency", _("Currency"), Kind.TEXT),
+    Column("clients", _("Clients"), Kind.COUNT),
+    Column("open", _("Open deals"), Kind.COUNT),
+    Column("open_total", _("Open amount"), Kind.MONEY),
+    Column("won", _("Won"), Kind.COUNT),
+    Column("won_total", _("Amount won"), Kind.MONEY),
+)
+
+
+def suggestions(query: ReportQuery) -> Table:
+    """Return the suggestions whose clients have the highest sums of open and won deals in each currency."""
+    found = top_revenue(query.account, query.user, MAX_SUGGESTIONS)
+    posts = query.account.posts.listed_for(query.user).filter(id__in={id for id, *_ in found})
+    titles = dict(posts.values_list("id", "title")) if found else {}
+    return Table(
+        SUGGESTIONS,
+        [
+            Row(suggestion_cells(id, titles[id], clients, revenue), id)
+            for id, clients, revenue in found
+            # Suggestions that were merged or deleted in the last minute are still stored.
+            if id in titles
+        ],
+        series=[Series("open_total", _("Open amount")), Series("won_total", _("Amount won"))],
+        label_column="title",
+        currency_column="currency",
+    )
+
+
+def suggestion_cells(id: int, title: str, clients: int, revenue: Revenue) -> list[Cell]:
+    def path(outcome: str, deals: int) -> str:
+        return list_path(DEALS, post_id=id, outcome=outcome, currency=revenue.currency) if deals else ""
+
+    open_path, won_path = path(Status.Outcome.OPEN, revenue.open_deals), path(Status.Outcome.WON, revenue.won_deals)
+    return [
+        Cell(title, path_with_id(SUGGESTION, id)),
+        Cell(revenue.currency),
+        Cell(clients, list_path(CLIENTS, post_id=id)),
+        Cell(revenue.open_deals, open_path),
+        Cell(revenue.open_sum, open_path),
+        Cell(revenue.won_deals, won_path),
+        Cell(revenue.won_sum, won_path),
+    ]
 
 
 # The reports
@@ -417,12 +476,18 @@ class Report:
     description: Any
     columns: Sequence[Column]
     build: Callable[[ReportQuery], Table]
-    # True if the rows are those of statuses or users. A row in JSON has their id.
+    # True if the rows are those of statuses, users or suggestions. A row in JSON has their id.
     has_ids: bool = False
     # True if the period is by default the next 12 months, not the last 12.
     ahead: bool = False
+    has_period: bool = True
     has_pipeline: bool = False
     has_responsible: bool = True
+
+    @property
+    def parameters(self) -> list[str]:
+        """The names of the parameters of a URL."""
+        return [*(("from", "to") if self.has_period else ()), *self.id_parameters]
 
     @property
     def id_parameters(self) -> list[str]:
@@ -482,6 +547,18 @@ REPORTS = {
             _("Suggestions by the month in which they were written, and the time until the team answered in public."),
             ANSWERS,
             answers,
+            has_responsible=False,
+        ),
+        Report(
+            "suggestions",
+            _("Top suggestions"),
+            _(
+                "The suggestions whose clients have the highest sums of open and won deals. Changes appear here after about a minute."
+            ),
+            SUGGESTIONS,
+            suggestions,
+            has_ids=True,
+            has_period=False,
             has_responsible=False,
         ),
     )

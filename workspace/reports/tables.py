@@ -14,6 +14,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from core.pages.numbers import amount_text, number_text
+
 Value = str | int | float | Decimal | date | None
 
 
@@ -60,7 +62,7 @@ class Cell:
 @dataclass(frozen=True)
 class Row:
     cells: Sequence[Cell]
-    # The id of the status or the user of the row; None for a period, and for deals for which nobody is responsible.
+    # The id of the status, the user or the suggestion of the row; None for a period, and for deals for which nobody is responsible.
     id: int | None = None
 
 
@@ -90,6 +92,12 @@ class Table:
         position = self.position(name)
         return [row.cells[position].value for row in self.rows]
 
+    def text(self, row: Row, place: int) -> str:
+        """Return the value in a column of a row for people. A row without a label is of the deals that nobody is responsible for."""
+        column = self.columns[place]
+        text = text_of(row.cells[place].value, column.kind)
+        return text or (_("Nobody") if column.name == self.label_column else "")
+
     @property
     def currencies(self) -> list[str]:
         return sorted({str(value) for value in self.values(self.currency_column)}) if self.currency_column else []
@@ -115,9 +123,10 @@ def text_of(value: Value, kind: Kind) -> str:
     if isinstance(value, str):
         return str(TIMES[value]) if kind == Kind.MONTH else value
     if kind == Kind.SHARE:
-        return _("%(number)s%%") % {"number": formats.number_format(round(value * 100), use_l10n=True)}
-    places = {Kind.MONEY: 0 if value == int(value) else 2, Kind.DAYS: 1, Kind.HOURS: 1}.get(kind, 0)
-    return formats.number_format(value, places, use_l10n=True, force_grouping=True)
+        return _("%(number)s%%") % {"number": number_text(value * 100, 0)}
+    if kind == Kind.MONEY:
+        return amount_text(value)
+    return number_text(value, 1 if kind in (Kind.DAYS, Kind.HOURS) else 0)
 
 
 def list_path(route: str, **filters: Any) -> str:

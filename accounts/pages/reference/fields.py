@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from core.openapi.document import JSONSchema, document, resolve
+from core.pages.numbers import number_text
 
 # The maximum number of choices that are listed. The number of further ones is shown.
 MAX_CHOICES = 12
@@ -224,16 +224,16 @@ def limits_of(schema: JSONSchema, types: set[str]) -> Iterator[str]:
         if "string" in option_types:
             yield from limits_of_length(option)
         if "array" in option_types and "maxItems" in option:
-            yield _("up to %(max)s items") % {"max": format_number(option["maxItems"])}
+            yield _("up to %(max)s items") % {"max": number_text(option["maxItems"])}
         if "object" in option_types and "maxProperties" in option:
-            yield _("up to %(max)s names") % {"max": format_number(option["maxProperties"])}
+            yield _("up to %(max)s names") % {"max": number_text(option["maxProperties"])}
         if option_types & {"integer", "number"}:
             yield from limits_of_number(option)
 
 
 def limits_of_length(schema: JSONSchema) -> Iterator[str]:
     least, most = schema.get("minLength", 0), schema.get("maxLength")
-    numbers = {"min": format_number(least), "max": format_number(most or 0)}
+    numbers = {"min": number_text(least), "max": number_text(most or 0)}
     if least and most is not None:
         yield _("%(min)s to %(max)s characters") % numbers
     elif most is not None:
@@ -246,15 +246,10 @@ def limits_of_number(schema: JSONSchema) -> Iterator[str]:
     for keyword, sign in (("minimum", "≥"), ("exclusiveMinimum", ">"), ("maximum", "≤"), ("exclusiveMaximum", "<")):
         bound = schema.get(keyword)
         if bound is not None and abs(bound) < MAX_LISTED_BOUND:
-            yield f"{sign}\N{NO-BREAK SPACE}{format_number(bound)}"
+            yield f"{sign}\N{NO-BREAK SPACE}{number_text(bound)}"
     if "multipleOf" in schema:
         places = len(f"{schema['multipleOf']:f}".rstrip("0").partition(".")[2])
         yield _("up to %(n)s decimal places") % {"n": places}
-
-
-def format_number(number: float) -> str:
-    """Return a number with the separators of the active language."""
-    return number_format(number, force_grouping=True)
 
 
 def choices_of(schema: JSONSchema) -> list[str]:

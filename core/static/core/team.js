@@ -1,5 +1,6 @@
 // The header of the team's pages: the list under the search, and keyboard shortcuts. An element with data-shortcut has the keys that
-// open it, and data-label the text for the list of shortcuts, which the key ? opens. The search also works without JavaScript.
+// open it, and data-label the text for the list of shortcuts, which the key ? opens. The list continues with the keys of the page, which
+// are in an element with data-keys. The search also works without JavaScript.
 "use strict";
 
 // The search: a combobox with a listbox, whose options are links (ARIA 1.2).
@@ -70,15 +71,19 @@
   function showHelp() {
     const list = help.querySelector("dl");
     for (const former of list.querySelectorAll("[data-copied-key]")) former.remove();
+    const add = (...elements) => {
+      for (const element of elements) element.dataset.copiedKey = "";
+      list.append(...elements);
+    };
     for (const element of document.querySelectorAll("[data-shortcut][data-label]")) {
       const keys = document.createElement("dt");
       for (const key of element.dataset.shortcut.split(" ")) {
         keys.append(Object.assign(document.createElement("kbd"), { textContent: key }), " ");
       }
       const label = Object.assign(document.createElement("dd"), { textContent: element.dataset.label });
-      keys.dataset.copiedKey = label.dataset.copiedKey = "";
-      list.append(keys, label);
+      add(keys, label);
     }
+    for (const element of document.querySelectorAll("[data-keys] > *")) add(element.cloneNode(true));
     help.showModal();
   }
 

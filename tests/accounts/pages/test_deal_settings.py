@@ -203,6 +203,18 @@ def test_it_rejects_invalid_values_of_a_status(acme, values, error):
     assert list(acme.account.statuses.values()) == before
 
 
+def test_default_reasons_stay_what_they_are_when_they_are_shown_translated(acme):
+    acme.alice.language = "pl"
+    acme.alice.save()
+    page = acme.page(acme.alice)
+    form = page.get(PATH).forms["reasons"]
+    assert form["won_reasons"].value.split("\n") == ["Cena", "Funkcje", "Polecenie"]
+    form["won_reasons"] = "Obsługa\nCena"
+    form.submit("do", value="reasons", status=303)
+    acme.account.refresh_from_db()
+    assert acme.account.won_reasons == ["Obsługa", "Price"]
+
+
 def test_the_reasons_can_be_changed(acme):
     page = acme.page(acme.alice)
     form = page.get(PATH).forms["reasons"]

@@ -10,12 +10,13 @@ import sys
 import termios
 
 import httpx
+import psutil
 import pytest
 
 from config.local import manage
 from config.local.data import DataDirectory
 from config.local.postgres import Cluster
-from tests.support.service import READY, environment_for, free_port, wait_until
+from tests.support.service import READY, environment_for, free_port, is_running, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -78,7 +79,11 @@ def is_served(values, port):
 
 
 def is_postgresql_running(data):
-    return (data / "postgres" / "data" / "postmaster.pid").exists()
+    """Return True if the server that wrote the pid file is running. A server that was killed has left the file."""
+    with contextlib.suppress(FileNotFoundError, IndexError, psutil.NoSuchProcess):
+        lines = (data / "postgres" / "data" / "postmaster.pid").read_text().splitlines()
+        return is_running(psutil.Process(int(lines[0])))
+    return False
 
 
 def test_it_works(start_service):

@@ -88,6 +88,27 @@ def test_it_stops_an_unresponsive_server(cluster):
     wait_until(lambda: cluster._processes() == [])
 
 
+def test_it_stops_the_server_if_a_signal_interrupts_its_start(cluster, monkeypatch):
+    class Interrupted(subprocess.Popen):
+        """A signal handler raises its exception when the process has been started."""
+
+        def __init__(self, command, **options):
+            super().__init__(command, **options)
+            if f"cluster_name={cluster._name}" in command:
+                started.append(self)
+                raise KeyboardInterrupt
+
+    started = []
+    cluster.stop()
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        cluster.start()
+    [server] = started
+    # No exit status yet means that the server was left running.
+    assert server.poll() is not None
+    assert cluster._processes() == []
+
+
 def test_it_keeps_data_over_a_restart(cluster):
     with connect(cluster) as connection:
         connection.execute("CREATE TABLE t AS SELECT 7 AS n")

@@ -290,16 +290,17 @@ def test_it_takes_few_statements(acme, posts):
     bob = acme.page(acme.bob)
     posts[0].write({"responsible_id": acme.bob.id}, by=acme.alice)
     for tab in inbox.TABS:
-        # The session; the forum; the posts; the counts; the revenue of posts, if there are any; the statuses; the team; the categories.
-        assert len(statements(bob, f"{INBOX}?tab={tab}")) == (8 if tab == "unapproved" else 9), tab
+        # The session; the forum; the saved views; the posts; the counts; the revenue of posts, if there are any; the statuses; the team;
+        # the categories.
+        assert len(statements(bob, f"{INBOX}?tab={tab}")) == (9 if tab == "unapproved" else 10), tab
     # The menu takes one statement on every page of the team.
     assert sum("LIMIT 100" in sql for sql in statements(bob, "/app/roadmap")) == 2
     form = bob.get(INBOX).forms["inbox"]
     form.fields["id"][0].checked = True
     response, queries = capture_queries(lambda: form.submit("do", value="handled"))
     assert response.status_code == 303
-    # The session; the forum; statuses, team and categories; for each suggestion its lock and its update.
-    assert len(queries) == 7, queries
+    # The session; the forum; statuses, team and categories; for each suggestion its lock and its update; the saved views.
+    assert len(queries) == 8, queries
 
 
 def test_excerpts_are_short(acme, monkeypatch):

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from django.utils import timezone
+from django.utils import formats, timezone
 
 from core.db.time_limit import TooSlow
 from tests.support.factories import make_client, make_deal
@@ -56,10 +56,16 @@ def test_it_works(acme, statuses):
     assert columns(page) == {"New": [], "Qualified": [], "Proposal": ["Barn", "Roof"], "Won": ["House"], "Lost": []}
     [proposal] = [each for each in page.html.select("[data-column]") if "Proposal" in texts(each.find("h2"))]
     header = texts(proposal.find("header"))
-    for text in ("2 deals", "12,000.50 EUR", "7,200.30", "100 PLN", "60"):
+    for text in ("2 deals", "12,000.50 EUR 7,200 weighted", "100 PLN 60 weighted"):
         assert text in header
+    # The cards refer to the drawings of their icons, so that the page is small.
+    drawings = [symbol["id"] for symbol in page.html.select("symbol")]
+    icons = {use["href"].removeprefix("#") for use in page.html.select(".deal-card use")}
+    assert icons == {"icon-calendar-x", "icon-arrow-left-right", "icon-grip-vertical"}
+    assert [drawings.count(name) for name in icons] == [1, 1, 1]
     card = texts(proposal.select("[data-deal]")[1])
-    for text in ("Northwind", "12,000.50 EUR", "Overdue:", "Responsible: Bob Nowak"):
+    day = formats.date_format(yesterday, "DATE_FORMAT")
+    for text in ("Northwind", "12,000.50 EUR", f"Overdue: {day}", "Responsible: Bob Nowak"):
         assert text in card
 
 
@@ -73,6 +79,21 @@ def test_only_the_chosen_pipeline_is_shown(acme, statuses):
     page = page.click(description="Partners")
     assert columns(page) == {"Met": []}
     assert texts(page.html.select_one(".chips .chip bdi")) == "Mine"
+
+
+def test_deals_without_a_status_come_first(acme, statuses, monkeypatch):
+    monkeypatch.setattr(board, "COLUMN_SIZE", 1)
+    for name in ("Order 7", "Order 8"):
+        make_deal(acme.bob, name)
+    visitor = acme.page(acme.bob)
+    visitor.get(PATH)
+    page, queries = capture_queries(lambda: visitor.get(PATH))
+    assert len(queries) == STATEMENTS, queries
+    assert list(columns(page).items())[:2] == [("No status", ["Order 8"]), ("New", [])]
+    [link] = page.html.select(".more a")
+    rest = page.goto(link["href"])
+    assert columns(rest) == {"No status": ["Order 7"]}
+    assert "Back to the whole board" in texts(rest.html.find("main"))
 
 
 def test_the_list_and_the_board_keep_the_filters(acme, statuses):
@@ -133,6 +154,43 @@ def test_a_deal_is_moved_with_the_form(acme, statuses):
     assert page.request.url.endswith("/app/deals/board?q=roof")
     assert "“Roof” is in Proposal now." in texts(page.html.find(id="messages"))
     assert columns(page.goto(PATH))["Proposal"] == ["Barn", "Roof"]
+
+
+def test_a_deal_gets_a_status_and_loses_it_again(acme, statuses):
+    deal = make_deal(acme.bob, "Order 7")
+    page = acme.page(acme.bob).get(PATH).click(href=f"/{deal.id}/move")
+    form = page.forms["move"]
+    assert (form["status_id"].value, form["status_id"].options[0][2]) == ("0", "No status")
+    form["status_id"] = str(statuses["new"])
+    page = form.submit(status=303).follow()
+    assert "“Order 7” is in New now." in texts(page.html.find(id="messages"))
+    assert "No status" not in columns(page)
+    form = page.click(href=f"/{deal.id}/move").forms["move"]
+    form["status_id"] = "0"
+    page = form.submit(status=303).follow()
+    assert "“Order 7” has no status now." in texts(page.html.find(id="messages"))
+    assert columns(page)["No status"] == ["Order 7"]
+
+
+@pytest.mark.parametrize(("language", "offered"), [("en", "Features"), ("pl", "Funkcje")])
+def test_default_reasons_are_translated_and_stored_in_english(acme, statuses, language, offered):
+    acme.bob.language = language
+    acme.bob.save()
+    deal = make_deal(acme.bob, "Roof", status_id=statuses["new"])
+    form = move_page(acme, deal, f"?status_id={statuses['won']}").forms["move"]
+    assert offered in texts(form.html)
+    form["other_reason"] = offered
+    form.submit(status=303)
+    deal.refresh_from_db()
+    assert deal.won_reason == "Features"
+    visitor = acme.page(acme.bob)
+    assert offered in texts(visitor.get(f"/app/deals/{deal.id}").html.find("main"))
+    assert offered in texts(visitor.get("/app/deals?columns=won_reason").html.find("table"))
+    form = visitor.get(f"/app/deals/{deal.id}/edit?field=won_reason").forms["edit-field"]
+    assert form["value"].value == offered
+    form.submit(status=303)
+    deal.refresh_from_db()
+    assert deal.won_reason == "Features"
 
 
 def test_won_asks_for_a_reason(acme, statuses):
@@ -226,6 +284,22 @@ def test_a_dragged_card_gets_the_totals_of_both_columns(acme, statuses):
         f"afterend:#deal-{below.id}",
     ]
     assert [texts(element).split(" EUR")[0] for element in swapped[:2]] == ["0 deals", "2 deals 7"]
+    # A deal that loses its status may be the first one, so the response has the whole board with the column for it.
+    values |= {"status_id": 0, "after_id": 0, "seen_status_id": statuses["proposal"]}
+    response, queries = capture_queries(lambda: visitor.post(path, values, headers=headers))
+    assert len(queries) <= 12, queries
+    assert columns(response)["No status"] == ["Roof"]
+    assert "“Roof” has no status now." in texts(response.html)
+    # In the column itself, only the card is moved.
+    response = visitor.post(path, values | {"seen_status_id": 0}, headers=headers)
+    assert [element.get("id") or element["hx-swap-oob"] for element in response.html.select("[hx-swap-oob]")] == [
+        "totals-0",
+        f"deal-{deal.id}",
+        "afterbegin:#cards-0",
+    ]
+    values = {"status_id": statuses["proposal"], "after_id": below.id, "seen_status_id": 0}
+    assert "totals-0" in str(visitor.post(path, values, headers=headers).html)
+    values["seen_status_id"] = statuses["new"]
     # After a conflict, the response has the message and the whole board.
     deal.write({"status_id": statuses["lost"]}, by=acme.alice)
     response = visitor.post(path, values | {"status_id": statuses["qualified"]}, headers=headers)
@@ -235,6 +309,25 @@ def test_a_dragged_card_gets_the_totals_of_both_columns(acme, statuses):
 
 
 # The page of a deal
+
+
+def test_the_page_of_a_deal_without_a_status_shows_the_first_pipeline(acme, statuses):
+    deal = make_deal(acme.bob, "Order 7")
+    page = acme.page(acme.bob).get(f"/app/deals/{deal.id}")
+    assert [texts(button) for button in page.html.select(".stages button")] == [
+        *("New", "Qualified", "Proposal", "Won", "Lost")
+    ]
+    assert not page.html.select(".stages [aria-current]")
+    assert "in this stage" not in texts(page.html.select_one(".stage-facts"))
+    # The buttons move the deal only while it has no status.
+    assert page.html.select_one(".stages [name=seen_status_id]")["value"] == "0"
+    labels = [
+        label
+        for _value, _selected, label in page.goto(f"/app/deals/{deal.id}/edit?field=status_id")
+        .forms["edit-field"]["value"]
+        .options
+    ]
+    assert labels == ["–", "New", "Qualified", "Proposal", "Won", "Lost"]
 
 
 def test_the_page_of_a_deal_shows_its_stages(acme, statuses):
@@ -248,9 +341,8 @@ def test_the_page_of_a_deal_shows_its_stages(acme, statuses):
     visitor.get(path)
     page, queries = capture_queries(lambda: visitor.get(path))
     assert len(queries) <= 12, queries
-    assert [texts(button) for button in page.html.select(".stages button")] == [
-        *("New", "Qualified", "Proposal", "Won", "Lost")
-    ]
+    # The statuses that close the deal have buttons beside the path.
+    assert [texts(button) for button in page.html.select(".stages button")] == ["New", "Qualified", "Proposal"]
     assert texts(page.html.select_one(".stages [aria-current]")) == "Qualified"
     facts = texts(page.html.select_one(".stage-facts"))
     assert "15 days in this stage" in facts

@@ -92,6 +92,17 @@ def test_it_works(acme, bob, clients):
     assert not Client.objects.exclude(responsible_id=None).exists()
 
 
+def test_a_field_is_emptied_only_on_request(acme, bob, clients):
+    Client.objects.update(responsible_id=acme.alice.id)
+    page = sent(select(bob, clients[:2], "set_responsible"))
+    assert page.status_code == 422
+    assert page.html.select_one(".field-error").get_text(strip=True) == "Can't be blank"
+    assert not BulkChange.objects.exists()
+    page = sent(page, responsible_id="none").follow()
+    assert page.html.select_one("main .badge").get_text() == "Nobody"
+    assert Client.objects.filter(responsible_id=None).count() == 2
+
+
 def test_all_entries_of_a_filtered_list(acme, bob, clients):
     make_client(acme.alice, "Other", city="Kraków")
     page = select(bob, [], "add_tags", path="/app/clients?city__empty=true", everything=True)

@@ -53,7 +53,7 @@ def test_an_amount_has_its_currency(acme):
     deal = make_deal(acme.bob, "Roof", price="10")
     bob, path = acme.page(acme.bob), f"/app/deals/{deal.id}/edit?field=price&cell=1"
     cell = bob.post(path, data_of(bob.get(path, headers=HTMX), value="1 234,5"), headers=HTMX).html
-    assert cell.select_one(".amount").get_text() == "1,234.50 EUR"
+    assert cell.select_one(".amount bdi").get_text() == "1,234.50 EUR"
 
 
 def test_it_rejects_an_invalid_value(acme, client):

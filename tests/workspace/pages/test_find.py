@@ -84,6 +84,7 @@ def test_the_list_while_typing(acme, rows):
     options = page.html.select("[role=listbox] [role=group] a[role=option]")
     assert len(options) == MAX_SUGGESTED + 4
     assert len({option["id"] for option in options}) == len(options)
+    assert page.html.select("a[role=option]")[-1]["href"] == "/app/find?q=northw"
 
 
 @pytest.mark.parametrize("q", ["", "  ", "\x01", "'", "!!", "x" * 500, "a & b | !c:*"])

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from core.db.time_limit import TooSlow
@@ -255,6 +256,13 @@ def test_statements_have_a_time_limit(acme, clients, monkeypatch):
     assert "This takes too long" in page.html.select_one(".notice.error").get_text()
 
 
+def test_a_page_is_shown_although_counting_takes_too_long(acme, clients, monkeypatch):
+    monkeypatch.setattr("core.search.queries.TIME_LIMIT_MS", 200)
+    monkeypatch.setattr(QuerySet, "count", lambda rows: sleep_in_database())
+    page = acme.page(acme.bob).get(f"{PATH}?per_page=2")
+    assert (len(names(page)), page.html.select_one(".notice.error")) == (2, None)
+
+
 def sleep_in_database():
     from django.db import connection
 
@@ -275,7 +283,8 @@ def test_the_other_lists(acme):
     assert (names(page), chips(page)) == (["Nora"], ["In the contact list “Readers”"])
     page = bob.get(f"/app/deals?client_id={client.id}")
     assert (names(page), chips(page)) == (["Roof"], ["Client is Adler"])
-    assert page.html.select_one(".amount").get_text() == "1,234.50 EUR"
+    assert page.html.select_one("td.amount bdi").get_text() == "1,234.50 EUR"
+    assert page.html.select_one("td[data-label=Client] a[href]")["href"] == f"/app/clients/{client.id}"
     assert names(bob.get("/app/deals?price__after=1000")) == ["Roof"]
 
 
@@ -284,6 +293,19 @@ def test_the_other_lists(acme):
 )
 def test_the_number_of_statements_has_a_limit(acme, clients, query):
     assert len(statements(acme.page(acme.bob), PATH + query)) <= 12
+
+
+def test_the_number_of_statements_has_a_limit_with_defined_fields(acme):
+    """The collected rows of a filter are counted in the same statement."""
+    make_field_definition(acme.account, resource="deal", in_lists=True)
+    new = acme.account.statuses.get(kind="deal", code="new").id
+    client_id = make_client(acme.bob).id
+    for number in range(3):
+        make_deal(acme.bob, f"Roof {number}", status_id=new, client_id=client_id, expected_close_date="2027-01-02")
+    path = "/app/deals?outcome=open&currency=EUR&expected_close_date__after=2026-01-01&per_page=2"
+    bob = acme.page(acme.bob)
+    assert len(statements(bob, path)) <= 12
+    assert "3 entries" in bob.get(path).html.find("main").get_text()
 
 
 def test_the_stored_columns(acme, clients):
@@ -302,7 +324,7 @@ def test_the_stored_columns(acme, clients):
         [" ".join(cell.get_text(" ").split()) for cell in row.select("th, td")] for row in page.html.select("tbody tr")
     ]
     assert rows == [
-        ["", "Brandt", "01/02/2026 3 p.m.", "2,000.00 EUR", "30.00 EUR"],
+        ["", "Brandt", "Overdue: 01/02/2026 3 p.m.", "2,000.00 EUR", "30.00 EUR"],
         ["", "Adler", "", "1,000.00 EUR · 1.50 PLN", ""],
     ]
     assert names(page.click("Next task", href="sort=next_task_at")) == ["Brandt", "Adler"]
@@ -314,3 +336,50 @@ def test_the_stored_columns(acme, clients):
     assert errors == [f"sort {reason}", f"open_sum__after {reason}"]
     assert [cell.get_text(strip=True) for cell in page.html.select("tbody td")][-1:] == ["1.50 PLN"]
     assert "Largest open deals first" not in page.text
+
+
+def test_dates_in_the_past_are_marked_while_something_is_to_be_done(acme):
+    won = acme.account.statuses.get(kind="deal", code="won").id
+    today = timezone.localdate()
+    make_deal(acme.bob, "Late", expected_close_date=today - timedelta(days=1))
+    make_deal(acme.bob, "Today", expected_close_date=today)
+    make_deal(acme.bob, "Won", expected_close_date=today - timedelta(days=1), status_id=won)
+    page = acme.page(acme.bob).get("/app/deals?columns=expected_close_date")
+    late = [row.th.get_text(strip=True) for row in page.html.select("tbody tr") if row.select_one(".late")]
+    assert late == ["Late"]
+
+
+def test_every_heading_is_above_its_column(acme, clients):
+    for path in (f"{PATH}?columns=city,email", "/app/tasks/list", "/app/contact_lists"):
+        make_task(acme.bob)
+        make_contact_list(acme.bob)
+        table = acme.page(acme.bob).get(path).html.select_one("table.records")
+        assert len(table.select("thead tr > *:not([hidden])")) == len(table.select("tbody tr")[0].select("th, td"))
+
+
+def test_the_filters_show_values_in_the_format_of_the_language(acme, clients):
+    parameters = "created_at__after=2026-01-31&discount__after=12500.5&additional_fields[since]=2026-03-01"
+    page = acme.page(acme.bob).get(f"{PATH}?{parameters}")
+    assert chips(page) == [
+        "Created is after 01/31/2026",
+        "Discount is more than 12,500.5",
+        "Customer since is 03/01/2026",
+    ]
+
+
+def test_an_empty_list_offers_the_form_for_a_new_row(acme):
+    bob = acme.page(acme.bob)
+    for path, label in (("clients", "New client"), ("contacts", "New contact"), ("deals", "New deal")):
+        [link] = bob.get(f"/app/{path}").html.select(".empty a")
+        assert (link["href"], link.get_text(strip=True)) == (f"/app/{path}/new", label)
+
+
+def test_a_search_is_in_the_order_of_its_rank(acme, clients):
+    for query, selected in (
+        ("q=adler", "Best matches first"),
+        ("q=adler&sort=name", "Name, A to Z"),
+        ("", "Newest first"),
+    ):
+        page = acme.page(acme.bob).get(f"{PATH}?{query}")
+        [option] = page.html.select("[name=sort] option[selected]")
+        assert option.get_text(strip=True) == selected

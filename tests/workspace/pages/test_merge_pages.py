@@ -83,6 +83,15 @@ def test_contacts(acme, kept):
     assert (first.name, first.client_id) == ("Nora North", kept.id)
 
 
+def test_contacts_in_polish(acme, kept):
+    acme.bob.language = "pl"
+    acme.bob.save()
+    first, second = make_contact(acme.bob, "Nora"), make_contact(acme.bob, "Nora North")
+    make_deal(acme.bob, contact_id=second.id)
+    page = acme.page(acme.bob).get(f"/app/contacts/{first.id}/merge?with={second.id}")
+    assert "Szanse sprzedaży: 1" in texts(page)
+
+
 def test_finding_the_other_record(acme, kept, other):
     visitor = acme.page(acme.bob)
     page = visitor.get(f"/app/clients/{kept.id}/merge")
@@ -149,7 +158,6 @@ def test_fields_that_were_changed_since_are_named(acme, kept, other):
 
 
 def test_it_rejects_bad_requests(acme, kept, other):
-    visitor = acme.page(acme.bob)
     form = merge_form(compare(acme, kept, other))
     token = form["csrfmiddlewaretoken"].value
     visitor = form.response.test_app

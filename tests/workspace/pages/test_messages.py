@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.account import AgentsSee
 from accounts.models import User
-from tests.support.factories import make_client, make_contact, make_deal, make_post
+from tests.support.factories import make_backer, make_client, make_contact, make_deal, make_draft, make_post
 from tests.support.jobs import run_jobs
 from tests.support.pages import Visitor
 from tests.support.reading import statements
@@ -26,17 +26,9 @@ def post(acme):
     return make_post(acme.carol, "Dark mode")
 
 
-def back(post, user, make, name: str, **fields):
-    """Create a client or contact that is behind the suggestion, and that agreed to be contacted."""
-    fields = {"email": f"{name.lower().replace(' ', '.')}@customer.example", "consent": True} | fields
-    row = make(user, name, **fields)
-    post.cast_proxy_vote(by=user, **{f"{row._meta.model_name}_id": row.id})
-    return row
-
-
 @pytest.fixture
 def anna(acme, post):
-    return back(post, acme.alice, make_contact, "Anna Nowak", first_name="Anna")
+    return make_backer(post, acme.alice, make_contact, "Anna Nowak", first_name="Anna")
 
 
 def form_of(page):
@@ -52,7 +44,9 @@ def preview(acme, post, *, user=None, **values):
 
 def start(acme, post, *, by=None, **values) -> Message:
     values = {"subject": "News", "text": "Hello {name}", "among": "all", "include_not_asked": False} | values
-    return start_message(acme.account, by=by or acme.bob, post=post, **values)
+    message = Message(account=acme.account, post_id=post.id, **values)
+    start_message(message, by=by or acme.bob)
+    return message
 
 
 def outcomes(message) -> dict[str, str]:
@@ -105,7 +99,7 @@ def test_the_number_of_statements_does_not_depend_on_the_recipients(acme, post, 
     before = len(statements(bob, path))
     message = start(acme, post)
     for number in range(5):
-        back(post, acme.alice, make_client, f"Client {number}")
+        make_backer(post, acme.alice, make_client, f"Client {number}")
     # The list of earlier messages takes a statement in both cases.
     assert len(statements(bob, path)) == before == 10
     assert len(statements(bob, f"/app/messages/{message.id}")) == 5
@@ -127,7 +121,7 @@ def test_the_number_of_statements_does_not_depend_on_the_recipients(acme, post, 
 )
 @pytest.mark.parametrize("make", [make_client, make_contact])
 def test_consent_decides_who_gets_it(acme, post, anna, make, fields, include_not_asked, reason):
-    row = back(post, acme.alice, make, "Second", **fields)
+    row = make_backer(post, acme.alice, make, "Second", **fields)
     found = audience_of(acme.account, acme.bob, post.id, among="all", include_not_asked=include_not_asked)
     people = [(person.resource, person.id) for person in found.people]
     assert ("contact", anna.id) in people
@@ -139,7 +133,7 @@ def test_a_refusal_holds_for_the_address_and_for_the_contacts_of_a_client(acme, 
     """The refusal is that of rows that are not behind the suggestion."""
     make_client(acme.alice, "Same person", email="ANNA.nowak@customer.example", do_not_contact=True)
     client = make_client(acme.alice, "No messages", do_not_contact=True)
-    back(post, acme.alice, make_contact, "Employee", client_id=client.id)
+    make_backer(post, acme.alice, make_contact, "Employee", client_id=client.id)
     found = audience_of(acme.account, acme.bob, post.id, among="all", include_not_asked=True)
     assert found.people == []
     # The client of the employee is behind the suggestion, too.
@@ -149,11 +143,11 @@ def test_a_refusal_holds_for_the_address_and_for_the_contacts_of_a_client(acme, 
 def test_customers_with_open_or_won_deals(acme, post):
     statuses = {status.code: status.id for status in acme.account.statuses_of_kind("deal")}
     for outcome in ("new", "won", "lost"):
-        client = back(post, acme.alice, make_client, f"Client {outcome}")
-        contact = back(post, acme.alice, make_contact, f"Contact {outcome}")
+        client = make_backer(post, acme.alice, make_client, f"Client {outcome}")
+        contact = make_backer(post, acme.alice, make_contact, f"Contact {outcome}")
         make_deal(acme.alice, client_id=client.id, status_id=statuses[outcome])
         make_deal(acme.alice, contact_id=contact.id, status_id=statuses[outcome])
-        back(post, acme.alice, make_contact, f"Employee {outcome}", client_id=client.id)
+        make_backer(post, acme.alice, make_contact, f"Employee {outcome}", client_id=client.id)
 
     def names(among: str) -> set[str]:
         found = audience_of(acme.account, acme.bob, post.id, among=among, include_not_asked=False)
@@ -165,7 +159,7 @@ def test_customers_with_open_or_won_deals(acme, post):
 
 
 def test_agents_with_limited_access_tell_their_own_customers(acme, post, anna):
-    back(post, acme.alice, make_client, "Own", responsible_id=acme.bob.id)
+    make_backer(post, acme.alice, make_client, "Own", responsible_id=acme.bob.id)
     of_alice = start(acme, post, by=acme.alice)
     acme.account.agents_see = AgentsSee.OWN
     acme.account.save()
@@ -194,9 +188,47 @@ def test_a_double_click_sends_once(acme, post, anna):
     assert (acme.account.customer_messages.count(), len(mail.outbox)) == (1, 1)
 
 
+def test_a_draft_is_edited_and_sent(acme, post, anna):
+    draft = make_draft(acme.alice, post, text="Hello **{name}**")
+    make_backer(post, acme.alice, make_client, "No consent", consent=None)
+    page = acme.page(acme.bob).get(f"/app/messages/{draft.id}")
+    assert "It has not been sent." in page
+    form = form_of(page.click("Edit and send"))
+    assert form["text"].value == "Hello **{name}**"
+    form["include_not_asked"] = True
+    form_of(form.submit("do", value="preview")).submit("do", value="send")
+    draft.refresh_from_db()
+    assert (draft.state, draft.author_id, draft.total) == ("sending", acme.bob.id, 2)
+    # A second form for the draft loses nothing.
+    form["key"] = "another"
+    shown = form_of(form.submit("do", value="preview")).submit("do", value="send", expect_errors=True)
+    assert (shown.status_code, acme.account.customer_messages.count()) == (422, 1)
+    assert "It is no longer a draft." in shown
+    assert (
+        acme.page(acme.bob).get(f"/app/posts/{post.id}/message?draft={draft.id}").location
+        == f"/app/messages/{draft.id}"
+    )
+
+
+def test_a_draft_is_deleted(acme, post, anna):
+    draft, other = make_draft(acme.alice, post), make_draft(acme.alice, post)
+    page = acme.page(acme.bob).get(f"/app/messages/{draft.id}")
+    form = next(form for form in page.forms.values() if form.action == f"/app/messages/{draft.id}")
+    shown = form_of(page.click("Edit and send")).submit("do", value="preview")
+    assert "The draft is deleted." in form.submit("do", value="delete").follow()
+    assert list(acme.account.customer_messages.values_list("id", flat=True)) == [other.id]
+    # A form that was opened before sends a new message.
+    form_of(shown).submit("do", value="send")
+    assert acme.account.customer_messages.latest("id").state == "sending"
+    page = acme.page(acme.bob).get(f"/app/messages/{other.id}")
+    form = next(form for form in page.forms.values() if form.action == f"/app/messages/{other.id}")
+    start_message(other, by=acme.bob)
+    assert "It is no longer a draft." in form.submit("do", value="delete").follow()
+
+
 def test_it_asks_again_if_the_recipients_have_changed(acme, post, anna):
     form = form_of(preview(acme, post))
-    back(post, acme.alice, make_client, "New")
+    make_backer(post, acme.alice, make_client, "New")
     shown = form.submit("do", value="send", expect_errors=True)
     assert (shown.status_code, acme.account.customer_messages.count()) == (409, 0)
     assert "The recipients have changed" in shown
@@ -224,11 +256,11 @@ def test_it_rejects_bad_input(acme, post, anna, values, error):
 
 
 def test_limits(acme, post, anna, monkeypatch):
-    back(post, acme.alice, make_client, "Second")
+    make_backer(post, acme.alice, make_client, "Second")
     monkeypatch.setattr(audience, "MAX_RECIPIENTS", 1)
     assert "too many recipients (maximum is 1)" in preview(acme, post)
     monkeypatch.setattr(audience, "MAX_CANDIDATES", 1)
-    back(post, acme.alice, make_client, "Third")
+    make_backer(post, acme.alice, make_client, "Third")
     page = acme.page(acme.bob).get(f"/app/posts/{post.id}/message")
     assert "too many customers (maximum is 1)" in page
     monkeypatch.undo()
@@ -238,7 +270,7 @@ def test_limits(acme, post, anna, monkeypatch):
     refused = form.submit("do", value="send", expect_errors=True)
     assert (refused.status_code, acme.account.customer_messages.count()) == (422, 1)
     assert "the account may send 1 a day" in refused
-    Message.objects.update(created_at=timezone.now() - timedelta(days=1, minutes=1))
+    Message.objects.update(started_at=timezone.now() - timedelta(days=1, minutes=1))
     assert form.submit("do", value="send").status_code == 303
 
 
@@ -255,7 +287,9 @@ def test_a_test_goes_to_the_user_only(acme, post, anna):
 
 
 def test_a_name_is_no_markup(acme, post):
-    back(post, acme.alice, make_client, "Name", first_name="*[x](https://evil.example)* <b>\nhttps://evil.example")
+    make_backer(
+        post, acme.alice, make_client, "Name", first_name="*[x](https://evil.example)* <b>\nhttps://evil.example"
+    )
     start(acme, post)
     run_jobs()
     [(html, _type)] = mail.outbox[0].alternatives
@@ -276,7 +310,7 @@ def test_a_suggestion_that_the_public_does_not_see_has_no_link(acme, anna, post)
 
 def test_it_does_not_contact_those_who_changed_their_mind(acme, post, anna):
     changes = {"Refused": {"consent": False}, "Stop": {"do_not_contact": True}, "Moved": {"email": "b@b.example"}}
-    rows = {name: back(post, acme.alice, make_client, name) for name in (*changes, "Unknown", "Trashed")}
+    rows = {name: make_backer(post, acme.alice, make_client, name) for name in (*changes, "Unknown", "Trashed")}
     message = start(acme, post)
     for name, values in (changes | {"Unknown": {"consent": None}}).items():
         rows[name].write(values, by=acme.alice)
@@ -297,7 +331,7 @@ def test_it_does_not_contact_those_who_changed_their_mind(acme, post, anna):
 
 
 def test_a_killed_worker_sends_nothing_twice(acme, post, anna):
-    back(post, acme.alice, make_client, "Second")
+    make_backer(post, acme.alice, make_client, "Second")
     message = start(acme, post)
     # The worker is killed while the first e-mail is being sent.
     killed = MessageRecipient.objects.claim(acme.account.id, message.id)
@@ -321,7 +355,7 @@ def test_a_killed_worker_sends_nothing_twice(acme, post, anna):
     ],
 )
 def test_errors_of_the_mail_server(acme, post, anna, monkeypatch, error, outcome):
-    second = back(post, acme.alice, make_client, "Second")
+    second = make_backer(post, acme.alice, make_client, "Second")
     original = EmailBackend.send_messages
 
     def fail_for_anna(self, emails):
@@ -357,7 +391,7 @@ def test_it_waits_for_the_mail_server(acme, post, anna, monkeypatch):
 def test_many_recipients_take_several_jobs_and_can_be_cancelled(acme, post, monkeypatch):
     monkeypatch.setattr(message_sending, "BATCH_SIZE", 2)
     for number in range(5):
-        back(post, acme.alice, make_client, f"Client {number}")
+        make_backer(post, acme.alice, make_client, f"Client {number}")
     message = start(acme, post)
     message_sending.send_message(account_id=acme.account.id, message_id=message.id)
     bob = acme.page(acme.bob)
@@ -365,7 +399,7 @@ def test_many_recipients_take_several_jobs_and_can_be_cancelled(acme, post, monk
     assert "2 of 5" in page
     form = next(form for form in page.forms.values() if form.action == f"/app/messages/{message.id}")
     assert "Cancelled" in form.submit("do", value="cancel").follow()
-    assert "It is finished already." in form.submit("do", value="cancel").follow()
+    assert "The message is finished already." in form.submit("do", value="cancel").follow()
     run_jobs()
     message.refresh_from_db()
     assert (len(mail.outbox), message.state, message.sent, message.not_sent) == (2, "cancelled", 2, 3)

@@ -8,10 +8,12 @@ import pytest
 from django.utils import timezone
 
 from tests.support.factories import make_deal
+from tests.support.reading import statements
 from workspace.reports.charts import round_up, short_number
 from workspace.reports.queries import REPORTS
 
 PATH = "/app/reports"
+STATEMENTS = {"forecast": 10, "results": 10, "stages": 11, "people": 11, "clients": 9, "answers": 7}
 
 
 @pytest.fixture
@@ -26,7 +28,7 @@ def test_it_works(acme, deals):
     visitor = acme.page(acme.bob)
     page = visitor.get(PATH)
     tabs = [link.text.strip() for link in page.html.select("nav.tabs a")]
-    assert tabs == ["Forecast", "Won and lost", "Stages", "People", "New clients", "Response time"]
+    assert tabs == ["Forecast", "Won and lost", "Stages", "People", "New clients", "Response time", "Top suggestions"]
     row = page.html.select_one("table.figures tbody tr")
     assert [cell.text.strip() for cell in row.select("td")] == ["2", "2,468", "246.80"]
     assert len(page.html.select(".chart rect")) == 24
@@ -37,15 +39,26 @@ def test_it_works(acme, deals):
     assert page.html.select_one("table.figures td").text.strip() == "1"
 
 
+def test_deals_that_nobody_is_responsible_for(acme):
+    status = acme.account.statuses_of_kind("deal").get(code="new")
+    make_deal(acme.alice, price=5, status_id=status.id, responsible_id=None)
+    page = acme.page(acme.bob).get(f"{PATH}/people")
+    assert page.html.select_one("table.figures tbody th").text == "Nobody"
+    assert page.html.select_one("svg text:not(.scale)").text == "Nobody"
+    assert page.html.select_one("svg rect title").text.startswith("Nobody, ")
+
+
 @pytest.mark.parametrize("name", REPORTS)
 def test_every_report_has_a_page_and_a_csv_file(acme, deals, name):
     visitor = acme.page(acme.bob)
+    assert len(statements(visitor, f"{PATH}/{name}")) == STATEMENTS[name]
     assert visitor.get(f"{PATH}/{name}").html.select_one("nav.tabs [aria-current]").text.strip() == str(
         REPORTS[name].label
     )
     response = visitor.get(f"{PATH}/{name}?format=csv")
     assert response.headers["Content-Disposition"] == f'attachment; filename="{name}.csv"'
     rows = list(csv.DictReader(io.StringIO(response.text)))
+    assert rows
     objects = acme.json().get(f"/app/reports/{name}.json").json()["rows"]
     assert [{key: "" if value is None else value for key, value in row.items() if key != "id"} for row in objects] == [
         {key: number(value) for key, value in row.items()} for row in rows

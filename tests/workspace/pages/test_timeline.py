@@ -56,7 +56,7 @@ def test_it_works(acme, client):
         "Suggestion added Dark mode Bob Nowak",
         "Task completed Send it Roof",
         "Task added Send it Bob Nowak Roof",
-        "Call Wants an offer by Friday Open the note Bob Nowak 15 minutes Nora",
+        "Call Wants an offer by Friday Bob Nowak 15 minutes Nora Open the note",
         "Deal added Roof Bob Nowak 12,000 EUR",
     ]
     links = {link["href"] for link in page.html.select("#timeline .entries a")}
@@ -71,7 +71,7 @@ def test_it_works(acme, client):
     page = visitor.get(path_of(deal))
     assert texts(page)[-1] == "Deal added Bob Nowak 12,000 EUR Northwind"
     assert texts(visitor.get(path_of(contact))) == [
-        "Call Wants an offer by Friday Open the note Bob Nowak 15 minutes Northwind"
+        "Call Wants an offer by Friday Bob Nowak 15 minutes Northwind Open the note"
     ]
 
 
@@ -79,10 +79,10 @@ def test_filters(acme, client):
     make_note(acme.bob, "Hello", client_id=client.id)
     make_deal(acme.bob, "Roof", client_id=client.id)
     visitor = acme.page(acme.bob)
-    assert texts(visitor.get(f"{path_of(client)}?show=notes")) == ["Note Hello Open the note Bob Nowak"]
+    assert texts(visitor.get(f"{path_of(client)}?show=notes")) == ["Note Hello Bob Nowak Open the note"]
     assert texts(visitor.get(f"{path_of(client)}?show=nothing")) == [
         "Deal added Roof Bob Nowak",
-        "Note Hello Open the note Bob Nowak",
+        "Note Hello Bob Nowak Open the note",
     ]
     page = visitor.get(f"{path_of(client)}?show=changes")
     assert "There are no entries of this kind." in page.html.find(id="timeline").get_text()

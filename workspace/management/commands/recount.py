@@ -12,12 +12,13 @@ LABELS = {
     "revenue": "clients with other sums of deals",
     "contacts": "contacts",
     "clients": "clients",
+    "posts": "suggestions with other clients or sums of deals",
 }
 
 
 class Command(BaseCommand):
     help = (
-        "Compare the stored last activities, next tasks and sums of deals with the rows of each account. The exit status is 1 if any"
+        "Compare the stored last activities, next tasks, sums of deals and clients of suggestions with the rows of each account. The exit status is 1 if any"
         " differ and were not repaired."
     )
 

@@ -22,11 +22,6 @@ document.addEventListener("DOMContentLoaded", () => {
         menu.querySelector("button").focus();
       },
       t: () => document.querySelector("[data-new]").click(),
-      "?": () => {
-        const help = document.getElementById("shortcuts");
-        help.open = !help.open;
-        if (help.open) help.querySelector("summary").focus();
-      },
     },
   });
 });

@@ -8,6 +8,6 @@ from workspace.timeline_triggers import replace_mirrors
 class Migration(migrations.Migration):
     """Triggers that cost a create less. A new database has them already, from the migrations that create the tables."""
 
-    dependencies = [("workspace", "0010_messages")]
+    dependencies = [("workspace", "0012_drafts_of_messages")]
 
     operations = [replace_summary_triggers(), replace_mirrors(), replace_functions()]

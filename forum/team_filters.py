@@ -1,0 +1,66 @@
+"""Further filters of the lists of suggestions for the team. An upper room registers them in `AppConfig.ready`.
+
+No index serves these filters together with an order of the list, so the statements of a filtered list have a time limit.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import QueryDict
+from django.utils.safestring import SafeString
+
+from accounts.models import Account, User
+from core.errors import FieldError
+from core.search.queries import search_transaction
+
+
+@dataclass(frozen=True)
+class TeamFilter:
+    """The filters in the parameters of a URL. This one selects all suggestions, and has no form."""
+
+    # The parameters of the filters in use, and the names of their values for people. Parameters with errors are left out.
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+    errors: Sequence[FieldError] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.parameters)
+
+    def select(self, posts: QuerySet[Any]) -> QuerySet[Any]:
+        """Return those of the posts that pass the filters."""
+        return posts
+
+    def render_form(self, action: str, hidden: Mapping[str, Any]) -> SafeString:
+        """Return the form that changes the filters. `hidden` are the other parameters of the list at the path `action`."""
+        return SafeString()
+
+    @contextmanager
+    def limited(self, account: Account) -> Iterator[None]:
+        """Limit the time of the statements of a filtered list. Raise `core.db.time_limit.TooSlow` if one is cancelled."""
+        if not self:
+            yield
+            return
+        with search_transaction(account.id, is_limited=True):
+            yield
+
+
+NO_FILTER = TeamFilter()
+
+# A function with the arguments parameters, account and user.
+Reader = Callable[[QueryDict, Account, User], TeamFilter]
+_readers: list[Reader] = []
+
+
+def register(read: Reader) -> None:
+    """Let `read` read the further filters."""
+    _readers[:] = [read]
+
+
+def read_team_filter(parameters: QueryDict, account: Account, user: User | None) -> TeamFilter:
+    """Return the further filters of a URL. Visitors and members have none, so these parameters mean nothing to them."""
+    if user is None or not user.is_team or not _readers:
+        return NO_FILTER
+    return _readers[0](parameters, account, user)

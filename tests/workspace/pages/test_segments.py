@@ -1,0 +1,230 @@
+"""The filters of the team's lists of suggestions: by a segment of clients, by revenue, and by the number of clients."""
+
+from urllib.parse import quote
+
+import pytest
+from django.db.models import Func, Value
+
+from tests.support.factories import (
+    make_category,
+    make_client,
+    make_contact,
+    make_deal,
+    make_field_definition,
+    make_post,
+    make_saved_view,
+)
+from tests.support.pages import Visitor
+from tests.support.reading import titles
+from tests.support.summaries import update_summaries
+from workspace.post_revenue import update_post_revenues
+from workspace.segments import SuggestionFilter
+
+LIST, INBOX = "/app/suggestions", "/app/inbox"
+
+
+@pytest.fixture
+def posts(acme) -> dict:
+    """Suggestions of clients in two cities, and one without clients."""
+    posts = {name: make_post(acme.alice, name) for name in ("Of Gdynia", "Of both", "Of Sopot", "Of nobody")}
+    gdynia = make_client(acme.alice, "Port", city="Gdynia", responsible_id=acme.bob.id)
+    sopot = make_client(acme.alice, "Pier", city="Sopot", responsible_id=acme.alice.id)
+    contact = make_contact(acme.alice, "Ann", client_id=sopot.id)
+    make_deal(acme.alice, client_id=gdynia.id, price="1000", currency="EUR")
+    make_deal(acme.alice, client_id=sopot.id, price="20", currency="EUR")
+    make_deal(acme.alice, client_id=sopot.id, price="5000", currency="PLN")
+    posts["Of Gdynia"].cast_proxy_vote(by=acme.alice, client_id=gdynia.id)
+    posts["Of both"].cast_proxy_vote(by=acme.alice, client_id=gdynia.id)
+    posts["Of both"].cast_proxy_vote(by=acme.alice, contact_id=contact.id)
+    posts["Of Sopot"].cast_proxy_vote(by=acme.alice, contact_id=contact.id)
+    update_post_revenues()
+    update_summaries()
+    return posts
+
+
+def segment(acme, query: str = "city=Gdynia", name: str = "Segment", **fields):
+    return make_saved_view(acme.alice, name, **{"query": query, "shared": True} | fields)
+
+
+def found(page) -> list[str]:
+    """Return the titles of a list of suggestions or of the inbox, in alphabetical order."""
+    return sorted(heading.get_text(strip=True) for heading in page.html.select(".list h2"))
+
+
+def notice(page) -> str:
+    return page.html.select_one(".notice.error").get_text(" ", strip=True)
+
+
+def test_it_works(acme, posts):
+    segment(acme)
+    forms = acme.page(acme.bob).get(f"{LIST}?order=clients").forms.values()
+    form = next(form for form in forms if "segment" in form.fields)
+    form["segment"].select(text="Segment")
+    page = form.submit()
+    assert titles(page) == ["Of both", "Of Gdynia"]
+    assert page.html.select_one(".tabs [aria-current]").get_text() == "Most clients"
+    # The numbers beside the other filters would be those of all suggestions.
+    assert not page.html.select(".filters .number")
+    page = page.click("Most revenue")
+    assert titles(page) == ["Of both", "Of Gdynia"]
+    assert [chip.get_text(" ", strip=True) for chip in page.html.select(".chips .chip")] == [
+        "Remove the filter Segment “Segment”"
+    ]
+    assert len(found(page.click("Remove the filter"))) == 3
+    assert titles(page.click("Trending")) == ["Of both", "Of Gdynia"]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("min_revenue=1000", ["Of Gdynia", "Of both"]),
+        ("min_revenue=1000,5", ["Of both"]),
+        ("min_revenue=0", ["Of Gdynia", "Of Sopot", "Of both"]),
+        ("min_clients=2", ["Of both"]),
+        ("min_clients=1&min_revenue=5", ["Of Gdynia", "Of Sopot", "Of both"]),
+        ("min_clients=2&min_revenue=5000", []),
+    ],
+)
+def test_revenue_and_clients(acme, posts, query, expected):
+    bob = acme.page(acme.bob)
+    for path in (LIST, f"{LIST}?order=revenue", INBOX):
+        assert found(bob.get(f"{path}{'&' if '?' in path else '?'}{query}")) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("city=Sopot", ["Of Sopot", "Of both"]),
+        ("city=Hel", []),
+        ("", ["Of Gdynia", "Of Sopot", "Of both"]),
+        ("q=port", ["Of Gdynia", "Of both"]),
+        ("mine=true", ["Of Gdynia", "Of both"]),
+        ("open_sum__after=500&sort=-open_sum", ["Of Gdynia", "Of both"]),
+    ],
+)
+def test_any_view_of_clients_is_a_segment(acme, posts, query, expected):
+    view = segment(acme, query)
+    bob = acme.page(acme.bob)
+    assert found(bob.get(f"{LIST}?segment={view.id}")) == expected
+    assert found(bob.get(f"{INBOX}?segment={view.id}")) == expected
+
+
+def test_filters_and_searches_are_combined(acme, posts):
+    category = make_category(acme.account, "Ideas")
+    posts["Of both"].write({"category_id": category.id}, by=acme.alice)
+    view, bob = segment(acme), acme.page(acme.bob)
+    page = bob.get(f"/Ideas?segment={view.id}&min_clients=1")
+    assert found(page) == ["Of both"]
+    assert found(page.click("Segment “Segment”")) == ["Of both"]
+    assert "min_clients=1" in page.click("Segment “Segment”").request.url
+    page = bob.get(f"{LIST}?q=of&segment={view.id}")
+    assert found(page) == ["Of Gdynia", "Of both"]
+    assert f"segment={view.id}" in page.click("Clear the search").request.url
+    assert "No suggestion with these filters has these words." in bob.get(f"{LIST}?q=sopot&min_revenue=1000")
+
+
+def test_actions_in_the_inbox_keep_the_filter(acme, posts):
+    view = segment(acme)
+    page = acme.page(acme.bob).get(f"{INBOX}?tab=unanswered&segment={view.id}")
+    form = page.forms["inbox"]
+    form.fields["id"][0].checked = True
+    page = form.submit("do", value="handled").follow()
+    assert dict(page.request.params).items() >= {"tab": "unanswered", "segment": str(view.id)}.items()
+    assert found(page) == ["Of both"]
+    page = acme.page(acme.bob).get(f"{INBOX}?min_clients=7")
+    assert "No suggestion matches these filters." in page
+    assert len(found(page.click("Clear filters"))) == 3
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("segment=x", "Segment was deleted, or is not shared with you"),
+        ("segment=987654", "Segment was deleted, or is not shared with you"),
+        ("min_revenue=much", "Minimum revenue is not a number"),
+        ("min_revenue=NaN", "Minimum revenue is not a number"),
+        ("min_clients=1.5", "Minimum number of clients is not a whole number"),
+        (f"min_clients={quote('²')}", "Minimum number of clients is not a whole number"),
+    ],
+)
+def test_invalid_filters_are_named(acme, posts, query, message):
+    for path in (LIST, INBOX):
+        page = acme.page(acme.bob).get(f"{path}?{query}", status=422)
+        assert notice(page) == message
+        assert "Of nobody" in found(page)
+
+
+def test_a_view_whose_field_is_gone(acme, posts):
+    make_field_definition(acme.account, "seats", type="number")
+    status = acme.account.statuses.create(kind="client", code="spare", name="Spare")
+    seats = segment(acme, "additional_fields[seats]__after=3", name="Large")
+    spare = segment(acme, f"status_id={status.id}", name="Spare")
+    behind = segment(acme, f"post_id={posts['Of Sopot'].id}", name="Behind")
+    assert found(acme.page(acme.bob).get(f"{LIST}?segment={behind.id}")) == ["Of Sopot", "Of both"]
+    posts["Of Sopot"].trash(by=acme.alice)
+    acme.account.field_definitions.get().erase()
+    status.erase()
+    bob = acme.page(acme.bob)
+    for view, error in (
+        (seats, "additional_fields[seats]__after, which is not a filter of this list"),
+        (spare, "status_id, which names a status that was deleted"),
+        (behind, "post_id, which names a suggestion that was deleted"),
+    ):
+        page = bob.get(f"{LIST}?segment={view.id}", status=422)
+        assert notice(page) == f"Segment has {error}"
+        assert len(found(page)) == 3
+
+
+def test_views_of_others_and_of_other_lists_are_no_segments(acme, other, posts):
+    bob = acme.page(acme.bob)
+    private, of_deals = segment(acme, shared=False), segment(acme, "", name="Deals", resource="deal")
+    elsewhere = make_saved_view(other.mallory, "Theirs", shared=True)
+    for view in (private, of_deals, elsewhere):
+        page = bob.get(f"{LIST}?segment={view.id}", status=422)
+        assert notice(page) == "Segment was deleted, or is not shared with you"
+        assert view.name not in page.html.select_one("select[name=segment]").get_text()
+    assert found(acme.page(acme.alice).get(f"{LIST}?segment={private.id}")) == ["Of Gdynia", "Of both"]
+    mallory = Visitor(other.host).start_session(other.mallory)
+    assert found(mallory.get(f"{LIST}?segment={elsewhere.id}")) == []
+
+
+def test_limited_agents_count_the_clients_that_they_may_access(acme, posts):
+    acme.account.agents_see = "own"
+    acme.account.save(update_fields=["agents_see"])
+    everybody, rich = segment(acme, ""), segment(acme, "open_sum__after=5", name="Rich")
+    bob = acme.page(acme.bob)
+    page = bob.get(f"{LIST}?segment={everybody.id}")
+    assert found(page) == ["Of Gdynia", "Of both"]
+    assert "1000 EUR" not in page
+    assert not page.html.select("input[name^=min_]")
+    page = bob.get(f"{INBOX}?segment={rich.id}", status=422)
+    assert (
+        notice(page)
+        == "Segment has open_sum__after, which can't use sums of deals, because you see only some of the deals"
+    )
+    for name in ("min_revenue", "min_clients"):
+        page = bob.get(f"{LIST}?{name}=1", status=422)
+        assert notice(page).endswith("can't be used, because you see only some of the clients and deals")
+    acme.account.agents_see = "group"
+    acme.account.save(update_fields=["agents_see"])
+    group = acme.account.user_groups.create(name="Sales")
+    acme.account.users.filter(id__in=[acme.alice.id, acme.bob.id]).update(group_id=group.id)
+    assert len(found(acme.page(acme.bob).get(f"{LIST}?segment={everybody.id}"))) == 3
+
+
+@pytest.mark.parametrize("reader", ["visitor", "member"])
+def test_others_have_no_filters(acme, posts, reader):
+    visitor = acme.page(*{"visitor": [], "member": [acme.carol]}[reader])
+    page = visitor.get(f"{LIST}?segment={segment(acme).id}&min_revenue=x")
+    assert len(found(page)) == 4
+    assert not page.html.select("select[name=segment]")
+
+
+@pytest.mark.parametrize("path", [LIST, f"{LIST}?order=revenue", f"{LIST}?q=of", INBOX])
+def test_a_filter_that_takes_too_long(acme, posts, monkeypatch, path):
+    monkeypatch.setattr("core.search.queries.TIME_LIMIT_MS", 100)
+    slow = Func(Value(3), function="pg_sleep")
+    monkeypatch.setattr(SuggestionFilter, "select", lambda self, rows: rows.alias(slept=slow).exclude(slept=None))
+    page = acme.page(acme.bob).get(f"{path}{'&' if '?' in path else '?'}min_clients=1")
+    assert notice(page).startswith("This takes too long, because too many clients would have to be compared.")
+    assert found(page) == []

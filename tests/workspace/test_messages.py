@@ -1,0 +1,320 @@
+"""Messages to the customers behind a suggestion in the Account API."""
+
+from datetime import timedelta
+
+import pytest
+from django.core import mail
+from django.db import connection
+from django.test import override_settings
+
+from accounts.account import AgentsSee
+from accounts.models import User
+from core.changes.models import Change
+from tests.support.assertions import assert_answered, assert_refused, read
+from tests.support.bodies import message_body
+from tests.support.factories import make_backer, make_client, make_contact, make_draft, make_message, make_post
+from tests.support.jobs import run_jobs
+from tests.support.lists import link_to_first_page
+from tests.support.queries import capture_queries
+from workspace import audience, message_sending, messages
+from workspace.messages import Message
+
+PATH = "/app/messages.json"
+
+
+@pytest.fixture
+def post(acme):
+    return make_post(acme.carol, "Dark mode")
+
+
+@pytest.fixture
+def anna(acme, post):
+    return make_backer(post, acme.alice, make_contact, "Anna Nowak", first_name="Anna")
+
+
+def create(acme, post, **fields):
+    values = {"post_id": post.id, "subject": "News", "text": "Hello {name}"}
+    return acme.json().post(PATH, json={"message": values | fields})
+
+
+def path_of(message, action: str = "") -> str:
+    return f"/app/messages/{message.id}{action and f'/{action}'}.json"
+
+
+def send(acme, message, total: int | None = None, **headers):
+    body = {"message": {"total": message.total if total is None else total}}
+    return acme.json().post(path_of(message, "send"), json=body, headers=headers)
+
+
+def assert_conflict(response, message: str) -> None:
+    assert_refused(response, 409, "conflict", message=message, retry_after="1")
+
+
+def changes(acme) -> list[str]:
+    """Return the changes of messages in the feed. Its triggers are deferred until the transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED")
+    rows = Change.objects.filter(account=acme.account, resource="message").order_by("position")
+    return [row.change for row in rows]
+
+
+def test_it_works(acme, post, anna):
+    make_backer(post, acme.alice, make_client, "No consent", consent=None)
+    make_backer(post, acme.alice, make_client, "No e-mail", email=None)
+    # The first request of a test reads the host.
+    acme.json().get(PATH)
+    response, queries = capture_queries(lambda: create(acme, post, subject=" News\n about it "))
+    assert len(queries) == 8, queries
+    draft = acme.account.customer_messages.get()
+    counts = dict.fromkeys(audience.LeftOut.values, 0) | {"not_asked": 1, "no_email": 1}
+    expected = message_body(
+        draft, subject="News about it", state="draft", author_id=acme.bob.id, total=1, left_out=counts
+    )
+    location = f"http://acme.example.test/app/messages/{draft.id}.json"
+    assert_answered(response, 201, expected, location=location)
+    response, queries = capture_queries(lambda: acme.json().get(path_of(draft)))
+    assert_answered(response, 200, expected)
+    assert len(queries) == 2, queries
+
+    # A write counts the recipients again.
+    response, queries = capture_queries(
+        lambda: acme.json().put(path_of(draft), json={"message": {"include_not_asked": True}})
+    )
+    assert len(queries) == 6, queries
+    draft.refresh_from_db()
+    counts["not_asked"] = 0
+    expected |= {"include_not_asked": True, "total": 2, "left_out": counts}
+    assert_answered(response, 200, expected | {"updated_at": read(response)["updated_at"]})
+
+    response, queries = capture_queries(lambda: send(acme, draft))
+    assert len(queries) == 11, queries
+    draft.refresh_from_db()
+    expected = message_body(draft, include_not_asked=True, left_out=counts, state="sending")
+    assert_answered(response, 200, expected)
+    run_jobs()
+    assert sorted(email.to[0] for email in mail.outbox) == [
+        "anna.nowak@customer.example",
+        "no.consent@customer.example",
+    ]
+    draft.refresh_from_db()
+    expected = message_body(draft, include_not_asked=True, left_out=counts, state="sent", sent=2)
+    assert_answered(acme.json().get(path_of(draft)), 200, expected)
+    response, queries = capture_queries(lambda: acme.json().get(PATH))
+    assert_answered(response, 200, [expected], link=link_to_first_page(PATH))
+    assert len(queries) == 2, queries
+
+
+def test_recipients(acme, post, anna):
+    second = make_backer(post, acme.alice, make_client, "Second")
+    draft = make_draft(acme.bob, post)
+    path = path_of(draft, "recipients")
+    assert_answered(acme.json().get(path), 200, [], link=link_to_first_page(path))
+    send(acme, draft)
+    second.write({"do_not_contact": True}, by=acme.alice)
+    run_jobs()
+    response, queries = capture_queries(lambda: acme.json().get(path))
+    assert len(queries) == 5, queries
+    [sent, skipped] = read(response)
+    assert sent.pop("sent_at")
+    assert sent == {
+        "client_id": None,
+        "contact_id": anna.id,
+        "name": "Anna Nowak",
+        "email": "anna.nowak@customer.example",
+        "state": "sent",
+        "reason": None,
+    }
+    assert skipped == {
+        "client_id": second.id,
+        "contact_id": None,
+        "name": "Second",
+        "email": "second@customer.example",
+        "state": "skipped",
+        "reason": "do_not_contact",
+        "sent_at": None,
+    }
+    assert read(acme.json().get(f"{path}?state=skipped")) == [skipped]
+    assert read(acme.json().get(f"{path}?per_page=1&page=2")) == [skipped]
+    response = acme.json().get(f"{path}?state=gone")
+    errors = {"state": ["is not one of pending, sending, sent, skipped, failed"]}
+    assert_refused(response, 422, "validation_failed", errors)
+
+
+def test_filters(acme, post, anna):
+    started, draft = make_message(acme.alice), make_draft(acme.bob, post)
+    for query, expected in (
+        ("", [draft, started]),
+        ("state=draft", [draft]),
+        (f"post_id={post.id}", [draft]),
+        (f"author_id={acme.alice.id}", [started]),
+        ("updated_since=2100-01-01", []),
+        ("per_page=1&page=2", [started]),
+    ):
+        assert [row["id"] for row in read(acme.json().get(f"{PATH}?{query}"))] == [each.id for each in expected], query
+
+
+def test_it_rejects_every_error_at_once(acme, post):
+    response = create(acme, post, post_id=10**15, subject=" ", text="a" * 10_001, among="nobody", include_not_asked="x")
+    errors = {
+        "post_id": ["can't be found"],
+        "subject": ["can't be blank"],
+        "text": ["is too long (maximum is 10000 characters)"],
+        "among": ["is not one of all, open, won"],
+        "include_not_asked": ["is not true or false"],
+    }
+    assert_refused(response, 422, "validation_failed", errors)
+    response = create(acme, post, subject="a" * 151)
+    assert_refused(response, 422, "validation_failed", {"subject": ["is too long (maximum is 150 characters)"]})
+    response = create(acme, post, post_id=None)
+    assert_refused(response, 422, "validation_failed", {"post_id": ["can't be blank"]})
+
+
+@pytest.mark.parametrize("kind", ["task", "trashed", "of another account"])
+def test_it_rejects_what_is_no_suggestion(acme, other, post, kind):
+    if kind == "task":
+        id = read(acme.json().post("/app/posts.json", json={"post": {"title": "Call", "task_kind": "task"}}))["id"]
+    elif kind == "trashed":
+        post.trash(by=acme.alice)
+        id = post.id
+    else:
+        id = make_post(other.mallory).id
+    response = create(acme, post, post_id=id)
+    if kind == "of another account" and id == post.id:
+        pytest.skip("both accounts have the id")
+    assert_refused(response, 422, "validation_failed", {"post_id": ["can't be found"]})
+
+
+def test_it_sends_only_to_the_number_of_recipients_that_the_caller_knows(acme, post, anna):
+    draft = make_draft(acme.bob, post)
+    make_backer(post, acme.alice, make_client, "New")
+    assert_conflict(send(acme, draft), "The number of recipients is now 2. Nothing was sent.")
+    response = acme.json().post(path_of(draft, "send"))
+    assert_refused(response, 422, "validation_failed", {"message": ["can't be blank"]})
+    response = acme.json().post(path_of(draft, "send"), json={"message": {}})
+    assert_refused(response, 422, "validation_failed", {"total": ["can't be blank"]})
+    draft.refresh_from_db()
+    assert (draft.state, draft.total, run_jobs()) == ("draft", 1, 0)
+    assert send(acme, draft, 2).status_code == 200
+
+
+def test_a_draft_is_sent_once(acme, post, anna):
+    draft = make_draft(acme.bob, post)
+    key = {"Idempotency-Key": "one"}
+    first, second = (send(acme, draft, **key) for _ in range(2))
+    assert (first.status_code, second.status_code, second.headers["Idempotent-Replayed"]) == (200, 200, "true")
+    assert_conflict(send(acme, draft), "It is no longer a draft.")
+    run_jobs()
+    assert len(mail.outbox) == 1
+
+
+def test_only_a_draft_can_be_changed_or_deleted(acme, post, anna):
+    message, draft = make_message(acme.bob), make_draft(acme.bob, post)
+    for response in (
+        acme.json().put(path_of(message), json={"message": {"subject": "Other"}}),
+        acme.json().delete(path_of(message)),
+        acme.json().post(path_of(message, "test")),
+    ):
+        assert_conflict(response, "It is no longer a draft.")
+    response = acme.json().post(path_of(draft, "cancel"))
+    assert_conflict(response, "It is a draft, which can be deleted.")
+    response, queries = capture_queries(lambda: acme.json().delete(path_of(draft)))
+    assert_answered(response, 200, "ok")
+    assert len(queries) == 3, queries
+    assert_refused(acme.json().get(path_of(draft)), 404, "not_found")
+
+
+def test_cancel(acme, post, anna):
+    message = make_message(acme.bob)
+    acme.json().get(PATH)
+    response, queries = capture_queries(lambda: acme.json().post(path_of(message, "cancel")))
+    assert len(queries) == 3, queries
+    message.refresh_from_db()
+    assert_answered(response, 200, message_body(message, state="cancelled"))
+    assert run_jobs() == 1
+    assert mail.outbox == []
+    response = acme.json().post(path_of(message, "cancel"))
+    assert_conflict(response, "The message is finished already.")
+
+
+def test_a_test_goes_to_the_user_only(acme, post, anna):
+    draft = make_draft(acme.alice, post)
+    acme.json().get(PATH)
+    response, queries = capture_queries(lambda: acme.json().post(path_of(draft, "test")))
+    assert len(queries) == 6, queries
+    assert_answered(response, 200, message_body(draft))
+    run_jobs()
+    [email] = mail.outbox
+    assert (email.to, email.subject) == (["bob@acme.example"], "Test: News")
+    draft.refresh_from_db()
+    assert draft.state == "draft"
+    with override_settings(EMAIL_LIMIT_PER_ADDRESS=1):
+        assert acme.json().post(path_of(draft, "test")).status_code == 429
+
+
+def test_a_draft_of_a_deleted_suggestion_is_not_sent(acme, post, anna):
+    draft = make_draft(acme.bob, post)
+    post.trash(by=acme.alice)
+    for response in (send(acme, draft), acme.json().post(path_of(draft, "test"))):
+        assert_refused(response, 422, "validation_failed", {"post_id": ["was deleted"]})
+
+
+def test_limits(acme, post, anna, monkeypatch):
+    draft, empty = make_draft(acme.bob, post), make_draft(acme.bob, post, among="won")
+    response = send(acme, empty, 1)
+    assert_refused(response, 422, "validation_failed", {"among": ["leaves nobody who may get the message"]})
+    make_backer(post, acme.alice, make_contact, "Second")
+    with monkeypatch.context() as patch:
+        patch.setattr(audience, "MAX_CANDIDATES", 1)
+        # There are too many customers to count the recipients.
+        response = acme.json().put(path_of(draft), json={"message": {"subject": "Other"}})
+        assert (read(response)["total"], read(response)["left_out"]) == (None, None)
+        errors = {"among": ["has too many customers (maximum is 1)"]}
+        assert_refused(send(acme, draft, 2), 422, "validation_failed", errors)
+    with monkeypatch.context() as patch:
+        patch.setattr(messages, "MAX_DRAFTS", 2)
+        errors = {"message": ["is one too many: the account may have 2 drafts"]}
+        assert_refused(create(acme, post), 422, "validation_failed", errors)
+    monkeypatch.setattr(message_sending, "MAX_MESSAGES_PER_DAY", 1)
+    assert send(acme, draft, 2).status_code == 200
+    errors = {"message": ["is one too many: the account may send 1 a day"]}
+    assert_refused(send(acme, make_draft(acme.bob, post), 2), 422, "validation_failed", errors)
+    # A draft does not count before it is sent.
+    Message.objects.filter(id=draft.id).update(started_at=draft.created_at - timedelta(days=1, minutes=1))
+    assert send(acme, make_draft(acme.bob, post), 2).status_code == 200
+
+
+def test_agents_with_limited_access(acme, post, anna):
+    """An agent finds their own messages, and sends them to their own customers. The user who sends a draft becomes its author."""
+    make_backer(post, acme.alice, make_client, "Own", responsible_id=acme.bob.id)
+    draft_of_alice, draft = make_draft(acme.alice, post), make_draft(acme.bob, post)
+    acme.account.agents_see = AgentsSee.OWN
+    acme.account.save()
+    for path in (path_of(draft_of_alice), path_of(draft_of_alice, "recipients")):
+        assert_refused(acme.json().get(path), 404, "not_found")
+    assert_refused(send(acme, draft_of_alice), 404, "not_found")
+    assert [row["id"] for row in read(acme.json().get(PATH))] == [draft.id]
+    assert send(acme, draft, 1).status_code == 200
+    [row] = read(acme.json().get(path_of(draft, "recipients")))
+    assert row["name"] == "Own"
+    acme.account.clients.filter(name="Own").update(responsible_id=acme.alice.id)
+    [row] = read(acme.json().get(path_of(draft, "recipients")))
+    assert (row["name"], row["email"]) == (None, None)
+    by_alice = acme.json(acme.alice_token)
+    second = make_draft(User.objects.get(account=acme.account, id=acme.bob.id), post)
+    sent = read(by_alice.post(path_of(second, "send"), json={"message": {"total": 2}}))
+    assert sent["author_id"] == acme.alice.id
+
+
+def test_the_change_feed(acme, post, anna):
+    """The feed has the changes of the text and of the state, and not the progress."""
+    for number in range(3):
+        make_backer(post, acme.alice, make_client, f"Client {number}")
+    draft = make_draft(acme.bob, post)
+    assert changes(acme) == ["created"]
+    acme.json().put(path_of(draft), json={"message": {"text": "Hello"}})
+    send(acme, draft, 4)
+    run_jobs()
+    # The text was changed, the message was started, and it was finished.
+    assert changes(acme) == ["created", "updated", "updated", "updated"]
+    acme.json().delete(path_of(make_draft(acme.bob, post)))
+    assert changes(acme)[-2:] == ["created", "deleted"]

@@ -1,0 +1,174 @@
+"""Messages to the customers behind a suggestion in the Account API (JSON)."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+from zoneinfo import ZoneInfo
+
+from django.http import Http404, HttpResponse
+from django.utils.translation import gettext_lazy as _
+
+from accounts.mail import single_line
+from accounts.models import Account
+from core.api.fields import BooleanField, ChoiceField, DateTimeField, IntegerField, RelatedField, TextField, WireField
+from core.api.filters import ListFilters, WireFilter, link_filter
+from core.api.lists import Paged
+from core.api.requests import APIRequest
+from core.api.resources import ResourceViewSet
+from core.api.serializers import ResourceSerializer, format_time
+from core.db.transactions import in_transaction
+from core.errors import FieldError
+from workspace.audience import Among, LeftOut
+from workspace.message_sending import find_post, request_test, start_message
+from workspace.messages import MAX_TEXT_LENGTH, Message, MessageQuerySet, MessageRecipient, names_of
+
+
+class LeftOutField(WireField):
+    """The numbers of customers that are left out, by reason, in responses only."""
+
+
+class MessageSerializer(ResourceSerializer):
+    model = Message
+
+    post_id = RelatedField("posts", category_id__isnull=False, trashed_at=None)
+    subject = TextField(required=True)
+    text = TextField(required=True, max_length=MAX_TEXT_LENGTH)
+    among = ChoiceField(Among.values)
+    include_not_asked = BooleanField()
+    state = TextField(read_only=True)
+    failure = TextField(read_only=True)
+    author_id = IntegerField(read_only=True)
+    total = IntegerField(read_only=True)
+    left_out = LeftOutField(read_only=True)
+    sent = IntegerField(read_only=True)
+    skipped = IntegerField(read_only=True)
+    failed = IntegerField(read_only=True)
+    started_at = DateTimeField(read_only=True)
+    finished_at = DateTimeField(read_only=True)
+
+    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Leave out nulls, which mean the default. Write the subject in one line."""
+        values = {name: value for name, value in values.items() if value is not None}
+        if self.instance is None and "post_id" not in values:
+            raise FieldError("post_id", _("can't be blank"), "required")
+        if "subject" in values:
+            values["subject"] = single_line(values["subject"])
+        return values
+
+    @classmethod
+    def represent_values(cls, values: Sequence[Any], zone: ZoneInfo) -> dict[str, Any]:
+        data = super().represent_values(values, zone)
+        # PostgreSQL does not keep the order of the keys.
+        numbers = data["left_out"] and {reason.value: data["left_out"][reason] for reason in LeftOut}
+        return {**data, "failure": data["failure"] or None, "left_out": numbers}
+
+
+class SendingSerializer(ResourceSerializer):
+    """The body of the request that sends a draft."""
+
+    total = IntegerField(required=True, min_value=1)
+
+
+class MessageFilters(ListFilters):
+    # The list is not searched.
+    q = None  # type: ignore[assignment]  # removes the filter of the base class
+    post_id = link_filter()
+    author_id = link_filter()
+    state = WireFilter(ChoiceField(Message.State.values))
+
+
+class RecipientFilters(ListFilters):
+    # The list is neither searched nor read by time.
+    q = updated_since = None  # type: ignore[assignment]  # removes the filters of the base class
+    state = WireFilter(ChoiceField(MessageRecipient.State.values))
+
+
+class MessageViewSet(Paged, ResourceViewSet):
+    """Drafts of messages and messages. A draft can be changed, deleted and sent. The list begins with the newest."""
+
+    request: APIRequest
+    key = "message"
+    route = "workspace-json-message"
+    model = Message
+    serializer_class = MessageSerializer
+
+    @staticmethod
+    def rows_of(account: Account) -> MessageQuerySet:
+        rows: MessageQuerySet = cast(Any, account).customer_messages.all()
+        return rows
+
+    def create_row(self, values: dict[str, Any]) -> Message:
+        row = Message(account=self.account)
+        self.update_row(row, values)
+        return row
+
+    def update_row(self, row: Message, values: dict[str, Any]) -> None:
+        row.write(values, by=self.request.user)
+
+    def destroy(self, request: APIRequest, id: int) -> HttpResponse:
+        in_transaction(lambda: self.find(id, locked=True).erase())
+        return self.respond("ok")
+
+    def send(self, request: APIRequest, id: int) -> HttpResponse:
+        def act(row: Message) -> list[str]:
+            serializer = SendingSerializer(data=self.body.get(self.key))
+            ignored = self.check(message=serializer)
+            start_message(row, by=request.user, expected=serializer.values["total"])
+            return ignored
+
+        return self.act(id, act)
+
+    def cancel(self, request: APIRequest, id: int) -> HttpResponse:
+        def act(row: Message) -> list[str]:
+            ignored = self.check()
+            row.cancel()
+            return ignored
+
+        return self.act(id, act)
+
+    def act(self, id: int, action: Callable[[Message], list[str]]) -> HttpResponse:
+        """Call `action` with the locked message, and respond with the message. `action` returns the names of ignored fields."""
+
+        def act() -> tuple[Message, list[str]]:
+            row: Message = self.find(id, locked=True)
+            return row, action(row)
+
+        row, ignored = in_transaction(act)
+        return self.respond(self.represent(row), ignored=ignored)
+
+    def test(self, request: APIRequest, id: int) -> HttpResponse:
+        """Send the draft to the user alone."""
+        ignored = self.check()
+        row: Message = self.find(id)
+        row.check_is_draft()
+        request_test(request.user, find_post(row), subject=row.subject, text=row.text)
+        return self.respond(self.represent(row), ignored=ignored)
+
+    def recipients(self, request: APIRequest, id: int) -> HttpResponse:
+        """Return the recipients of a message, in the order of their e-mail addresses."""
+        if not self.rows().filter(id=id).exists():
+            raise Http404
+        rows = MessageRecipient.objects.of(self.account.id, id)
+        filters = RecipientFilters(self.parameters, rows, account=self.account)
+        page = self.read_page(*RecipientFilters.parameters(), errors=filters.find_errors())
+        found = list(filters.qs.order_by("email_key")[page.start : page.stop])
+        names = names_of(self.account, found[: page.size], request.user)
+
+        def represent(row: MessageRecipient) -> dict[str, Any]:
+            is_accessible = not self.access.is_limited or (row.resource, row.row_id) in names
+            return {
+                "client_id": row.client_id,
+                "contact_id": row.contact_id,
+                "name": row.name if is_accessible else None,
+                "email": row.email if is_accessible else None,
+                "state": row.state,
+                "reason": row.reason or None,
+                "sent_at": format_time(row.sent_at, self.account.zone),
+            }
+
+        return self.respond_with_page(page, found, represent)
+
+    # This is the last method of the class, because in the class body after it `list` is no longer the built-in type.
+    def list(self, request: APIRequest) -> HttpResponse:
+        filters = MessageFilters(self.parameters, self.rows(), account=self.account)
+        page = self.read_page(*MessageFilters.parameters(), errors=filters.find_errors())
+        return self.respond_with_page(page, filters.qs.order_by("-id")[page.start : page.stop])

@@ -1,0 +1,102 @@
+"""Filters of suggestions by the clients behind them: a segment, their number, and their revenue.
+
+A segment is a saved view of the list of clients. It selects the suggestions behind which at least one client of the view stands. Users
+with limited access count only the clients that they may access. They have no filters by number and revenue, because the stored figures are
+those of all clients and deals (`workspace.post_revenue`).
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Account, User
+from core.errors import FieldError
+from core.search.queries import search_transaction
+from crm.conditions import read_number
+from workspace.lists.queries import ListQuery
+from workspace.views import VIEW_GONE, SavedView, find_view, open_view, within_query
+
+SEGMENT, MIN_REVENUE, MIN_CLIENTS = "segment", "min_revenue", "min_clients"
+PARAMETERS = (SEGMENT, MIN_REVENUE, MIN_CLIENTS)
+LIMITED = _("can't be used, because you see only some of the clients and deals")
+
+
+@dataclass(frozen=True)
+class SuggestionFilter:
+    """The clients that must stand behind a suggestion. `revenue` is the sum of their open and won deals in the account's currency."""
+
+    account: Account
+    user: User
+    view: SavedView | None = None
+    segment: ListQuery | None = None
+    min_revenue: Decimal | None = None
+    min_clients: int | None = None
+    errors: tuple[FieldError, ...] = ()
+
+    @classmethod
+    def read(
+        cls, parameters: Mapping[str, str], *, account: Account, user: User, views: list[SavedView] | None = None
+    ) -> "SuggestionFilter":
+        """Return the filters in the parameters of a URL. Those with errors are left out, and `errors` has their errors.
+
+        `views` are the views of the list of clients that the user sees, if they have been read already.
+        """
+        found, errors = cls(account, user), list[FieldError]()
+        for name, read in ((SEGMENT, read_segment), (MIN_REVENUE, read_revenue), (MIN_CLIENTS, read_clients)):
+            text = parameters.get(name, "").strip()
+            try:
+                if text and name != SEGMENT and user.access.is_limited:
+                    raise FieldError(name, LIMITED, "access")
+                found = replace(found, **read(text, account, user, views)) if text else found
+            except FieldError as error:
+                errors.append(error)
+        return replace(found, errors=tuple(errors))
+
+    def select(self, posts: QuerySet[Any]) -> QuerySet[Any]:
+        """Return those of the posts that pass the filters. A segment with a search executes the search."""
+        if self.segment is not None:
+            backers = self.account.post_backers.filter(post_id=OuterRef("id"), client_id__in=self.clients_of_segment())
+            posts = posts.filter(Exists(backers))
+        figures = {"total__gte": self.min_revenue, "clients__gte": self.min_clients}
+        if chosen := {name: value for name, value in figures.items() if value is not None}:
+            revenues = self.account.post_revenues.filter(currency=self.account.currency, **chosen)
+            posts = posts.filter(Exists(revenues.filter(post_id=OuterRef("id"))))
+        return posts
+
+    def clients_of_segment(self) -> QuerySet[Any, Any] | list[int]:
+        """Return the ids of the clients of the segment."""
+        segment = self.segment
+        if segment is None:
+            return []
+        if not segment.q:
+            return segment.rows.order_by().values("id")
+        # A search finds at most `MAX_RESULTS` rows.
+        with search_transaction(self.account.id, segment.q, is_limited=True) as text:
+            return segment.matching_ids(text, ranked=False)
+
+
+def read_segment(text: str, account: Account, user: User, views: list[SavedView] | None) -> dict[str, Any]:
+    view = find_view(text, SavedView.Target.CLIENT, account=account, user=user, views=views)
+    if view is None:
+        raise FieldError(SEGMENT, VIEW_GONE, "missing")
+    segment = open_view(view, user)
+    # Without a filter that is gone, the segment would have more clients than its name says.
+    if errors := [error for error in segment.errors if error.field not in ("columns", "sort")]:
+        raise within_query(errors[0], SEGMENT)
+    return {"view": view, "segment": segment}
+
+
+def read_revenue(text: str, account: Account, user: User, views: list[SavedView] | None) -> dict[str, Any]:
+    amount, _end = read_number(MIN_REVENUE, text, account, user)
+    return {"min_revenue": amount}
+
+
+def read_clients(text: str, account: Account, user: User, views: list[SavedView] | None) -> dict[str, Any]:
+    if not re.fullmatch(r"[0-9]{1,9}", text, re.ASCII):
+        raise FieldError(MIN_CLIENTS, _("is not a whole number"), "number")
+    return {"min_clients": int(text)}
