@@ -23,16 +23,8 @@ from core.db.tenancy import foreign_object
 from core.jobs.registration import has_time_left, periodic_job
 from crm.models import Client
 from forum.models import Post
-from workspace.backers import (
-    FIGURES,
-    Revenue,
-    as_revenue,
-    backers_of,
-    in_order_of_currency,
-    revenue_by,
-    total_revenue,
-    values_of,
-)
+from workspace.backers import backers_of, total_revenue, values_of
+from workspace.revenue import FIGURES, Revenue, as_revenue, in_order_of_currency, revenue_by
 
 # The number of queued rows that one transaction processes.
 BATCH_SIZE = 100

@@ -324,7 +324,8 @@ class RecordListPage(WorkspacePage):
         """Return the value, the label and whether it is selected, of each order."""
         current = self.current_order(query)
         hidden = SUM_NAMES if self.request.user.access.is_limited else ()
-        return [
+        by_rank = [("", _("Best matches first"), not current)] if query.q else []
+        return by_rank + [
             (value, label, value == current)
             for value, label in self.declaration.orders.items()
             if label and value.removeprefix("-") not in hidden
