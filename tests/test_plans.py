@@ -373,7 +373,7 @@ TEAM_PAGES = {
 def test_plans_of_filtered_lists(long_lists, monkeypatch):
     acme, _ = long_lists
     monkeypatch.setattr("workspace.lists.queries.COMMON_ROWS", 1500)
-    visitor, problems = acme.page(), []
+    visitor, problems = acme.page(acme.alice), []
     for path, max_rows in TEAM_PAGES.items():
         response, queries = capture_parameters(partial(visitor.get, path))
         assert len(response.html.select("tbody tr")) == 25, path
