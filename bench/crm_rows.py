@@ -20,6 +20,7 @@ TABLES = (
     "workspace_clientsummary",
     "workspace_contactsummary",
     "workspace_dealsummary",
+    "workspace_postbacker",
     "workspace_postrevenue",
     "workspace_timelineentry",
 )
@@ -127,7 +128,7 @@ SELECT %(account)s, %(first_deal)s - 1 + n, {TAGS}, '{{}}', {CREATOR}, {CREATOR}
     CASE WHEN n %% 5 <> 1 THEN current_date + ({spread_sql("400", 9293)} - 100)::integer END,
     jsonb_build_object('source', {pick_sql("sources", 7639)}),
     CASE WHEN outcome = 'lost' THEN {pick_sql("reasons", 1759)} END,
-    CASE WHEN outcome <> 'open' THEN entered_at END, entered_at, -(extract(epoch FROM entered_at) * 1000000)::bigint
+    CASE WHEN outcome <> 'open' THEN entered_at END, entered_at, -(extract(epoch FROM coalesce(entered_at, deal.created_at)) * 1000000)::bigint
 FROM (
     SELECT n, moment AS created_at, moment + (now() - moment) * {spread_sql("1000", 3391)} / 1000 AS changed_at,
         (%(deal_statuses)s::bigint[])[1 + {spread_sql("7", 8461)}] AS status_id
@@ -214,21 +215,23 @@ FROM ({VOTED}) AS post WHERE account_id = %(account)s AND forum_post.id = post.i
 """  # noqa: S608
 
 FEEDBACK = (VOTES, PROXY_VOTES_OF_CLIENTS, USER_LINKS, CUSTOMERS_OF_POSTS)
+BACKERS = """
+INSERT INTO workspace_postbacker (account_id, post_id, client_id)
+SELECT account_id, post_id, client_id FROM forum_proxyvote WHERE account_id = %(account)s
+UNION
+SELECT account_id, id, client_id FROM forum_post
+WHERE account_id = %(account)s AND id BETWEEN %(first_commented)s AND %(last_post)s AND client_id IS NOT NULL
+UNION
+SELECT account_id, post_id, client_id FROM forum_vote JOIN crm_userlink USING (account_id, user_id) WHERE account_id = %(account)s
+"""
 # The figures of the suggestions with votes, from those of the clients behind them. There is always a row in the currency of the account.
 REVENUE_OF_POSTS = """
 INSERT INTO workspace_postrevenue (account_id, post_id, currency, forum_id, clients, open_deals, open_sum, won_deals, won_sum)
-WITH backer AS (
-    SELECT post_id, client_id FROM forum_proxyvote WHERE account_id = %(account)s
-    UNION
-    SELECT id, client_id FROM forum_post
-    WHERE account_id = %(account)s AND id BETWEEN %(first_commented)s AND %(last_post)s AND client_id IS NOT NULL
-    UNION
-    SELECT post_id, client_id FROM forum_vote JOIN crm_userlink USING (account_id, user_id) WHERE account_id = %(account)s
-), number AS (SELECT post_id, count(*) AS clients FROM backer GROUP BY post_id),
+WITH backer AS (SELECT * FROM workspace_postbacker WHERE account_id = %(account)s),
+number AS (SELECT post_id, count(*) AS clients FROM backer GROUP BY post_id),
 revenue AS (
     SELECT post_id, currency, sum(open_deals) AS open_deals, sum(open_sum) AS open_sum, sum(won_deals) AS won_deals, sum(won_sum) AS won_sum
-    FROM backer JOIN workspace_clientrevenue AS revenue ON account_id = %(account)s AND revenue.client_id = backer.client_id
-    GROUP BY post_id, currency
+    FROM backer JOIN workspace_clientrevenue USING (account_id, client_id) GROUP BY post_id, currency
 ), figure AS (
     SELECT post_id, currency FROM number, accounts_account WHERE id = %(account)s UNION SELECT post_id, currency FROM revenue
 )

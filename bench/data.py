@@ -347,7 +347,8 @@ class DataSetBuilder:
             self.execute_all(f"Summaries of {kind}s", [*batches, others])
             if kind == "deal":
                 self.execute_all("Revenue of clients", self.revenue_batches())
-        self.execute_all("Revenue of suggestions", [(crm_rows.REVENUE_OF_POSTS, data_set, 1)])
+        for statement in (crm_rows.BACKERS, crm_rows.REVENUE_OF_POSTS):
+            self.execute_all("Clients and revenue of suggestions", [(statement, data_set, 1)])
         with self.connect() as connection:
             entries = "SELECT count(*), max(number) FROM workspace_timelineentry"
             data_set["entries"], data_set["last_entry"] = connection.execute(entries).fetchone()

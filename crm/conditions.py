@@ -67,6 +67,7 @@ OPERATORS: dict[FieldType, tuple[Operator, ...]] = {
     FieldType.DEAL: _CHOICE,
     FieldType.TAGS: _CHOICE,
 }
+_TEXTS = (FieldType.TEXT, FieldType.EMAIL, FieldType.PHONE, FieldType.LINK)
 _IDS = (FieldType.USER, FieldType.STATUS, FieldType.CLIENT, FieldType.CONTACT, FieldType.DEAL)
 
 
@@ -118,6 +119,16 @@ class Condition:
 
     def filter(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Return the rows that meet the condition."""
+        if self._compares_text and self.operator in (Operator.IS, Operator.CONTAINS):
+            rows = rows.filter(self._prefilter(rows.model))
+        return self.filter_in_order(rows)
+
+    def filter_in_order(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the same rows as `filter`, in a list that is scanned in its order until a page is full.
+
+        The condition has no part that the search index finds. PostgreSQL underestimates the number of rows that meet both parts, and would
+        collect and sort all of them.
+        """
         if self.field.key:
             return rows.filter(additional_condition(self))
         if self.field.type in _IDS or self.field.type == FieldType.BOOLEAN:
@@ -127,6 +138,23 @@ class Condition:
         if self.field.type in (FieldType.DATE, FieldType.TIME, FieldType.NUMBER, FieldType.MONEY):
             return rows.filter(self._compare_order(self.field.name))
         return rows.filter(self._compare_text(rows.model))
+
+    def filter_for_estimate(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the rows that meet the part of the condition that PostgreSQL can estimate.
+
+        It has no statistics of expressions such as UPPER(city), and assumes that very few rows meet a condition on one.
+        """
+        if self._compares_text and self.operator in (Operator.IS, Operator.CONTAINS):
+            return rows.filter(self._prefilter(rows.model))
+        if self.field.key and self.operator == Operator.CONTAINS:
+            return rows.filter(~Q(additional_fields={}))
+        return self.filter(rows)
+
+    @property
+    def _compares_text(self) -> bool:
+        """True if texts are compared without regard to case, by expressions that have no index."""
+        is_text = self.field.type in (*_TEXTS, FieldType.LONG_TEXT) and not self.field.key
+        return is_text and not (self.field.type == FieldType.EMAIL and self.operator == Operator.IS)
 
     def _compare_null(self, name: str) -> Q:
         if self.operator == Operator.EMPTY:
@@ -158,13 +186,13 @@ class Condition:
             blank = Q(**{f"{name}__isnull": True}) | Q(**{name: ""})
             return blank if self.value else ~blank
         if self.operator == Operator.CONTAINS:
-            return self._prefilter(model) & self._contains(model)
+            return self._contains(model)
         if self.field.type == FieldType.EMAIL:
             found = Q(email_key=fold(self.value))
+        elif self.field.type == FieldType.CURRENCY:
+            found = Q(**{name: self.value.upper()})
         else:
             found = Q(**{f"{name}__iexact": self.value})
-            if self.operator == Operator.IS:
-                found = self._prefilter(model) & found
         return ~found | Q(**{f"{name}__isnull": True}) if self.operator == Operator.NOT else found
 
     def _prefilter(self, model: type[Model]) -> Q:

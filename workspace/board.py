@@ -27,7 +27,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Account, Pipeline, Status, User
 from core.db.prepared import array_literal
 from core.errors import FieldError
-from core.search.queries import search_transaction
+from core.search.queries import estimate_counts, search_transaction
 from crm.conditions import Operator
 from crm.deals import COLUMN_ID
 from crm.fields import Field
@@ -35,11 +35,14 @@ from crm.models import DealCount
 from forum.tasks import IS_OPEN_TASK
 from workspace.lists.declarations import LISTS
 from workspace.lists.queries import ListQuery
+from workspace.names import name_of_user
 
 # The number of cards of a column, before more are shown.
 COLUMN_SIZE = 50
 # With filters that no stored number serves, matching deals are counted up to this number.
 MAX_COUNTED = 5000
+# They are not counted if PostgreSQL estimates more than this number, because the bitmap of so many rows takes longer than the first cards.
+MAX_ESTIMATED = 50_000
 # The lowest value of `board_position`.
 LOWEST = -(2**63)
 
@@ -244,25 +247,22 @@ def read_columns(query: BoardQuery, statuses: list[Status]) -> list[Column]:
 
 def read_cards(query: BoardQuery, ids: list[int], columns: dict[int, Column]) -> dict[int, Card]:
     account, user = query.account, query.user
-    people = account.users.filter(id=OuterRef("responsible_id"))
     clients = account.clients.live().accessible_to(user).filter(id=OuterRef("client_id"))
     deals: Any = query.list_rows.filter(id__in=ids)
     rows = deals.in_statuses(columns).annotate(
         column_id=COLUMN_ID,
         client_name=Subquery(clients.values("name")),
-        responsible_name=Subquery(people.values("name")),
-        responsible_login=Subquery(people.values("login")),
+        responsible_name=name_of_user("responsible_id"),
         is_planned=Exists(account.posts.filter(IS_OPEN_TASK, deal_id=OuterRef("id"))),
     )
     names = (
         *("id", "name", "column_id", "client_id", "client_name", "price", "currency", "responsible_id"),
-        *("responsible_name", "responsible_login", "expected_close_date", "stage_entered_at", "board_position"),
+        *("responsible_name", "expected_close_date", "stage_entered_at", "board_position"),
         "is_planned",
     )
     cards = {}
     for row in rows.values(*names) if ids else ():
-        status, login = columns[row["column_id"]].status, row.pop("responsible_login")
-        row["responsible_name"] = row["responsible_name"] or login
+        status = columns[row["column_id"]].status
         is_open = status.outcome == Status.Outcome.OPEN
         cards[row["id"]] = Card(**row, is_open=is_open, rot_days=status.rot_days)
     return cards
@@ -341,8 +341,14 @@ def read_matching(query: BoardQuery, columns: dict[int, Column]) -> dict[int, li
             found = query.matching_ids(text, ranked=False)
             rows = query.list_rows.filter(id__in=found) if found else query.list_rows.none()
         rows = rows.in_statuses(columns)
-        ids = count_and_rank(query, rows, columns)
+        ids = None if not query.q and is_common(query, columns) else count_and_rank(query, rows, columns)
         return first_ids(query, rows, columns) if ids is None else ids
+
+
+def is_common(query: BoardQuery, columns: dict[int, Column]) -> bool:
+    """Return whether PostgreSQL estimates that more than `MAX_ESTIMATED` deals match the filters."""
+    deals = LISTS["deal"].rows_of(query.account, query.user).in_statuses(columns)  # type: ignore[attr-defined]  # of deals
+    return estimate_counts(query.filter_for_estimate(deals))[0] > MAX_ESTIMATED
 
 
 def count_and_rank(query: BoardQuery, rows: QuerySet[Any], columns: dict[int, Column]) -> dict[int, list[int]] | None:

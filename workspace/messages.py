@@ -129,8 +129,7 @@ class Message(TenantModel):
 
     def find_audience(self, user: User) -> Audience:
         """Return the recipients if the user sends the message. Raise FieldError if there are too many customers."""
-        options = {"among": self.among, "include_not_asked": self.include_not_asked}
-        return audience_of(self.account, user, self.post_id, **options)
+        return audience_of(self.account, user, self.post_id, among=self.among, include_not_asked=self.include_not_asked)
 
     def set_counts(self, audience: Audience) -> None:
         self.total, self.left_out = len(audience.people), audience.numbers

@@ -23,16 +23,8 @@ from core.db.tenancy import foreign_object
 from core.jobs.registration import has_time_left, periodic_job
 from crm.models import Client
 from forum.models import Post
-from workspace.backers import (
-    FIGURES,
-    Revenue,
-    as_revenue,
-    backers_of,
-    in_order_of_currency,
-    revenue_by,
-    total_revenue,
-    values_of,
-)
+from workspace.backers import backers_of, total_revenue, values_of
+from workspace.revenue import FIGURES, Revenue, as_revenue, in_order_of_currency, revenue_by
 
 # The number of queued rows that one transaction processes.
 BATCH_SIZE = 100
@@ -148,7 +140,7 @@ def page_by(
     first, *others = parts
     found = first.union(*others, all=True) if others else first
     rows = found.order_by("-order_key", "-order_id") if others else found
-    return list(rows.values_list("order_id", flat=True)[start:stop])
+    return [row["order_id"] for row in rows[start:stop]]
 
 
 def stored_revenue(account: Account, post_ids: Collection[int]) -> dict[int, tuple[int, list[Revenue]]]:

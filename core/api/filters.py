@@ -117,6 +117,11 @@ class ListFilters(django_filters.FilterSet):
             for name, wrapped_errors in self.errors.as_data().items()
         }
 
+    @property
+    def rows_for_estimate(self) -> QuerySet[Any]:
+        """The rows whose number is estimated. A subclass leaves out conditions that PostgreSQL can't estimate."""
+        return self.qs
+
     def filter_by_column(self, rows: QuerySet[Any], column: str) -> QuerySet[Any]:
         """Return those of the rows that pass the filters by one column."""
         for name, list_filter in self.filters.items():

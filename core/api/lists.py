@@ -207,7 +207,7 @@ class Listing(Paged, LimitedRows):
         """
         rows, ids = filters.qs.order_by(*self.order_by(order)), None
         if stop <= SORT_LIMIT:
-            if estimate_counts(rows)[0] > COMMON_ROWS:
+            if estimate_counts(filters.rows_for_estimate)[0] > COMMON_ROWS:
                 # A filter by the column of the order shortens the list at its beginning.
                 all_rows = self.list_rows_of(self.account)
                 list_rows = filters.filter_by_column(all_rows, next(iter(self.columns(order))))

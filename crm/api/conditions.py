@@ -39,6 +39,8 @@ class FurtherFilters(Protocol):
 
     def filter(self, rows: QuerySet[Any]) -> QuerySet[Any]: ...
 
+    def filter_for_estimate(self, rows: QuerySet[Any]) -> QuerySet[Any]: ...
+
 
 # A function with the arguments resource, parameters, account and user.
 Reader = Callable[[str, QueryDict, Account, User], FurtherFilters]
@@ -81,6 +83,11 @@ class ConditionFilters(ListFilters):
     def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
         rows = super().filter_queryset(queryset)
         return rows if self.further is None else self.further.filter(rows)
+
+    @property
+    def rows_for_estimate(self) -> QuerySet[Any]:
+        rows = super().filter_queryset(self.queryset.all())
+        return rows if self.further is None else self.further.filter_for_estimate(rows)
 
     @property
     def are_used(self) -> bool:

@@ -63,3 +63,14 @@ def test_no_statement_reads_a_whole_column(large, query, agents_see):
         if "price" not in query:
             read = (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"]
             assert read <= MAX_READ, node
+
+
+def test_very_many_matches_are_not_counted(large, monkeypatch):
+    """The first cards come from the indexes of the columns. A bitmap of all matches would take longer."""
+    monkeypatch.setattr("workspace.board.MAX_ESTIMATED", 10_000)
+    for query in ("currency=eur", "currency=EUR&price__after=1"):
+        nodes = reads(large, query)
+        assert "Bitmap Heap Scan" not in {node["Node Type"] for node in nodes}
+        assert max(node["Actual Rows"] * node["Actual Loops"] for node in nodes) < 400
+    # Fewer matches are counted.
+    assert large.json().get("/app/deals/board.json?price=7").json()["columns"][0]["count"] == 20

@@ -1,7 +1,7 @@
 """The query of a list: read from the parameters of its URL, and executed within limits of rows and time."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
@@ -21,7 +21,7 @@ from core.db.text import replace_non_xml
 from core.db.time_limit import TooSlow
 from core.errors import FieldError
 from core.search.queries import MAX_QUERY_LENGTH, estimate_counts, search, search_transaction
-from crm.conditions import BOOLEANS, MAX_CONDITIONS, Condition, find_field
+from crm.conditions import BOOLEANS, MAX_CONDITIONS, Condition, Operator, find_field
 from crm.fields import Field
 from crm.models import ContactListMembership
 from workspace.lists.declarations import SUM_NAMES, RecordList
@@ -231,11 +231,13 @@ class ListQuery:
         """The rows that pass the filters, without the search."""
         return self.filter(self.declaration.rows_of(self.account, self.user))
 
-    def filter(self, rows: QuerySet[Any]) -> QuerySet[Any]:
-        """Return those of `rows` that pass the filters, without the search."""
+    def filter(
+        self, rows: QuerySet[Any], meet: Callable[[Condition, QuerySet[Any]], QuerySet[Any]] = Condition.filter
+    ) -> QuerySet[Any]:
+        """Return those of `rows` that pass the filters, without the search. `meet` is one of the methods of `Condition` that filter."""
         rows = self._with_stored(rows)
         for each in self.conditions:
-            rows = each.filter(rows)
+            rows = meet(each, rows)
         if "mine" in self.special:
             rows = rows.filter(responsible_id=self.user.id)
         if (list_id := self.special.get("contact_list_id")) is not None:
@@ -252,6 +254,10 @@ class ListQuery:
         if "no_task" in self.special:
             rows = rows.filter(next_task_at=None)
         return rows
+
+    def filter_for_estimate(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Return those of `rows` that pass the parts of the filters whose number of rows PostgreSQL can estimate."""
+        return self.filter(rows, Condition.filter_for_estimate)
 
     def _behind(self, post_id: int, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Return the clients behind a suggestion, or their deals, as far as the user may access the clients."""
@@ -324,19 +330,38 @@ class ListQuery:
 
         If all rows were collected, also return their number.
         """
-        rows = self.rows.order_by(*self.order_by())
+        rows = self._of_completion(self.rows).order_by(*self.order_by())
         if self.is_filtered and stop <= SORT_LIMIT:
-            is_common = estimate_counts(rows)[0] > COMMON_ROWS
+            all_rows = self.declaration.rows_of(self.account, self.user)
+            is_common = estimate_counts(self.filter_for_estimate(all_rows))[0] > COMMON_ROWS
             # The index of a stored order is that of another table, so `scan_in_order` would read all first rows and sort them. If many rows
             # pass, PostgreSQL finds a page sooner in the index. The time limit holds if it does not.
             is_stored = self.sort.removeprefix("-") in {each.name for each in self.declaration.stored}
-            if is_common and not is_stored:
-                list_rows = self.list_rows.order_by(*self.order_by())
+            if is_common and is_stored:
+                rows = self.filter(all_rows, Condition.filter_in_order).order_by(*self.order_by())
+                return list(rows.values_list("id", flat=True)[start:stop]), None
+            if is_common:
+                list_rows = self._of_order(self.list_rows).order_by(*self.order_by())
                 if (ids := scan_in_order(rows, list_rows, start=start, stop=stop)) is not None:
                     return ids, None
-            if (
-                not (is_common and is_stored)
-                and (collected := collect_and_sort(rows, start=start, stop=stop)) is not None
-            ):
+            if (collected := collect_and_sort(rows, start=start, stop=stop)) is not None:
                 return collected
         return list(rows.values_list("id", flat=True)[start:stop]), None
+
+    @property
+    def _order_column(self) -> str:
+        return (self.sort or self.declaration.default_order).removeprefix("-")
+
+    def _of_order(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the rows that meet the conditions on the column of the order. They shorten the list at its beginning."""
+        for each in self.conditions:
+            if each.field.name == self._order_column:
+                rows = each.filter_in_order(rows)
+        return self._of_completion(rows)
+
+    def _of_completion(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Add to a condition on closed tasks, in the order of completion, that a task is closed if and only if it has this time."""
+        for each in self.conditions if self._order_column == "completed_at" else ():
+            if (each.field.name, each.operator) == ("closed", Operator.IS):
+                rows = rows.filter(completed_at__isnull=not each.value)
+        return rows

@@ -159,8 +159,18 @@ class RecordListPage(WorkspacePage):
             filter_form=adding,
             orders=self.orders(query),
             bulk_actions=bulk_actions(self.declaration.resource),
+            shortcuts=self.shortcuts(),
             clear=query.link([("columns", ",".join(query.columns)), ("sort", query.sort)]),
         )
+
+    def shortcuts(self) -> list[tuple[tuple[str, ...], str]]:
+        """Return the keys of `workspace/list.js` with their effects."""
+        keys = [(("j", "k"), _("Next and previous entry")), (("Enter",), _("Open the entry"))]
+        if self.declaration.resource in RESOURCES:
+            keys.append((("x",), _("Select the entry")))
+        if self.declaration.is_editable:
+            keys += [(("←", "→"), _("Previous and next value of the entry")), (("e",), _("Change the value"))]
+        return keys
 
     # The rows
 
@@ -314,7 +324,8 @@ class RecordListPage(WorkspacePage):
         """Return the value, the label and whether it is selected, of each order."""
         current = self.current_order(query)
         hidden = SUM_NAMES if self.request.user.access.is_limited else ()
-        return [
+        by_rank = [("", _("Best matches first"), not current)] if query.q else []
+        return by_rank + [
             (value, label, value == current)
             for value, label in self.declaration.orders.items()
             if label and value.removeprefix("-") not in hidden

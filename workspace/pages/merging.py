@@ -29,8 +29,9 @@ from crm.similar import Similar, find_similar
 from workspace.comparison import Choice, Difference, compared_fields, differences
 from workspace.merging import Merge, lock_rows
 from workspace.pages.base import WorkspacePage
+from workspace.pages.facts import fact_of
 from workspace.pages.merges import MERGE_ROUTES
-from workspace.pages.records import ClientPage, ContactPage, RecordPage, fact_of
+from workspace.pages.records import ClientPage, ContactPage, RecordPage
 from workspace.requests import TeamRequest
 
 # The number of records that the search finds.
