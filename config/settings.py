@@ -5,6 +5,7 @@ from pathlib import Path
 
 import dj_email_url
 from csp.constants import NONE, SELF
+from whitenoise.compress import Compressor
 
 from config.environment import Environment, boolean, database, domain, https_mode, log_level, networks, number
 
@@ -290,6 +291,8 @@ _storage = (
     else "django.contrib.staticfiles.storage.StaticFilesStorage"
 )
 STORAGES = {"staticfiles": {"BACKEND": _storage}}
+# Only developer tools load source maps. To compress them would take longer than to compress all other files.
+WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "map")
 
 # Limits of one worker process (`config/serving/admission.py`): it answers SLOTS requests at a time, each with a database connection.
 # QUEUE_CAPACITY requests are answered or wait for a slot, for QUEUE_TIMEOUT seconds at most. Further requests are rejected.

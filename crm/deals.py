@@ -29,7 +29,7 @@ class DealExternalId(ExternalIdHolder):
 COLUMN_ID = Coalesce("status_id", Value(Status.NONE_ID))
 
 
-class DealQuerySet(AccessQuerySet["Deal"]):
+class DealQuerySet(AccessQuerySet):
     def in_statuses(self, ids: Collection[int]) -> Self:
         """Return the deals in one of the statuses. `Status.NONE_ID` stands for no status."""
         condition = Q(status_id__in=[id for id in ids if id != Status.NONE_ID])
@@ -101,7 +101,7 @@ class Deal(ExternallyIdentified, LinkedToClient, Tagged, Resource):
         return self.name
 
     @property
-    def column_id(self) -> int:
+    def column(self) -> int:
         """`COLUMN_ID` of this deal."""
         return Status.NONE_ID if self.status_id is None else self.status_id
 

@@ -11,6 +11,7 @@ from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from core.db.ordering import MAX_POSITION, Ordered
 from core.db.prepared import prepared
@@ -41,7 +42,7 @@ class FieldDefinition(Ordered, TenantModel):
 
     class Type(models.TextChoices):
         TEXT = "text", _("Text")
-        NUMBER = "number", _("Number")
+        NUMBER = "number", pgettext_lazy("type of a field", "Number")
         MONEY = "money", _("Amount of money")
         DATE = "date", _("Date")
         BOOLEAN = "boolean", _("Yes or no")

@@ -27,6 +27,7 @@ from core.openapi.operations import (
     register_tags,
 )
 from core.openapi.schema import PAGE_PARAMETERS, JSONOperationSchema
+from core.openapi.values import NAME, ROW_ID, object_of, or_null
 from crm.api.field_definitions import MAX_COMPARED_ROWS, ChoicesField, FieldDefinitionSerializer, KeyField
 from crm.api.fields import DerivedName, ExternalIds
 from crm.api.filters import ExternalIdPairs
@@ -39,11 +40,13 @@ from crm.api.serializers import (
     NestedClient,
     NestedClientSerializer,
 )
+from crm.api.similar import SimilarSerializer
 from crm.api.user_links import UserLinkFilters, UserLinkSerializer
 from crm.api.views import BulkViewSet
 from crm.external_ids import MAX_EXTERNAL_IDS
 from crm.field_definitions import MAX_CHOICES, MAX_DEFINITIONS
 from crm.models import Client, Contact, ContactList, Deal, FieldDefinition, Note, UserLink
+from crm.similar import MAX_SHOWN, Reason
 
 # The characters with which the key of a defined field neither begins nor ends.
 OTHER = NON_XML_CHARACTERS + WHITE_SPACE
@@ -357,6 +360,35 @@ register_resource(
     update={"content": "Wants an offer by Thursday."},
     creation="A note is about one client, one contact or one deal. An @ with the login or the name of a user of the team mentions them.",
     deletion=TO_TRASH,
+)
+register_operation(
+    "GET /app/similar.json",
+    Operation(
+        "find_similar",
+        "Find similar clients and contacts",
+        "The clients and contacts that have the e-mail, the tax number or a similar name, at most "
+        f"{2 * MAX_SHOWN}, the strongest reason first. Call it before a create, to avoid duplicates.",
+        "Search",
+        parameters={"name": "Ann Kowalska", "email": "ann@example.com"},
+        response_example=[
+            {"resource": "client", "id": 26, "name": "Ann Kowalska", "email": "ann@example.com", "reason": "email"}
+        ],
+        query_parameters=lambda: {
+            name: WireFieldExtension.of(each).query_schema()
+            for name, each in declared_fields(SimilarSerializer).items()
+        },
+        response={
+            "type": "array",
+            "items": object_of(
+                resource={"type": "string", "enum": ["client", "contact"]},
+                id=ROW_ID,
+                name=NAME,
+                email=or_null(NAME),
+                reason={"type": "string", "enum": [*Reason]},
+            ),
+            "maxItems": 2 * MAX_SHOWN,
+        },
+    ),
 )
 USER_LINK = example_of(UserLinkSerializer, id=42, user_id=17, client_id=26, state="confirmed", **WRITE_FIELDS)
 register_list(

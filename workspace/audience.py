@@ -111,7 +111,8 @@ def with_deals(
 
     contact_ids = [row["id"] for row in rows if row["resource"] == "contact"]
     of_rows = Q(client_id__in={client_of(row) for row in rows} - {None}) | Q(contact_id__in=contact_ids)
-    deals = account.deals.live().accessible_to(user).with_outcome().filter(of_rows, outcome=outcome).order_by()
+    deals: Any = account.deals.live().accessible_to(user).with_outcome()
+    deals = deals.filter(of_rows, outcome=outcome).order_by()
     pairs = set(deals.values_list("client_id", "contact_id").distinct())
     clients, contacts = {client for client, _ in pairs}, {contact for _, contact in pairs}
     clients.discard(None)

@@ -12,30 +12,16 @@ only the clients and the deals that they may access.
 
 from collections import defaultdict
 from collections.abc import Collection
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Case, Count, F, OuterRef, Q, QuerySet, Subquery, Sum, Value, When
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from accounts.models import Account, Status, User
+from accounts.models import Account, User
 from crm.clients import ClientQuerySet
 from crm.contacts import ContactQuerySet
-
-
-@dataclass(frozen=True)
-class Revenue:
-    """The numbers and sums of open and won deals in one currency, as far as a user may access the deals."""
-
-    currency: str
-    open_deals: int
-    open_sum: Decimal
-    won_deals: int
-    won_sum: Decimal
-
-
-FIGURES = ("open_deals", "open_sum", "won_deals", "won_sum")
+from workspace.revenue import Revenue, as_revenue, in_order_of_currency, revenue_by
 
 
 def customers_of(account: Account, post_id: int) -> tuple[QuerySet[Any], ...]:
@@ -63,30 +49,6 @@ def values_of(column: str, *querysets: QuerySet[Any]) -> QuerySet[Any, Any]:
     """Return the values of a column in the rows of several querysets, for a subquery."""
     first, *others = (rows.order_by().values(column) for rows in querysets)
     return first.union(*others, all=True)
-
-
-def revenue_by(account: Account, user: User, *columns: str, **filters: Any) -> QuerySet:
-    """Return the figures of the deals that the user may access, as dicts by these columns, such as `client_id` and `currency`.
-
-    `filters` select the deals.
-    """
-    deals: QuerySet[Any] = account.deals.live().accessible_to(user).with_outcome().filter(**filters)
-    figures: dict[str, Any] = {}
-    for outcome in (Status.Outcome.OPEN, Status.Outcome.WON):
-        figures[f"{outcome}_deals"] = Count("id", filter=Q(outcome=outcome))
-        figures[f"{outcome}_sum"] = Coalesce(Sum("price", filter=Q(outcome=outcome)), Decimal(0))
-    deals = deals.filter(outcome__in=(Status.Outcome.OPEN, Status.Outcome.WON)).order_by()
-    return deals.values(*columns).annotate(**figures)
-
-
-def in_order_of_currency(account: Account, rows: QuerySet, *first: str) -> QuerySet:
-    """Order rows by the columns `first`, then by currency: that of the account comes before the others."""
-    is_other = Case(When(currency=account.currency, then=Value(0)), default=Value(1))
-    return rows.order_by(*first, is_other, "currency")
-
-
-def as_revenue(row: dict[str, Any]) -> Revenue:
-    return Revenue(row["currency"], *(row[name] for name in FIGURES))
 
 
 def revenue_of(account: Account, user: User, client_ids: Collection[int]) -> dict[int, list[Revenue]]:

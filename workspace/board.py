@@ -248,15 +248,12 @@ def read_columns(query: BoardQuery, statuses: list[Status]) -> list[Column]:
 def read_cards(query: BoardQuery, ids: list[int], columns: dict[int, Column]) -> dict[int, Card]:
     account, user = query.account, query.user
     clients = account.clients.live().accessible_to(user).filter(id=OuterRef("client_id"))
-    rows = (
-        query.list_rows.filter(id__in=ids)
-        .in_statuses(columns)
-        .annotate(
-            column_id=COLUMN_ID,
-            client_name=Subquery(clients.values("name")),
-            responsible_name=name_of_user("responsible_id"),
-            is_planned=Exists(account.posts.filter(IS_OPEN_TASK, deal_id=OuterRef("id"))),
-        )
+    deals: Any = query.list_rows.filter(id__in=ids)
+    rows = deals.in_statuses(columns).annotate(
+        column_id=COLUMN_ID,
+        client_name=Subquery(clients.values("name")),
+        responsible_name=name_of_user("responsible_id"),
+        is_planned=Exists(account.posts.filter(IS_OPEN_TASK, deal_id=OuterRef("id"))),
     )
     names = (
         *("id", "name", "column_id", "client_id", "client_name", "price", "currency", "responsible_id"),
@@ -339,7 +336,7 @@ def after(position: int, id: int) -> Q:
 def read_matching(query: BoardQuery, columns: dict[int, Column]) -> dict[int, list[int]]:
     """Set the totals of the columns, and return the ids of their first deals that match the filters, one more than are shown."""
     with search_transaction(query.account.id, query.q, is_limited=True) as text:
-        rows = query.rows
+        rows: Any = query.rows
         if query.q:
             found = query.matching_ids(text, ranked=False)
             rows = query.list_rows.filter(id__in=found) if found else query.list_rows.none()

@@ -84,9 +84,7 @@ class RecipientsChanged(Conflict):
 
     def __init__(self, number: int) -> None:
         super().__init__(
-            format_lazy(
-                gettext_lazy("The recipients have changed in the meantime: there are {number} now."), number=number
-            )
+            format_lazy(gettext_lazy("The number of recipients is now {number}. Nothing was sent."), number=number)
         )
 
 
@@ -133,8 +131,11 @@ def request_test(user: User, post: Post, *, subject: str, text: str) -> None:
     """Send a message to the user as a test, in a job. Raise Throttled if the user receives too many e-mails."""
     if seconds := seconds_over_limit(user):
         raise Throttled(seconds)
-    values = {"user_id": user.id, "post_id": post.id, "subject": subject, "text": text}
-    in_transaction(lambda: send_test.defer(account_id=user.account_id, **values))
+    in_transaction(
+        lambda: send_test.defer(
+            account_id=user.account_id, user_id=user.id, post_id=post.id, subject=subject, text=text
+        )
+    )
 
 
 # E-mails

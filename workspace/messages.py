@@ -129,8 +129,7 @@ class Message(TenantModel):
 
     def find_audience(self, user: User) -> Audience:
         """Return the recipients if the user sends the message. Raise FieldError if there are too many customers."""
-        options = {"among": self.among, "include_not_asked": self.include_not_asked}
-        return audience_of(self.account, user, self.post_id, **options)
+        return audience_of(self.account, user, self.post_id, among=self.among, include_not_asked=self.include_not_asked)
 
     def set_counts(self, audience: Audience) -> None:
         self.total, self.left_out = len(audience.people), audience.numbers
@@ -169,7 +168,8 @@ class Message(TenantModel):
     @property
     def not_sent(self) -> int:
         """The number of recipients whose e-mails a cancelled or failed message left unsent."""
-        return 0 if self.is_active else (self.total or 0) - self.processed
+        is_unfinished = self.state in (self.State.DRAFT, self.State.SENDING)
+        return 0 if is_unfinished or self.total is None else self.total - self.processed
 
     def problems(self, user: User) -> list[dict[str, Any]]:
         """Return the first `MAX_SHOWN` recipients who did not get the message, with the reasons.

@@ -66,15 +66,15 @@ def move_deal(account: Account, user: User, move: Move) -> Deal:
         raise Deal.DoesNotExist
     deal.account = account
     above = locked.get(move.after_id or 0)
-    status = find_status(account, deal.column_id if move.status_id is None else move.status_id)
-    if move.seen_status_id is not None and deal.column_id not in (move.seen_status_id, status.id):
+    status = find_status(account, deal.column if move.status_id is None else move.status_id)
+    if move.seen_status_id is not None and deal.column not in (move.seen_status_id, status.id):
         raise Conflict(MOVED)
     column = account.deals.live().in_statuses([status.id]).exclude(id=deal.id)
-    if above is not deal and move.after_id and (above is None or above.column_id != status.id):
+    if above is not deal and move.after_id and (above is None or above.column != status.id):
         raise Conflict(ABOVE_MOVED)
     position = place_of(move, column, above, user)
     values = reasons(status, deal, move.reason)
-    if status.id != deal.column_id:
+    if status.id != deal.column:
         values["status_id"] = status.id or None
     if values:
         if position is not None:

@@ -11,30 +11,37 @@ QUEUE = "workspace_revenuechange"
 # both transactions have ended.
 SECOND_RUN_AFTER = "2 minutes"
 
-# OLD is null in triggers for INSERT, and NEW in those for DELETE.
+# OLD is null in triggers for INSERT, and NEW in those for DELETE. PostgreSQL keeps the plans of PL/pgSQL functions. It would parse and plan a
+# function in SQL with each call.
 FUNCTIONS = f"""
-CREATE FUNCTION workspace_queue_revenue(of_account bigint, of_kind text, ids bigint[]) RETURNS void LANGUAGE sql AS $$
-    INSERT INTO {QUEUE} (account_id, kind, row_id)
-    SELECT DISTINCT of_account, of_kind, id FROM unnest(ids) AS id WHERE id IS NOT NULL
-$$;
-
-CREATE FUNCTION workspace_has_link(of_account bigint, of_user bigint) RETURNS boolean LANGUAGE sql STABLE AS $$
-    SELECT EXISTS (SELECT FROM crm_userlink WHERE account_id = of_account AND user_id = of_user AND state = 'confirmed')
-$$;
-
-CREATE FUNCTION workspace_revenue_of_deal() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION workspace_queue_revenue(of_account bigint, of_kind text, ids bigint[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM workspace_queue_revenue(coalesce(NEW.account_id, OLD.account_id), 'client', ARRAY[OLD.client_id, NEW.client_id]);
+    INSERT INTO {QUEUE} (account_id, kind, row_id)
+    SELECT DISTINCT of_account, of_kind, id FROM unnest(ids) AS id WHERE id IS NOT NULL;
+END $$;
+
+CREATE OR REPLACE FUNCTION workspace_has_link(of_account bigint, of_user bigint) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM crm_userlink WHERE account_id = of_account AND user_id = of_user AND state = 'confirmed');
+END $$;
+
+CREATE OR REPLACE FUNCTION workspace_revenue_of_deal() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        INSERT INTO {QUEUE} (account_id, kind, row_id) VALUES (NEW.account_id, 'client', NEW.client_id);
+    ELSE
+        PERFORM workspace_queue_revenue(OLD.account_id, 'client', ARRAY[OLD.client_id, NEW.client_id]);
+    END IF;
     RETURN NULL;
 END $$;
 
-CREATE FUNCTION workspace_revenue_of_row() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION workspace_revenue_of_row() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM workspace_queue_revenue(NEW.account_id, TG_ARGV[0], ARRAY[NEW.id]);
     RETURN NULL;
 END $$;
 
-CREATE FUNCTION workspace_revenue_of_account() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION workspace_revenue_of_account() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_TABLE_NAME = 'accounts_account' THEN
         PERFORM workspace_queue_revenue(NEW.id, 'account', ARRAY[NEW.id]);
@@ -44,13 +51,13 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE FUNCTION workspace_revenue_of_proxy_vote() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION workspace_revenue_of_proxy_vote() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM workspace_queue_revenue(coalesce(NEW.account_id, OLD.account_id), 'post', ARRAY[OLD.post_id, NEW.post_id]);
     RETURN NULL;
 END $$;
 
-CREATE FUNCTION workspace_revenue_of_vote() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION workspace_revenue_of_vote() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     vote CONSTANT forum_vote := CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END;
 BEGIN
@@ -60,7 +67,7 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE FUNCTION workspace_revenue_of_link() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION workspace_revenue_of_link() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     link CONSTANT crm_userlink := CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END;
 BEGIN
@@ -70,7 +77,7 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE FUNCTION workspace_revenue_of_post() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION workspace_revenue_of_post() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP <> 'INSERT' OR num_nonnulls(NEW.client_id, NEW.contact_id, NEW.duplicate_from_id) > 0
             OR workspace_has_link(NEW.account_id, NEW.user_id) THEN
@@ -150,3 +157,8 @@ SELECT DISTINCT account_id, 'post', post_id FROM workspace_postrevenue
 def create_triggers() -> list[migrations.RunSQL]:
     """Return the operations that create the functions and the triggers, and queue the existing suggestions."""
     return [migrations.RunSQL(CREATE, DROP), migrations.RunSQL(QUEUE_EXISTING, migrations.RunSQL.noop)]
+
+
+def replace_functions() -> migrations.RunSQL:
+    """Return the operation that replaces the functions by those of this version. `CREATE OR REPLACE` keeps the triggers."""
+    return migrations.RunSQL(FUNCTIONS, migrations.RunSQL.noop)

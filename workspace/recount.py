@@ -7,8 +7,9 @@ from django.db import connection, transaction
 
 from accounts.models import Account
 from core.db import locks
-from workspace.backers import FIGURES, values_of
+from workspace.backers import values_of
 from workspace.post_revenue import RevenueChange, affected_posts, figures_of, process_batch, revenue_lock, update_post
+from workspace.revenue import FIGURES
 from workspace.summary_triggers import COLUMNS
 
 # The number of rows of one statement.

@@ -16,18 +16,18 @@ user may not access. Sums are different: a user who may access only a part of th
 in the order of the stored sums.
 """
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db import models
-from django.db.models import Count, F, OuterRef, Q, Sum
-from django.db.models.functions import Cast, Coalesce, JSONObject
+from django.db.models import F, OuterRef, Q
+from django.db.models.functions import Cast, JSONObject
 
-from accounts.models import Account, Status, User
+from accounts.models import Account, User
 from core.db.tenancy import foreign_object
 from crm.models import Client, Contact, Deal
+from workspace.revenue import Revenue, revenue_by
 
 
 class Summary(models.Model):
@@ -139,17 +139,6 @@ class ClientRevenue(models.Model):
         return f"{self.currency} of client {self.client_id}: {self.open_sum} open, {self.won_sum} won"
 
 
-@dataclass(frozen=True)
-class Revenue:
-    """The numbers and sums of the open and the won deals of a client in one currency, as far as a user may access the deals."""
-
-    currency: str
-    open_deals: int
-    open_sum: Decimal
-    won_deals: int
-    won_sum: Decimal
-
-
 def with_revenue(rows: models.QuerySet, account: Account, user: User) -> models.QuerySet:
     """Annotate clients with their `revenue`. `revenue_of` returns it.
 
@@ -180,17 +169,7 @@ def accessible_revenue(account: Account, user: User) -> models.QuerySet:
     """Return rows with the columns of `ClientRevenue` for the deals that the user may access."""
     if not user.access.is_limited:
         return account.client_revenues.all()
-    deals: models.QuerySet[Any] = account.deals.live().accessible_to(user).exclude(client_id=None).with_outcome()
-    figures: dict[str, Any] = {}
-    for outcome in (Status.Outcome.OPEN, Status.Outcome.WON):
-        figures[f"{outcome}_deals"] = Count("id", filter=Q(outcome=outcome))
-        figures[f"{outcome}_sum"] = Coalesce(Sum("price", filter=Q(outcome=outcome)), Decimal(0))
-    return (
-        deals.filter(outcome__in=(Status.Outcome.OPEN, Status.Outcome.WON))
-        .order_by()
-        .values("client_id", "currency")
-        .annotate(**figures)
-    )
+    return revenue_by(account, user, "client_id", "currency", client_id__isnull=False)
 
 
 def with_summary(rows: models.QuerySet, *columns: str) -> models.QuerySet:

@@ -59,12 +59,22 @@ class Mirror:
 
     table: str
     resource: str
-    # The statement that selects `COLUMNS` of the entries that the rows should have, without the condition of the rows.
-    select: str
+    # The statement that selects `COLUMNS` of the entries that the rows should have, without the condition of the rows. `{source}` stands for
+    # the rows.
+    template: str
     where: str
     # The rows (`{row}`) that can have entries, and the expressions on which the entries depend.
     condition: str
     depends_on: tuple[str, ...]
+
+    @property
+    def select(self) -> str:
+        """The statement for the rows of the table."""
+        return self.template.format(source=self.table)
+
+    @property
+    def function(self) -> str:
+        return f"workspace_mirror_{self.resource}"
 
     def entries(self, condition: str = "true") -> str:
         """Return the statement that selects the entries of the rows that match a condition. The alias of the table is `source`."""
@@ -79,37 +89,49 @@ class Mirror:
                 contact_id = excluded.contact_id, deal_id = excluded.deal_id;
         """  # noqa: S608
 
+    def insert_new(self) -> str:
+        """Return the statement that inserts the entries of a new row, `NEW` in a trigger. A new row has no entries yet."""
+        rows = self.template.format(source="(SELECT NEW.*)")
+        return f"INSERT INTO {TABLE} ({COLUMNS}, data) SELECT {COLUMNS}, '{{}}' FROM ({rows} WHERE {self.where}) AS wanted;"  # noqa: S608
+
     def create(self) -> str:
-        name, own = f"workspace_mirror_{self.resource}", "source.account_id = NEW.account_id AND source.id = NEW.id"
         old, new = self.condition.format(row="OLD"), self.condition.format(row="NEW")
         changed = f"(({old}) OR ({new})) AND {differ(self.depends_on)}"
         return f"""
-            CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$
+            {self.create_function()}
+            CREATE TRIGGER mirror_inserted AFTER INSERT ON {self.table} FOR EACH ROW
+                WHEN ({new}) EXECUTE FUNCTION {self.function}();
+            CREATE TRIGGER mirror_updated AFTER UPDATE ON {self.table} FOR EACH ROW
+                WHEN ({changed}) EXECUTE FUNCTION {self.function}();
+            CREATE TRIGGER mirror_deleted AFTER DELETE ON {self.table} FOR EACH ROW
+                WHEN ({old}) EXECUTE FUNCTION {self.function}();
+        """
+
+    def create_function(self) -> str:
+        own = "source.account_id = NEW.account_id AND source.id = NEW.id"
+        return f"""
+            CREATE OR REPLACE FUNCTION {self.function}() RETURNS trigger LANGUAGE plpgsql AS $$
             BEGIN
+                IF TG_OP = 'INSERT' THEN
+                    {self.insert_new()}
+                    RETURN NULL;
+                END IF;
                 IF TG_OP = 'DELETE' THEN
                     DELETE FROM {TABLE} WHERE account_id = OLD.account_id AND resource = '{self.resource}'
                         AND resource_id = OLD.id AND kind IN ({MIRRORED});
                     RETURN NULL;
                 END IF;
-                IF TG_OP = 'UPDATE' THEN
-                    DELETE FROM {TABLE} AS entry WHERE account_id = OLD.account_id AND resource = '{self.resource}'
-                        AND resource_id = OLD.id AND kind IN ({MIRRORED})
-                        AND kind NOT IN (SELECT kind FROM ({self.entries(own)}) AS wanted);
-                END IF;
+                DELETE FROM {TABLE} AS entry WHERE account_id = OLD.account_id AND resource = '{self.resource}'
+                    AND resource_id = OLD.id AND kind IN ({MIRRORED})
+                    AND kind NOT IN (SELECT kind FROM ({self.entries(own)}) AS wanted);
                 {self.insert(own)}
                 RETURN NULL;
             END $$;
-            CREATE TRIGGER mirror_inserted AFTER INSERT ON {self.table} FOR EACH ROW
-                WHEN ({new}) EXECUTE FUNCTION {name}();
-            CREATE TRIGGER mirror_updated AFTER UPDATE ON {self.table} FOR EACH ROW
-                WHEN ({changed}) EXECUTE FUNCTION {name}();
-            CREATE TRIGGER mirror_deleted AFTER DELETE ON {self.table} FOR EACH ROW
-                WHEN ({old}) EXECUTE FUNCTION {name}();
         """  # noqa: S608
 
     def drop(self) -> str:
         triggers = "".join(f"DROP TRIGGER mirror_{act} ON {self.table};" for act in ("inserted", "updated", "deleted"))
-        return f"{triggers} DROP FUNCTION workspace_mirror_{self.resource}();"
+        return f"{triggers} DROP FUNCTION {self.function}();"
 
 
 EITHER_LINK = tuple(either("{row}", link) for link in LINKS)
@@ -118,7 +140,7 @@ NOTES = Mirror(
     "crm_note",
     "note",
     f"""SELECT source.account_id, source.noted_at AS at, source.kind, 'note' AS resource, source.id AS resource_id,
-        source.creator_id AS user_id, {JOINED_LINKS} FROM crm_note AS source {JOINS}""",  # noqa: S608
+        source.creator_id AS user_id, {JOINED_LINKS} FROM {{source}} AS source {JOINS}""",  # noqa: S608
     "source.trashed_at IS NULL",
     has_links("{row}"),
     ("{row}.noted_at", "{row}.kind", "{row}.trashed_at", *EITHER_LINK),
@@ -128,7 +150,7 @@ POSTS = Mirror(
     "forum_post",
     "post",
     f"""SELECT source.account_id, event.at, event.kind, 'post' AS resource, source.id AS resource_id, event.user_id,
-        {JOINED_LINKS} FROM forum_post AS source {JOINS}
+        {JOINED_LINKS} FROM {{source}} AS source {JOINS}
         CROSS JOIN LATERAL (VALUES
             (source.created_at, CASE WHEN source.category_id IS NULL THEN 'task' ELSE 'suggestion' END, source.user_id),
             (CASE WHEN source.category_id IS NULL THEN source.completed_at END, 'task_done', NULL)
@@ -151,7 +173,7 @@ VOTES = Mirror(
     """SELECT source.account_id, source.created_at AS at, 'vote' AS kind, 'vote' AS resource, source.id AS resource_id,
         coalesce(source.client_id, contact.client_id, contact.trashed_client_id) AS client_id, source.contact_id,
         NULL::bigint AS deal_id, source.user_id
-        FROM forum_proxyvote AS source
+        FROM {source} AS source
         LEFT JOIN crm_contact AS contact ON contact.account_id = source.account_id AND contact.id = source.contact_id""",
     "source.from_post_id IS NULL",
     "{row}.from_post_id IS NULL",
@@ -163,7 +185,7 @@ DEALS = Mirror(
     "deal",
     f"""SELECT source.account_id, source.created_at AS at, 'deal' AS kind, 'deal' AS resource, source.id AS resource_id,
         {either("source", "client")} AS client_id, {either("source", "contact")} AS contact_id,
-        source.id AS deal_id, source.creator_id AS user_id FROM crm_deal AS source""",  # noqa: S608
+        source.id AS deal_id, source.creator_id AS user_id FROM {{source}} AS source""",  # noqa: S608
     "true",
     "true",
     ("{row}.created_at", either("{row}", "client"), either("{row}", "contact")),
@@ -374,6 +396,11 @@ def create_triggers() -> list[migrations.RunSQL]:
         migrations.RunSQL(ERASE_ENTRIES + ERASE_TRIGGERS, DROP_ERASE_ENTRIES),
         migrations.RunSQL(STAGE_LOG, "DROP TRIGGER log_stage ON crm_deal; DROP FUNCTION workspace_log_stage();"),
     ]
+
+
+def replace_mirrors() -> migrations.RunSQL:
+    """Return the operation that replaces the functions of the mirrored entries. `CREATE OR REPLACE` keeps the triggers."""
+    return migrations.RunSQL("".join(mirror.create_function() for mirror in MIRRORS), migrations.RunSQL.noop)
 
 
 def fill_mirrored(mirror: Mirror) -> migrations.RunPython:

@@ -69,11 +69,11 @@ class PipelineViewSet(Listing, ResourceViewSet):
             pipelines = {pipeline.id: pipeline for pipeline in self.account.pipelines.order_by("id").locked()}
             if id not in pipelines:
                 raise Http404
+            pipeline = pipelines.pop(id)
             target_id = parameters.read().get("move_to_id")
-            target = pipelines.get(target_id) if target_id != id else None
-            if target_id is not None and target is None:
+            if target_id is not None and target_id not in pipelines:
                 raise FieldError("move_to_id", _("can't be found"), "missing")
-            pipelines[id].erase(move_to=target)
+            pipeline.erase(move_to=None if target_id is None else pipelines[target_id])
 
         in_transaction(act)
         return self.respond("ok")

@@ -99,7 +99,7 @@ class DealSettingsPage(SettingsPage):
     """The pipelines in their order, and the reasons."""
 
     template_name = "accounts/deals.html"
-    part = "deals"
+    part = "pipelines"
     actions = {"add": "add", "move": "move", "reasons": "save_reasons"}
 
     def get(self, request: UserRequest) -> HttpResponse:
@@ -161,7 +161,7 @@ class PipelinePage(SettingsPage):
     """The name of a pipeline, and its deletion."""
 
     template_name = "accounts/pipeline.html"
-    part = "deals"
+    part = "pipelines"
     actions = {"save": "save", "delete": "delete"}
 
     def find(self, id: int) -> Pipeline:

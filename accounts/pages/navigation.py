@@ -33,7 +33,7 @@ def register_entries() -> None:
         Entry("users", _("Users"), "accounts-users", "users", order=30, is_shown=is_admin),
         Entry("access", _("What agents see"), "accounts-access", "eye", order=35, is_shown=is_admin),
         Entry("statuses", _("Statuses"), "accounts-statuses", "list-checks", order=60, is_shown=is_admin),
-        Entry("deals", pgettext_lazy("menu", "Deals"), "accounts-deals", "handshake", order=61, is_shown=is_admin),
+        Entry("pipelines", pgettext_lazy("menu", "Deals"), "accounts-deals", "handshake", order=61, is_shown=is_admin),
         Entry("trash", _("Trash"), "accounts-trash", "trash-2", order=70, is_shown=is_admin),
         Entry("api", "API", "accounts-tokens", "code", order=90),
     )

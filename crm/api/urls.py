@@ -4,6 +4,7 @@ from accounts.api.tags import TagViewSet
 from core.api.routing import BULK, CREATE, ITEM
 from crm.api.field_definitions import FieldDefinitionViewSet
 from crm.api.notes import NoteViewSet
+from crm.api.similar import SimilarViewSet
 from crm.api.user_links import UserLinkViewSet
 from crm.api.views import ClientViewSet, ContactListViewSet, ContactViewSet, DealViewSet
 
@@ -19,6 +20,7 @@ urlpatterns = [
     path("app/contact_lists/<id:id>.json", ContactListViewSet.as_view(ITEM), name="crm-json-contact-list"),
     path("app/deals.json", DealViewSet.as_view(LIST | CREATE | UPSERT), name="crm-json-deals"),
     path("app/deals/<id:id>.json", DealViewSet.as_view(ITEM), name="crm-json-deal"),
+    path("app/similar.json", SimilarViewSet.as_view({"get": "retrieve"}), name="crm-json-similar"),
     path("app/user_links.json", UserLinkViewSet.as_view(LIST | CREATE), name="crm-json-user-links"),
     path("app/user_links/<id:id>.json", UserLinkViewSet.as_view(ITEM), name="crm-json-user-link"),
     path("app/notes.json", NoteViewSet.as_view(LIST | CREATE), name="crm-json-notes"),

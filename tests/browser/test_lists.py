@@ -53,7 +53,7 @@ def test_the_selection_of_a_page_without_javascript(acme, clients, browse):
     page = browse(acme.bob, javascript=False)
     page.goto("/app/clients?sort=name")
     expect(page.get_by_label("Select all entries of this page")).to_be_hidden()
-    heading, name = (page.locator(f"{part} th").first.bounding_box() for part in ("thead", "tbody"))
+    heading, name = (page.locator(f"{part} th:not(.pick)").first.bounding_box() for part in ("thead", "tbody"))
     assert heading is not None
     assert name is not None
     assert heading["x"] == name["x"]

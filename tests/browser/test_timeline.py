@@ -54,3 +54,22 @@ def test_filters_and_older_entries(acme, northwind, browse, javascript, width):
     expect(timeline.get_by_text("Talk 21")).to_have_count(0)
     timeline.get_by_role("link", name="Send the offer").first.click()
     expect(page.get_by_role("heading", name="Send the offer")).to_be_visible()
+
+
+def test_the_first_screen(acme, northwind, browse):
+    page = browse(acme.bob, width=1280)
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto(f"/app/clients/{northwind.id}")
+    expect(page.locator(".key-figures")).to_be_in_viewport(ratio=1)
+    expect(page.locator("#timeline .entries > li").first).to_be_in_viewport(ratio=1)
+
+
+def test_a_phone_shows_the_current_tab(acme, northwind, browse):
+    page = browse(acme.bob, width=390)
+    page.goto("/app/reports/answers")
+    expect(page.get_by_role("link", name="Response time")).to_be_in_viewport(ratio=0.9)
+    page.goto(f"/app/clients/{northwind.id}")
+    changes = page.locator("#timeline").get_by_role("link", name="Changes")
+    changes.click()
+    expect(changes).to_have_attribute("aria-current", "page")
+    expect(changes).to_be_in_viewport(ratio=0.9)

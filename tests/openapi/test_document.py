@@ -141,6 +141,7 @@ NO_BODY = (
     "test.json",
     "undo.json",
     "cancel.json",
+    "calendar_feed.json",
 )
 
 

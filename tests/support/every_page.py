@@ -38,6 +38,7 @@ from tests.support.people import type_in
 from webhooks.models import Endpoint
 from workspace.message_sending import start_message, unsubscribe_address
 from workspace.models import BulkChange, Message, MessageRecipient
+from workspace.post_revenue import update_post_revenues
 
 LONG_WORD = "averyveryverylongwordwithoutanyplacetobreakit" * 4
 MARKDOWN = (
@@ -141,6 +142,7 @@ class World:
             make_task(self.bob, f"Write to {LONG_WORD}", responsible_id=self.bob.id, scheduled_at=at)
         self.view = make_saved_view(self.bob, LONG_WORD[:60], query="name__contains=north&columns=name,city,tags")
         make_saved_view(self.alice, "Clients by the sea", query="city=Gdynia", shared=True)
+        update_post_revenues()
         make_post(self.carol, "Has nobody approved this yet?", content=MARKDOWN, approved=False)
         self.account.forums.update(approval=True)
         self.webhook, _secret = Endpoint.objects.all().add(
@@ -159,7 +161,7 @@ class World:
             query="",
         )
         client.write({"consent": True, "email": "north@northwind.example"}, by=self.bob)
-        content = {"subject": f"News about {LONG_WORD}", "text": MARKDOWN, "include_not_asked": True}
+        content = {"subject": f"News about {LONG_WORD}"[:150], "text": MARKDOWN, "include_not_asked": True}
         self.message = Message(account=self.account, post_id=self.post.id, **content)
         start_message(self.message, by=self.bob)
         self.draft = Message(account=self.account, post_id=self.post.id, **content)
@@ -402,6 +404,13 @@ PAGES = [
     PageCase("", path="/?status=completed", state="empty"),
     PageCase("app/suggestions", "bob", path="/app/suggestions?status=new&kind=suggestion", state="filtered"),
     PageCase("app/suggestions", path="/app/suggestions?tag=prices&kind=praise", state="empty with filters"),
+    PageCase(
+        "app/suggestions",
+        "bob",
+        path=lambda world: f"/app/suggestions?order=revenue&min_clients=1&segment={world.view.id}",
+        state="of a segment",
+    ),
+    PageCase("app/suggestions", "bob", path="/app/suggestions?min_revenue=x", status=422, state="with errors"),
     PageCase("", path="/?q=suggestion", state="search"),
     PageCase("", path="/?q=suggestion+qqqq", state="search with similar results"),
     PageCase("", path="/?q=qqqq", state="search without results"),
@@ -452,6 +461,7 @@ PAGES = [
     PageCase("app/inbox", "bob", prepare=select_and_show_choices),
     PageCase("app/inbox", "bob", path="/app/inbox?tab=unapproved", state="unapproved"),
     PageCase("app/inbox", "alice", path="/app/inbox?tab=mine", state="empty"),
+    PageCase("app/inbox", "bob", path=lambda world: f"/app/inbox?segment={world.view.id}", state="of a segment"),
     PageCase("app/inbox", "bob", state="with errors", prepare=set_no_status),
     PageCase("app/find", "bob", path="/app/find?q=north"),
     PageCase("app/find", "bob", path="/app/find?q=qqqq", state="without results"),
@@ -546,6 +556,7 @@ PAGES = [
     ),
     PageCase("app/reports", "bob"),
     PageCase("app/reports/<slug:name>", "bob", path="/app/reports/results"),
+    PageCase("app/reports/<slug:name>", "bob", path="/app/reports/suggestions", state="of suggestions"),
     PageCase("app/reports/<slug:name>", "bob", path="/app/reports/people?from=x", status=422, state="with errors"),
     PageCase("app/contact_lists", "bob"),
     PageCase("app/notifications", "carol"),

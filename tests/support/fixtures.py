@@ -23,6 +23,7 @@ from accounts.addresses import host_cache
 from accounts.models import Account, User
 from core.api.readiness import readiness
 from core.db import rate_limits
+from core.search import queries as search_queries
 from forum.models import Category, Forum
 from tests.support import database
 from tests.support.client import JSONClient, XMLClient
@@ -31,6 +32,8 @@ from tests.support.factories import PASSWORD, make_account, make_token, make_use
 from tests.support.letters import Outbox
 from tests.support.pages import Visitor
 from tests.support.receiver import LOOPBACK, Receiver, run_receiver
+from workspace import selection
+from workspace.reports import queries as report_queries
 
 # Real hashing takes 15 ms. tests/accounts/test_passwords.py asserts the real parameters.
 REAL_PARAMETERS = {
@@ -40,6 +43,9 @@ passwords.Argon2idPasswordHasher.time_cost = 1
 passwords.Argon2idPasswordHasher.memory_cost = 8
 REAL_UNKNOWN_USER_HASH = passwords.UNKNOWN_USER_HASH
 passwords.UNKNOWN_USER_HASH = make_password("the password of no user")
+
+# The limits of filters, selections and reports would cancel statements on a busy machine.
+search_queries.TIME_LIMIT_MS = selection.TIME_LIMIT_MS = report_queries.REPORT_TIME_LIMIT_MS = 60_000
 
 
 def empty_caches() -> None:

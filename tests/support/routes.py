@@ -294,6 +294,7 @@ TABLE = [
     Row("GET", "app/deals/tags.json"),
     Row("POST", "app/deals/bulk.json", **bulk(deal, OF_DEAL)),
     Row("GET", "app/find.json", query="?q=new"),
+    Row("GET", "app/similar.json", query="?name=new&email=new@example.com&tax_no=7010001112"),
     Row("GET", "app/reports/answers.json"),
     Row("GET", "app/reports/clients.json"),
     Row("GET", "app/reports/forecast.json"),

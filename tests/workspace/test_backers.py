@@ -167,7 +167,7 @@ def test_the_page(acme, post, statuses):
     assert len(queries) == 9, queries
     text = " ".join(page.html.find("main").get_text(" ").split())
     assert "7 clients Won: 21,000 EUR" in text
-    assert text.index("Client 6 Won: 6000 EUR") < text.index("Client 1 Won: 1000 EUR")
+    assert text.index("Client 6 Won: 6,000 EUR") < text.index("Client 1 Won: 1,000 EUR")
 
     panel = visitor.get(f"/app/posts/{post.id}/clients", headers={"HX-Request": "true"})
     assert panel.html.find("h1") is None

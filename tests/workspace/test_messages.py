@@ -187,7 +187,7 @@ def test_it_rejects_what_is_no_suggestion(acme, other, post, kind):
 def test_it_sends_only_to_the_number_of_recipients_that_the_caller_knows(acme, post, anna):
     draft = make_draft(acme.bob, post)
     make_backer(post, acme.alice, make_client, "New")
-    assert_conflict(send(acme, draft), "The recipients have changed in the meantime: there are 2 now.")
+    assert_conflict(send(acme, draft), "The number of recipients is now 2. Nothing was sent.")
     response = acme.json().post(path_of(draft, "send"))
     assert_refused(response, 422, "validation_failed", {"message": ["can't be blank"]})
     response = acme.json().post(path_of(draft, "send"), json={"message": {}})

@@ -245,16 +245,13 @@ def test_other_accounts_and_limited_agents(acme, other, statuses, name):
         fields = {"responsible_id": user.id, "client_id": make_client(user, responsible_id=user.id).id}
         for code in ("new", "won"):
             make_deal(user, status_id=ids[code], price=10, expected_close_date=month, **fields)
-        make_post(user).cast_proxy_vote(by=user, client_id=fields["client_id"])
+        if name == "suggestions":
+            make_post(user).cast_proxy_vote(by=user, client_id=fields["client_id"])
     update_post_revenues()
     acme.account.change(agents_see="own")
     nothing = report(acme, name)
-    assert all(
-        not value
-        for row in nothing["rows"]
-        for key, value in row.items()
-        if key not in ("month", "currency", "name", "id")
-    )
+    labels = ("month", "currency", "name", "id")
+    assert [row for row in nothing["rows"] if any(value for key, value in row.items() if key not in labels)] == []
     everything = report(acme, name, token=acme.alice_token)
     figures = [value for row in everything["rows"] for value in row.values() if isinstance(value, int | Decimal)]
     assert name == "answers" or (any(figures) and max(figures) < 50)

@@ -7,7 +7,6 @@ from django.db.models import Func, Value
 
 from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.factories import make_client, make_deal, make_forum, make_post, make_saved_view
-from tests.support.lists import link_to_first_page
 from tests.support.queries import capture_queries
 from workspace.api.suggestions import LIMITED, TOO_SLOW
 from workspace.post_revenue import update_post_revenues
@@ -54,7 +53,7 @@ def test_it_works(acme, posts):
             {"currency": "PLN", "open_deals": 1, **figures, "open_sum": 5000},
         ],
     }
-    assert_answered(response, 200, [row], link=link_to_first_page(path))
+    assert_answered(response, 200, [row], link=f'<http://{acme.host}{path}&page=1>; rel="first"')
     # The token, the view, the forums, the limit of time, the ids, the posts and their figures.
     assert len(queries) == 7, queries
     assert read(json.get(PATH))[0]["revenue"][0]["open_sum"] == Decimal("1000.5")
@@ -85,7 +84,7 @@ def test_orders_and_filters(acme, posts, query, expected):
             "min_revenue=x&min_clients=-1",
             {"min_revenue": ["is not a number"], "min_clients": ["is not a whole number"]},
         ),
-        ("page=0", {"page": ["must be from 1 to 1000000000"]}),
+        ("page=0", {"page": ["must be a whole number, 1 or more"]}),
     ],
 )
 def test_it_rejects_invalid_parameters(acme, posts, query, errors):
@@ -94,9 +93,7 @@ def test_it_rejects_invalid_parameters(acme, posts, query, errors):
 
 def test_it_rejects_limited_agents(acme, posts):
     acme.account.change(agents_see="own")
-    response = acme.json().get(PATH)
-    assert_refused(response, 403, "forbidden")
-    assert response.json()["message"] == LIMITED
+    assert_refused(acme.json().get(PATH), 403, "forbidden", message=LIMITED)
     assert len(read(acme.json(acme.alice_token).get(PATH))) == 3
 
 

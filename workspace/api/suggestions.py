@@ -4,7 +4,6 @@ import re
 from dataclasses import asdict
 from typing import Any
 
-from django.db.models import F
 from django.http import HttpResponse
 from rest_framework.exceptions import PermissionDenied
 
@@ -19,6 +18,8 @@ from workspace.segments import PARAMETERS, SuggestionFilter
 # The values of `order`, and the columns of `PostRevenue`.
 ORDERS = {"revenue": "total", "clients": "clients"}
 LIMITED = "This list counts all clients and deals of the account, and you see only some of them."
+# The columns of the posts, by their names in JSON.
+COLUMNS = {"forum_id": "forum_id", "title": "title", "status": "status__code", "votes": "votes_cache"}
 TOO_SLOW = "takes too long, because too many clients would have to be compared"
 
 
@@ -42,19 +43,18 @@ class SuggestionRevenueViewSet(Paged):
         forum_ids = list(forums.values_list("id", flat=True))
         try:
             with search_transaction(account.id, is_limited=True):
-                posts = filters.select(account.posts.listed_for(user))
-                ids = page_by(ORDERS[order], posts, account, forum_ids, start=page.start, stop=page.stop)
+                matching: Any = filters.select(account.posts.listed_for(user))
+                ids = page_by(ORDERS[order], matching, account, forum_ids, start=page.start, stop=page.stop)
         except TooSlow:
             names = [name for name in PARAMETERS if texts[name]] or ["page"]
             raise FieldErrors(FieldError(name, TOO_SLOW, "too_slow") for name in names) from None
-        columns = {"status": F("status__code"), "votes": F("votes_cache")}
-        found = account.posts.filter(id__in=ids).values("id", "forum_id", "title", **columns) if ids else []
-        rows = {row["id"]: row for row in found}
+        posts = account.posts.filter(id__in=ids)
+        rows = {id: values for id, *values in posts.values_list("id", *COLUMNS.values())} if ids else {}
         revenue = stored_revenue(account, ids) if ids else {}
 
         def represent(id: int) -> dict[str, Any]:
             number, sums = revenue.get(id, (0, []))
-            row = {name: rows[id][name] for name in ("id", "forum_id", "title", *columns)}
-            return row | {"clients": number, "revenue": list(map(asdict, sums))}
+            values = dict(zip(COLUMNS, rows[id], strict=True))
+            return {"id": id, **values, "clients": number, "revenue": list(map(asdict, sums))}
 
         return self.respond_with_page(page, [id if id in rows else None for id in ids], represent)

@@ -19,7 +19,7 @@ from core.pages.numbers import number_text
 from core.pages.routes import path_with_id
 from crm.fields import REASON_NAMES, Field, FieldType
 from workspace.lists.declarations import NEXT_TASK, SUM_NAMES, RecordList
-from workspace.summaries import Revenue
+from workspace.revenue import Revenue
 
 # Longer texts are cut in a cell.
 MAX_CELL_LENGTH = 80

@@ -269,6 +269,7 @@ class ListQuery:
 
     @cached_property
     def _deal_statuses(self) -> list[Status]:
+        """The statuses of deals, which the estimate and the list filter by."""
         return self.account.deal_statuses()
 
     def _of_stages(self, rows: QuerySet[Any]) -> QuerySet[Any]:
@@ -277,7 +278,7 @@ class ListQuery:
         chosen = {name: self.special[name] for name in ("outcome", "pipeline_id") if name in self.special}
         if chosen:
             ids = [each.id for each in statuses if all(getattr(each, name) == value for name, value in chosen.items())]
-            rows = rows.in_statuses(ids)
+            rows = rows.in_statuses(ids)  # type: ignore[attr-defined]  # of a DealQuerySet
         if (history := self.special.get("stage_history")) is not None:
             rows = rows.filter(Exists(history.stages(self.account, statuses).filter(deal_id=OuterRef("id"))))
         return rows

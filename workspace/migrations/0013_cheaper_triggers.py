@@ -1,11 +1,13 @@
 from django.db import migrations
 
+from workspace.post_revenue_triggers import replace_functions
 from workspace.summary_triggers import replace_summary_triggers
+from workspace.timeline_triggers import replace_mirrors
 
 
 class Migration(migrations.Migration):
-    """Summaries that cost a create less. A database that gets the triggers by 0007 of this version has them already."""
+    """Triggers that cost a create less. A new database has them already, from the migrations that create the tables."""
 
     dependencies = [("workspace", "0012_drafts_of_messages")]
 
-    operations = [replace_summary_triggers()]
+    operations = [replace_summary_triggers(), replace_mirrors(), replace_functions()]

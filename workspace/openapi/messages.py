@@ -1,6 +1,6 @@
 """Messages to customers in the OpenAPI document."""
 
-from core.openapi.fields import WireFieldExtension
+from core.openapi.fields import NOT_BLANK, WireFieldExtension
 from core.openapi.operations import (
     SHAPES,
     JSONSchema,
@@ -36,7 +36,7 @@ class LeftOutExtension(WireFieldExtension):
 def require_post(schema: JSONSchema, partial: bool) -> JSONSchema:
     if partial:
         return schema
-    post_id = {**schema["properties"]["post_id"], "type": ["integer", "string"]}
+    post_id = {**schema["properties"]["post_id"], "type": ["integer", "string"], **NOT_BLANK}
     properties = {**schema["properties"], "post_id": post_id}
     return {**schema, "properties": properties, "required": ["post_id", *schema["required"]]}
 

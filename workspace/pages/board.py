@@ -183,9 +183,9 @@ class MovePage(WorkspacePage):
         chosen = next((each for each in statuses if each.id == parse_id(request.GET.get("status_id"))), None)
         seen_id = parse_id(request.GET.get("seen_status_id"))
         initial = {
-            "status_id": chosen.id if chosen else deal.column_id,
+            "status_id": chosen.id if chosen else deal.column,
             "after_id": parse_id(request.GET.get("after_id")),
-            "seen_status_id": deal.column_id if seen_id is None else seen_id,
+            "seen_status_id": deal.column if seen_id is None else seen_id,
         }
         return self.show(
             deal, chosen, MoveForm(account=request.account, statuses=statuses, chosen=chosen, initial=initial)

@@ -20,7 +20,7 @@ from core.errors import Throttled
 from core.pages.base import base_url, redirect
 from workspace.icalendar import calendar_of
 from workspace.models import CalendarFeed
-from workspace.pages.tasks import TaskActions
+from workspace.pages.task_actions import TaskActions, people_of
 from workspace.requests import TeamRequest
 from workspace.tasks import open_tasks, start_of
 
@@ -57,7 +57,7 @@ class CalendarPage(TaskActions):
         first = month - timedelta(days=month.weekday())
         days = [first + timedelta(days=number) for number in range((next_month - first).days)]
         days += [days[-1] + timedelta(days=number + 1) for number in range(-len(days) % 7)]
-        who, people = request.GET.get("who") or "mine", self.people()
+        who, people = request.GET.get("who") or "mine", people_of(request.account)
         responsible = request.user.id if who == "mine" else None if who == "all" else parse_id(who)
         if who not in ("mine", "all") and responsible not in dict(people):
             raise Http404

@@ -23,6 +23,7 @@ from accounts.roles import ASSIGNABLE
 from core.db.time_limit import TooSlow
 from core.errors import FieldError
 from core.pages.base import redirect
+from core.pages.numbers import number_text
 from core.pages.routes import path_with_id
 from crm.conditions import ME, OPERATORS, Condition, Operator, parameter_name
 from crm.fields import Field, FieldType, grouped
@@ -31,7 +32,6 @@ from workspace.lists.cells import LINKS, Cell, Names, cells_of, value_in
 from workspace.lists.declarations import LISTS, SUM_NAMES, RecordList
 from workspace.lists.queries import MAX_COUNT, ListQuery
 from workspace.pages.base import WorkspacePage
-from workspace.pages.editing import number_text
 from workspace.pages.merges import MERGE_ROUTES
 from workspace.reports.stages import LABELS as HISTORY_LABELS
 from workspace.requests import TeamRequest
@@ -159,8 +159,18 @@ class RecordListPage(WorkspacePage):
             filter_form=adding,
             orders=self.orders(query),
             bulk_actions=bulk_actions(self.declaration.resource),
+            shortcuts=self.shortcuts(),
             clear=query.link([("columns", ",".join(query.columns)), ("sort", query.sort)]),
         )
+
+    def shortcuts(self) -> list[tuple[tuple[str, ...], str]]:
+        """Return the keys of `workspace/list.js` with their effects."""
+        keys = [(("j", "k"), _("Next and previous entry")), (("Enter",), _("Open the entry"))]
+        if self.declaration.resource in RESOURCES:
+            keys.append((("x",), _("Select the entry")))
+        if self.declaration.is_editable:
+            keys += [(("←", "→"), _("Previous and next value of the entry")), (("e",), _("Change the value"))]
+        return keys
 
     # The rows
 
@@ -314,7 +324,8 @@ class RecordListPage(WorkspacePage):
         """Return the value, the label and whether it is selected, of each order."""
         current = self.current_order(query)
         hidden = SUM_NAMES if self.request.user.access.is_limited else ()
-        return [
+        by_rank = [("", _("Best matches first"), not current)] if query.q else []
+        return by_rank + [
             (value, label, value == current)
             for value, label in self.declaration.orders.items()
             if label and value.removeprefix("-") not in hidden

@@ -29,8 +29,9 @@ from crm.similar import Similar, find_similar
 from workspace.comparison import Choice, Difference, compared_fields, differences
 from workspace.merging import Merge, lock_rows
 from workspace.pages.base import WorkspacePage
+from workspace.pages.facts import fact_of
 from workspace.pages.merges import MERGE_ROUTES
-from workspace.pages.records import ClientPage, ContactPage, RecordPage, fact_of
+from workspace.pages.records import ClientPage, ContactPage, RecordPage
 from workspace.requests import TeamRequest
 
 # The number of records that the search finds.
@@ -234,9 +235,9 @@ def version_of(kept: Any, merged: Any) -> str:
 def moved_numbers(account: Account, user: User, resource: str, id: int) -> list[tuple[str | Promise, int]]:
     """Return the numbers of the rows that a merge moves and that the user may access, with labels, in one statement."""
     link = {f"{resource}_id": id}
-    contacts = {gettext_lazy("Contacts"): account.contacts.live().accessible_to(user)} if resource == "client" else {}
+    contacts = account.contacts.live().accessible_to(user)
     rows: dict[str | Promise, QuerySet] = {
-        **contacts,
+        **({gettext_lazy("Contacts"): contacts} if resource == "client" else {}),
         gettext_lazy("Deals"): account.deals.live().accessible_to(user),
         gettext_lazy("Tasks"): account.posts.live().tasks().accessible_to(user),
         gettext_lazy("Notes"): account.notes.live().accessible_to(user),

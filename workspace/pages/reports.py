@@ -14,7 +14,7 @@ from workspace.pages.base import WorkspacePage
 from workspace.reports.charts import chart_of
 from workspace.reports.periods import DEFAULT_MONTHS
 from workspace.reports.queries import REPORTS, Report, ReportQuery
-from workspace.reports.tables import Row, Table, text_of
+from workspace.reports.tables import Row, Table
 from workspace.requests import TeamRequest
 
 # The most users in the choices of the form.
@@ -82,11 +82,7 @@ class ReportPage(WorkspacePage):
             "chart": chart_of(table, rows),
             "columns": [table.columns[place] for place in shown],
             "rows": [
-                [
-                    (table.columns[place], row.cells[place], text_of(row.cells[place].value, table.columns[place].kind))
-                    for place in shown
-                ]
-                for row in rows
+                [(table.columns[place], row.cells[place], table.text(row, place)) for place in shown] for row in rows
             ],
         }
 

@@ -41,7 +41,7 @@ def stages_of(request: TeamRequest, deal: Deal) -> dict[str, Any]:
     by_id = {status.id: status for status in (none, *statuses)}
     history = read_history(request, deal, by_id)
     # A status that was created since the statuses were read is not shown.
-    current = by_id.get(deal.column_id, none)
+    current = by_id.get(deal.column, none)
     path = [status for status in statuses if status.pipeline_id == current.pipeline_id]
     position = path.index(current) if current in path else -1
     days = days_since(deal.stage_entered_at)

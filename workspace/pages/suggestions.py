@@ -62,7 +62,6 @@ class CustomerFilter(team_filters.TeamFilter):
             "views": [(str(view.id), view.name) for view in self.views],
             "texts": self.texts,
             "invalid": {error.field for error in self.errors},
-            "is_open": bool(self or self.errors),
             "currency": self.found.account.currency,
             "has_figures": sees_all_revenue(self.found.user),
         }

@@ -1,6 +1,5 @@
 from django.urls import URLPattern, path
 
-from workspace.pages import records
 from workspace.pages.backers import BackersPage
 from workspace.pages.board import BoardPage, MovePage
 from workspace.pages.bulk import BulkChangePage, BulkChangesPage, ExportPage, NewBulkChangePage
@@ -16,23 +15,26 @@ from workspace.pages.merging import (
 )
 from workspace.pages.messages import CustomerUnsubscribePage, MessagePage, NewMessagePage
 from workspace.pages.notes import EditNotePage, NotePage, TeamMentionsPart
+from workspace.pages.record_editing import EditClientPage, EditContactPage, EditDealPage
+from workspace.pages.records import ClientPage, ContactPage, DealPage
 from workspace.pages.reports import ReportPage
-from workspace.pages.tasks import EditTaskPage, TaskFormPage, TaskPage, TasksPage
+from workspace.pages.task_forms import EditTaskPage, TaskFormPage
+from workspace.pages.tasks import TaskPage, TasksPage
 from workspace.pages.views import EditViewPage, NewViewPage, ViewsPage
 
 urlpatterns: list[URLPattern] = [
     path("app/find", FindPage.as_view(), name="workspace-find"),
-    path("app/clients/<id:id>", records.ClientPage.as_view(), name="workspace-client"),
-    path("app/clients/<id:id>/edit", records.EditClientPage.as_view(), name="workspace-client-edit"),
-    path("app/contacts/<id:id>", records.ContactPage.as_view(), name="workspace-contact"),
-    path("app/contacts/<id:id>/edit", records.EditContactPage.as_view(), name="workspace-contact-edit"),
+    path("app/clients/<id:id>", ClientPage.as_view(), name="workspace-client"),
+    path("app/clients/<id:id>/edit", EditClientPage.as_view(), name="workspace-client-edit"),
+    path("app/contacts/<id:id>", ContactPage.as_view(), name="workspace-contact"),
+    path("app/contacts/<id:id>/edit", EditContactPage.as_view(), name="workspace-contact-edit"),
     path("app/deals/board", BoardPage.as_view(), name="workspace-board"),
     path("app/deals/<id:id>/move", MovePage.as_view(), name="workspace-deal-move"),
     path("app/clients/<id:id>/merge", MergeClientPage.as_view(), name="workspace-client-merge"),
     path("app/contacts/<id:id>/merge", MergeContactPage.as_view(), name="workspace-contact-merge"),
     path("app/merges/<id:id>/undo", UndoMergeView.as_view(), name="workspace-merge-undo"),
-    path("app/deals/<id:id>", records.DealPage.as_view(), name="workspace-deal"),
-    path("app/deals/<id:id>/edit", records.EditDealPage.as_view(), name="workspace-deal-edit"),
+    path("app/deals/<id:id>", DealPage.as_view(), name="workspace-deal"),
+    path("app/deals/<id:id>/edit", EditDealPage.as_view(), name="workspace-deal-edit"),
     path("app/posts/<id:id>/clients", BackersPage.as_view(), name="workspace-post-clients"),
     path("app/posts/<id:id>/message", NewMessagePage.as_view(), name="workspace-post-message"),
     path("app/messages/<id:id>", MessagePage.as_view(), name="workspace-message"),

@@ -90,7 +90,7 @@ def chart_of(table: Table, rows: Sequence[Row]) -> Chart | None:
     groups = []
     for number, row in enumerate(rows):
         x = LEFT + number * group_width + (group_width - bars_width) // 2
-        label = text_of(row.cells[label_place].value, label_kind)
+        label = table.text(row, label_place)
         bars = [
             bar_of(
                 row.cells[place], table.columns[place].kind, f"{label}, {series.label}", x + BAR * shift, shift + 1, top

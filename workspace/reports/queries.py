@@ -27,11 +27,11 @@ from core.db.time_limit import time_limit
 from core.errors import FieldError, FieldErrors
 from core.pages.routes import path_with_id
 from crm.deals import COLUMN_ID
-from workspace.backers import Revenue
 from workspace.post_revenue import top_revenue
 from workspace.reports.periods import Period, days_of
 from workspace.reports.stages import ENTERED, HERE, LABELS, MOVED_ON, StageFilter, entered_stages, result_of
 from workspace.reports.tables import EARLIER, LATER, NO_DATE, Cell, Column, Kind, Row, Series, Table, list_path
+from workspace.revenue import Revenue
 
 # The milliseconds that a statement of a report may take.
 REPORT_TIME_LIMIT_MS = 5000
@@ -397,7 +397,7 @@ ANSWERS = (
     Column("month", _("Month"), Kind.MONTH),
     Column("suggestions", _("Suggestions"), Kind.COUNT),
     Column("answered", _("Answered"), Kind.COUNT),
-    Column("part", _("Part answered"), Kind.SHARE),
+    Column("part", _("Share answered"), Kind.SHARE),
     Column("median_hours", _("Median hours to the answer"), Kind.HOURS),
 )
 

@@ -92,6 +92,12 @@ class Table:
         position = self.position(name)
         return [row.cells[position].value for row in self.rows]
 
+    def text(self, row: Row, place: int) -> str:
+        """Return the value in a column of a row for people. A row without a label is of the deals that nobody is responsible for."""
+        column = self.columns[place]
+        text = text_of(row.cells[place].value, column.kind)
+        return text or (_("Nobody") if column.name == self.label_column else "")
+
     @property
     def currencies(self) -> list[str]:
         return sorted({str(value) for value in self.values(self.currency_column)}) if self.currency_column else []

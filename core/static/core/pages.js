@@ -15,11 +15,16 @@ function focusMarked(root) {
 
 document.addEventListener("DOMContentLoaded", () => focusMarked(document));
 
-// On a small screen, the sections in the header scroll: show the current one.
-document.addEventListener("DOMContentLoaded", () => {
-  const section = document.querySelector(".team nav [aria-current]");
-  if (section) section.parentElement.scrollLeft = section.offsetLeft - (section.parentElement.clientWidth - section.offsetWidth) / 2;
-});
+// On a small screen, the sections in the header, tabs and stages scroll: show the current ones.
+function showCurrent() {
+  for (const link of document.querySelectorAll(".team nav > [aria-current], .tabs > [aria-current], .stages > [aria-current]")) {
+    const [list, { left, width }] = [link.parentElement, link.getBoundingClientRect()];
+    list.scrollLeft += left - list.getBoundingClientRect().left - (list.clientWidth - width) / 2;
+  }
+}
+
+document.addEventListener("DOMContentLoaded", showCurrent);
+document.addEventListener("htmx:afterSettle", showCurrent);
 document.addEventListener("htmx:afterSwap", (event) => {
   // If the target was replaced, the event is at its replacement.
   const { target } = event.detail;

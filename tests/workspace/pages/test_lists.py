@@ -372,3 +372,14 @@ def test_an_empty_list_offers_the_form_for_a_new_row(acme):
     for path, label in (("clients", "New client"), ("contacts", "New contact"), ("deals", "New deal")):
         [link] = bob.get(f"/app/{path}").html.select(".empty a")
         assert (link["href"], link.get_text(strip=True)) == (f"/app/{path}/new", label)
+
+
+def test_a_search_is_in_the_order_of_its_rank(acme, clients):
+    for query, selected in (
+        ("q=adler", "Best matches first"),
+        ("q=adler&sort=name", "Name, A to Z"),
+        ("", "Newest first"),
+    ):
+        page = acme.page(acme.bob).get(f"{PATH}?{query}")
+        [option] = page.html.select("[name=sort] option[selected]")
+        assert option.get_text(strip=True) == selected

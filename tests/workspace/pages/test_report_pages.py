@@ -39,6 +39,15 @@ def test_it_works(acme, deals):
     assert page.html.select_one("table.figures td").text.strip() == "1"
 
 
+def test_deals_that_nobody_is_responsible_for(acme):
+    status = acme.account.statuses_of_kind("deal").get(code="new")
+    make_deal(acme.alice, price=5, status_id=status.id, responsible_id=None)
+    page = acme.page(acme.bob).get(f"{PATH}/people")
+    assert page.html.select_one("table.figures tbody th").text == "Nobody"
+    assert page.html.select_one("svg text:not(.scale)").text == "Nobody"
+    assert page.html.select_one("svg rect title").text.startswith("Nobody, ")
+
+
 @pytest.mark.parametrize("name", REPORTS)
 def test_every_report_has_a_page_and_a_csv_file(acme, deals, name):
     visitor = acme.page(acme.bob)

@@ -217,11 +217,12 @@ def test_others_have_no_filters(acme, posts, reader):
     visitor = acme.page(*{"visitor": [], "member": [acme.carol]}[reader])
     page = visitor.get(f"{LIST}?segment={segment(acme).id}&min_revenue=x")
     assert len(found(page)) == 4
-    assert "Filter by customers" not in page
+    assert not page.html.select("select[name=segment]")
 
 
 @pytest.mark.parametrize("path", [LIST, f"{LIST}?order=revenue", f"{LIST}?q=of", INBOX])
 def test_a_filter_that_takes_too_long(acme, posts, monkeypatch, path):
+    monkeypatch.setattr("core.search.queries.TIME_LIMIT_MS", 100)
     slow = Func(Value(3), function="pg_sleep")
     monkeypatch.setattr(SuggestionFilter, "select", lambda self, rows: rows.alias(slept=slow).exclude(slept=None))
     page = acme.page(acme.bob).get(f"{path}{'&' if '?' in path else '?'}min_clients=1")

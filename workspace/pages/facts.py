@@ -1,0 +1,128 @@
+"""The kinds of records that have pages, and the fields of a record as its page shows them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models.functions import JSONObject
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy
+
+from accounts.default_names import status_name
+from accounts.models import Account, Status
+from crm.base import Resource
+from crm.fields import Field, FieldType
+from workspace.lists.cells import href_of
+from workspace.pages.editing import LINKS, display
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of record with a page of its own."""
+
+    resource: str
+    section: str
+    # The routes of the page, of the form for one field, and of the list.
+    route: str
+    edit_route: str
+    list_route: str
+    rows: Callable[[Account], QuerySet]
+    in_trash: str | Promise
+
+
+CLIENT = Kind(
+    "client",
+    "clients",
+    "workspace-client",
+    "workspace-client-edit",
+    "workspace-clients",
+    lambda account: account.clients.all(),
+    gettext_lazy("This client is in the trash."),
+)
+CONTACT = Kind(
+    "contact",
+    "contacts",
+    "workspace-contact",
+    "workspace-contact-edit",
+    "workspace-contacts",
+    lambda account: account.contacts.all(),
+    gettext_lazy("This contact is in the trash."),
+)
+DEAL = Kind(
+    "deal",
+    "deals",
+    "workspace-deal",
+    "workspace-deal-edit",
+    "workspace-deals",
+    lambda account: account.deals.all(),
+    gettext_lazy("This deal is in the trash."),
+)
+
+
+def name_column(column: str) -> str:
+    """Return the annotation with the name of the row whose id is in a column."""
+    return column.removesuffix("_id") + "_name"
+
+
+def status_of_row() -> Subquery:
+    """Return the status of the row as a JSON object. `as_status` makes it a `Status`."""
+    statuses = Status.objects.filter(account_id=OuterRef("account_id"), id=OuterRef("status_id"))
+    columns = {name: name for name in ("kind", "code", "name", "color", "closed")}
+    return Subquery(statuses.values(found=JSONObject(**columns))[:1])
+
+
+def as_status(values: dict[str, Any] | None) -> Status | None:
+    return Status(**values) if values else None
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A field of a record, with its value as the page shows it."""
+
+    field: Field
+    text: str
+    href: str = ""
+    # The path of the form that changes the value; empty for a read-only field.
+    edit_path: str = ""
+
+    @property
+    def is_long(self) -> bool:
+        return self.field.type == FieldType.LONG_TEXT
+
+
+# The header shows these fields.
+HEADER_FIELDS = {"name", "creator_id", "created_at", "updater_id", "updated_at"}
+
+
+def shown_fields(facts: list[Fact]) -> list[Field]:
+    """Return the fields that the groups of the page show: those with a value, and always the most important ones."""
+    return [fact.field for fact in facts if fact.text and fact.field.name not in HEADER_FIELDS]
+
+
+def facts_of(row: Resource, kind: Kind, fields: list[Field]) -> list[Fact]:
+    return [fact_of(row, kind, field) for field in fields]
+
+
+def fact_of(row: Resource, kind: Kind, field: Field) -> Fact:
+    """Return a field of an annotated row. It takes no statement."""
+    value = field.value_of(row)
+    if field.type == FieldType.STATUS:
+        status = as_status(getattr(row, "status_data", None))
+        text = status_label(status)
+    elif field.type in LINKS:
+        # The annotations of the page have the names of linked rows.
+        text = getattr(row, name_column(field.name), None) or ""
+    elif field.name == "do_not_contact" and not value:
+        # Like an empty field: only the exception is shown.
+        text = ""
+    else:
+        text = display(field, value, row.account, None)
+    edit_path = "" if field.read_only else reverse(kind.edit_route, args=[row.id], query={"field": field.name})
+    # The row of a link without a name is in the trash, or the user may not access it.
+    return Fact(field, text, href_of(field, value) if text else "", edit_path)
+
+
+def status_label(status: Status | None) -> str:
+    return status_name(status) if status else ""

@@ -1,0 +1,123 @@
+"""The panels of a record's page: the rows that belong to it.
+
+Each panel takes one statement, and reads one row more than it shows, which tells whether there are more.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import F, Q, QuerySet, Value
+
+from core.search.queries import search, search_transaction
+from crm.fields import Field, FieldType
+from workspace.lists.cells import href_of
+from workspace.names import name_of_user
+from workspace.pages.composing import EqualsAny
+from workspace.pages.facts import as_status, status_of_row
+from workspace.requests import TeamRequest
+
+# The number of rows that a panel shows, before a link to the list.
+PANEL_SIZE = 5
+# The links of the rows that belong to a record, by its resource.
+OWNED_LINKS = {"client": ("contact_id", "deal_id"), "contact": ("deal_id",), "deal": ()}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The first rows of a list, and whether there are more."""
+
+    rows: list[Any]
+    has_more: bool
+
+    def __bool__(self) -> bool:
+        return bool(self.rows)
+
+
+def panel(rows: QuerySet) -> Panel:
+    found = list(rows[: PANEL_SIZE + 1])
+    return Panel(found[:PANEL_SIZE], len(found) > PANEL_SIZE)
+
+
+def deals_of(request: TeamRequest, **filters: int) -> Panel:
+    """Return the newest deals."""
+    deals = request.account.deals.live().accessible_to(request.user).filter(**filters)
+    found = panel(
+        deals.annotate(status_data=status_of_row())
+        .order_by("-id")
+        .values("id", "name", "price", "currency", "status_data")
+    )
+    return Panel([{**deal, "status": as_status(deal["status_data"])} for deal in found.rows], found.has_more)
+
+
+def contacts_of(request: TeamRequest, client_id: int) -> Panel:
+    contacts = request.account.contacts.live().accessible_to(request.user).filter(client_id=client_id)
+    return panel(contacts.order_by("id").values("id", "name", "position", "email", "phone"))
+
+
+def tasks_of(request: TeamRequest, resource: str, id: int) -> Panel:
+    """Return the open tasks of a record, and those of its contacts and deals, which `next_task_at` counts too. Those due first are first."""
+    account, link = request.account, f"{resource}_id"
+    rows: dict[str, QuerySet[Any]] = {"contact_id": account.contacts.live(), "deal_id": account.deals.live()}
+    condition = Q(**{link: id})
+    for column in OWNED_LINKS[resource]:
+        # PostgreSQL estimates an array as few ids, and uses the index of each link.
+        condition |= Q(EqualsAny(column, ArraySubquery(rows[column].filter(**{link: id}).values("id"))))
+    tasks = account.posts.live().filter(condition, category_id=None, closed=False).accessible_to(request.user)
+    tasks = tasks.annotate(responsible=name_of_user("responsible_id"))
+    return panel(
+        tasks.order_by(F("scheduled_at").asc(nulls_last=True), "id").values(
+            "id", "title", "scheduled_at", "responsible", "task_kind"
+        )
+    )
+
+
+def feedback_of(request: TeamRequest, link: dict[str, int], *, user_ids: list[int]) -> Panel:
+    """Return the suggestions of the customer, and those that the customer voted for, newest first.
+
+    They are those that the team wrote or voted for in the customer's place, and those of the linked users.
+    """
+    account, posts, limit = request.account, request.account.posts.listed_for(request.user), PANEL_SIZE + 1
+    columns = ("id", "title", "votes_cache", "status_data", "created_at", "is_vote")
+    written = [posts.filter(**link)]
+    votes: list[QuerySet] = [account.proxy_votes.filter(**link).order_by("-id")]
+    if user_ids:
+        written.append(posts.filter(user_id__in=user_ids))
+        votes.append(account.votes.filter(user_id__in=user_ids).order_by("-created_at", "-post_id"))
+    voted = [posts.filter(id__in=rows.values("post_id")[:limit]) for rows in votes]
+    queries = [
+        rows.annotate(status_data=status_of_row(), is_vote=Value(is_vote)).order_by("-id").values(*columns)[:limit]
+        for is_vote, querysets in ((False, written), (True, voted))
+        for rows in querysets
+    ]
+    found = list(queries[0].union(*queries[1:], all=True).order_by("-id", "is_vote"))
+    # Of a suggestion that the customer both wrote and voted for, the first row says that they wrote it.
+    unique = {row["id"]: {**row, "status": as_status(row["status_data"])} for row in reversed(found)}
+    rows = sorted(unique.values(), key=lambda row: -row["id"])
+    return Panel(rows[:PANEL_SIZE], len(rows) > PANEL_SIZE)
+
+
+def find_suggestions(request: TeamRequest, q: str) -> list[tuple[int, str]]:
+    """Return the ids and titles of the suggestions that match a text."""
+    posts = request.account.posts.listed_for(request.user)
+    with search_transaction(request.account.id, q) as query:
+        ids = search(posts, query, enough=PANEL_SIZE)[:PANEL_SIZE]
+        titles = dict(posts.filter(id__in=ids).values_list("id", "title"))
+    return [(id, titles[id]) for id in ids if id in titles]
+
+
+def external_ids_of(row: Any) -> list[tuple[str, str, str]]:
+    """Return the external ids: key, value, and the address to which it links.
+
+    A value that is a URL links to itself. The address of the row in the other system (`url`) belongs to the first external id.
+    """
+    found = []
+    url = href_of(Field("url", "", FieldType.LINK), getattr(row, "url", None))
+    for key, value in sorted(row.external_ids.items()):
+        own = value if value.lower().startswith(("http://", "https://")) else ""
+        found.append((key, value, own or url))
+        url = url if own else ""
+    return found
+
+
+# Editing in place
