@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection
 from decimal import Decimal
 from itertools import groupby, islice
-from typing import Any, cast
+from typing import Any
 
 from django.db import models, transaction
 from django.db.models import F, Func, Q, QuerySet, Value, Window
@@ -264,7 +264,7 @@ def update_post(account: Account, post_id: int) -> None:
             PostRevenue(
                 account=account,
                 post_id=post_id,
-                forum_id=cast(int, forum_id),
+                forum_id=forum_id,
                 currency=currency,
                 clients=len(client_ids),
                 **{name: getattr(each, name) for name in FIGURES},
