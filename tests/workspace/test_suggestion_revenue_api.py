@@ -98,6 +98,7 @@ def test_it_rejects_limited_agents(acme, posts):
 
 
 def test_it_rejects_filters_that_take_too_long(acme, posts, monkeypatch):
+    monkeypatch.setattr("core.search.queries.TIME_LIMIT_MS", 100)
     slow = Func(Value(3), function="pg_sleep")
     monkeypatch.setattr(SuggestionFilter, "select", lambda self, rows: rows.alias(slept=slow).exclude(slept=None))
     response = acme.json().get(f"{PATH}?min_clients=1")
