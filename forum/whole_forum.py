@@ -96,7 +96,7 @@ def page_of_team(
     `order` is one of `PostQuerySet.PAGE_ORDERS`, or an order of the team. Raise `TooSlow` if the filter takes too long.
     """
     with team_filter.limited(account):
-        rows = team_filter.select(account.posts.of_forum(forum_id).selected(selection))
+        rows: Any = team_filter.select(account.posts.of_forum(forum_id).selected(selection))
         if isinstance(order, TeamOrder):
             page = order.sort(rows.listed_for(user), account)[start : start + size]
         else:

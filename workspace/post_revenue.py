@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection
 from decimal import Decimal
 from itertools import groupby, islice
-from typing import Any
+from typing import Any, cast
 
 from django.db import models, transaction
 from django.db.models import F, Func, Q, QuerySet, Value, Window
@@ -22,6 +22,7 @@ from core.db import locks
 from core.db.tenancy import foreign_object
 from core.jobs.registration import has_time_left, periodic_job
 from crm.models import Client
+from forum.lists import PostQuerySet
 from forum.models import Post
 from workspace.backers import backers_of, total_revenue, values_of
 from workspace.revenue import FIGURES, Revenue, as_revenue, in_order_of_currency, revenue_by
@@ -125,7 +126,7 @@ def sort_by(column: str) -> Callable[[QuerySet[Any], Account], QuerySet[Any]]:
 
 
 def page_by(
-    column: str, posts: QuerySet[Any], account: Account, forum_ids: Collection[int], *, start: int, stop: int
+    column: str, posts: PostQuerySet, account: Account, forum_ids: Collection[int], *, start: int, stop: int
 ) -> list[int]:
     """Return the ids of the posts from `start` to `stop`, and one more if there are more, in the order of `sort_by` over several forums.
 
@@ -248,20 +249,20 @@ def figures_of(account: Account, post_id: int) -> tuple[int | None, set[int], di
 def update_post(account: Account, post_id: int) -> None:
     """Compute and store the clients and the figures of a suggestion. The caller must hold `revenue_lock`."""
     forum_id, client_ids, revenue = figures_of(account, post_id)
-    backers, figures = (rows.filter(post_id=post_id) for rows in (account.post_backers, account.post_revenues))
+    backers = account.post_backers.filter(post_id=post_id)
     stored = set(backers.values_list("client_id", flat=True))
     if stored - client_ids:
         backers.filter(client_id__any=list(stored - client_ids)).delete()
     PostBacker.objects.bulk_create(
         [PostBacker(account=account, post_id=post_id, client_id=id) for id in client_ids - stored], batch_size=1000
     )
-    figures.exclude(currency__in=revenue).delete()
+    account.post_revenues.filter(post_id=post_id).exclude(currency__in=revenue).delete()
     PostRevenue.objects.bulk_create(
         [
             PostRevenue(
                 account=account,
                 post_id=post_id,
-                forum_id=forum_id,
+                forum_id=cast(int, forum_id),
                 currency=currency,
                 clients=len(client_ids),
                 **{name: getattr(each, name) for name in FIGURES},

@@ -147,7 +147,7 @@ class PostListPage(PostsPage):
     ) -> list[tuple[Any, ...]]:
         """Return the rows of the list. `matches` is the number of suggestions with the filters. Raise `TooSlow`."""
         user, account = self.request.user, self.request.account
-        limits = {"start": page.start, "size": page.size + 1}
+        limits: dict[str, Any] = {"start": page.start, "size": page.size + 1}
         selection: dict[str, Any] = {
             "account": account,
             "forum_id": self.request.forum.id,

@@ -23,7 +23,9 @@ def view(acme):
 def test_the_list(acme, browse, javascript, view):
     page = browse(acme.bob, javascript=javascript)
     page.goto("/app/suggestions?order=clients")
-    page.get_by_label("Segment").select_option("By the port")
+    segment = page.get_by_label("Segment")
+    segment.focus()
+    segment.select_option("By the port")
     page.keyboard.press("Tab")
     page.keyboard.type("1000")
     page.keyboard.press("Enter")

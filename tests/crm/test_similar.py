@@ -44,7 +44,10 @@ def test_agents_with_limited_access_find_their_own_rows(acme):
 @pytest.mark.parametrize(
     ("query", "errors"),
     [
-        ("name=%01", {"name": ["has a character that can't be used (a control character or half of a surrogate pair)"]}),
+        (
+            "name=%01",
+            {"name": ["has a character that can't be used (a control character or half of a surrogate pair)"]},
+        ),
         (f"email={'a' * 256}", {"email": ["is too long (maximum is 255 characters)"]}),
         ("name=a&name=b", {"name": ["is given more than once"]}),
     ],

@@ -250,12 +250,8 @@ def test_other_accounts_and_limited_agents(acme, other, statuses, name):
     update_post_revenues()
     acme.account.change(agents_see="own")
     nothing = report(acme, name)
-    assert all(
-        not value
-        for row in nothing["rows"]
-        for key, value in row.items()
-        if key not in ("month", "currency", "name", "id")
-    )
+    labels = ("month", "currency", "name", "id")
+    assert [row for row in nothing["rows"] if any(value for key, value in row.items() if key not in labels)] == []
     everything = report(acme, name, token=acme.alice_token)
     figures = [value for row in everything["rows"] for value in row.values() if isinstance(value, int | Decimal)]
     assert name == "answers" or (any(figures) and max(figures) < 50)
