@@ -113,6 +113,22 @@ class Scaling(Table):
         self.row([result["case"], *rates, f"{result['times']:.2f}", machine_load(result["machine load"])])
 
 
+class Triggers(Table):
+    def __init__(self):
+        headings = [("connections", 13), ("requests/s", 12), ("without", 9), ("ratio", 7)]
+        headings += [("CPU ms", 8), ("without", 9), ("ratio", 7)]
+        super().__init__(
+            "Creates with the triggers of the room workspace, and without",
+            [("", NAME_WIDTH), *headings, ("machine", 0)],
+        )
+
+    def show(self, result: dict) -> None:
+        cells = [result["case"], str(result["connections"])]
+        for name, digits, ratio in (("per second", 0, "ratio"), ("CPU ms", 2, "CPU ratio")):
+            cells += [f"{result[side][name]:.{digits}f}" for side in ("with", "without")] + [f"{result[ratio]:.2f}"]
+        self.row([*cells, machine_load(result["machine load"])])
+
+
 def show_memory(result: dict | None) -> None:
     if result is None:
         say("\nMemory: this system does not report the memory of a process.")
@@ -180,6 +196,9 @@ def checks(report: dict) -> list[dict]:
         check(f"{result['case']}, rows x 10: at most 1.15 times as long", result["times"], result["times"] <= 1.15)
     for result in report.get("accounts x 20", []):
         check(f"{result['case']}, accounts x 20: at most 1.1 times as long", result["times"], result["times"] <= 1.1)
+    for result in report.get("triggers", []):
+        name = f"{result['case']} with triggers, {result['connections']} at a time"
+        check(f"{name}: at least 0.9 of the rate without", result["ratio"], result["ratio"] >= 0.9)
     if memory := report.get("memory"):
         last = memory["steps"][-1]["mib"]
         check("memory of all workers: at most 160 MiB", last, last <= 160)

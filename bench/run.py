@@ -17,13 +17,13 @@ from pathlib import Path
 
 import psycopg
 
-from bench import cases, data, machine, measure, pages, report, stress, webhooks, wrk
+from bench import cases, data, machine, measure, pages, report, stress, triggers, webhooks, wrk
 from bench.data import Size
 from bench.measure import Options
 from bench.serving import BARE, ROOT, SERVICE, Server, environment, serving
 from config.local.postgres import Cluster, ClusterError
 
-PARTS = ("cases", "pages", "scaling", "memory", "overload", "webhooks")
+PARTS = ("cases", "pages", "triggers", "scaling", "memory", "overload", "webhooks")
 # Scaling also measures a data set with this many times as many other accounts.
 ACCOUNTS_FACTOR = 20
 
@@ -98,8 +98,8 @@ class Run:
             f"{facts['cores']} cores ({facts['processor']}), {facts['memory_gib']} GiB; Python {facts['python']}, Django {facts['django']}, "
             f"PostgreSQL {facts['postgresql']}, {facts['wrk']}; load {os.getloadavg()[0]:.1f} at the start"
         )
-        # Webhooks have a database of their own.
-        data_set = {} if self.parts == ["webhooks"] else self.data_set(self.size)
+        # Webhooks and triggers have databases of their own.
+        data_set = {} if {"webhooks", "triggers"}.issuperset(self.parts) else self.data_set(self.size)
         if {"cases", "memory", "overload"}.intersection(self.parts):
             self.measure_data_set(data_set)
         if "pages" in self.parts:
@@ -119,6 +119,9 @@ class Run:
                 self.cluster.url, workers=self.options.workers, logs=self.options.logs
             )
             report.show_webhooks(self.report["webhooks"])
+        if "triggers" in self.parts:
+            show = report.Triggers().show
+            self.report["triggers"] = triggers.measure_creates(self.cluster.url, self.options, show)
         self.report["checks"] = report.checks(self.report)
         report.show_checks(self.report["checks"])
         for path in self.write():

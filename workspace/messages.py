@@ -168,7 +168,8 @@ class Message(TenantModel):
     @property
     def not_sent(self) -> int:
         """The number of recipients whose e-mails a cancelled or failed message left unsent."""
-        return 0 if self.is_active else (self.total or 0) - self.processed
+        is_unfinished = self.state in (self.State.DRAFT, self.State.SENDING)
+        return 0 if is_unfinished or self.total is None else self.total - self.processed
 
     def problems(self, user: User) -> list[dict[str, Any]]:
         """Return the first `MAX_SHOWN` recipients who did not get the message, with the reasons.

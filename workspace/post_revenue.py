@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection
 from decimal import Decimal
 from itertools import groupby, islice
-from typing import Any
+from typing import Any, cast
 
 from django.db import models, transaction
 from django.db.models import F, Func, Q, QuerySet, Value, Window
@@ -250,22 +250,22 @@ def update_post(account: Account, post_id: int) -> None:
     """Compute and store the clients and the figures of a suggestion. The caller must hold `revenue_lock`."""
     forum_id, client_ids, revenue = figures_of(account, post_id)
     backers = account.post_backers.filter(post_id=post_id)
-    figures = account.post_revenues.filter(post_id=post_id)
     stored = set(backers.values_list("client_id", flat=True))
     if stored - client_ids:
         backers.filter(client_id__any=list(stored - client_ids)).delete()
     PostBacker.objects.bulk_create(
         [PostBacker(account=account, post_id=post_id, client_id=id) for id in client_ids - stored], batch_size=1000
     )
-    figures.exclude(currency__in=revenue).delete()
+    account.post_revenues.filter(post_id=post_id).exclude(currency__in=revenue).delete()
     PostRevenue.objects.bulk_create(
         [
             PostRevenue(
                 account=account,
                 post_id=post_id,
+                forum_id=cast(int, forum_id),
                 currency=currency,
                 clients=len(client_ids),
-                **{"forum_id": forum_id, **{name: getattr(each, name) for name in FIGURES}},
+                **{name: getattr(each, name) for name in FIGURES},
             )
             for currency, each in revenue.items()
         ],

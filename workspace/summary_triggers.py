@@ -423,27 +423,23 @@ def _raise_linked(task_at: str) -> str:
     );"""
 
 
-SUMMARIZE_NEW = "".join(
-    [
-        _at_commit(
-            "contact",
-            "",
-            f"""{INSERT_SUMMARY["contact"]};
-    is_raised := workspace_raise_summaries(NEW.account_id, NULL, NULL, NEW.client_id, NEW.updated_at, NULL, NULL, NULL);""",
-        ),
-        _at_commit(
-            "deal",
-            """
+SUMMARIZE_CONTACT = f"""{INSERT_SUMMARY["contact"]};
+    is_raised := workspace_raise_summaries(NEW.account_id, NULL, NULL, NEW.client_id, NEW.updated_at, NULL, NULL, NULL);"""
+DEAL_VARIABLES = """
     outcome_of_status text;
+    is_open boolean;
+    value CONSTANT numeric := coalesce(NEW.price, 0);
     new_open_sum numeric;
-    new_won_sum numeric;""",
-            f"""{INSERT_SUMMARY["deal"]} RETURNING outcome INTO outcome_of_status;
+    new_won_sum numeric;"""
+SUMMARIZE_DEAL = f"""{INSERT_SUMMARY["deal"]} RETURNING outcome INTO outcome_of_status;
     IF NEW.client_id IS NOT NULL AND outcome_of_status IN ('open', 'won') THEN
+        is_open := outcome_of_status = 'open';
         INSERT INTO workspace_clientrevenue AS total
             (account_id, client_id, currency, open_deals, open_sum, won_deals, won_sum)
-        SELECT NEW.account_id, NEW.client_id, NEW.currency, is_open::integer, CASE WHEN is_open THEN price ELSE 0 END,
-            (NOT is_open)::integer, CASE WHEN is_open THEN 0 ELSE price END
-        FROM (SELECT outcome_of_status = 'open' AS is_open, coalesce(NEW.price, 0) AS price) AS deal
+        VALUES (
+            NEW.account_id, NEW.client_id, NEW.currency, is_open::integer, CASE WHEN is_open THEN value ELSE 0 END,
+            (NOT is_open)::integer, CASE WHEN is_open THEN 0 ELSE value END
+        )
         {ADD_REVENUE}
         RETURNING open_sum, won_sum INTO new_open_sum, new_won_sum;
         IF NEW.currency <> (SELECT currency FROM accounts_account WHERE id = NEW.account_id) THEN
@@ -453,13 +449,14 @@ SUMMARIZE_NEW = "".join(
     END IF;
     is_raised := workspace_raise_summaries(
         NEW.account_id, NULL, NEW.contact_id, NEW.client_id, NEW.updated_at, NULL, new_open_sum, new_won_sum
-    );""",  # noqa: S608
-        ),
+    );"""  # noqa: S608
+SUMMARIZE_NEW = "".join(
+    [
+        _at_commit("contact", "", SUMMARIZE_CONTACT),
+        _at_commit("deal", DEAL_VARIABLES, SUMMARIZE_DEAL),
         _at_commit("note", "", _raise_linked("NULL")),
         _at_commit(
-            "post",
-            "",
-            _raise_linked("CASE WHEN NEW.category_id IS NULL AND NOT NEW.closed THEN NEW.scheduled_at END"),
+            "post", "", _raise_linked("CASE WHEN NEW.category_id IS NULL AND NOT NEW.closed THEN NEW.scheduled_at END")
         ),
     ]
 )

@@ -33,6 +33,8 @@ from workspace.api.bulk_changes import MAX_IDS
 PARTNER = "demo-partner"
 WEBHOOK_URL = "https://hooks.example.com/rostrum"
 PASSWORD = "kind-of-blue-59"
+# The maximum number of messages to customers that are started to be cancelled.
+MAX_STARTED_MESSAGES = 5
 ORDERS = ("new", "old", "top", "commented", "active", "rejected")
 
 
@@ -51,6 +53,7 @@ class World:
         # The names of each run are unique.
         self.prefix = uuid4().hex[:6]
         self.ids: dict[str, list[int]] = {}
+        self.started_messages = 0
 
     def unique(self) -> str:
         return f"{self.prefix}{next(self.numbers)}"
@@ -116,6 +119,16 @@ class World:
         client_id = self.send("POST", "/app/clients.json", {"client": client})["id"]
         body = {"title": name, "client_id": client_id}
         return self.send("POST", "/app/posts.json", {"post": body})["id"]
+
+    def message_to_cancel(self) -> int:
+        """Return the id of a message that is being sent, or else of a draft, which is 409: an account sends few messages a day."""
+        id = self.make("message") if self.started_messages < MAX_STARTED_MESSAGES else self.one("message", 0)
+        if self.started_messages < MAX_STARTED_MESSAGES:
+            self.started_messages += 1
+            body = {"message": {"total": 1}}
+            headers = {"Authorization": f"Bearer {self.token}"}
+            self.client.post(f"{self.url}/app/messages/{id}/send.json", json=body, headers=headers)
+        return id
 
     def make_member(self) -> int:
         name = self.unique()
@@ -247,8 +260,7 @@ class RequestFixer:
             elif case.path.endswith("/resend.json"):
                 parameters["id"] = self.world.enabled_webhook()
             elif kind == "message" and case.path.endswith("/cancel.json"):
-                # The account may send only a few messages a day. A draft is 409.
-                parameters["id"] = self.world.one(kind, 0)
+                parameters["id"] = self.world.message_to_cancel()
             elif case.path.endswith("/cancel.json"):
                 # So many rows are not changed in the request that creates the change, and no worker runs.
                 parameters["id"] = self.world.make(kind, ids=list(range(1, MAX_IDS + 1)))

@@ -87,6 +87,54 @@ def test_the_currency_of_the_account_changes_the_sums(acme):
     assert_counted(acme.account)
 
 
+def test_a_new_row_with_links_to_different_rows(acme):
+    """A new note, task or deal that links to more than one client or contact is an activity of all of them."""
+    clients = [make_client(acme.alice) for _ in range(3)]
+    contacts = [make_contact(acme.alice, client_id=client.id) for client in clients]
+    deal = make_deal(acme.alice, client_id=clients[0].id, contact_id=contacts[1].id)
+    assert_counted(acme.account)
+    make_deal(acme.alice, client_id=clients[1].id, contact_id=contacts[2].id, price=3)
+    assert_counted(acme.account)
+    make_task(acme.alice, deal_id=deal.id, contact_id=contacts[2].id, scheduled_at=timezone.now())
+    assert_counted(acme.account)
+    make_post(acme.alice, client_id=clients[0].id, contact_id=contacts[2].id)
+    assert_counted(acme.account)
+    make_deal(acme.alice, contact_id=contacts[0].id, price=2)
+    assert_counted(acme.account)
+
+
+def test_a_new_row_repairs_missing_summaries(acme):
+    """The summaries of a database are empty between the migration that creates the triggers and the next one."""
+    client = make_client(acme.alice)
+    contact = make_contact(acme.alice, client_id=client.id)
+    deal = make_deal(acme.alice, client_id=client.id, contact_id=contact.id)
+    update_summaries()
+    acme.account.client_summaries.all().delete()
+    make_contact(acme.alice, client_id=client.id)
+    assert_counted(acme.account)
+    acme.account.contact_summaries.filter(contact_id=contact.id).delete()
+    make_task(acme.alice, deal_id=deal.id, scheduled_at=timezone.now())
+    assert_counted(acme.account)
+
+
+def test_a_row_that_changes_after_an_early_update(acme):
+    """A long transaction updates the first summaries early. Afterwards the rows that it created may change or get further rows."""
+    client = make_client(acme.alice)
+    deal = make_deal(acme.alice, client_id=client.id, price=5)
+    update_early()
+    deal.write({"price": Decimal(7)}, by=acme.alice)
+    assert summary_of(client).open_sum == 7
+    make_task(acme.alice, client_id=client.id, scheduled_at=timezone.now())
+    update_early()
+    make_task(acme.alice, client_id=client.id, scheduled_at=timezone.now() - timedelta(days=1))
+    assert_counted(acme.account)
+
+
+def update_early() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT workspace_update_changed()")
+
+
 def test_many_changes_in_one_transaction(acme):
     """The text with the changed rows is limited, so the first summaries are updated before the end of the transaction."""
     client = make_client(acme.alice)
@@ -145,6 +193,28 @@ def test_concurrent_transactions_lose_nothing():
     at_once(*(lambda number=number: write(number) for number in range(4)))
     assert stored(acme.account) == recounted(acme.account)
     assert sum(row.open_deals for row in acme.account.client_revenues.all()) == 4 * 5 * 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_concurrent_creates_lose_nothing():
+    """Each transaction creates one row. Others change the linked rows meanwhile."""
+    acme = make_cast()
+    clients = [make_client(acme.alice) for _ in range(2)]
+    contact = make_contact(acme.alice, client_id=clients[0].id)
+
+    def create(number: int) -> None:
+        client = clients[number % 2]
+        for day in range(6):
+            deal = make_deal(acme.alice, client_id=client.id, contact_id=contact.id, price=number)
+            make_task(acme.alice, deal_id=deal.id, scheduled_at=timezone.now() + timedelta(days=day))
+            make_contact(acme.alice, client_id=client.id)
+
+    def relink() -> None:
+        for number in range(6):
+            contact.write({"client_id": clients[number % 2].id}, by=acme.alice)
+
+    at_once(*(lambda number=number: create(number) for number in range(3)), relink)
+    assert stored(acme.account) == recounted(acme.account)
 
 
 @pytest.mark.django_db(transaction=True)

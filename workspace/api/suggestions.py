@@ -43,8 +43,8 @@ class SuggestionRevenueViewSet(Paged):
         forum_ids = list(forums.values_list("id", flat=True))
         try:
             with search_transaction(account.id, is_limited=True):
-                posts: Any = filters.select(account.posts.listed_for(user))
-                ids = page_by(ORDERS[order], posts, account, forum_ids, start=page.start, stop=page.stop)
+                matching: Any = filters.select(account.posts.listed_for(user))
+                ids = page_by(ORDERS[order], matching, account, forum_ids, start=page.start, stop=page.stop)
         except TooSlow:
             names = [name for name in PARAMETERS if texts[name]] or ["page"]
             raise FieldErrors(FieldError(name, TOO_SLOW, "too_slow") for name in names) from None

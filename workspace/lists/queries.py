@@ -267,9 +267,14 @@ class ListQuery:
             backers = backers.filter(client_id__in=self.account.clients.accessible_to(self.user).values("id"))
         return rows.filter(Exists(backers))
 
+    @cached_property
+    def _deal_statuses(self) -> list[Status]:
+        """The statuses of deals, which the estimate and the list filter by."""
+        return self.account.deal_statuses()
+
     def _of_stages(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Return the deals with the outcome, of the pipeline and with the history that the filters name."""
-        statuses = self.account.deal_statuses()
+        statuses = self._deal_statuses
         chosen = {name: self.special[name] for name in ("outcome", "pipeline_id") if name in self.special}
         if chosen:
             ids = [each.id for each in statuses if all(getattr(each, name) == value for name, value in chosen.items())]

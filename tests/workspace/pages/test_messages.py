@@ -193,6 +193,7 @@ def test_a_draft_is_edited_and_sent(acme, post, anna):
     make_backer(post, acme.alice, make_client, "No consent", consent=None)
     page = acme.page(acme.bob).get(f"/app/messages/{draft.id}")
     assert "It has not been sent." in page
+    assert "E-mails not sent" not in page
     form = form_of(page.click("Edit and send"))
     assert form["text"].value == "Hello **{name}**"
     form["include_not_asked"] = True
