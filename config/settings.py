@@ -286,7 +286,7 @@ STATIC_COLLECTED = (_static / "staticfiles.json").exists() or sys.argv[1:2] == [
 STATIC_ROOT = _static if STATIC_COLLECTED else None
 WHITENOISE_USE_FINDERS = not STATIC_COLLECTED
 _storage = (
-    "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    "core.pages.static_files.StaticFilesStorage"
     if STATIC_COLLECTED
     else "django.contrib.staticfiles.storage.StaticFilesStorage"
 )

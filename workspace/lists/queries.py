@@ -22,7 +22,7 @@ from core.db.time_limit import TooSlow
 from core.errors import FieldError
 from core.search.queries import MAX_QUERY_LENGTH, estimate_counts, search, search_transaction
 from crm.conditions import BOOLEANS, MAX_CONDITIONS, Condition, Operator, find_field
-from crm.fields import Field
+from crm.fields import Field, FieldType
 from crm.models import ContactListMembership
 from workspace.lists.declarations import SUM_NAMES, RecordList
 from workspace.reports.stages import StageFilter
@@ -358,10 +358,13 @@ class ListQuery:
         return (self.sort or self.declaration.default_order).removeprefix("-")
 
     def _of_order(self, rows: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the rows that meet the conditions on the column of the order. They shorten the list at its beginning."""
+        """Return the rows that meet the conditions on the column of the order, which shorten the list at its beginning.
+
+        The index of the order does not serve a condition on a text.
+        """
         for each in self.conditions:
-            if each.field.name == self._order_column:
-                rows = each.filter_in_order(rows)
+            if each.field.name == self._order_column and each.field.type in (FieldType.TIME, FieldType.DATE):
+                rows = each.filter(rows)
         return self._of_completion(rows)
 
     def _of_completion(self, rows: QuerySet[Any]) -> QuerySet[Any]:
