@@ -96,10 +96,11 @@ def page_of_team(
     `order` is one of `PostQuerySet.PAGE_ORDERS`, or an order of the team. Raise `TooSlow` if the filter takes too long.
     """
     with team_filter.limited(account):
-        rows: Any = team_filter.select(account.posts.of_forum(forum_id).selected(selection))
+        posts = account.posts.of_forum(forum_id).selected(selection)
         if isinstance(order, TeamOrder):
-            page = order.sort(rows.listed_for(user), account)[start : start + size]
+            page = order.sort(team_filter.select(posts.listed_for(user)), account)[start : start + size]
         else:
+            rows = team_filter.select(posts)
             order_by = PostQuerySet.PAGE_ORDERS[order]
             limits = {"start": start, "size": size, "stop": start + size}
             page = merge_partitions(account.posts.all(), rows, closed_author_id(user), order_by, **limits)

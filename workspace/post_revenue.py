@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection
 from decimal import Decimal
 from itertools import groupby, islice
-from typing import Any, cast
+from typing import Any
 
 from django.db import models, transaction
 from django.db.models import F, Func, Q, QuerySet, Value, Window
@@ -22,7 +22,6 @@ from core.db import locks
 from core.db.tenancy import foreign_object
 from core.jobs.registration import has_time_left, periodic_job
 from crm.models import Client
-from forum.lists import PostQuerySet
 from forum.models import Post
 from workspace.backers import backers_of, total_revenue, values_of
 from workspace.revenue import FIGURES, Revenue, as_revenue, in_order_of_currency, revenue_by
@@ -126,14 +125,16 @@ def sort_by(column: str) -> Callable[[QuerySet[Any], Account], QuerySet[Any]]:
 
 
 def page_by(
-    column: str, posts: PostQuerySet, account: Account, forum_ids: Collection[int], *, start: int, stop: int
+    column: str, posts: QuerySet[Any], account: Account, forum_ids: Collection[int], *, start: int, stop: int
 ) -> list[int]:
     """Return the ids of the posts from `start` to `stop`, and one more if there are more, in the order of `sort_by` over several forums.
 
     Each forum has a limit of its own, because the index of the order has the forum before the column.
     """
     parts = [
-        sort_by(column)(posts.of_forum(id), account).values(order_key=F(f"revenues__{column}"), order_id=F("id"))[:stop]
+        sort_by(column)(posts.filter(forum_id=id), account).values(
+            order_key=F(f"revenues__{column}"), order_id=F("id")
+        )[:stop]
         for id in forum_ids
     ]
     if not parts:
@@ -262,12 +263,13 @@ def update_post(account: Account, post_id: int) -> None:
             PostRevenue(
                 account=account,
                 post_id=post_id,
-                forum_id=cast(int, forum_id),
+                forum_id=forum_id,
                 currency=currency,
                 clients=len(client_ids),
                 **{name: getattr(each, name) for name in FIGURES},
             )
             for currency, each in revenue.items()
+            if forum_id is not None
         ],
         update_conflicts=True,
         update_fields=["forum_id", "clients", *FIGURES],

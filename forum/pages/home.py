@@ -147,16 +147,17 @@ class PostListPage(PostsPage):
     ) -> list[tuple[Any, ...]]:
         """Return the rows of the list. `matches` is the number of suggestions with the filters. Raise `TooSlow`."""
         user, account = self.request.user, self.request.account
-        limits: dict[str, Any] = {"start": page.start, "size": page.size + 1}
         selection: dict[str, Any] = {
             "account": account,
             "forum_id": self.request.forum.id,
             "selection": filters.selection,
+            "start": page.start,
+            "size": page.size + 1,
         }
         team_order = team_orders(user).get(order)
         if user is None or (team_order is None and not team_filter):
-            return page_of_forum(user, COLUMNS, **selection, matches=matches, order=order, **limits)
-        return page_of_team(user, COLUMNS, **selection, team_filter=team_filter, order=team_order or order, **limits)
+            return page_of_forum(user, COLUMNS, **selection, matches=matches, order=order)
+        return page_of_team(user, COLUMNS, **selection, team_filter=team_filter, order=team_order or order)
 
     def search(
         self, q: str, filters: Filters, team_filter: TeamFilter, page: paging.Page

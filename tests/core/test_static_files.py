@@ -1,12 +1,9 @@
 """The compression of static files."""
 
-import pytest
-
 from core.pages.static_files import MAX_BROTLI_SIZE, StaticFilesCompressor
 
 
 def test_it_works(tmp_path):
-    pytest.importorskip("brotli", reason="needs brotli, which is not installed")
     small, large = tmp_path / "small.css", tmp_path / "large.js"
     small.write_text("a { color: red }\n" * 100)
     large.write_text("let a = 1;\n" * (MAX_BROTLI_SIZE // 10))

@@ -9,12 +9,12 @@ from typing import Any
 
 from django.http import QueryDict
 from django.template.loader import render_to_string
-from django.utils import formats
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from accounts.models import Account, User
+from core.pages.numbers import number_text
 from core.requests import PageRequest
 from forum import team_filters, team_orders
 from workspace.post_revenue import sort_by, stored_revenue
@@ -74,7 +74,7 @@ def names_of(found: SuggestionFilter) -> dict[str, str]:
     if found.view is not None:
         names[SEGMENT] = _("Segment “%(name)s”") % {"name": found.view.name}
     if found.min_revenue is not None:
-        amount = formats.number_format(found.min_revenue.normalize(), use_l10n=True, force_grouping=True)
+        amount = number_text(found.min_revenue)
         names[MIN_REVENUE] = _("Revenue from %(amount)s") % {"amount": f"{amount} {found.account.currency}"}
     if found.min_clients is not None:
         names[MIN_CLIENTS] = ngettext("At least %(n)d client", "At least %(n)d clients", found.min_clients) % {
