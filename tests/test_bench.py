@@ -12,7 +12,7 @@ import pytest
 from defusedxml import ElementTree
 from django.conf import settings
 
-from bench import cases, data, layers, machine, report, timers, wrk
+from bench import cases, data, layers, machine, report, timers, triggers, wrk
 from bench.chart import chart
 from bench.serving import environment
 from config.local.postgres import Cluster
@@ -286,6 +286,41 @@ def test_missed_targets_are_reported(capsys):
     assert "Targets for ratios" not in output
     assert "short by 25%    a: p99 under 20 ms: 25\n" in output
     assert "reached         b: 2,000 requests a second: 2,000\n" in output
+
+
+def test_the_cost_of_triggers_is_reported(capsys):
+    figures = {"per second": 270.0, "CPU ms": 4.4}
+    result = {"case": "deal", "connections": 16, "with": figures, "without": {"per second": 300.0, "CPU ms": 4.0}}
+    result |= {
+        "ratio": 0.89,
+        "CPU ratio": 0.91,
+        "machine load": {"load": 1.0, "idle": 0, "others": 0, "steal": 0, "iowait": 0},
+    }
+    report.Triggers().show(result)
+    assert capsys.readouterr().out.splitlines()[-1].split()[:8] == [
+        "deal",
+        "16",
+        "270",
+        "300",
+        "0.89",
+        "4.40",
+        "4.00",
+        "0.91",
+    ]
+    [check] = report.checks({"triggers": [result]})
+    assert check["rule"] == "deal with triggers, 16 at a time: at least 0.9 of the rate without"
+    assert (check["holds"], check["binds"]) == (False, True)
+
+
+def test_the_script_for_wrk_replaces_the_ids_of_random_rows():
+    [deal] = [
+        case
+        for case in triggers.cases_of({"client": 5, "contact": 50_005, "deal": 9, "post": 9})
+        if case.name == "deal"
+    ]
+    script = wrk.script(deal)
+    assert "local random_rows = 50000" in script
+    assert r"\"client_id\": @id5@, \"contact_id\": @id50005@" in script
 
 
 def test_the_state_of_the_machine_is_recorded():

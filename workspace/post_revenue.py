@@ -22,7 +22,6 @@ from core.db import locks
 from core.db.tenancy import foreign_object
 from core.jobs.registration import has_time_left, periodic_job
 from crm.models import Client
-from forum.lists import PostQuerySet
 from forum.models import Post
 from workspace.backers import backers_of, total_revenue, values_of
 from workspace.revenue import FIGURES, Revenue, as_revenue, in_order_of_currency, revenue_by
@@ -126,7 +125,7 @@ def sort_by(column: str) -> Callable[[QuerySet[Any], Account], QuerySet[Any]]:
 
 
 def page_by(
-    column: str, posts: PostQuerySet, account: Account, forum_ids: Collection[int], *, start: int, stop: int
+    column: str, posts: QuerySet[Any], account: Account, forum_ids: Collection[int], *, start: int, stop: int
 ) -> list[int]:
     """Return the ids of the posts from `start` to `stop`, and one more if there are more, in the order of `sort_by` over several forums.
 

@@ -58,6 +58,8 @@ class ConditionFilters(ListFilters):
     further: FurtherFilters | None = None
     # The parameters that `further` has read.
     further_names: Collection[str] = ()
+    # The rows that pass the declared filters, without those of `further`.
+    _declared_rows: QuerySet[Any]
 
     def read_further(self, resource: str, *, user: User, ignored: Collection[str]) -> None:
         """Read the parameters that no filter of the class declares."""
@@ -81,13 +83,13 @@ class ConditionFilters(ListFilters):
         return errors
 
     def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        rows = super().filter_queryset(queryset)
-        return rows if self.further is None else self.further.filter(rows)
+        self._declared_rows = super().filter_queryset(queryset)
+        return self._declared_rows if self.further is None else self.further.filter(self._declared_rows)
 
     @property
     def rows_for_estimate(self) -> QuerySet[Any]:
-        rows = super().filter_queryset(self.queryset.all())
-        return rows if self.further is None else self.further.filter_for_estimate(rows)
+        rows = self.qs
+        return rows if self.further is None else self.further.filter_for_estimate(self._declared_rows)
 
     @property
     def are_used(self) -> bool:

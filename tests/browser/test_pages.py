@@ -158,7 +158,8 @@ def faults_of_keyboard(page: Page, frames: set[str]) -> Iterator[str]:
     frames.add(frame)
     focusable = page.evaluate(RECORD_FOCUS, [part, FOCUSABLE])
     # One round from any start; the document itself is a stop too. The parts of a date and the button of its calendar are stops.
-    dates = page.locator(f"{part} :is(input[type=date], input[type=datetime-local], input[type=time])").count()
+    kinds = ", ".join(f"input[type={kind}]" for kind in ("date", "datetime-local", "month", "time"))
+    dates = page.locator(f"{part} :is({kinds})").count()
     for _ in range(len(focusable) + 3 + 6 * dates):
         page.keyboard.press("Tab")
     reached = dict(page.evaluate("[...window.reached]"))

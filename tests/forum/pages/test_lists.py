@@ -289,9 +289,9 @@ def test_lists_take_few_statements(acme):
         (None, "/general?order=top", 5),
         # Also: the session; the votes of the user.
         (acme.carol, "/", 7),
-        # Also: the clients and contacts of the posts; the numbers of the inbox and of the tasks that are due.
-        (acme.bob, "/", 10),
-        (acme.bob, "/?kind=suggestion&order=new", 10),
+        # Also: the clients and contacts of the posts; the saved views for the filter; the numbers of the inbox and of the tasks that are due.
+        (acme.bob, "/", 11),
+        (acme.bob, "/?kind=suggestion&order=new", 11),
         # The search takes six: the planner setting, the words, an estimate, the matches, the similar ones, the rows.
         (None, "/?q=post", 9),
         # A search without matches tries looser readings, then similar posts.
