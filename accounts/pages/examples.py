@@ -82,7 +82,8 @@ class Example:
         """The key of the resource, or the name of the sample, whose id is in the path, or "" if there is none."""
         if "{id}" not in self.path:
             return ""
-        if key := registry.key_in_collection(re.sub(r"^/app/|/{id}|\.\w+$", "", self.path)):
+        _root, _app, *parts = self.path.partition(".")[0].split("/")
+        if key := registry.key_in_collection("/".join(part for part in parts if part != "{id}")):
             return key
         name = self.path.split("/")[2].removesuffix("s")
         return self.kind or (name if name in registry.samples() else "")

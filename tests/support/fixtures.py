@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import os
+import threading
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +14,7 @@ import pytest
 from django.contrib.auth.hashers import make_password
 from django.core import mail as django_mail
 from django.db import connection
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 from django.test import TransactionTestCase
 from django.test.utils import setup_databases, teardown_databases
@@ -67,10 +69,14 @@ def clear_caches():
 
 # The test during which this process opened a database session, by the pid of the session.
 opened_by: dict[int, str] = {}
+# The connections of the main thread. After Playwright has run its event loop in this thread, `connection` is another one than before.
+main_connections: list[BaseDatabaseWrapper] = []
 
 
 def note_session(connection, **_arguments) -> None:
     opened_by[connection.connection.info.backend_pid] = os.environ.get("PYTEST_CURRENT_TEST", "no test")
+    if threading.current_thread() is threading.main_thread() and connection not in main_connections:
+        main_connections.append(connection)
 
 
 connection_created.connect(note_session)
@@ -87,6 +93,8 @@ def django_db_setup(request, django_test_environment, django_db_blocker, django_
         databases = setup_databases(request.config.option.verbose, interactive=False, serialized_aliases=())
     yield
     with django_db_blocker.unblock():
+        for other in main_connections:
+            other.close()
         sessions = end_other_sessions()
         connection.close()
         # The tests' own server is deleted at the end of the run.

@@ -63,7 +63,10 @@ def test_panels_show_that_there_is_more(acme, client):
     for _ in range(6):
         make_deal(acme.bob, client_id=client.id)
     page = acme.page(acme.bob).get(path_of(client))
-    assert page.html.find("a", string="All deals")["href"] == f"/app/deals?client_id={client.id}"
+    link = next(
+        link for link in page.html.select("[aria-labelledby=deals] a") if link.get_text(strip=True) == "All deals"
+    )
+    assert link["href"] == f"/app/deals?client_id={client.id}"
     assert len(page.html.select("[aria-labelledby=deals] .list > li")) == 5
 
 
