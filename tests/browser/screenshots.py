@@ -36,7 +36,7 @@ PICTURES = [
     Picture("api", "/app/account/api/clients", theme="dark"),
     Picture("settings", "/app/account"),
     Picture("board", "/app/deals/board", height=620),
-    Picture("clients", "/app/clients"),
+    Picture("clients", "/app/clients", height=680),
     Picture("client", "/app/clients?q=Northlight", click=".records a:has-text('Northlight')"),
     Picture("report", "/app/reports/results"),
 ]
