@@ -5,7 +5,7 @@ from core.openapi.values import TIME, object_of, or_null
 
 TASKS = "Tasks"
 CREATED_AT = "2026-11-21T12:00:00+01:00"
-URL = "https://acme.example.com/app/tasks.ics?token=x7KqP2mZr9"
+URL = "https://forum.example.com/app/tasks.ics?token=x7KqP2mZr9"
 
 register_operation(
     "GET /app/calendar_feed.json",
