@@ -104,16 +104,15 @@ class World:
             body = {"resource": "client", "action": "add_tags", "ids": [self.make("client")], "tags": [name], **values}
             return self.send("POST", "/app/bulk_changes.json", {kind: body})["id"]
         if kind == "message":
-            body = {"post_id": self.post_with_client, "subject": name, "text": name}
+            body = {"post_id": self.one("post_with_client", 0), "subject": name, "text": name}
             return self.send("POST", "/app/messages.json", {kind: body})["id"]
         if kind == "webhook":
             return self.send("POST", "/app/webhooks.json", {"webhook": {"url": WEBHOOK_URL}})["id"]
         body = {"name": name, "email": f"{name}@example.com"} if kind in ("client", "contact") else {"name": name}
         return self.send("POST", f"/app/{kind}s.json", {kind: body})["id"]
 
-    @cached_property
-    def post_with_client(self) -> int:
-        """The id of a suggestion with one client, who agreed to be contacted."""
+    def make_post_with_client(self) -> int:
+        """Create a suggestion with one client, who agreed to be contacted. Return the id of the suggestion."""
         name = self.unique()
         client = {"name": name, "email": f"{name}@example.com", "consent": True}
         client_id = self.send("POST", "/app/clients.json", {"client": client})["id"]
@@ -174,6 +173,8 @@ class World:
         if kind == "notification":
             # No request creates notifications; the account has some.
             return [row["id"] for row in self.get("/app/notifications.json")]
+        if kind == "post_with_client":
+            return [self.make_post_with_client()]
         if kind.endswith("_status"):
             return [self.make("status", kind=kind.removesuffix("_status"))]
         return [self.make(kind), self.make(kind)]
@@ -286,6 +287,8 @@ class RequestFixer:
             self.fix_board(parameters)
         if case.path.startswith("/app/reports/"):
             self.fix_period(parameters)
+        if not is_blank(parameters.get("segment")):
+            parameters["segment"] = self.world.one("view", parameters["segment"])
         if case.path.startswith("/app/trash/"):
             # `in_trash` creates a client.
             parameters["resource"] = "client"
