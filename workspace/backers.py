@@ -19,6 +19,7 @@ from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from accounts.models import Account, User
+from core.db.arrays import equals_any_of
 from crm.clients import ClientQuerySet
 from crm.contacts import ContactQuerySet
 from workspace.revenue import Revenue, as_revenue, in_order_of_currency, revenue_by
@@ -28,21 +29,22 @@ def customers_of(account: Account, post_id: int) -> tuple[QuerySet[Any], ...]:
     """Return the rows whose columns `client_id` and `contact_id` name the customers behind a suggestion."""
     posts = account.posts.live().filter(Q(id=post_id) | Q(duplicate_from_id=post_id))
     voters = values_of("user_id", posts, account.votes.filter(post_id=post_id))
-    links = account.user_links.confirmed().filter(user_id__in=voters)
+    links = account.user_links.confirmed().filter(equals_any_of("user_id", voters))
     return posts, account.proxy_votes.filter(post_id=post_id), links
 
 
 def backers_of(account: Account, user: User, post_id: int) -> ClientQuerySet:
     """Return the clients behind a suggestion that the user may access."""
     customers = customers_of(account, post_id)
-    contacts = account.contacts.live().filter(id__in=values_of("contact_id", *customers))
-    return account.clients.live().accessible_to(user).filter(id__in=values_of("client_id", *customers, contacts))
+    contacts = account.contacts.live().filter(equals_any_of("id", values_of("contact_id", *customers)))
+    ids = values_of("client_id", *customers, contacts)
+    return account.clients.live().accessible_to(user).filter(equals_any_of("id", ids))
 
 
 def backing_contacts_of(account: Account, user: User, post_id: int) -> ContactQuerySet:
     """Return the contacts behind a suggestion that the user may access."""
     ids = values_of("contact_id", *customers_of(account, post_id))
-    return account.contacts.live().accessible_to(user).filter(id__in=ids)
+    return account.contacts.live().accessible_to(user).filter(equals_any_of("id", ids))
 
 
 def values_of(column: str, *querysets: QuerySet[Any]) -> QuerySet[Any, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from django import forms
 from django.contrib import messages
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import BooleanField, Func, OuterRef, QuerySet
+from django.db.models import OuterRef, QuerySet
 from django.db.models.functions import JSONObject
 from django.http import Http404, HttpResponse
 from django.utils import timezone
@@ -19,6 +19,7 @@ from accounts.mentions import names_in
 from accounts.models import User
 from accounts.pages.forms import Form
 from core.db import locks
+from core.db.arrays import EqualsAny
 from core.db.tenancy import fold
 from core.pages.base import redirect
 from crm.base import Resource
@@ -192,14 +193,6 @@ class Composer(WorkspacePage):
 
 
 # Notes as pages show them
-
-
-class EqualsAny(Func):
-    """The condition that an array contains the value of a column. PostgreSQL uses an index of the column for it, but not for `contains`."""
-
-    template = "%(expressions)s)"
-    arg_joiner = " = ANY("
-    output_field = BooleanField()
 
 
 def with_people(notes: QuerySet[Note]) -> QuerySet[Note]:

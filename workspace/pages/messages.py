@@ -74,8 +74,8 @@ class NewMessagePage(TeamPage):
 
     @property
     def posts(self) -> PostQuerySet:
-        """The posts of all forums of the account, because a draft may be about any of them."""
-        return self.request.account.posts.without_tasks()
+        """The posts of the forum, or of all forums of the account for a draft, which may be about any of them."""
+        return self.request.account.posts.without_tasks() if self.draft_id else super().posts
 
     def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
         post = self.find(id)

@@ -6,14 +6,13 @@ Each panel takes one statement, and reads one row more than it shows, which tell
 from dataclasses import dataclass
 from typing import Any
 
-from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import F, Q, QuerySet, Value
 
+from core.db.arrays import equals_any_of
 from core.search.queries import search, search_transaction
 from crm.fields import Field, FieldType
 from workspace.lists.cells import href_of
 from workspace.names import name_of_user
-from workspace.pages.composing import EqualsAny
 from workspace.pages.facts import as_status, status_of_row
 from workspace.requests import TeamRequest
 
@@ -61,8 +60,8 @@ def tasks_of(request: TeamRequest, resource: str, id: int) -> Panel:
     rows: dict[str, QuerySet[Any]] = {"contact_id": account.contacts.live(), "deal_id": account.deals.live()}
     condition = Q(**{link: id})
     for column in OWNED_LINKS[resource]:
-        # PostgreSQL estimates an array as few ids, and uses the index of each link.
-        condition |= Q(EqualsAny(column, ArraySubquery(rows[column].filter(**{link: id}).values("id"))))
+        # PostgreSQL uses the index of each link.
+        condition |= Q(equals_any_of(column, rows[column].filter(**{link: id}).values("id")))
     tasks = account.posts.live().filter(condition, category_id=None, closed=False).accessible_to(request.user)
     tasks = tasks.annotate(responsible=name_of_user("responsible_id"))
     return panel(
