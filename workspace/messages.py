@@ -1,9 +1,9 @@
 """Messages to the clients and contacts behind a suggestion.
 
 A message may begin as a draft, which has no recipients yet, only their number. A message stores its recipients when it is started, so that
-it goes to the people whom its author saw. Jobs send the e-mails
-(`workspace.message_sending`). Each recipient is marked as being sent to in a transaction of its own before the e-mail is handed to the mail
-server. If the worker is killed meanwhile, nobody knows whether the e-mail was sent, and it is not sent again.
+it goes to the people whom its author saw. Jobs send the e-mails (`workspace.message_sending`). Each recipient is marked as being sent to in a
+transaction of its own before the e-mail is handed to the mail server. If the worker is killed meanwhile, nobody knows whether the e-mail
+was sent, and it is not sent again.
 """
 
 from collections.abc import Mapping, Sequence
