@@ -26,8 +26,9 @@ def test_it_works(acme):
         "tasks": [],
     }
     assert_answered(response, 200, found)
-    # Fewer rows than fit were found, so similar words are searched as well.
-    assert len(queries) == 10, queries
+    # Fewer rows than fit were found, so similar words are searched as well. If PostgreSQL estimates that many rows match, as with statistics
+    # of rows that other tests have deleted, two statements more compare the first rows of the lists.
+    assert 10 <= len(queries) <= 12, queries
 
 
 def test_it_finds_every_kind_and_limits_their_number(acme):
