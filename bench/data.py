@@ -61,7 +61,7 @@ def get_or_create(url: str, size: Size, environment: dict[str, str]) -> dict:
             command = [sys.executable, "manage.py", "migrate", "--no-input", "--verbosity=0"]
             variables = environment | {"DATABASE_URL": address(url, size.database)}
             subprocess.run(command, cwd=Path(__file__).resolve().parent.parent, env=variables, check=True)
-            remove_added_rows(url, size, data_set)
+            remove_added_rows(url, size, data_set, variables)
             return data_set
         print(f"Creating {size}", flush=True)
         older_databases = (
@@ -109,8 +109,13 @@ def read(url: str, size: Size) -> dict | None:
         return data_set
 
 
-def remove_added_rows(url: str, size: Size, data_set: dict) -> None:
+def remove_added_rows(url: str, size: Size, data_set: dict, environment: dict[str, str]) -> None:
     """Remove the rows that earlier runs have written."""
+    import django
+
+    os.environ.update(environment)
+    django.setup()
+
     from forum.facets import COUNTER
 
     with psycopg.connect(address(url, size.database, "postgres"), autocommit=True) as connection:

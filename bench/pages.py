@@ -67,8 +67,6 @@ def of(data_set: dict) -> list[Case]:
         "board, by a currency": ("/app/deals/board?currency=GBP",),
         "tasks": ("/app/tasks",),
         "task list": ("/app/tasks/list?closed=true&sort=-completed_at",),
-        "report, forecast": ("/app/reports/forecast",),
-        "report, new clients": ("/app/reports/clients",),
         **{name.replace("search", "find"): paths for name, paths in found.items()},
     }
     return [Case(name, HTML, paths, "<main", 1) for name, paths in pages.items()]
