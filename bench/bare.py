@@ -222,6 +222,8 @@ def client_data(row: tuple) -> dict:
     for name in ("external_ids", "additional_fields"):
         if isinstance(data[name], str):
             data[name] = json.loads(data[name])
+        # The service sorts the names, which PostgreSQL does not.
+        data[name] = dict(sorted(data[name].items()))
     for name in ClientSerializer.times:
         data[name] = None if data[name] is None else format_time(data[name])
     return {name: data[name] for name in ClientSerializer.names}
