@@ -41,7 +41,7 @@ from workspace.names import name_of_user
 COLUMN_SIZE = 50
 # With filters that no stored number serves, matching deals are counted up to this number.
 MAX_COUNTED = 5000
-# They are not counted if PostgreSQL estimates more than this number, because the bitmap of so many rows takes longer than the first cards.
+# If PostgreSQL estimates that more deals than this number match, none are counted: collecting them takes longer than reading the first cards.
 MAX_ESTIMATED = 50_000
 # The lowest value of `board_position`.
 LOWEST = -(2**63)
