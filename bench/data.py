@@ -3,7 +3,7 @@
 Each size is a database in the benchmark's cluster. It is created once and reused by every run. Rows that a run has written
 are removed before the next run. An unfinished set is created again.
 
-The command `python -m bench.data` fills the database of DATABASE_URL with one set.
+The command `python -m bench.data` fills the database of DATABASE_URL with one set, or removes such rows from it.
 """
 
 import argparse
@@ -57,11 +57,7 @@ def get_or_create(url: str, size: Size, environment: dict[str, str]) -> dict:
     with psycopg.connect(address(url, "postgres", "postgres"), autocommit=True) as connection:
         exists = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [size.database]).fetchone()
         if exists and (data_set := read(url, size)):
-            # The set may have been created by an older version of the code.
-            command = [sys.executable, "manage.py", "migrate", "--no-input", "--verbosity=0"]
-            variables = environment | {"DATABASE_URL": address(url, size.database)}
-            subprocess.run(command, cwd=Path(__file__).resolve().parent.parent, env=variables, check=True)
-            remove_added_rows(url, size, data_set, variables)
+            run(url, size, environment, "--clean")
             return data_set
         print(f"Creating {size}", flush=True)
         older_databases = (
@@ -77,8 +73,7 @@ def get_or_create(url: str, size: Size, environment: dict[str, str]) -> dict:
             for name, value in settings.items():
                 connection.execute(f"ALTER SYSTEM SET {name} = '{value}'")
             connection.execute("SELECT pg_reload_conf()")
-            command = [sys.executable, "-m", "bench.data", *(str(value) for value in dataclasses.astuple(size))]
-            subprocess.run(command, env=environment | {"DATABASE_URL": address(url, size.database)}, check=True)
+            run(url, size, environment)
         finally:
             for name in settings:
                 connection.execute(f"ALTER SYSTEM RESET {name}")
@@ -87,6 +82,13 @@ def get_or_create(url: str, size: Size, environment: dict[str, str]) -> dict:
     data_set = read(url, size)
     assert data_set, "the new set has no description"
     return data_set
+
+
+def run(url: str, size: Size, environment: dict[str, str], *options: str) -> None:
+    """Run this module as a command, because a process can use only one database with Django."""
+    command = [sys.executable, "-m", "bench.data", *(str(value) for value in dataclasses.astuple(size)), *options]
+    variables = environment | {"DATABASE_URL": address(url, size.database)}
+    subprocess.run(command, cwd=Path(__file__).resolve().parent.parent, env=variables, check=True)
 
 
 def read(url: str, size: Size) -> dict | None:
@@ -109,15 +111,14 @@ def read(url: str, size: Size) -> dict | None:
         return data_set
 
 
-def remove_added_rows(url: str, size: Size, data_set: dict, environment: dict[str, str]) -> None:
-    """Remove the rows that earlier runs have written."""
-    import django
-
-    os.environ.update(environment)
-    django.setup()
+def remove_added_rows(url: str, size: Size) -> None:
+    """Remove the rows that earlier runs have written. The set may have been created by an older version of the code."""
+    from django.core.management import call_command
 
     from forum.facets import COUNTER
 
+    call_command("migrate", interactive=False, verbosity=0)
+    data_set = read(url, size) or {}
     with psycopg.connect(address(url, size.database, "postgres"), autocommit=True) as connection:
         # Disable triggers, which would record the deletions in the change feed.
         connection.execute("SET session_replication_role = replica")
@@ -413,11 +414,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name in ("posts", "clients", "others"):
         parser.add_argument(name, type=int)
-    size = Size(**vars(parser.parse_args()))
+    parser.add_argument("--clean", action="store_true", help="only remove the rows that earlier runs have written")
+    options = vars(parser.parse_args())
+    clean, size = options.pop("clean"), Size(**options)
     import django
 
     django.setup()
-    DataSetBuilder(size).build()
+    if clean:
+        remove_added_rows(os.environ["DATABASE_URL"], size)
+    else:
+        DataSetBuilder(size).build()
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from typing import Any
 
 from config.local.data import BASE_DIR, DataDirectory, LocalError, local_environment
 from config.local.postgres import Cluster, ClusterError
+from config.local.signals import deferred_signals
 
 # How long to wait for `make run` to start or stop, or for another `make manage` to end, in seconds.
 MAX_WAIT = 180
@@ -112,12 +113,19 @@ def call(arguments: list[str], environment: dict[str, str]) -> int:
 @contextlib.contextmanager
 def start(command: list[str | Path], environment: dict[str, str], **options: Any) -> Iterator[subprocess.Popen[Any]]:
     """Start a command, and stop it if this process is told to end."""
-    with subprocess.Popen(command, env=environment, **options) as process:
-        try:
-            yield process
-        except BaseException:
+    process: subprocess.Popen[Any] | None = None
+    try:
+        with deferred_signals():
+            process = subprocess.Popen(command, env=environment, **options)
+        yield process
+    except BaseException:
+        if process is not None:
             process.terminate()
-            raise
+        raise
+    finally:
+        if process is not None:
+            with process:  # waits for its end, and closes its pipes
+                pass
 
 
 def on_signal(signal_number: int, frame: object) -> None:

@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import BinaryIO, Self
 from urllib.parse import quote
 
+from config.local.signals import deferred_signals
+
 # How long the server may take to start, in seconds.
 START_TIMEOUT = 120
 # How long the exiting processes of a killed server may keep its shared memory, in seconds. Meanwhile a new server ends with this message.
@@ -288,21 +290,16 @@ class Cluster:
 
     def _spawn(self, command: list[str]) -> None:
         self.process = None
-        try:
-            with self._open_log() as log:
-                self.process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    env=_environment(),
-                    cwd=self.directory,
-                    process_group=0,  # Ctrl-C in a terminal must reach only the parent process, which calls `stop`
-                )
-        except BaseException:
-            # If a signal handler raises an exception in `Popen`, the server may be running without being known to `stop`.
-            self._stop_leftovers()
-            raise
+        with self._open_log() as log, deferred_signals():
+            self.process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=_environment(),
+                cwd=self.directory,
+                process_group=0,  # Ctrl-C in a terminal must reach only the parent process, which calls `stop`
+            )
 
     def _is_ready(self) -> bool:
         """Return whether the server accepts connections. The pid file tells this, as for pg_ctl."""

@@ -90,19 +90,29 @@ def test_it_stops_an_unresponsive_server(cluster):
 
 def test_it_stops_the_server_if_a_signal_interrupts_its_start(cluster, monkeypatch):
     class Interrupted(subprocess.Popen):
-        """A signal handler raises its exception when the process has been started."""
+        """The signal arrives as soon as the process has been started."""
 
         def __init__(self, command, **options):
             super().__init__(command, **options)
             if f"cluster_name={cluster._name}" in command:
+                signal.raise_signal(signal.SIGTERM)
                 started.append(self)
-                raise KeyboardInterrupt
+
+    class Terminated(BaseException):
+        pass
+
+    def terminate(*arguments):
+        raise Terminated
 
     started = []
     cluster.stop()
     monkeypatch.setattr(subprocess, "Popen", Interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        cluster.start()
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        with pytest.raises(Terminated):
+            cluster.start()
+    finally:
+        signal.signal(signal.SIGTERM, before)
     [server] = started
     # No exit status yet means that the server was left running.
     assert server.poll() is not None
