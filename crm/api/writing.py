@@ -1,4 +1,4 @@
-"""Writes of clients, contacts and deals by pages and imports, with the same validation as in the JSON API."""
+"""Writes of clients, contacts, contact lists and deals by pages and imports, with the same validation as in the JSON API."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -7,7 +7,7 @@ from accounts.models import Account, User
 from core.api.serializers import ResourceSerializer
 from core.errors import FieldError, FieldErrors
 from crm.api.lookup import Lookup
-from crm.api.serializers import ClientSerializer, ContactSerializer, DealSerializer
+from crm.api.serializers import ClientSerializer, ContactListSerializer, ContactSerializer, DealSerializer
 from crm.base import Resource
 from crm.fields import defined_name
 
@@ -16,6 +16,7 @@ RowT = TypeVar("RowT", bound=Resource)
 SERIALIZERS: dict[str, type[ResourceSerializer]] = {
     "client": ClientSerializer,
     "contact": ContactSerializer,
+    "contactlist": ContactListSerializer,
     "deal": DealSerializer,
 }
 

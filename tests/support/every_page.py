@@ -20,6 +20,7 @@ from tests.support.factories import (
     make_category,
     make_client,
     make_contact,
+    make_contact_list,
     make_deal,
     make_delivery,
     make_field_definition,
@@ -111,6 +112,7 @@ class World:
         )
         merged = make_client(self.bob, "Northwind")
         self.acme.account.merges.merge(self.acme.account, "client", similar.id, merged.id, {}, by=self.bob)
+        self.contact_list = make_contact_list(self.bob, LONG_WORD[:200]).id
         self.records = {
             "merges": similar.id,
             "merged_clients": merged.id,
@@ -559,6 +561,8 @@ PAGES = [
     PageCase("app/reports/<slug:name>", "bob", path="/app/reports/suggestions", state="of suggestions"),
     PageCase("app/reports/<slug:name>", "bob", path="/app/reports/people?from=x", status=422, state="with errors"),
     PageCase("app/contact_lists", "bob"),
+    PageCase("app/contact_lists/new", "bob"),
+    PageCase("app/contact_lists/<id:id>", "bob", path=lambda world: f"/app/contact_lists/{world.contact_list}"),
     PageCase("app/notifications", "carol"),
     PageCase("app/notifications", "alice", path="/app/notifications?page=2", state="empty"),
     PageCase("app/sign-in"),

@@ -9,6 +9,7 @@ from tests.support.factories import (
     make_client,
     make_comment,
     make_contact,
+    make_contact_list,
     make_deal,
     make_field_definition,
     make_message,
@@ -64,6 +65,7 @@ def make_rows(account, user) -> dict[str, int | str]:
         "notes": make_note(user, SECRET).id,
         "clients": make_client(user, f"{SECRET} client", city=SECRET).id,
         "contacts": make_contact(user, f"{SECRET} contact").id,
+        "contact_lists": make_contact_list(user, f"{SECRET} readers").id,
         "deals": make_deal(user, f"{SECRET} deal").id,
         "merges": account.merges.merge(
             account, "client", make_client(user).id, make_client(user, SECRET).id, {}, by=user

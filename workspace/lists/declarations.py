@@ -118,6 +118,7 @@ class RecordList:
 
 CONTACT_LIST_FIELDS = (
     Field("name", _("Name"), FieldType.TEXT, "contact", required=True, in_lists=True),
+    Field("contacts_count", _("Contacts"), FieldType.NUMBER, read_only=True, in_lists=True),
     Field("creator_id", _("Created by"), FieldType.USER, read_only=True, in_lists=True),
     Field("created_at", _("Created"), FieldType.TIME, read_only=True, in_lists=True),
     Field("updated_at", _("Changed"), FieldType.TIME, read_only=True),
@@ -201,7 +202,9 @@ LISTS: dict[str, RecordList] = {
             "list",
             "workspace-contact-lists",
             nothing=_("There are no contact lists yet."),
-            rows_of=lambda account, user: account.contact_lists.live(),
+            new_route="workspace-contact-list-new",
+            new_label=_("New contact list"),
+            rows_of=lambda account, user: account.contact_lists.live().with_counts(user.access),
         ),
         RecordList(
             "task",

@@ -454,6 +454,9 @@ class ClientsPage(RecordListPage):
 class ContactsPage(RecordListPage):
     declaration = LISTS["contact"]
 
+    def view_context(self, query: ListQuery) -> dict[str, Any]:
+        return {**super().view_context(query), "contact_list_id": query.special.get("contact_list_id")}
+
 
 class DealsPage(RecordListPage):
     declaration = LISTS["deal"]

@@ -4,6 +4,7 @@ from workspace.pages.backers import BackersPage
 from workspace.pages.board import BoardPage, MovePage
 from workspace.pages.bulk import BulkChangePage, BulkChangesPage, ExportPage, NewBulkChangePage
 from workspace.pages.calendar import CalendarPage, FeedView
+from workspace.pages.contact_lists import ContactListPage, NewContactListPage
 from workspace.pages.creating import NewClientPage, NewContactPage, NewDealPage
 from workspace.pages.fields import FieldPage, FieldsPage
 from workspace.pages.finding import FindPage
@@ -47,6 +48,8 @@ urlpatterns: list[URLPattern] = [
     path("app/clients", ClientsPage.as_view(), name="workspace-clients"),
     path("app/contacts", ContactsPage.as_view(), name="workspace-contacts"),
     path("app/contact_lists", ContactListsPage.as_view(), name="workspace-contact-lists"),
+    path("app/contact_lists/new", NewContactListPage.as_view(), name="workspace-contact-list-new"),
+    path("app/contact_lists/<id:id>", ContactListPage.as_view(), name="workspace-contact-list"),
     path("app/deals", DealsPage.as_view(), name="workspace-deals"),
     path("app/clients/export.csv", ExportPage.as_view(resource="client"), name="workspace-clients-export"),
     path("app/contacts/export.csv", ExportPage.as_view(resource="contact"), name="workspace-contacts-export"),
