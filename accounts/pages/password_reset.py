@@ -127,10 +127,17 @@ class EmailLinkPage(Page):
         return render_invalid_link(self, self.retry_route)
 
 
-def render_invalid_link(page: Page, retry_route: str) -> HttpResponse:
-    """Render the page for a link that does not work. `retry_route` names the page that sends another one, if there is one."""
-    retry_url = reverse(retry_route) if retry_route else ""
-    return page.render("accounts/invalid_link.html", http_status=HTTPStatus.NOT_FOUND, retry_url=retry_url)
+def render_invalid_link(page: Page, retry_route: str = "", *, unsubscribes: bool = False) -> HttpResponse:
+    """Render the page for a link that does not work.
+
+    `retry_route` names the page that sends another one, if there is one. Links to unsubscribe do not expire.
+    """
+    return page.render(
+        "accounts/invalid_link.html",
+        http_status=HTTPStatus.NOT_FOUND,
+        retry_url=reverse(retry_route) if retry_route else "",
+        unsubscribes=unsubscribes,
+    )
 
 
 class PasswordResetConfirm(EmailLinkPage):

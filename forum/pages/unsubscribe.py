@@ -55,7 +55,7 @@ class UnsubscribePage(Page):
         """Stop the e-mails about the post, or all e-mails, or with "" none. Return the page."""
         link = self.read_link()
         if link is None:
-            return render_invalid_link(self, "")
+            return render_invalid_link(self, unsubscribes=True)
         request, (user, post) = self.request, link
         if stop == "post" and post is not None:
             in_transaction(lambda: Follow.objects.choose(post, by=user, follows=False))

@@ -25,7 +25,9 @@ from core.error_responses import error_response
 from core.errors import FieldErrors, Throttled
 from core.pages.base import Page, redirect
 from core.pages.errors import error_sentence
+from crm.consent import blocked_addresses
 from forum.lists import PostQuerySet
+from forum.markdown import render
 from forum.models import Post
 from forum.pages.team import TeamPage
 from forum.requests import ForumUserRequest
@@ -264,6 +266,7 @@ class MessagePage(WorkspacePage):
         return self.render(
             "workspace/message_progress.html" if is_fragment else None,
             message=message,
+            html="" if is_fragment else render(message.text),
             problems=message.problems(request.user) if problems else [],
             problems_number=problems,
         )
@@ -312,9 +315,10 @@ class CustomerUnsubscribePage(Page):
         account = self.request.account
         payload = read_unsubscribe_token(account, self.request.GET.get("token", ""))
         if payload is None:
-            return render_invalid_link(self, "")
+            return render_invalid_link(self, unsubscribes=True)
+        email = payload["email"]
         if is_sent:
-            in_transaction(lambda: unsubscribe(account, payload["resource"], payload["id"], payload["email"]))
+            in_transaction(lambda: unsubscribe(account, payload["resource"], payload["id"], email))
         # The language of the e-mail.
         with translation.override(supported_language(account.language)):
-            return self.render(email=payload["email"], is_done=is_sent)
+            return self.render(email=email, is_done=is_sent or bool(blocked_addresses(account, {email})))

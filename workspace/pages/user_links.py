@@ -104,10 +104,12 @@ class UserLinksMixin(WorkspacePage):
 
     def user_links_context(self, link: str, id: int) -> dict[str, Any]:
         user_q = replace_non_xml(self.request.GET.get("user_q", ""))[:MAX_QUERY_LENGTH].strip()
+        linked = linked_users_of(self.request, link, id)
+        found = find_members(self.request, user_q) if user_q else []
         return {
-            "linked_users": linked_users_of(self.request, link, id),
+            "linked_users": linked,
             "user_q": user_q,
-            "found_users": find_members(self.request, user_q) if user_q else [],
+            "found_users": [(user, user.id in linked.confirmed_ids) for user in found],
         }
 
     def link_user(self, id: int) -> HttpResponse:

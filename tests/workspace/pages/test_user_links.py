@@ -82,13 +82,16 @@ def test_a_proposal_is_confirmed_unlinked_and_linked_again(acme, client):
 
 
 def test_a_user_is_found_and_linked(acme, client):
-    page = acme.page(acme.bob).get(f"{path_of(client)}?user_q=carol")
-    page = page.forms["found-users"].submit("user", value=str(acme.carol.id), status=303).follow()
+    path = f"{path_of(client)}?user_q=carol"
+    form = acme.page(acme.bob).get(path).forms["found-users"]
+    page = form.submit("user", value=str(acme.carol.id), status=303).follow()
     assert "The user is linked." in page.text
     # A second click confirms the same link.
-    page = acme.page(acme.bob).get(f"{path_of(client)}?user_q=carol")
-    page.forms["found-users"].submit("user", value=str(acme.carol.id), status=303)
+    form.submit("user", value=str(acme.carol.id), status=303)
     assert states(acme) == ["confirmed"]
+    # The search does not offer to link the user again.
+    assert acme.page(acme.bob).get(path).html.select("#found-users button") == []
+    assert "linked already" in panel(acme.page(acme.bob).get(path))
 
 
 def test_the_search_does_not_reveal_emails(acme, client):
