@@ -274,6 +274,7 @@ class DemoBuilder:
 
     def add_tasks(self) -> list[Any]:
         new = self.account.default_status(Status.Kind.POST)
+        hour = self.now.replace(minute=0, second=0, microsecond=0)
         tasks = []
         for entry in self.content["tasks"]:
             values = {name: entry[name] for name in ("title", "content", "priority", "closed") if name in entry}
@@ -281,7 +282,7 @@ class DemoBuilder:
             if "client" in entry:
                 values["client_id"] = self.clients[entry["client"]].id
             if "due" in entry:
-                values["scheduled_at"] = self.now + timedelta(days=entry["due"])
+                values["scheduled_at"] = hour + timedelta(days=entry["due"])
             task = self.account.posts.model(account=self.account)
             task.write(values, by=self.users[entry["by"]])
             task.created_at = task.updated_at = self.ago(entry["days"])
