@@ -128,6 +128,29 @@ def combine(operator: str, *conditions: Condition) -> Condition:
     return sql, [value for _, values in conditions for value in values]
 
 
+class ConditionalRows:
+    """The SQL of a queryset's ids and search columns, to which conditions are added.
+
+    The ORM compiles the queryset once. This takes half a millisecond, and a search has up to ten conditions.
+    """
+
+    PLACEHOLDER = "search_condition(%s)"
+
+    def __init__(self, rows: QuerySet[Any]) -> None:
+        marker: Any = object()
+        texts = {"search_text": RawSQL("search_text", []), "search_words": RawSQL("search_words", [])}
+        rows = matching(rows, (self.PLACEHOLDER, [marker])).order_by().values("id", **texts)
+        sql, parameters = rows.query.sql_with_params()
+        self._before, _, self._after = sql.partition(self.PLACEHOLDER)
+        index = parameters.index(marker)
+        self._parameters_before, self._parameters_after = parameters[:index], parameters[index + 1 :]
+
+    def matching(self, condition: Condition) -> tuple[str, list[Any]]:
+        """Return the statement for the rows that meet a condition, and its parameters."""
+        sql, values = condition
+        return f"{self._before}{sql}{self._after}", [*self._parameters_before, *values, *self._parameters_after]
+
+
 def matching(rows: QuerySet[Any], condition: Condition) -> QuerySet[Any]:
     """Return the rows that meet a condition."""
     return rows.filter(RawSQL(*condition, output_field=BooleanField()))  # noqa: S611
