@@ -21,7 +21,7 @@ from psycopg.errors import QueryCanceled
 from core.db.prepared import array_literal
 from core.db.time_limit import TooSlow
 from core.search.spelling import Word
-from core.search.terms import Condition, ConditionalRows, Query, combine, matching
+from core.search.terms import Condition, ConditionalRows, Query, combine, matching, prefix_similarity
 
 MAX_QUERY_LENGTH = 255
 # The maximum number of rows that a search finds. If more rows match, it finds some of them.
@@ -274,11 +274,12 @@ class StagedSearch:
     def rank(self, condition: Condition, others: Sequence[Condition], *, scan: bool = False) -> Step:
         """Return the step for the ids of matching rows that were not found before. Each batch is ordered by similarity, then by the weight of the words.
 
-        The similarity of a text that contains the whole query is 1. Computing it from trigrams takes 20 µs.
+        `word_similarity` takes 20 µs, so it is not computed for texts that contain the query as whole words or as their beginning.
 
         With `scan`, only the first rows of the list are considered. MATERIALIZED makes PostgreSQL plan the subquery for all of its rows,
         because a plan for the limit would scan the table. The subquery still ends at the limit.
         """
+        text = self.query.ranking_text
         sql, parameters = self.rows.matching(condition)
         scan_limit = SCAN_ROWS * self.stage_limit // RANKED_BATCH
         first_rows, first_parameters = first_rows_cte(self.list_rows, scan_limit) if scan else ("", list[Any]())
@@ -290,7 +291,8 @@ class StagedSearch:
                 SELECT *, row_number() OVER () AS number FROM found WHERE id <> ALL (%s::bigint[]){and_others} LIMIT %s
             )
             SELECT id FROM candidates ORDER BY (number - 1) / %s,
-                CASE WHEN ' ' || search_text || ' ' LIKE %s THEN 1 ELSE word_similarity(%s, search_text) END DESC,
+                CASE WHEN ' ' || search_text || ' ' LIKE %s THEN 1 WHEN ' ' || search_text LIKE %s THEN %s::float4
+                    ELSE word_similarity(%s, search_text) END DESC,
                 ts_rank(search_words, to_tsquery('simple', %s), 1) DESC, id
             """,  # noqa: S608
             [
@@ -300,8 +302,10 @@ class StagedSearch:
                 *(value for _, values in others for value in values),
                 self.stage_limit,
                 RANKED_BATCH,
-                f"% {self.query.ranking_text} %",
-                self.query.ranking_text,
+                f"% {text} %",
+                f"% {text}%",
+                prefix_similarity(text),
+                text,
                 f"{self.query.prefix_tsquery} | {self.query.variant_tsquery}",
             ],
         )

@@ -122,6 +122,15 @@ def variants(term: str) -> str:
     return " | ".join([f"'{stem}':*", *(f"'{word}'" for word in swapped)])
 
 
+def prefix_similarity(text: str) -> float:
+    """Return the `word_similarity` of a text to a longer one that contains it and goes on within the last word.
+
+    Of the trigrams of the text, only the last one, which marks the end of the word, is missing.
+    """
+    trigrams = {f"  {term} "[start : start + 3] for term in text.split() for start in range(len(term) + 1)}
+    return (len(trigrams) - 1) / len(trigrams)
+
+
 def combine(operator: str, *conditions: Condition) -> Condition:
     """Join conditions by AND or OR."""
     sql = f" {operator} ".join(f"({sql})" for sql, _ in conditions)
