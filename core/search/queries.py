@@ -9,7 +9,7 @@ the words of the account's rows (`core.search.spelling`).
 """
 
 import json
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,7 +21,7 @@ from psycopg.errors import QueryCanceled
 from core.db.prepared import array_literal
 from core.db.time_limit import TooSlow
 from core.search.spelling import Word
-from core.search.terms import Condition, ConditionalRows, Query, combine, matching, prefix_similarity
+from core.search.terms import Condition, ConditionalRows, Query, combine, is_correctable, matching, prefix_similarity
 
 MAX_QUERY_LENGTH = 255
 # The maximum number of rows that a search finds. If more rows match, it finds some of them.
@@ -201,11 +201,9 @@ class StagedSearch:
 
     def estimated(self, ranked: bool) -> list[Step]:
         """Return the statements whose numbers of rows `steps` needs."""
-        query, terms = self.query, self.rarest_candidates(ranked)
+        query = self.query
         conditions = [query.whole_words(), query.prefixes(), query.prefixes_or_substrings(), query.similar({})]
-        conditions += [Query(term).prefixes() for term in terms]
-        # A part of a number may be frequent although few numbers begin with it.
-        conditions += [condition for term in terms if (condition := Query(term).substrings()) is not None]
+        conditions += [Query(term).prefixes() for term in self.rarest_candidates(ranked)]
         return [self.all_rows.matching(ALL), *map(self.rows.matching, conditions)]
 
     def rarest_candidates(self, ranked: bool) -> list[str]:
@@ -226,32 +224,44 @@ class StagedSearch:
         else:
             yield from self.run_stage(query.whole_words(), whole_words)
             # The terms of this query are looked up in the index. The rows found must also meet the `others`.
-            beginnings = zip(counts, terms, strict=False)
-            parts = zip(counts[len(terms) :], (term for term in terms if Query(term).substrings()), strict=True)
-            indexed, estimate, others = self.rarest(beginnings, prefixes)
-            yield from self.run_stage(indexed.prefixes(), estimate, *others)
+            index_query: Query = query
+            others: list[Condition] = []
+            if rarest := self.rarest(counts, terms):
+                count, term = rarest
+                index_query, others = Query(term), [query.has_term(other) for other in query.terms if other != term]
+                prefixes, substrings = count, count
+            yield from self.run_stage(index_query.prefixes(), prefixes, *others)
             # If rows with all words were found, looser matches are rarely useful.
             if has_several_terms and self.found:
                 return
-            indexed, estimate, others = self.rarest(parts, substrings)
-            if (condition := indexed.substrings()) is not None:
-                yield from self.run_stage(condition, estimate, *others)
+            if index_query.substrings() is None:
+                # The rarest term is too short for a trigram index.
+                index_query, others = query, []
+            if (condition := index_query.substrings()) is not None:
+                yield from self.run_stage(condition, substrings, *others)
         if is_fuzzy_fallback and self.found:
             return
         if fuzzy and query.account_id is not None and query.correctable_terms and not self.is_enough():
             corrections = dict((yield Word.objects.similar_step(query.account_id, self.table, query.correctable_terms)))
-            yield from self.run_stage(query.similar(corrections), similar)
+            condition = query.similar(corrections)
+            if rarest := self.rarest(counts, terms, [term for term in terms if not is_correctable(term)]):
+                # No other word replaces this term.
+                count, term = rarest
+                yield from self.run_stage(Query(term).similar({}), count, condition)
+            else:
+                yield from self.run_stage(condition, similar)
 
-    def rarest(self, estimates: Iterable[tuple[int, str]], all_terms: int) -> tuple[Query, int, list[Condition]]:
-        """Return what is looked up in the index, its estimated number of rows, and the conditions that the rows found must also meet.
+    @staticmethod
+    def rarest(
+        counts: Sequence[int], terms: Sequence[str], selected: Collection[str] | None = None
+    ) -> tuple[int, str] | None:
+        """Return the rarest of the terms, or of those `selected`, and its estimated number of rows. Return None if all are frequent.
 
-        To combine several words, a GIN index reads all entries of each word. So only the rarest term is looked up, unless all are frequent.
-        `estimates` has the number of rows of each term, and `all_terms` that of all terms together.
+        To combine several words, a GIN index reads all entries of each word. So only the rarest one is looked up.
         """
-        count, term = min(estimates, default=(MAX_RESULTS, ""))
-        if not term or count > SCAN_ROWS:
-            return self.query, all_terms, []
-        return Query(term), count, [self.query.has_term(other) for other in self.query.terms if other != term]
+        pairs = [pair for pair in zip(counts, terms, strict=True) if selected is None or pair[1] in selected]
+        count, term = min(pairs, default=(MAX_RESULTS, ""))
+        return (count, term) if term and count <= SCAN_ROWS else None
 
     def is_enough(self) -> bool:
         return len(self.found) >= self.enough
