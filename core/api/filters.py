@@ -2,7 +2,8 @@
 
 import re
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, cast
+from functools import cache
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import django_filters
 from django import forms
@@ -107,6 +108,13 @@ class ListFilters(django_filters.FilterSet):
     def __init__(self, parameters: QueryDict, queryset: QuerySet[Any], *, account: "Account") -> None:
         self.account = account
         super().__init__(parameters, queryset=queryset)
+
+    @classmethod
+    @cache
+    def only_search(cls) -> type[Self]:
+        """Return the class without the filters other than `q`."""
+        removed = dict.fromkeys(name for name in cls.base_filters if name != "q")
+        return cast(type[Self], type(cls.__name__, (cls,), {**removed, "__module__": cls.__module__}))
 
     def find_errors(self) -> dict[str, FieldError]:
         """Return the first error of each parameter."""

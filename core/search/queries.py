@@ -9,7 +9,7 @@ the words of the account's rows (`core.search.spelling`).
 """
 
 import json
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,7 +21,7 @@ from psycopg.errors import QueryCanceled
 from core.db.prepared import array_literal
 from core.db.time_limit import TooSlow
 from core.search.spelling import Word
-from core.search.terms import Condition, Query, combine, matching
+from core.search.terms import Condition, ConditionalRows, Query, combine, is_correctable, matching, prefix_similarity
 
 MAX_QUERY_LENGTH = 255
 # The maximum number of rows that a search finds. If more rows match, it finds some of them.
@@ -34,6 +34,8 @@ SCAN_ROWS = 12_000
 TIME_LIMIT_MS = 1000
 # A statement of a search and its parameters. The search is continued with the rows of the statement.
 Step = tuple[str, list[Any]]
+# The condition that all rows meet.
+ALL: Condition = ("true", [])
 Steps = Generator[Step, list[Any], Any]
 # For `find_similar`: the maximum number of terms of the text that is being typed, and the minimum similarity from 0 to 1.
 MAX_TERMS, MIN_SIMILARITY = 8, 0.3
@@ -65,7 +67,11 @@ def search_transaction(account_id: int, text: str = "", *, is_limited: bool = Fa
 
 def estimate_counts(*querysets: QuerySet[Any]) -> list[int]:
     """Return PostgreSQL's estimates of the numbers of rows. They may be far off, so use them only to decide between methods."""
-    sides = [rows.order_by().values_list("id").query.sql_with_params() for rows in querysets]
+    return estimate_rows([rows.order_by().values_list("id").query.sql_with_params() for rows in querysets])
+
+
+def estimate_rows(sides: Sequence[tuple[str, Sequence[Any]]]) -> list[int]:
+    """Return the estimates of `estimate_counts` for statements with the same columns, each with its parameters."""
     with connection.cursor() as cursor:
         cursor.execute(
             "EXPLAIN (FORMAT JSON) " + " UNION ALL ".join(sql for sql, _ in sides),
@@ -107,8 +113,8 @@ def search(
     """
     if rows.query.is_empty() or not query.terms:
         return []
-    staged = StagedSearch(rows, query, list_rows=rows if list_rows is None else list_rows, enough=enough)
-    counts = estimate_counts(*staged.estimated(ranked))
+    staged = StagedSearch(rows, query, list_rows=list_rows, enough=enough)
+    counts = estimate_rows(staged.estimated(ranked))
     steps = staged.steps(counts, ranked=ranked, fuzzy=fuzzy, is_fuzzy_fallback=is_fuzzy_fallback)
     with connection.cursor() as cursor:
         answer: list[Any] | None = None
@@ -129,14 +135,10 @@ def search_several(
     if not query.terms:
         return {name: [] for name in groups}
     searches = {
-        name: StagedSearch(rows, query, list_rows=rows, enough=enough)
-        for name, rows in groups.items()
-        if not rows.query.is_empty()
+        name: StagedSearch(rows, query, enough=enough) for name, rows in groups.items() if not rows.query.is_empty()
     }
     estimated = {name: staged.estimated(ranked=True) for name, staged in searches.items()}
-    counts = iter(
-        estimate_counts(*(rows for querysets in estimated.values() for rows in querysets)) if searches else []
-    )
+    counts = iter(estimate_rows([step for steps in estimated.values() for step in steps]) if searches else [])
     running = {
         name: staged.steps([next(counts) for _ in estimated[name]], ranked=True, fuzzy=fuzzy)
         for name, staged in searches.items()
@@ -179,25 +181,30 @@ class StagedSearch:
     The stages are: whole words of the short texts, beginnings of any words, parts of the short texts, and similar words. A stage runs
     only if those before it have not filled the page, because a looser interpretation matches more rows and takes longer.
 
-    One EXPLAIN estimates the number of rows of each stage (`estimate_counts`). Two decisions depend on the estimates. Of several words,
+    One EXPLAIN estimates the number of rows of each stage (`estimate_rows`). Two decisions depend on the estimates. Of several words,
     only the rarest is looked up in the index. If a word is in very many rows, it is not looked up at all. Instead, the first rows of the
     list are compared with it (`first_rows_cte`). So the estimates affect only the time of a search and, if very many rows match, which
     of them it finds.
     """
 
-    def __init__(self, rows: QuerySet[Any], query: Query, *, list_rows: QuerySet[Any], enough: int) -> None:
-        self.rows, self.query, self.list_rows = rows, query, list_rows.order_by("id")
+    def __init__(
+        self, rows: QuerySet[Any], query: Query, *, list_rows: QuerySet[Any] | None = None, enough: int
+    ) -> None:
+        self.query, self.list_rows = query, (rows if list_rows is None else list_rows).order_by("id")
+        self.rows = ConditionalRows(rows)
+        self.all_rows = self.rows if list_rows is None else ConditionalRows(list_rows)
+        self.table = rows.model._meta.db_table
         self.enough = enough = min(enough, MAX_RESULTS)
         # The limit is a multiple of a batch, so that the ranking does not depend on the page.
         self.stage_limit = enough + -enough % RANKED_BATCH
         self.found: list[int] = []
 
-    def estimated(self, ranked: bool) -> list[QuerySet[Any]]:
-        """Return the querysets whose numbers of rows `steps` needs."""
+    def estimated(self, ranked: bool) -> list[Step]:
+        """Return the statements whose numbers of rows `steps` needs."""
         query = self.query
         conditions = [query.whole_words(), query.prefixes(), query.prefixes_or_substrings(), query.similar({})]
         conditions += [Query(term).prefixes() for term in self.rarest_candidates(ranked)]
-        return [self.list_rows, *(matching(self.rows, condition) for condition in conditions)]
+        return [self.all_rows.matching(ALL), *map(self.rows.matching, conditions)]
 
     def rarest_candidates(self, ranked: bool) -> list[str]:
         # Longer terms are usually rarer.
@@ -219,10 +226,9 @@ class StagedSearch:
             # The terms of this query are looked up in the index. The rows found must also meet the `others`.
             index_query: Query = query
             others: list[Condition] = []
-            count, rarest = min(zip(counts, terms, strict=True), default=(MAX_RESULTS, ""))
-            if rarest and count <= SCAN_ROWS:
-                # To combine several words, a GIN index reads all entries of each word.
-                index_query, others = Query(rarest), [query.has_term(term) for term in query.terms if term != rarest]
+            if rarest := self.rarest(counts, terms):
+                count, term = rarest
+                index_query, others = Query(term), [query.has_term(other) for other in query.terms if other != term]
                 prefixes, substrings = count, count
             yield from self.run_stage(index_query.prefixes(), prefixes, *others)
             # If rows with all words were found, looser matches are rarely useful.
@@ -236,9 +242,26 @@ class StagedSearch:
         if is_fuzzy_fallback and self.found:
             return
         if fuzzy and query.account_id is not None and query.correctable_terms and not self.is_enough():
-            table = self.rows.model._meta.db_table
-            corrections = dict((yield Word.objects.similar_step(query.account_id, table, query.correctable_terms)))
-            yield from self.run_stage(query.similar(corrections), similar)
+            corrections = dict((yield Word.objects.similar_step(query.account_id, self.table, query.correctable_terms)))
+            condition = query.similar(corrections)
+            if rarest := self.rarest(counts, terms, [term for term in terms if not is_correctable(term)]):
+                # No other word replaces this term.
+                count, term = rarest
+                yield from self.run_stage(Query(term).similar({}), count, condition)
+            else:
+                yield from self.run_stage(condition, similar)
+
+    @staticmethod
+    def rarest(
+        counts: Sequence[int], terms: Sequence[str], selected: Collection[str] | None = None
+    ) -> tuple[int, str] | None:
+        """Return the rarest of the terms, or of those `selected`, and its estimated number of rows. Return None if all are frequent.
+
+        To combine several words, a GIN index reads all entries of each word. So only the rarest one is looked up.
+        """
+        pairs = [pair for pair in zip(counts, terms, strict=True) if selected is None or pair[1] in selected]
+        count, term = min(pairs, default=(MAX_RESULTS, ""))
+        return (count, term) if term and count <= SCAN_ROWS else None
 
     def is_enough(self) -> bool:
         return len(self.found) >= self.enough
@@ -261,12 +284,13 @@ class StagedSearch:
     def rank(self, condition: Condition, others: Sequence[Condition], *, scan: bool = False) -> Step:
         """Return the step for the ids of matching rows that were not found before. Each batch is ordered by similarity, then by the weight of the words.
 
+        `word_similarity` takes 20 µs, so it is not computed for texts that contain the query as whole words or as their beginning.
+
         With `scan`, only the first rows of the list are considered. MATERIALIZED makes PostgreSQL plan the subquery for all of its rows,
         because a plan for the limit would scan the table. The subquery still ends at the limit.
         """
-        # The text and the words are read only for the candidates.
-        texts = {"search_text": RawSQL("search_text", []), "search_words": RawSQL("search_words", [])}
-        sql, parameters = matching(self.rows, condition).order_by().values("id", **texts).query.sql_with_params()
+        text = self.query.ranking_text
+        sql, parameters = self.rows.matching(condition)
         scan_limit = SCAN_ROWS * self.stage_limit // RANKED_BATCH
         first_rows, first_parameters = first_rows_cte(self.list_rows, scan_limit) if scan else ("", list[Any]())
         and_others = "".join(f" AND ({other})" for other, _ in others)
@@ -276,7 +300,9 @@ class StagedSearch:
             candidates AS (
                 SELECT *, row_number() OVER () AS number FROM found WHERE id <> ALL (%s::bigint[]){and_others} LIMIT %s
             )
-            SELECT id FROM candidates ORDER BY (number - 1) / %s, word_similarity(%s, search_text) DESC,
+            SELECT id FROM candidates ORDER BY (number - 1) / %s,
+                CASE WHEN ' ' || search_text || ' ' LIKE %s THEN 1 WHEN ' ' || search_text LIKE %s THEN %s::float4
+                    ELSE word_similarity(%s, search_text) END DESC,
                 ts_rank(search_words, to_tsquery('simple', %s), 1) DESC, id
             """,  # noqa: S608
             [
@@ -286,7 +312,10 @@ class StagedSearch:
                 *(value for _, values in others for value in values),
                 self.stage_limit,
                 RANKED_BATCH,
-                self.query.ranking_text,
+                f"% {text} %",
+                f"% {text}%",
+                prefix_similarity(text),
+                text,
                 f"{self.query.prefix_tsquery} | {self.query.variant_tsquery}",
             ],
         )

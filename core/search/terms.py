@@ -122,10 +122,42 @@ def variants(term: str) -> str:
     return " | ".join([f"'{stem}':*", *(f"'{word}'" for word in swapped)])
 
 
+def prefix_similarity(text: str) -> float:
+    """Return the `word_similarity` of a text to a longer one that contains it and goes on within the last word.
+
+    Of the trigrams of the text, only the last one, which marks the end of the word, is missing.
+    """
+    trigrams = {f"  {term} "[start : start + 3] for term in text.split() for start in range(len(term) + 1)}
+    return (len(trigrams) - 1) / len(trigrams)
+
+
 def combine(operator: str, *conditions: Condition) -> Condition:
     """Join conditions by AND or OR."""
     sql = f" {operator} ".join(f"({sql})" for sql, _ in conditions)
     return sql, [value for _, values in conditions for value in values]
+
+
+class ConditionalRows:
+    """The SQL of a queryset's ids and search columns, to which conditions are added.
+
+    The ORM compiles the queryset once. This takes half a millisecond, and a search has up to ten conditions.
+    """
+
+    PLACEHOLDER = "search_condition(%s)"
+
+    def __init__(self, rows: QuerySet[Any]) -> None:
+        marker: Any = object()
+        texts = {"search_text": RawSQL("search_text", []), "search_words": RawSQL("search_words", [])}
+        rows = matching(rows, (self.PLACEHOLDER, [marker])).order_by().values("id", **texts)
+        sql, parameters = rows.query.sql_with_params()
+        self._before, _, self._after = sql.partition(self.PLACEHOLDER)
+        index = parameters.index(marker)
+        self._parameters_before, self._parameters_after = parameters[:index], parameters[index + 1 :]
+
+    def matching(self, condition: Condition) -> tuple[str, list[Any]]:
+        """Return the statement for the rows that meet a condition, and its parameters."""
+        sql, values = condition
+        return f"{self._before}{sql}{self._after}", [*self._parameters_before, *values, *self._parameters_after]
 
 
 def matching(rows: QuerySet[Any], condition: Condition) -> QuerySet[Any]:

@@ -6,7 +6,7 @@ registers how the others are read (`register_reader`).
 """
 
 from collections.abc import Callable, Collection
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from django.db.models import QuerySet
 from django.http import QueryDict
@@ -113,7 +113,7 @@ class ConditionListing(Listing):
     further_names: Collection[str] = ()
 
     def read_filters(self) -> ListFilters:
-        filters = self.filters(self.parameters, self.list_rows(), account=self.account)
+        filters = cast(ConditionFilters, super().read_filters())
         filters.read_further(self.key, user=self.request.user, ignored=self.common_keys)
         self.further_names = filters.further_names
         return filters

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.search.queries import MAX_RESULTS, search, search_transaction
-from core.search.terms import Query
+from core.search.terms import ConditionalRows, Query, matching, prefix_similarity
 from crm.models import Client
 from tests.support.assertions import read
 from tests.support.factories import make_client
@@ -290,6 +290,28 @@ def test_composed_and_normalized_texts_are_equal(db, texts):
         cursor.execute("SELECT t, search.composed(t), normalize(t, NFKC) FROM unnest(%s::text[]) AS t", [texts])
         for text, composed, normalized in cursor.fetchall():
             assert composed == normalized, ascii(text)
+
+
+@pytest.mark.parametrize("text", ["szyma", "jan szym", "aaaa", "6676", "la"])
+def test_the_similarity_of_a_beginning_is_that_of_its_trigrams(db, text):
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT word_similarity(%s, %s)", [text, f"of {text}xyz"])
+        assert prefix_similarity(text) == pytest.approx(cursor.fetchone()[0])
+
+
+def test_conditions_are_added_to_any_queryset(acme, other):
+    for user, name, city in (
+        (acme.alice, "Nowak", "Gdynia"),
+        (acme.alice, "Nowak", "Sopot"),
+        (acme.alice, "Kowalski", "Gdynia"),
+        (other.mallory, "Nowak", "Gdynia"),
+    ):
+        make_client(user, name, city=city)
+    condition, in_gdynia = Query("nowak").prefixes(), acme.account.clients.filter(city="Gdynia")
+    for rows in (in_gdynia, in_gdynia.filter(id__in=acme.account.clients.filter(name="Nowak", tags=[]).values("id"))):
+        with connection.cursor() as cursor:
+            cursor.execute(*ConditionalRows(rows).matching(condition))
+            assert [row[0] for row in cursor.fetchall()] == [matching(rows, condition).get().id]
 
 
 @pytest.mark.parametrize(
