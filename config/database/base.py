@@ -57,6 +57,11 @@ class Connection(psycopg.Connection):
         self._statements: dict[tuple[str, tuple[int, ...]], bytes] = {}
         self._numbers = count()
 
+    @property
+    def is_idle(self) -> bool:
+        """True if no transaction has begun."""
+        return self.pgconn.transaction_status == TransactionStatus.IDLE
+
     def fetch_prepared(
         self, text: str, values: Sequence[Any] | Mapping[str, Any], *, begin: bool
     ) -> list[tuple[Any, ...]]:
@@ -72,7 +77,7 @@ class Connection(psycopg.Connection):
         parameters = transformer.dump_sequence(values, [PyFormat.AUTO] * len(values))
         key = (text, transformer.types or ())
         name = self._statements.pop(key, None)
-        begin = begin and not self.autocommit and pgconn.transaction_status == TransactionStatus.IDLE
+        begin = begin and not self.autocommit and self.is_idle
         if name is None:
             name = self._prepare(query, key[1])
         self._statements[key] = name

@@ -365,3 +365,22 @@ def execute(text: str, values: Parameters, *, single_statement: bool = False) ->
         # A method of the backend `config.database`.
         rows: list[tuple[Any, ...]] = database.connection.fetch_prepared(text, values, begin=not single_statement)
         return rows
+
+
+def execute_on_hot_row(text: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """Return the rows of a statement that locks a row for which other transactions wait. It is committed if no transaction has begun.
+
+    PostgreSQL keeps the locks of a transaction until its commit is on the disk, so the row could change only once for each write to the
+    disk. Therefore the statement is committed without waiting for the disk, and then another transaction waits. When this function
+    returns, both are on the disk, because the log is written in order. If the server crashes before, both are lost.
+
+    `{setting}` in the text is a column of the result that has no meaning for the caller.
+    """
+    database = connections[DEFAULT_DB_ALIAS]
+    is_logged = database.queries_logged or database.execute_wrappers
+    if is_logged or (database.connection is not None and not database.connection.is_idle):
+        return execute(text.replace("{setting}", "NULL"), values)
+    text = text.replace("{setting}", "set_config('synchronous_commit', 'off', true)")
+    rows = execute(text, values, single_statement=True)
+    execute("SELECT pg_logical_emit_message(true, 'rostrum', '')", [], single_statement=True)
+    return rows
