@@ -67,8 +67,8 @@ class Connection(psycopg.Connection):
     ) -> list[tuple[Any, ...]]:
         """Return the rows of a statement, which is prepared first unless the connection has it already.
 
-        This is `cursor.execute(text, values, prepare=True)` with less work: a cursor of psycopg takes 120 µs for each statement, the
-        calls of libpq take 30. With `begin`, BEGIN is sent together with the statement if no transaction has begun.
+        This is `cursor.execute(text, values, prepare=True)` with less work: a short statement takes 65 µs of the process's time
+        instead of 150. With `begin`, BEGIN is sent together with the statement if no transaction has begun.
         """
         query, names = numbered(text)
         if isinstance(values, Mapping):
