@@ -414,6 +414,7 @@ def test_a_post_is_merged_or_hidden_before_a_vote(acme):
     Post.objects.filter(pk=post.pk).update(private=True)
     with pytest.raises(ConcurrentUpdate):
         stale.vote(by=acme.bob)
+    Post.objects.filter(pk=post.pk).update(private=False)
     stale = acme.account.posts.get(id=post.id)
     post.merge_into(original, by=acme.alice)
     with pytest.raises(FieldError):
