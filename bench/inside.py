@@ -9,8 +9,10 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import count
+from typing import Any
 
 import psycopg
 
@@ -71,21 +73,33 @@ def average_statements(application: Callable, case: Case, token: str) -> float:
     # Warm up.
     for number in range(10):
         send(application, case, token, number)
-    executed = 0
-    execute = psycopg.Cursor.execute
-
-    def count_and_execute(*args, **kwargs):
-        nonlocal executed
-        executed += 1
-        return execute(*args, **kwargs)
-
-    psycopg.Cursor.execute = count_and_execute
-    try:
+    executed = []
+    with watch_statements(lambda *statement: executed.append(statement)):
         for number in range(REQUESTS):
             send(application, case, token, number)
+    return len(executed) / REQUESTS
+
+
+@contextmanager
+def watch_statements(watch: Callable[[psycopg.Connection, Any, Any], object]) -> Iterator[None]:
+    """Call `watch` with the connection, the text and the parameters of each statement, before it is executed."""
+    from config.database.base import Connection
+
+    execute, fetch_prepared = psycopg.Cursor.execute, Connection.fetch_prepared
+
+    def watch_and_execute(cursor: Any, text: Any, parameters: Any = None, **options: Any) -> Any:
+        watch(cursor.connection, text, parameters)
+        return execute(cursor, text, parameters, **options)
+
+    def watch_and_fetch(connection: Any, text: Any, parameters: Any, **options: Any) -> Any:
+        watch(connection, text, parameters)
+        return fetch_prepared(connection, text, parameters, **options)
+
+    psycopg.Cursor.execute, Connection.fetch_prepared = watch_and_execute, watch_and_fetch
+    try:
+        yield
     finally:
-        psycopg.Cursor.execute = execute
-    return executed / REQUESTS
+        psycopg.Cursor.execute, Connection.fetch_prepared = execute, fetch_prepared
 
 
 def application() -> Callable:

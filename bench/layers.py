@@ -59,6 +59,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "transactions": ("django.db.transaction:Atomic.__enter__", "django.db.transaction:Atomic.__exit__"),
     "database: statements": (
+        "config.database.base:Connection.fetch_prepared",
         "psycopg:Cursor.execute",
         "psycopg:Cursor.fetchone",
         "psycopg:Cursor.fetchmany",

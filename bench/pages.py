@@ -78,17 +78,12 @@ def of(data_set: dict) -> list[Case]:
 def record(application: Callable, case: Case, session: str, path: int) -> tuple[list[str], int]:
     """Send a request in this process. Return its statements, with their values, and the number of bytes of the page."""
     statements: list[str] = []
-    execute = psycopg.Cursor.execute
 
-    def record_and_execute(cursor: Any, query: Any, parameters: Any = None, **options: Any) -> Any:
-        statements.append(psycopg.ClientCursor(cursor.connection).mogrify(query, parameters))
-        return execute(cursor, query, parameters, **options)
+    def record_statement(connection: psycopg.Connection, text: Any, parameters: Any) -> None:
+        statements.append(psycopg.ClientCursor(connection).mogrify(text, parameters))
 
-    psycopg.Cursor.execute = record_and_execute
-    try:
+    with inside.watch_statements(record_statement):
         body = inside.send(application, case, session, path)
-    finally:
-        psycopg.Cursor.execute = execute
     if error := case.find_error(200, body):
         raise AssertionError(f"{case.name}: {case.paths[path]}: {error}")
     return statements, len(body)

@@ -6,7 +6,7 @@ counts nor the order of lists, nor whether an author may still change a post. Th
 Code that shows comments to others than the team starts from `CommentQuerySet.public` or `CommentQuerySet.visible_to`.
 """
 
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from django.apps import apps
 from django.db import models, transaction
@@ -16,10 +16,9 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from core.db.access import ALL_ROWS, Access
-from core.db.prepared import prepared
+from core.db.prepared import insertion_of, prepared
 from core.db.tenancy import TenantModel, foreign_object
 from core.errors import FieldError
-from forum.activities import Activity
 from forum.markdown import MAX_HTML_LENGTH, render
 from forum.mentions import find_mentions, mentioned_ids
 from forum.merging import Mergeable
@@ -138,6 +137,31 @@ class CommentVersion(TenantModel):
         return self.text
 
 
+# The CTEs of `Mergeable.lock_and_insert` for a new comment, which is counted, and recorded for notifications unless the post is a task.
+# `updated_at` must not go back if a comment waited for another that was begun later.
+INSERT_COMMENT = """
+comment AS (
+    INSERT INTO {into} SELECT {values} FROM post RETURNING *
+),
+counted AS (
+    UPDATE forum_post SET
+        comments_cache = comments_cache + (NOT comment.internal)::int,
+        internal_comments_cache = internal_comments_cache + comment.internal::int,
+        updated_at = CASE WHEN comment.internal THEN forum_post.updated_at ELSE greatest(forum_post.updated_at, comment.created_at) END,
+        handled_at = CASE WHEN author.is_team THEN coalesce(handled_at, comment.created_at) ELSE handled_at END,
+        answered_at = CASE WHEN author.is_team AND NOT comment.internal THEN coalesce(answered_at, comment.created_at) ELSE answered_at END
+    FROM comment, (SELECT %s::boolean AS is_team) AS author
+    WHERE forum_post.account_id = comment.account_id AND forum_post.id = comment.post_id
+),
+activity AS (
+    INSERT INTO forum_activity (account_id, kind, post_id, comment_id, user_id, internal, announced, created_at)
+    SELECT comment.account_id, 'comment', comment.post_id, comment.id, comment.user_id, comment.internal, false, comment.created_at
+    FROM comment, post WHERE post.category_id IS NOT NULL
+),
+inserted AS (SELECT {returning} FROM comment)
+"""
+
+
 class Commentable(Mergeable):
     """The methods of `Post` for its comments."""
 
@@ -157,11 +181,12 @@ class Commentable(Mergeable):
         the post is updated in any case, because the change feed must report the post.
         """
         html = render(text, mentions=self._mentions_in(text, author_id=by.id))
-        self.lock()
-        self.check_not_merged()
         if internal and not by.is_team:
+            self.lock()
+            self.check_not_merged()
             raise FieldError("internal", _("can only be set by the team"), "team")
-        comment = self.account.comments.create(
+        comment = Comment(
+            account=self.account,
             post_id=self.id,
             user_id=by.id,
             comment=text,
@@ -169,14 +194,21 @@ class Commentable(Mergeable):
             agent=agent,
             internal=internal,
         )
-        values: dict[str, Any] = {} if internal else {"updated_at": comment.created_at}
+        insertion = insertion_of(Comment)
+        inserted = self.lock_and_insert(
+            INSERT_COMMENT.format(into=insertion.into, values=insertion.values, returning=insertion.returning),
+            [*insertion.values_of(comment), by.is_team],
+        )
+        insertion.complete(comment, cast("tuple[Any, ...]", inserted))
+        values: dict[str, Any] = {comment.count_column: getattr(self, comment.count_column) + 1}
+        if not internal:
+            values["updated_at"] = comment.created_at
         if by.is_team:
             values["handled_at"] = self.handled_at or comment.created_at
             if not internal:
                 values["answered_at"] = self.answered_at or comment.created_at
-        self._add_to_count(comment.count_column, 1, **values)
-        if self.category_id is not None:
-            Activity.objects.record(self, Activity.Kind.COMMENT, by=by, comment_id=comment.id, internal=internal)
+        for name, value in values.items():
+            setattr(self, name, value)
         return comment
 
     @transaction.atomic(savepoint=False)

@@ -6,6 +6,7 @@ merged into the duplicate before stay merged into it, and their votes and commen
 a post can only be undone after the merge of the duplicate has been undone.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,13 @@ from django.db.models import F
 from django.db.models.functions import Coalesce, NullIf
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from psycopg.types.numeric import Int2, Int8
 
 from accounts.models import Status, User
+from core.db.prepared import execute_on_hot_row
 from core.db.tenancy import TenantModel
 from core.db.trash import Trashable
-from core.errors import FieldError
+from core.errors import ConcurrentUpdate, FieldError
 
 # The code of the status that a duplicate gets, if the account has such a status.
 DUPLICATE_STATUS = "duplicate"
@@ -57,6 +60,7 @@ class Mergeable(TenantModel, Trashable):
         # The attributes of `Post` that the methods use.
         objects: Any
         forum_id: int | None
+        shelf: int
         category_id: int | None
         user_id: int
         approved: bool
@@ -82,8 +86,43 @@ class Mergeable(TenantModel, Trashable):
         Raise DoesNotExist if the row was erased.
         """
         values = type(self).objects.locked().filter(pk=self.pk).values_list(*self.RELOADED_FIELDS).get()
+        self._reload(values)
+
+    def _reload(self, values: Sequence[Any]) -> None:
         for name, value in zip(self.RELOADED_FIELDS, values, strict=True):
             setattr(self, name, value)
+
+    def lock_and_insert(self, text: str, values: Sequence[Any]) -> tuple[Any, ...] | None:
+        """Lock the row, reload the fields that may have changed, and execute an INSERT, all in one statement.
+
+        Many users vote and comment on one post at the same time, and each of them waits for the lock. So it must not be held for longer
+        than this statement and its commit. `text` is the text of CTEs with the parameters `values`. They insert rows from the CTE `post`,
+        which has the locked row, and the last of them is `inserted`. Return its row, or None if it is empty.
+
+        Raise FieldError if the post is merged into another, and ConcurrentUpdate if it was deleted, or if its visibility changed since it
+        was read. The statement is committed at once if no transaction has begun.
+        """
+        columns = ", ".join(f'"{name}"' for name in self.RELOADED_FIELDS)
+        rows = execute_on_hot_row(
+            f"""
+            WITH locked AS (
+                SELECT account_id, id, shelf, {columns} FROM forum_post WHERE account_id = %s AND id = %s FOR NO KEY UPDATE
+            ),
+            post AS (SELECT * FROM locked WHERE duplicate_from_id IS NULL AND shelf = %s),
+            {text}
+            SELECT {columns}, shelf, {{setting}}, inserted.* FROM locked LEFT JOIN inserted ON true
+            """,  # noqa: S608
+            [Int8(self.account_id), Int8(self.id), Int2(self.shelf), *values],
+        )
+        if not rows:
+            raise ConcurrentUpdate("The post was erased meanwhile")
+        number, shelf_before = len(self.RELOADED_FIELDS), self.shelf
+        self._reload(rows[0][:number])
+        self.shelf, _setting, *inserted = rows[0][number:]
+        self.check_not_merged()
+        if self.shelf != shelf_before:
+            raise ConcurrentUpdate("The visibility of the post changed meanwhile")
+        return None if inserted[0] is None else tuple(inserted)
 
     def check_not_merged(self) -> None:
         """Raise FieldError if the post is merged into another."""

@@ -4,6 +4,7 @@ from django.db import models, transaction
 from django.db.models import Case, F, Q, Value, When
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from psycopg.types.numeric import Int8
 
 from accounts.models import Status, User
 from accounts.tags import Tagged
@@ -30,6 +31,7 @@ from forum.forums import Forum as Forum
 from forum.lists import PostQuerySet, Visibility
 from forum.markdown import render
 from forum.trending import trending_field
+from forum.votes import INSERT_VOTE
 from forum.votes import ProxyVote as ProxyVote
 from forum.votes import Vote as Vote
 
@@ -411,10 +413,12 @@ class Post(Tagged, Commentable):
 
     @transaction.atomic(savepoint=False)
     def vote(self, *, by: User) -> bool:
-        """Cast the vote of a user, and return whether it is new. Raise FieldError if the post is merged into another."""
-        self.lock()
-        self.check_not_merged()
-        _row, is_new = self.account.votes.get_or_create(post_id=self.id, user_id=by.id)
+        """Cast the vote of a user, and return whether it is new.
+
+        Raise FieldError if the post is merged into another, and ConcurrentUpdate if it changed meanwhile. The transaction should write
+        nothing else.
+        """
+        is_new = self.lock_and_insert(INSERT_VOTE, [Int8(by.id), timezone.now()]) is not None
         # A trigger has updated the count in the database.
         self.votes_cache += is_new
         return is_new

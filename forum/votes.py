@@ -111,6 +111,15 @@ def _shown_voter_names(account_id: int, post_id: int, limit: int) -> models.Quer
     return users.order_by("id").values_list("name", flat=True)[:limit]
 
 
+# The CTE of `Mergeable.lock_and_insert` for a new vote. Its trigger counts the vote.
+INSERT_VOTE = """
+inserted AS (
+    INSERT INTO forum_vote (account_id, post_id, user_id, created_at) SELECT account_id, id, %s, %s FROM post
+    ON CONFLICT DO NOTHING RETURNING true
+)
+"""
+
+
 class Vote(models.Model):
     """A vote of a user for a post."""
 

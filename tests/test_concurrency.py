@@ -1,15 +1,26 @@
 """Simultaneous requests on real threads and connections: one succeeds, the others get an error, no change is partial."""
 
 from collections import Counter
+from functools import partial
 
 import pytest
 
 from accounts.models import Account, Tag
+from core.db.transactions import in_transaction
+from core.errors import ConcurrentUpdate, FieldError
 from crm.models import Client, ClientExternalId, Contact, ContactList, Deal, DealExternalId
 from forum.models import Post
 from tests.support.assertions import assert_refused, read
 from tests.support.bodies import client_body
-from tests.support.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
+from tests.support.factories import (
+    make_client,
+    make_contact,
+    make_contact_list,
+    make_deal,
+    make_post,
+    make_task,
+    make_user,
+)
 from tests.support.threads import at_once
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -365,6 +376,53 @@ def test_simultaneous_votes(acme):
         assert Counter(withdrawn) == {True: 2, False: 6}
         post.refresh_from_db()
         assert post.votes_cache == acme.account.votes.count() == 0
+
+
+def test_counts_equal_a_recount_after_simultaneous_votes_and_comments(acme):
+    """Voters, commenters and the team write to one post while others withdraw their votes."""
+    post = make_post(acme.carol)
+    voters = [make_user(acme.account) for _ in range(8)]
+    for user in voters[:4]:
+        post.vote(by=user)
+
+    def act(method, *args, **values):
+        # Each request reads the post itself.
+        row = acme.account.posts.get(id=post.id)
+        return in_transaction(lambda: getattr(row, method)(*args, **values))
+
+    calls = [partial(act, "withdraw_vote", by=user) for user in voters[:4]]
+    calls += [partial(act, "vote", by=user) for user in voters[4:]]
+    calls += [partial(act, "comment", by=user, text="public") for user in voters]
+    calls += [partial(act, "comment", by=acme.alice, text="internal", internal=True) for _ in range(4)]
+    at_once(*calls)
+    post.refresh_from_db()
+    comments = acme.account.comments.filter(post_id=post.id)
+    assert post.votes_cache == acme.account.votes.filter(post_id=post.id).count() == 4
+    assert post.comments_cache == comments.public().count() == 8
+    assert post.internal_comments_cache == comments.filter(internal=True).count() == 4
+    assert acme.account.activities.filter(post_id=post.id, kind="comment").count() == 12
+    newest = comments.public().order_by("created_at").values_list("created_at", flat=True).last()
+    assert post.updated_at == newest
+    assert post.handled_at in comments.filter(internal=True).values_list("created_at", flat=True)
+    assert post.answered_at is None
+
+
+def test_a_post_is_merged_or_hidden_before_a_vote(acme):
+    """A vote for a post that was changed after it was read is refused, or retried."""
+    post, original = make_post(acme.carol), make_post(acme.carol)
+    stale = acme.account.posts.get(id=post.id)
+    Post.objects.filter(pk=post.pk).update(private=True)
+    with pytest.raises(ConcurrentUpdate):
+        stale.vote(by=acme.bob)
+    Post.objects.filter(pk=post.pk).update(private=False)
+    stale = acme.account.posts.get(id=post.id)
+    post.merge_into(original, by=acme.alice)
+    with pytest.raises(FieldError):
+        stale.vote(by=acme.bob)
+    with pytest.raises(FieldError):
+        stale.comment(by=acme.bob, text="x")
+    assert not acme.account.votes.exists()
+    assert not acme.account.comments.exists()
 
 
 def test_every_id_is_assigned_once(acme):

@@ -417,7 +417,7 @@ def test_prepared_queries_have_one_plan_that_suits_all_accounts(long_lists):
     acme, _ = long_lists
     with connection.cursor() as cursor:
         cursor.execute("DEALLOCATE ALL")
-    connection.connection._prepared.clear()
+    connection.connection._statements.clear()
     xml, json_client = acme.xml(), acme.json()
     problems = []
     for path, max_rows in PREPARED.items():

@@ -101,7 +101,7 @@ def accepts_key(method: str | None, action: str | None) -> bool:
 
 def key_of(request: Request) -> str | None:
     """Return the key of a request, or None. Raise FieldError for an invalid key."""
-    key = request.headers.get("Idempotency-Key")
+    key = request.META.get("HTTP_IDEMPOTENCY_KEY")
     if key is None:
         return None
     key = key.strip()

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpResponse
-from django.urls import reverse
 
 from core.api.requests import APIRequest
+from core.api.routing import path_of
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
 from core.db.access import Access, prepared_access
@@ -56,7 +56,7 @@ class ResourceViewSet(LimitedRows):
 
     def location_of(self, row: Any) -> str:
         """Return the URL of the row."""
-        return self.base_url + reverse(self.route, args=[row.id])
+        return self.base_url + path_of(self.route, row.id)
 
     def find(self, id: int, *, locked: bool = False) -> Any:
         """Return the row with an id. Raise Http404 if there is none, or if the user may not access it."""

@@ -1,4 +1,8 @@
-"""The path converter `id`, and the actions of the routes of a resource, for `as_view`."""
+"""The path converter `id`, the path of a row, and the actions of the routes of a resource, for `as_view`."""
+
+from functools import cache
+
+from django.urls import reverse
 
 
 class IdConverter:
@@ -11,6 +15,19 @@ class IdConverter:
 
     def to_url(self, value: int) -> str:
         return str(value)
+
+
+def path_of(route: str, id: int) -> str:
+    """Return the path of the route of a row. `reverse` takes 50 µs, so it is called once for each route."""
+    start, end = _path_around_id(route)
+    return f"{start}{id}{end}"
+
+
+@cache
+def _path_around_id(route: str) -> tuple[str, str]:
+    longest_id = 10**18 - 1
+    start, _, end = reverse(route, args=[longest_id]).partition(str(longest_id))
+    return start, end
 
 
 CREATE = {"post": "create"}

@@ -276,7 +276,7 @@ class JSONViewSet(TenantViewSet):
     @property
     def strict(self) -> bool:
         """True if the client sent `Prefer: handling=strict` (RFC 7240), which makes unknown fields and parameters errors."""
-        preferences = self.request.headers.get("Prefer", "").lower().replace('"', "").replace(" ", "")
+        preferences = self.request.META.get("HTTP_PREFER", "").lower().replace('"', "").replace(" ", "")
         return "handling=strict" in preferences.replace(";", ",").split(",")
 
     @property

@@ -14,8 +14,7 @@ query that runs in most requests; write any other query with the ORM alone.
 
 import operator
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -23,12 +22,23 @@ from itertools import count
 from typing import Any, cast
 
 from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connection, connections
-from django.db.models import BigIntegerField, Field, Lookup, Model, QuerySet
+from django.db.models import (
+    BigIntegerField,
+    BooleanField,
+    CharField,
+    DateTimeField,
+    Field,
+    FloatField,
+    ForeignKey,
+    Lookup,
+    Model,
+    QuerySet,
+    TextField,
+)
 from django.db.models.query import FlatValuesListIterable, ModelIterable, ValuesListIterable, get_related_populators
-from psycopg import Binary, Connection
+from psycopg import Binary
 from psycopg.errors import ConnectionTimeout
-from psycopg.pq import TransactionStatus
-from psycopg.types.numeric import Int8
+from psycopg.types.numeric import Int2, Int4, Int8
 
 from core.db.triggers import TriggerField
 
@@ -220,12 +230,11 @@ class Insertion:
     into: str
     values: str
     returning: str
-    fields: list[Field]
+    columns: "list[ColumnValue]"
     returned: list[Field]
 
     def values_of(self, row: Model) -> list[Any]:
-        database = connections[DEFAULT_DB_ALIAS]
-        return [field.get_db_prep_save(field.pre_save(row, True), database) for field in self.fields]
+        return [column(row, True) for column in self.columns]
 
     def complete(self, row: Model, returned: Sequence[Any]) -> None:
         """Set the columns of the row that the database returned, and mark the row as saved."""
@@ -239,11 +248,8 @@ def update(row: Model, names: Collection[str]) -> None:
 
     Raise the model's DoesNotExist if the row was deleted.
     """
-    text, fields, keys, returned = _update_statement(type(row), tuple(sorted(names)))
-    database = connections[DEFAULT_DB_ALIAS]
-    values = [field.get_db_prep_save(field.pre_save(row, False), database) for field in fields]
-    values += [key.get_db_prep_save(getattr(row, key.attname), database) for key in keys]
-    rows = execute(text, values)
+    text, columns, returned = _update_statement(type(row), tuple(sorted(names)))
+    rows = execute(text, [column(row, False) for column in columns])
     if not rows:
         raise type(row).DoesNotExist  # type: ignore[attr-defined]  # Django adds it to each model
     for field, value in zip(returned, rows[0], strict=False):
@@ -262,7 +268,7 @@ def insertion_of(model: type[Model]) -> Insertion:
         into=f'"{meta.db_table}" ({columns})',
         values=", ".join(map(_placeholder, fields)),
         returning=", ".join(f'"{field.column}"' for field in returned),
-        fields=fields,
+        columns=list(map(_column_value, fields)),
         returned=returned,
     )
 
@@ -270,7 +276,7 @@ def insertion_of(model: type[Model]) -> Insertion:
 @cache
 def _update_statement(
     model: type[Model], names: tuple[str, ...]
-) -> tuple[str, list[Field], list[Field], list[TriggerField]]:
+) -> tuple[str, "list[ColumnValue]", list[TriggerField]]:
     meta = model._meta
     fields, keys = [cast(Field, meta.get_field(name)) for name in names], list(meta.pk_fields)
     changes = ", ".join(f'"{field.column}" = {_placeholder(field)}' for field in fields)
@@ -279,7 +285,45 @@ def _update_statement(
     # RETURNING needs at least one column.
     returning = ", ".join(f'"{field.column}"' for field in returned) or "true"
     text = f'UPDATE "{meta.db_table}" SET {changes} WHERE {condition} RETURNING {returning}'  # noqa: S608
-    return text, fields, keys, returned
+    return text, [_column_value(field) for field in (*fields, *keys)], returned
+
+
+# A function that returns the parameter for the column of a field, from the row and whether the row is new.
+ColumnValue = Callable[[Model, bool], Any]
+
+_INTEGERS = {"SmallIntegerField": Int2, "IntegerField": Int4, "BigIntegerField": Int8, "BigAutoField": Int8}
+# The types of values that psycopg sends as Django would, and the classes of their fields.
+_UNCHANGED: tuple[tuple[type[Field], type], ...] = (
+    (CharField, str),
+    (TextField, str),
+    (BooleanField, bool),
+    (FloatField, float),
+    (DateTimeField, datetime),
+)
+
+
+def _column_value(field: Field) -> ColumnValue:
+    """Return the function for a field. It calls Django's methods only for values that they may change."""
+
+    def prepared_by_django(row: Model, is_new: bool) -> Any:
+        return field.get_db_prep_save(field.pre_save(row, is_new), connections[DEFAULT_DB_ALIAS])
+
+    is_automatic = isinstance(field, DateTimeField) and (field.auto_now or field.auto_now_add)
+    if is_automatic or type(field).pre_save not in (Field.pre_save, DateTimeField.pre_save):
+        return prepared_by_django
+    target = field.target_field if isinstance(field, ForeignKey) else field
+    name, integer = field.attname, _INTEGERS.get(target.get_internal_type())
+    unchanged = next((kind for field_class, kind in _UNCHANGED if isinstance(field, field_class)), None)
+    if integer is None and unchanged is None:
+        return prepared_by_django
+
+    def column_value(row: Model, is_new: bool) -> Any:
+        value = getattr(row, name)
+        if value is None or (unchanged is not None and isinstance(value, unchanged)):
+            return value
+        return integer(value) if integer is not None and type(value) is int else prepared_by_django(row, is_new)
+
+    return column_value
 
 
 def _placeholder(field: Field) -> str:
@@ -304,37 +348,39 @@ def fetch(text: str, values: Parameters, *, single_statement: bool = False) -> l
 
 
 def execute(text: str, values: Parameters, *, single_statement: bool = False) -> list[tuple[Any, ...]]:
-    """Return the rows of a statement. A `single_statement` runs without BEGIN if no transaction has begun."""
+    """Return the rows of a statement. If no transaction has begun, a `single_statement` runs in a transaction of its own, without BEGIN.
+
+    A transaction that consists of one statement needs neither BEGIN nor COMMIT, which saves a round trip. A statement that follows
+    this one begins the transaction as usual.
+    """
     database = connections[DEFAULT_DB_ALIAS]
-    with database.cursor() as cursor:
-        if database.queries_logged or database.execute_wrappers:
+    if database.queries_logged or database.execute_wrappers:
+        with database.cursor() as cursor:
             cursor.execute(text, values)
-        else:
-            database.validate_no_broken_transaction()
-            with (
-                database.wrap_database_errors,
-                _single_statement_transaction(database.connection) if single_statement else nullcontext(),
-            ):
-                cursor.cursor.execute(text, values, prepare=True)
-        rows: list[tuple[Any, ...]] = cursor.fetchall()
+            return cast("list[tuple[Any, ...]]", cursor.fetchall())
+    if database.connection is None:
+        database.ensure_connection()
+    database.validate_no_broken_transaction()
+    with database.wrap_database_errors:
+        # A method of the backend `config.database`.
+        rows: list[tuple[Any, ...]] = database.connection.fetch_prepared(text, values, begin=not single_statement)
         return rows
 
 
-@contextmanager
-def _single_statement_transaction(connection: "Connection[Any]") -> Iterator[None]:
-    """Run one statement in a separate transaction, if no statement of Django's current transaction has run yet.
+def execute_on_hot_row(text: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """Return the rows of a statement that locks a row for which other transactions wait. It is committed if no transaction has begun.
 
-    psycopg sends BEGIN with the first statement of a transaction. A transaction that consists of one statement needs neither BEGIN
-    nor COMMIT, so this saves two round trips. It also saves the ROLLBACK of a request that is refused before it has written. After
-    a ROLLBACK psycopg drops all prepared statements of the connection, and the next requests plan them again. A statement that
-    follows this one begins the transaction as usual.
+    PostgreSQL keeps the locks of a transaction until its commit is on the disk, so the row could change only once for each write to the
+    disk. Therefore the statement is committed without waiting for the disk, and then another transaction waits. When this function
+    returns, both are on the disk, because the log is written in order. If the server crashes before, both are lost.
+
+    `{setting}` in the text is a column of the result that has no meaning for the caller.
     """
-    if connection.autocommit or connection.info.transaction_status != TransactionStatus.IDLE:
-        yield
-        return
-    connection.autocommit = True
-    try:
-        yield
-    finally:
-        if not connection.closed:
-            connection.autocommit = False
+    database = connections[DEFAULT_DB_ALIAS]
+    is_logged = database.queries_logged or database.execute_wrappers
+    if is_logged or (database.connection is not None and not database.connection.is_idle):
+        return execute(text.replace("{setting}", "NULL"), values)
+    text = text.replace("{setting}", "set_config('synchronous_commit', 'off', true)")
+    rows = execute(text, values, single_statement=True)
+    execute("SELECT pg_logical_emit_message(true, 'rostrum', '')", [], single_statement=True)
+    return rows

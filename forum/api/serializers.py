@@ -1,7 +1,9 @@
 """The serializers of posts, tasks and comments in the Account API. Fields are in the order of the JSON objects."""
 
-from typing import Any
+from collections.abc import Collection
+from typing import Any, cast
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Status
@@ -13,6 +15,7 @@ from core.api.additional_fields import (
     AnyScalarField,
 )
 from core.api.fields import (
+    MAX_INTEGER,
     BooleanField,
     ChoiceField,
     DateTimeField,
@@ -25,6 +28,10 @@ from core.api.fields import (
     long_text_field,
 )
 from core.api.serializers import ResourceSerializer
+from core.db.access import prepared_access
+from core.db.prepared import prepared
+from core.db.tenancy import account_of
+from core.db.trash import TrashedId
 from core.errors import FieldError, FieldErrors
 from forum.models import Category, Post
 
@@ -166,13 +173,26 @@ class PostSerializer(AdditionalFieldsSerializer):
 
 
 class CommentedPost(RelatedField):
-    """The post of a new comment.
+    """The post of a new comment, which may be in the trash. It is in the context as `post`.
 
-    The post is locked exclusively from the beginning, because the comment is counted in its row. Two transactions that both upgrade a
-    shared lock would deadlock.
+    The post is not locked here: the statement that inserts the comment locks it, and checks that it has not been trashed or restored.
     """
 
-    lock = "NO KEY UPDATE"
+    def find_ids(self, ids: list[int]) -> dict[int, int]:
+        account, access = self.context["account"], self.context["access"]
+        arguments = access.arguments if access.is_limited else {}
+        post = None if ids[0] > MAX_INTEGER else _commented_post.first(account_id=account.id, id=ids[0], **arguments)
+        if post is None:
+            return {}
+        post.account = account
+        cast("dict[str, Any]", self.context)["post"] = post
+        return {post.id: post.id if post.trashed_at is None else TrashedId(post.id)}
+
+
+@prepared(account_id=int, id=int, responsible_ids=list)
+def _commented_post(account_id: int, id: int, responsible_ids: Collection[int] | None = None) -> QuerySet[Any]:
+    rows: QuerySet[Any] = account_of(account_id).posts.limited_to(prepared_access(responsible_ids)).filter(id=id)[:1]
+    return rows
 
 
 class CommentOnPostSerializer(ResourceSerializer):

@@ -30,7 +30,7 @@ from forum.models import Comment, Post
 
 def agent_of(request: HttpRequest | APIRequest) -> str:
     """Return the User-Agent header, shortened to the length of the column."""
-    return replace_non_xml(request.headers.get("User-Agent", ""))[:255]
+    return replace_non_xml(request.META.get("HTTP_USER_AGENT", ""))[:255]
 
 
 class PostFilters(ListFilters):
@@ -98,12 +98,11 @@ class PostViewSet(Listing, ResourceViewSet):
 
     def comment(self, data: dict[str, Any]) -> HttpResponse:
         def act() -> tuple[Comment, list[str], list[str]]:
-            serializer = CommentOnPostSerializer(data=data, context=self.context())
+            context = self.context()
+            serializer = CommentOnPostSerializer(data=data, context=context)
             ignored = self.check(post=serializer)
             pending = serializer.pending_links
-            # The serializer has locked the post, which may be in the trash.
-            post = self.account.posts.get(id=serializer.values["post_id"])
-            comment = self.add_comment(post, serializer.values["content"], serializer.values.get("internal"))
+            comment = self.add_comment(context["post"], serializer.values["content"], serializer.values.get("internal"))
             if pending:
                 comment.post_id = None  # type: ignore[assignment]  # null in the response, but not saved
             return comment, ignored, pending
@@ -173,7 +172,7 @@ class PostViewSet(Listing, ResourceViewSet):
 
     def create_comment(self, request: APIRequest, id: int) -> HttpResponse:
         def act() -> tuple[Comment, list[str]]:
-            post = self.find(id, locked=True)
+            post = self.find(id)
             serializer = CommentSerializer(data=self.body.get("comment"), context={"account": self.account})
             ignored = self.check(comment=serializer)
             return self.add_comment(post, serializer.values["comment"], serializer.values.get("internal")), ignored
@@ -198,7 +197,7 @@ class PostViewSet(Listing, ResourceViewSet):
 
         def act() -> tuple[Post, bool, list[str]]:
             ignored = self.check()
-            post = self.find(id, locked=True)
+            post = self.find(id)
             return post, post.vote(by=request.user), ignored
 
         post, is_new, ignored = in_transaction(act)

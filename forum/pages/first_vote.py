@@ -17,7 +17,7 @@ from core.db.transactions import in_transaction
 from core.pages.base import redirect
 from forum.models import Post
 from forum.pages.base import ForumPage
-from forum.pages.writing import PostMerged, PostNotFound, lock_post, post_not_found, visible_posts
+from forum.pages.writing import PostMerged, PostNotFound, find_post, post_not_found, visible_posts
 from forum.requests import ForumRequest
 
 
@@ -83,7 +83,7 @@ class FirstVoteCodePage(FirstVoteStep, CodePage):
         id = self.kwargs["id"]
 
         def vote() -> tuple[Post, bool]:
-            post = lock_post(self.request, id)
+            post = find_post(self.request, id)
             return post, post.vote(by=user)
 
         try:

@@ -48,7 +48,13 @@ def visible_posts(request: ForumRequest) -> PostQuerySet:
 
 def lock_post(request: ForumRequest, id: int, *, include_merged: bool = False) -> Post:
     """Return the post, locked until the transaction ends. Raise PostNotFound or, unless `include_merged`, PostMerged."""
-    post = visible_posts(request).locked().filter(id=id).first()
+    return find_post(request, id, locked=True, include_merged=include_merged)
+
+
+def find_post(request: ForumRequest, id: int, *, locked: bool = False, include_merged: bool = False) -> Post:
+    """Return the post. Raise PostNotFound or, unless `include_merged`, PostMerged."""
+    rows = visible_posts(request)
+    post = (rows.locked() if locked else rows).filter(id=id).first()
     if post is None:
         raise PostNotFound
     if post.duplicate_from_id is not None and not include_merged:
@@ -111,7 +117,7 @@ class VotePage(ForumPage):
             return error_response(request, HTTPStatus.UNPROCESSABLE_ENTITY)
 
         def vote() -> Post:
-            post = lock_post(request, id)
+            post = find_post(request, id, locked=not casts_vote)
             if casts_vote:
                 post.vote(by=request.user)
             else:
@@ -304,7 +310,7 @@ class CommentPage(WritingPage):
         created: list[tuple[Post, Comment]] = []
 
         def comment() -> str:
-            post = lock_post(request, id)
+            post = find_post(request, id)
             new = post.comment(by=request.user, text=text, agent=agent_of(request), internal=internal)
             created[:] = [(post, new)]
             query = {"page": "last"} if post.comment_count_for(request.user) > COMMENTS_PER_PAGE else None

@@ -4,7 +4,6 @@ from typing import Any, cast
 from zoneinfo import ZoneInfo
 
 from django.http import Http404, HttpResponse
-from django.urls import reverse
 from django.utils.encoding import escape_uri_path
 from rest_framework.exceptions import PermissionDenied
 
@@ -15,6 +14,7 @@ from accounts.permissions import IsAuthenticated
 from core.api.fields import MISSING
 from core.api.paging import Page
 from core.api.requests import APIRequest
+from core.api.routing import path_of
 from core.api.views import TenantViewSet
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
@@ -176,7 +176,7 @@ class PostViewSet(XMLViewSet):
             return post
 
         post = in_transaction(act)
-        location = self.base_url + reverse("forum-xml-post", args=[post.id])
+        location = self.base_url + path_of("forum-xml-post", post.id)
         return self.respond(documents.document(self.as_element(post)), status=201, headers={"Location": location})
 
     def update(self, request: APIRequest, id: int) -> HttpResponse:

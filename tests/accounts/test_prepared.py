@@ -5,11 +5,12 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import DatabaseError, DataError, IntegrityError, connection, transaction
 from django.utils import timezone
+from psycopg.pq import TransactionStatus
 
 from accounts.models import APIToken, Status, User
-from core.db.prepared import insert, prepared, update
+from core.db.prepared import execute, insert, prepared, update
 from crm.models import Client
 from forum.models import Post
 from tests.support.factories import make_client, make_post, make_token
@@ -245,3 +246,43 @@ def test_values_computed_by_the_database_are_read(acme):
     post = make_post(acme.bob)
     stored = Post.objects.get(pk=post.pk)
     assert (post.id, post.shelf) == (stored.id, stored.shelf)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_statement_is_prepared_again_after_a_change_of_its_table(acme):
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE changing (a int); INSERT INTO changing VALUES (1)")
+    try:
+        assert execute("SELECT a FROM changing", [], single_statement=True) == [(1,)]
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE changing ALTER a TYPE text")
+        with pytest.raises(DatabaseError, match="cached plan"):
+            execute("SELECT a FROM changing", [], single_statement=True)
+        assert execute("SELECT a FROM changing", [], single_statement=True) == [("1",)]
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP TABLE changing")
+
+
+def test_a_connection_keeps_a_limited_number_of_statements(db, monkeypatch):
+    monkeypatch.setattr("config.database.base.MAX_PREPARED", 3)
+    with connection.cursor() as cursor:
+        cursor.execute("DEALLOCATE ALL")
+    connection.connection._statements.clear()
+    for number in (1, 2, 3, 1, 4):
+        assert execute(f"SELECT {number} + %(x)s::int, %(x)s::int, '%%'", {"x": 1}) == [(number + 1, 1, "%")]
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT statement FROM pg_prepared_statements")
+        statements = [statement.split()[1] for (statement,) in cursor.fetchall()]
+    # The least recently used statement was closed.
+    assert sorted(statements) == ["1", "3", "4"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_error_in_the_first_statement_of_a_transaction_leaves_a_usable_connection(acme):
+    """BEGIN is sent together with the statement."""
+    with pytest.raises(DataError), transaction.atomic():
+        execute("SELECT 1 / %s", [0])
+    with transaction.atomic():
+        assert execute("SELECT 1 / %s", [1]) == [(1,)]
+        assert connection.connection.pgconn.transaction_status == TransactionStatus.INTRANS
