@@ -322,7 +322,7 @@ def pages(world):
             "forums": account.forums.get().id,
             "statuses": account.default_status("post").id,
             "users": acme.carol.id,
-            **dict.fromkeys(("tokens", "fields", "pipelines", "groups", "webhooks"), 1),
+            **dict.fromkeys(("tokens", "contact_lists", "fields", "pipelines", "groups", "webhooks"), 1),
             "category_name": "General",
         }
     return found

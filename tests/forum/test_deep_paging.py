@@ -273,6 +273,7 @@ def test_writers_only_insert_deltas(acme, small_limits):
     checkpoints = list(PostCount.objects.filter(is_mark=True).order_by("pk").values())
     post = make_post(acme.alice)
     post.trash(by=acme.alice)
+    post.refresh_from_db()
     post.vote(by=acme.carol)
     assert list(PostCount.objects.filter(is_mark=True).order_by("pk").values()) == checkpoints
     deltas = PostCount.objects.filter(is_mark=False).order_by("number")
