@@ -70,7 +70,7 @@ SELECT %(acme)s, 200000 + i, CASE WHEN i %% 2 = 0 THEN %(forum)s::bigint END,
     CASE WHEN i %% 2 = 0 THEN %(category)s::bigint END, CASE WHEN i %% 2 = 0 THEN 'feedback' ELSE 'task' END, 'suggestion',
     'Title ' || md5(i::text), 'content ' || md5((i %% 1000)::text), '', %(alice)s, %(post_status)s, false, true, i %% 4 = 1, 0,
     0, 0, now() - i * interval '1 minute', now() - (i * 7919 %% 30000) * interval '1 minute', '{}',
-    CASE WHEN i %% 1000 IN (1, 3) THEN now() + i * interval '1 minute' END,
+    CASE WHEN i %% 1000 IN (1, 3) THEN now() + i * interval '1 hour' END,
     CASE WHEN i > 2 THEN now() END, CASE WHEN i %% 4 = 1 THEN now() - i * interval '1 minute' END,
     CASE WHEN i %% 2 = 1 THEN CASE WHEN i %% 1000 IN (1, 3) THEN %(bob)s::bigint ELSE %(alice)s::bigint END END,
     CASE WHEN i %% 1000 = 1 THEN %(deal)s::bigint END
