@@ -21,7 +21,7 @@ from functools import cache
 from itertools import count
 from typing import Any, cast
 
-from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connection, connections
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, OperationalError, connection, connections
 from django.db.models import (
     BigIntegerField,
     BooleanField,
@@ -337,22 +337,40 @@ def fetch(text: str, values: Parameters, *, single_statement: bool = False) -> l
     before they are reused. Pass `single_statement` if the statement locks no rows.
     """
     try:
-        return execute(text, values, single_statement=single_statement)
+        return _execute(text, values, single_statement=single_statement)
     except (OperationalError, InterfaceError) as error:
         # If the server did not respond in time, a second attempt would only double the wait.
         timed_out = isinstance(error.__cause__, ConnectionTimeout)
         if connection.in_atomic_block or timed_out or connection.is_usable():
             raise
         connection.close()
-        return execute(text, values, single_statement=single_statement)
+        return _execute(text, values, single_statement=single_statement)
 
 
 def execute(text: str, values: Parameters, *, single_statement: bool = False) -> list[tuple[Any, ...]]:
-    """Return the rows of a statement. If no transaction has begun, a `single_statement` runs in a transaction of its own, without BEGIN.
+    """Return the rows of a statement that writes. If no transaction has begun, a `single_statement` is committed at once.
 
     A transaction that consists of one statement needs neither BEGIN nor COMMIT, which saves a round trip. A statement that follows
     this one begins the transaction as usual.
     """
+    database: Any = connections[DEFAULT_DB_ALIAS]
+    commits = single_statement and not _has_begun(database)
+    database.commits += commits
+    try:
+        return _execute(text, values, single_statement=single_statement)
+    except DatabaseError:
+        # If the connection was lost, the outcome was lost with it. Otherwise the server has refused the statement.
+        if database.connection is not None and not database.connection.closed:
+            database.commits -= commits
+        raise
+
+
+def _has_begun(database: Any) -> bool:
+    """Return whether a transaction has begun in the database. Django's `atomic` begins it with its first statement."""
+    return database.connection is not None and not database.connection.is_idle
+
+
+def _execute(text: str, values: Parameters, *, single_statement: bool) -> list[tuple[Any, ...]]:
     database = connections[DEFAULT_DB_ALIAS]
     if database.queries_logged or database.execute_wrappers:
         with database.cursor() as cursor:
@@ -377,10 +395,9 @@ def execute_on_hot_row(text: str, values: Sequence[Any]) -> list[tuple[Any, ...]
     `{setting}` in the text is a column of the result that has no meaning for the caller.
     """
     database = connections[DEFAULT_DB_ALIAS]
-    is_logged = database.queries_logged or database.execute_wrappers
-    if is_logged or (database.connection is not None and not database.connection.is_idle):
+    if database.queries_logged or database.execute_wrappers or _has_begun(database):
         return execute(text.replace("{setting}", "NULL"), values)
     text = text.replace("{setting}", "set_config('synchronous_commit', 'off', true)")
     rows = execute(text, values, single_statement=True)
-    execute("SELECT pg_logical_emit_message(true, 'rostrum', '')", [], single_statement=True)
+    _execute("SELECT pg_logical_emit_message(true, 'rostrum', '')", [], single_statement=True)
     return rows

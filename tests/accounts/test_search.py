@@ -181,9 +181,7 @@ def test_pages_of_a_search(acme):
 @pytest.mark.parametrize("max_results", [2, 1000])
 def test_frequent_words_are_searched_in_the_order_of_ids(acme, other, monkeypatch, scan_rows, max_results):
     # Estimate that the list is short and that every condition is common.
-    monkeypatch.setattr(
-        "core.search.queries.estimate_counts", lambda list_rows, *matches: [0, *(10_000 for _ in matches)]
-    )
+    monkeypatch.setattr("core.search.queries.estimate_rows", lambda sides: [0, *(10_000 for _condition in sides[1:])])
     monkeypatch.setattr("core.search.queries.SCAN_ROWS", scan_rows)
     monkeypatch.setattr("core.search.queries.MAX_RESULTS", max_results)
     monkeypatch.setattr("core.search.queries.RANKED_BATCH", max_results)
