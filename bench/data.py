@@ -299,13 +299,12 @@ class DataSetBuilder:
             "tag": len(rows.TAGS_OF_CLIENTS),
         }
         with self.connect() as connection:
-            sequence = f"account_ids.a{data_set['account']}"
-            last_id = connection.execute(f"SELECT nextval('{sequence}')").fetchone()[0]
+            last_id = connection.execute("SELECT account_ids.reserve(%s, 1)", [data_set["account"]]).fetchone()[0]
             for kind, number in numbers.items():
                 data_set |= {f"first_{kind}": last_id + 1, f"last_{kind}": last_id + number, f"{kind}s": number}
-                # The tags take their ids from the sequence.
+                # The tags take their ids from the counter of the account.
                 if kind == "tag":
-                    connection.execute("SELECT setval(%s, %s)", [sequence, last_id])
+                    connection.execute("SELECT account_ids.advance(%s, %s)", [data_set["account"], last_id])
                 last_id += number
             statuses = (
                 "SELECT array_agg(id ORDER BY position, id) FROM accounts_status WHERE account_id = %s AND kind = %s"

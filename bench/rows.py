@@ -162,7 +162,7 @@ OTHERS = f"""
     JOIN accounts_status AS status ON status.account_id = account.id AND status.kind = 'post' AND status.position = 1
     JOIN accounts_user AS owner ON owner.account_id = account.id, generate_series(1::bigint, {ROWS_PER_OTHER_ACCOUNT}) AS n
     WHERE account.id <> %(account)s"""  # noqa: S608
-NEXT_ID = "nextval('account_ids.a' || account_id)"
+NEXT_ID = "account_ids.reserve(account_id, 1)"
 
 OTHERS_POSTS = f"""
 INSERT INTO forum_post ({POST_COLUMNS})
@@ -183,7 +183,7 @@ SELECT account_id, key, value, id FROM crm_client, jsonb_each_text(external_ids)
 
 TAGS = """
 INSERT INTO accounts_tag (account_id, id, name, name_key)
-SELECT account.id, nextval('account_ids.a' || account.id), called, called
+SELECT account.id, account_ids.reserve(account.id, 1), called, called
 FROM accounts_account AS account, unnest(%(client_tags)s::text[]) AS called
 """
 

@@ -170,6 +170,7 @@ def fill() -> None:
     from django.db import connection
 
     from accounts.account_creation import create_account
+    from core.db.tenancy import next_ids
 
     account, owner, token = create_account(
         prefix="bench", login=data.LOGIN, email="bench@example.com", password=data.PASSWORD
@@ -184,10 +185,9 @@ def fill() -> None:
         "deal_status": account.default_status("deal").id,
     }
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT nextval('account_ids.a{account.id}')")
-        first_id = cursor.fetchone()[0] + 1
+        first_id = next_ids(account.id, 1)[0] + 1
         first = {kind: first_id + place * ROWS for place, kind in enumerate(FILL)}
-        cursor.execute(f"SELECT setval('account_ids.a{account.id}', %s)", [first_id + len(FILL) * ROWS])
+        cursor.execute("SELECT account_ids.advance(%s, %s)", [account.id, first_id + len(FILL) * ROWS])
         for statement in FILL.values():
             for start in range(0, ROWS, BATCH_ROWS):
                 numbered = f"WITH numbered AS (SELECT generate_series({start}, {start + BATCH_ROWS - 1}) AS n) "

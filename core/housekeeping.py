@@ -11,11 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 from django.apps import apps
-from django.conf import settings
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from core.changes import models as changes
+from core.changes import dispatcher
+from core.changes.models import CHANGE_RETENTION, Change
+from core.db.tenancy import account_of
 from core.db.trash import KEPT_FOR, Trashable
 from core.jobs import queue
 from core.jobs.registration import has_time_left, periodic_job
@@ -56,16 +57,17 @@ def erase_trash() -> None:
 @periodic_job(cron="15 * * * *", time_limit=TIME_LIMIT)
 def erase_changes() -> None:
     """Erase the old changes of all accounts."""
-    before = timezone.now() - changes.CHANGE_RETENTION
-    erased = 0
-    accounts: Any = apps.get_model(settings.ACCOUNT_MODEL)._default_manager
-    # In any order, so that a job that runs out of time does not leave out the same accounts each time.
-    for account in accounts.only("id").order_by("?"):
-        if not has_time_left():
-            break
-        # Only changes with numbers can be erased. The next reader of the feed also has fewer numbers to assign.
-        account.changes.assign_all_numbers(account.id)
-        erased += erase_in_batches(lambda account=account: account.changes.erase(before=before, limit=BATCH_SIZE))  # type: ignore[misc]
+    before = timezone.now() - CHANGE_RETENTION
+    # Only changes with numbers can be erased. The worker numbers them; a worker that has stopped may have left some.
+    while has_time_left() and dispatcher.assign_numbers():
+        pass
+    erased, after = 0, -1
+    while has_time_left() and (
+        accounts := Change.objects.erasable_accounts(before=before, after=after, limit=BATCH_SIZE)
+    ):
+        for account in map(account_of, accounts):
+            erased += erase_in_batches(lambda account=account: account.changes.erase(before=before, limit=BATCH_SIZE))  # type: ignore[misc]
+        after = accounts[-1]
     if erased:
         logger.info("erased %d old changes", erased)
 

@@ -38,8 +38,6 @@ _SETTINGS = {
     "listen_addresses": "",
     "port": "5432",
     "max_connections": "100",
-    # pg_dump, and pg_restore in one transaction, lock the sequence of every account (docs/operating.md).
-    "max_locks_per_transaction": "1024",
     "timezone": "UTC",
     "log_timezone": "UTC",
     "log_checkpoints": "off",

@@ -102,6 +102,15 @@ class ChangeQuerySet(models.QuerySet["Change"]):
             cursor.execute(UNNUMBERED_ACCOUNTS, {"after": after, "limit": limit})
             return [account_id for (account_id,) in cursor.fetchall()]
 
+    def erasable_accounts(self, *, before: datetime, after: int, limit: int) -> list[int]:
+        """Return the ids of the first `limit` accounts above an id whose first change was made before a time and is not their newest one.
+
+        Changes without a number do not count. The scan takes one step in the index for each account that has changes.
+        """
+        with connection.cursor() as cursor:
+            cursor.execute(ERASABLE_ACCOUNTS, {"before": before, "after": after, "limit": limit})
+            return [account_id for (account_id,) in cursor.fetchall()]
+
     def assign_numbers_of(self, account_ids: Sequence[int]) -> int:
         """Assign numbers to the first changes of several accounts. Return the number of these changes.
 
@@ -210,6 +219,23 @@ WITH RECURSIVE unnumbered AS (
     ) FROM unnumbered WHERE unnumbered.account_id IS NOT NULL
 )
 SELECT account_id FROM unnumbered WHERE account_id IS NOT NULL LIMIT %(limit)s
+"""
+
+ERASABLE_ACCOUNTS = """
+WITH RECURSIVE first AS (
+    (
+        SELECT account_id, number, at FROM accounts_change WHERE number IS NOT NULL AND account_id > %(after)s
+        ORDER BY account_id, number LIMIT 1
+    )
+    UNION ALL
+    SELECT next.* FROM first CROSS JOIN LATERAL (
+        SELECT account_id, number, at FROM accounts_change WHERE number IS NOT NULL AND account_id > first.account_id
+        ORDER BY account_id, number LIMIT 1
+    ) AS next
+)
+SELECT account_id FROM first WHERE at < %(before)s AND EXISTS (
+    SELECT FROM accounts_change AS later WHERE later.account_id = first.account_id AND later.number > first.number
+) LIMIT %(limit)s
 """
 
 NUMBER_CHANGES = """

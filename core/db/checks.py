@@ -1,18 +1,16 @@
-"""Checks of PostgreSQL and of its pooler, for `manage.py check --database default` and `migrate`."""
+"""Checks of the session settings of PostgreSQL and of its pooler, for `manage.py check --database default` and `migrate`."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import psycopg
-from django.apps import AppConfig, apps
+from django.apps import AppConfig
 from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.db import OperationalError, connection
 
 POOLER_VERSION = (1, 22)
-# The objects that a dump or a restore locks besides the sequences of the accounts: tables, indexes, functions.
-OTHER_LOCKS = 1000
 
 
 @register(Tags.database)
@@ -20,11 +18,10 @@ def database(
     app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
 ) -> list[CheckMessage]:
     """Run all checks of this module."""
-    if not databases:
+    if not databases or not settings.DATABASE_POOLER:
         return []
     try:
-        pooler_messages = [*session_settings(), *pooler_settings()] if settings.DATABASE_POOLER else []
-        return [*pooler_messages, *locks()]
+        return [*session_settings(), *pooler_settings()]
     except OperationalError as error:
         return [Error("The database does not answer.", hint=str(error).strip().splitlines()[-1], id="rostrum.E014")]
 
@@ -96,25 +93,3 @@ def pooler_settings() -> list[CheckMessage]:
             )
         ]
     return []
-
-
-def locks() -> list[CheckMessage]:
-    """Warn if a backup may run out of locks: in one transaction, it locks the sequence of every account."""
-    with connection.cursor() as cursor:
-        # The number of accounts is an estimate. It is NULL before the first migration.
-        cursor.execute(
-            "SELECT current_setting('max_locks_per_transaction')::bigint"
-            " * (current_setting('max_connections')::bigint + current_setting('max_prepared_transactions')::bigint),"
-            " (SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = to_regclass(%s))",
-            [apps.get_model(settings.ACCOUNT_MODEL)._meta.db_table],
-        )
-        max_locks, accounts = cursor.fetchone()
-    if (accounts or 0) + OTHER_LOCKS <= max_locks:
-        return []
-    return [
-        checks.Warning(
-            f"With {accounts} accounts, a backup or its restore may run out of locks: there is room for {max_locks}.",
-            hint="Raise max_locks_per_transaction in postgresql.conf, and restart PostgreSQL: 1024 is enough for 100,000 accounts.",
-            id="rostrum.W011",
-        )
-    ]

@@ -1,11 +1,12 @@
 """The primary keys, ids and foreign keys of the tables of tenants.
 
-Every tenant table has the primary key `(account_id, id)`, and each account has its own sequence of ids. An id thus reveals nothing
+Every tenant table has the primary key `(account_id, id)`, and each account has its own counter of ids. An id thus reveals nothing
 about other tenants, data can be imported from another server with its ids, and no row can be found by its id alone. Foreign keys
 between tenant tables are composite (`account_id, client_id`), so that the database rejects a link from one tenant to another.
 """
 
 import unicodedata
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.apps import apps
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class AccountIdField(models.BigIntegerField):
-    """The id of a row within its account. If a row is inserted without an id, a trigger sets the next id of the account's sequence."""
+    """The id of a row within its account. If a row is inserted without an id, a trigger sets the account's next id."""
 
     db_returning = True
 
@@ -113,46 +114,100 @@ def foreign_object(
     )
 
 
-def next_ids(account_id: int, number: int) -> list[int]:
-    """Take ids from the sequence of the account, for rows that refer to each other before they are inserted."""
+def next_ids(account_id: int, number: int) -> Sequence[int]:
+    """Take ids from the account's counter, for rows that refer to each other before they are inserted."""
+    if not number:
+        return ()
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT nextval(%s::regclass) FROM generate_series(1, %s)", [f"account_ids.a{account_id}", number]
-        )
-        return [row[0] for row in cursor.fetchall()]
+        cursor.execute("SELECT account_ids.reserve(%s, %s)", [account_id, number])
+        [first] = cursor.fetchone()
+        return range(first, first + number)
 
 
 # Migration operations
 
-CREATE_IDS = """
-CREATE SCHEMA account_ids;
+# A transaction that takes ids for an account tries to get the account's main lock. Its holder continues after the highest id. Any other
+# transaction takes the beginning of a block of 64 ids above, which it locks. No transaction waits for another:
+#
+# - A block is entered by a transaction that holds its lock, found no committed id in it after that, and keeps the lock until its end.
+# - The holder of the main lock continues in a block only after an id that is committed or its own.
+# - Only the holder of the main lock updates and deletes committed rows of the counter.
+#
+# Each statement of the function must see what was committed before it, so the isolation level has to be READ COMMITTED.
+CREATE_COUNTERS = """
+CREATE TABLE account_ids.counter (
+    account_id bigint NOT NULL,
+    -- An id that was taken. The highest one of an account counts; the others are left over from concurrent transactions.
+    last bigint NOT NULL,
+    PRIMARY KEY (account_id, last)
+);
 
-CREATE FUNCTION account_ids.open() RETURNS trigger LANGUAGE plpgsql AS $$
+-- Statistics of a moment in which an account had many rows would lead to other plans.
+ALTER TABLE account_ids.counter ALTER account_id SET (n_distinct = -1);
+
+CREATE FUNCTION account_ids.reserve(account bigint, number bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    has_main_lock CONSTANT boolean := pg_try_advisory_xact_lock(hashint8extended(account, -1));
+    first bigint;
+    block bigint;
 BEGIN
-    EXECUTE format('CREATE SEQUENCE account_ids.%I', 'a' || NEW.id);
+    IF has_main_lock THEN
+        UPDATE account_ids.counter SET last = last + number
+        WHERE account_id = account AND last = (SELECT max(last) FROM account_ids.counter WHERE account_id = account)
+            AND (last + number) >> 6 = last >> 6
+        RETURNING last - number + 1 INTO first;
+        IF FOUND THEN
+            IF first & 63 = 1 THEN
+                -- The block began with a row of its own, so the rows below count no longer. The lower limit keeps the scan short while
+                -- an old snapshot prevents the removal of dead rows.
+                DELETE FROM account_ids.counter WHERE account_id = account AND last BETWEEN first - 4096 AND first - 1;
+            END IF;
+            RETURN first;
+        END IF;
+    END IF;
+    LOOP
+        -- Without the main lock, continue only after an id of this transaction, or else enter another block.
+        SELECT CASE
+            WHEN has_main_lock OR xmin = pg_current_xact_id_if_assigned()::xid THEN last + 1 ELSE ((last >> 6) + 1) << 6
+        END INTO first FROM account_ids.counter WHERE account_id = account ORDER BY last DESC LIMIT 1;
+        block := first >> 6;
+        WHILE block <= (first + number - 1) >> 6 LOOP
+            IF NOT pg_try_advisory_xact_lock(hashint8extended(account, block)) THEN
+                first := (block + 1) << 6;
+            END IF;
+            block := block + 1;
+        END LOOP;
+        INSERT INTO account_ids.counter SELECT account, first + number - 1 WHERE NOT EXISTS (
+            SELECT FROM account_ids.counter AS later WHERE later.account_id = account AND later.last >= first
+        );
+        EXIT WHEN FOUND;
+    END LOOP;
+    RETURN first;
+END $$;
+
+CREATE FUNCTION account_ids.advance(account bigint, past bigint) RETURNS void LANGUAGE sql AS $$
+    INSERT INTO account_ids.counter SELECT account, past WHERE NOT EXISTS (
+        SELECT FROM account_ids.counter WHERE account_id = account AND last >= past
+    )
+$$;
+
+CREATE OR REPLACE FUNCTION account_ids.open() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO account_ids.counter VALUES (NEW.id, 0);
     RETURN NULL;
 END $$;
 
-CREATE FUNCTION account_ids.close() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION account_ids.close() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    EXECUTE format('DROP SEQUENCE IF EXISTS account_ids.%I', 'a' || OLD.id);
+    DELETE FROM account_ids.counter WHERE account_id = OLD.id;
     RETURN NULL;
 END $$;
 
-CREATE FUNCTION account_ids.take() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION account_ids.take() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    NEW.id := nextval('account_ids.a' || NEW.account_id);
+    NEW.id := account_ids.reserve(NEW.account_id, 1);
     RETURN NEW;
 END $$;
-
-CREATE TRIGGER open_ids AFTER INSERT ON accounts_account FOR EACH ROW EXECUTE FUNCTION account_ids.open();
-CREATE TRIGGER close_ids AFTER DELETE ON accounts_account FOR EACH ROW EXECUTE FUNCTION account_ids.close();
-"""
-
-DROP_IDS = """
-DROP TRIGGER close_ids ON accounts_account;
-DROP TRIGGER open_ids ON accounts_account;
-DROP SCHEMA account_ids CASCADE;
 """
 
 

@@ -9,11 +9,12 @@ from django.utils import timezone
 
 from core import housekeeping
 from core.api.idempotency import IdempotentAnswer
+from core.changes.models import CHANGE_RETENTION
 from core.db.trash import KEPT_FOR
 from core.jobs import execution
 from core.jobs.registration import deadline, jobs
 from crm.models import Client
-from tests.support.factories import make_client
+from tests.support.factories import make_account, make_client
 from tests.support.jobs import run_housekeeping, run_jobs
 
 
@@ -84,6 +85,23 @@ def test_it_erases_outdated_rows_in_batches(acme, monkeypatch, caplog):
     assert [record.getMessage() for record in caplog.records] == ["erased 5 old idempotent answers"]
     deletions = [query for query in queries if query["sql"].startswith('DELETE FROM "accounts_idempotentanswer"')]
     assert len(deletions) == 4
+
+
+def test_it_erases_changes_of_those_accounts_that_have_old_ones(acme, other, django_assert_max_num_queries):
+    for account in (acme.account, other.account):
+        account.changes.assign_all_numbers(account.id)
+    newest = acme.account.changes.order_by("number").last()
+    assert newest.number > 1
+    acme.account.changes.update(at=timezone.now() - CHANGE_RETENTION - timedelta(days=1))
+    recent = other.account.changes.count()
+    housekeeping.erase_changes()
+    assert [change.number for change in acme.account.changes.all()] == [newest.number]
+    assert other.account.changes.count() == recent
+    # Other accounts take no statement each. The newest change of an account is never erased.
+    for number in range(5):
+        make_account(f"empty-{number}")
+    with django_assert_max_num_queries(8):
+        housekeeping.erase_changes()
 
 
 def test_it_stops_before_its_time_limit(acme):

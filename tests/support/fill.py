@@ -200,7 +200,7 @@ def fill_both(acme, other) -> SimpleNamespace:
     """Fill both accounts. The ids of the two accounts are in different ranges."""
     for account, number in ((other.account, 500_000), (acme.account, 1_000_000)):
         with connection.cursor() as cursor:
-            cursor.execute("SELECT setval(%s, %s)", [f"account_ids.a{account.id}", number])
+            cursor.execute("SELECT account_ids.advance(%s, %s)", [account.id, number])
     post = make_post(acme.carol, f"{SECRET} of carol")
     return SimpleNamespace(
         acme=acme,
