@@ -32,8 +32,8 @@ class PipelineQuerySet(models.QuerySet["Pipeline"]):
 class Pipeline(Ordered, TenantModel):
     """A way that deals take. Its stages are the statuses of deals that belong to it. Every account has at least one pipeline."""
 
-    # The id of the pipeline that is created with an account. It is not taken from the account's sequence, so accounts of all versions
-    # give the same ids to their other rows. The sequence never yields it, because the account's host has it.
+    # The id of the pipeline that is created with an account. It is not taken from the account's counter, so accounts of all versions
+    # give the same ids to their other rows. The counter never gives it, because the account's host has it.
     FIRST_ID = 1
     # Pages translate this name (`pipeline_name`).
     DEFAULT_NAME = gettext_noop("Sales")

@@ -217,7 +217,7 @@ class Notification(TenantModel):
 
 # Migrations
 
-# Activities take their ids from a sequence of their own. If they took them from the sequence of the account, each comment would leave a gap
+# Activities take their ids from a sequence of their own. If they took them from the counter of the account, each comment would leave a gap
 # in the ids that users see.
 CREATE_ACTIVITY_IDS = """
 CREATE SEQUENCE forum_activity_ids;

@@ -190,7 +190,7 @@ def restore(account: "Account", kinds: Mapping[str, type[Trashable]], id: int) -
     """
     keys = [row["resource"] for row in trash_contents(account, kinds, limit=1, id=id)]
     if len(keys) > 1:
-        # The sequence of an account yields each id once, but rows that were imported with their ids may have the same id.
+        # The counter of an account gives each id once, but rows that were imported with their ids may have the same id.
         raise FieldError("resource", "must say which is meant: {kinds}", "several", {"kinds": ", ".join(sorted(keys))})
     for key in keys:
         rows: TrashableQuerySet[Any] = rows_of(account, kinds[key])  # type: ignore[assignment]  # the manager of every Trashable

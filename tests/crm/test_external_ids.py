@@ -114,7 +114,7 @@ def test_taken_external_ids_are_reported_together_with_other_errors(acme, kind):
     row = MAKE[kind](acme.alice, external_ids={"a": "1"})
     errors = {"name": ["can't be blank"], "external_ids": [f"a 1 belongs to {kind} {row.id}"]}
     assert_refused(create(acme, kind, {"a": "1"}, name=""), 422, "validation_failed", errors)
-    # The check inserts nothing, so it uses no id of the sequence.
+    # The check inserts nothing, so it uses no id.
     assert_refused(create(acme, kind, {"a": "1"}), 422, "validation_failed", {"external_ids": errors["external_ids"]})
     assert MAKE[kind](acme.alice).id == row.id + 1
 
