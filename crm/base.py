@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from accounts.models import User
 from core.db.additional_fields import merge
-from core.db.prepared import insert, update
-from core.db.tenancy import TenantModel
+from core.db.prepared import insert, insert_many, update, update_many
+from core.db.tenancy import TenantModel, next_ids
 from core.db.trash import Trashable, assign_links
 
 
@@ -112,16 +112,14 @@ class Resource(TenantModel, Trashable):
         if len(new) == 1:
             new[0].insert(single_statement=single_statement)
         elif new:
-            cls._default_manager.bulk_create(new)
+            without_id = [row for row in new if row.id is None]
+            for row, id in zip(without_id, next_ids(new[0].account_id, len(without_id)), strict=True):
+                row.id = id
+            insert_many(new)
         if len(changed) == 1:
             update(changed[0], changed[0].unsaved_fields)
         elif changed:
-            # The rows exist and are locked, so each insert conflicts and becomes an update. `bulk_update` would need a CASE for every row
-            # and column.
-            names: frozenset[str] = frozenset().union(*(row.unsaved_fields for row in changed))
-            cls._default_manager.bulk_create(
-                changed, update_conflicts=True, unique_fields=["account", "id"], update_fields=sorted(names)
-            )
+            update_many(changed, frozenset[str]().union(*(row.unsaved_fields for row in changed)))
         if identified := [row for row in rows if "external_ids" in row.unsaved_fields]:
             # Only an `ExternallyIdentified` row has this field.
             cls.sync_holders(identified, new_ids={row.id for row in new})  # type: ignore[attr-defined]

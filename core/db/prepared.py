@@ -223,6 +223,29 @@ def insert(row: Model, *, single_statement: bool = False) -> None:
     insertion.complete(row, returned)
 
 
+def insert_many(rows: Sequence[Model]) -> None:
+    """Insert new rows of one account and model, whose ids are set, and read the columns that triggers set.
+
+    COPY takes a third of the time of an INSERT with as many values.
+    """
+    model, insertion = type(rows[0]), insertion_of(type(rows[0]))
+    database: Any = connections[DEFAULT_DB_ALIAS]
+    with (
+        database.cursor() as cursor,
+        database.wrap_database_errors,
+        cursor.copy(f"COPY {insertion.into} FROM STDIN") as copy,
+    ):
+        for row in rows:
+            copy.write_row(insertion.values_of(row))
+    names = [field.attname for field in insertion.returned]
+    account_id: Any = getattr(rows[0], "account_id")  # noqa: B009, a row of any tenant
+    ids = [row.id for row in rows]  # type: ignore[attr-defined]
+    returned = model._default_manager.filter(account_id=account_id, id__any=ids).values_list("id", *names)
+    by_id = {id: values for id, *values in returned}
+    for row in rows:
+        insertion.complete(row, by_id[row.id])  # type: ignore[attr-defined]
+
+
 @dataclass(frozen=True)
 class Insertion:
     """The parts of an INSERT statement for a model."""
@@ -254,6 +277,30 @@ def update(row: Model, names: Collection[str]) -> None:
         raise type(row).DoesNotExist  # type: ignore[attr-defined]  # Django adds it to each model
     for field, value in zip(returned, rows[0], strict=False):
         setattr(row, field.attname, value)
+
+
+def update_many(rows: Sequence[Model], names: Collection[str]) -> None:
+    """Update the same fields of several locked rows of one account and model, as `update` does for one row, in one statement."""
+    model = type(rows[0])
+    meta = model._meta
+    _, columns, triggered = _update_statement(model, tuple(sorted(names)))
+    fields = [*(cast(Field, meta.get_field(name)) for name in sorted(names)), *meta.pk_fields]
+    # Without its length, a type does not cut the values.
+    casts = ", ".join(f"%s::{re.sub('[(].*?[)]', '', str(field.db_type(connection)))}" for field in fields)
+    changes = ", ".join(f'"{field.column}" = given."{field.column}"' for field in fields[: len(names)])
+    given = ", ".join(f'"{field.column}"' for field in fields)
+    returned = ", ".join(f'updated."{field.column}"' for field in triggered)
+    text = f"""
+        UPDATE "{meta.db_table}" AS updated SET {changes} FROM (VALUES {", ".join([f"({casts})"] * len(rows))}) AS given ({given})
+        WHERE {" AND ".join(f'updated."{key.column}" = given."{key.column}"' for key in meta.pk_fields)}
+        RETURNING updated.id{", " * bool(returned)}{returned}
+    """  # noqa: S608
+    with connection.cursor() as cursor:
+        cursor.execute(text, [column(row, False) for row in rows for column in columns])
+        by_id = {id: values for id, *values in cursor.fetchall()}
+    for row in rows:
+        for field, value in zip(triggered, by_id[row.id], strict=True):  # type: ignore[attr-defined]
+            setattr(row, field.attname, value)
 
 
 @cache

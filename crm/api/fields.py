@@ -71,15 +71,15 @@ class ExternalIds(WireField):
         if errors:
             raise FieldErrors(errors)
         row = self.parent.instance
-        merged = (row or self.model()).merged_external_ids(pairs)
-        if len(merged) > MAX_EXTERNAL_IDS:
+        # A new row has no others.
+        set_pairs = {key: value for key, value in pairs.items() if value is not None}
+        if len(set_pairs if row is None else row.merged_external_ids(pairs)) > MAX_EXTERNAL_IDS:
             self.fail("too_many", most=MAX_EXTERNAL_IDS)
-        self.check_holders(pairs, row)
+        self.check_holders(set_pairs, row)
         return pairs
 
-    def check_holders(self, pairs: dict[str, str | None], row: ExternallyIdentified | None) -> None:
+    def check_holders(self, set_pairs: dict[str, str], row: ExternallyIdentified | None) -> None:
         """Raise FieldErrors for the pairs that other rows hold."""
-        set_pairs = {key: value for key, value in pairs.items() if value is not None}
         lookup = self.context["lookup"]
         if lookup.optimistic and row is None:
             lookup.skipped_lookup = bool(set_pairs)

@@ -176,7 +176,7 @@ class NestedExternalIds(ExternalIds):
     Their holder is the nested client itself, so the holders are not checked. If another client takes a pair meanwhile, the write fails.
     """
 
-    def check_holders(self, pairs: dict[str, str | None], row: ExternallyIdentified | None) -> None:
+    def check_holders(self, set_pairs: dict[str, str], row: ExternallyIdentified | None) -> None:
         pass
 
 

@@ -41,6 +41,8 @@ from crm.models import (
     DealStage,
 )
 
+_TRY_UPDATE = BooleanField()
+
 
 class CRMViewSet(Listing, ResourceViewSet):
     """The base of the views of clients, contacts, contact lists and deals.
@@ -296,7 +298,7 @@ class ClientViewSet(ExternallyIdentifiedViewSet):
     def is_try_update(self, given: Any) -> bool:
         """Return whether the input asks to update the client that has one of its external ids, or else its e-mail."""
         try:
-            return isinstance(given, dict) and bool(BooleanField().run_validation(given.get("try_update")))
+            return isinstance(given, dict) and bool(_TRY_UPDATE.run_validation(given.get("try_update")))
         except FieldErrors:
             # The serializer refuses this value, together with all other errors.
             return False

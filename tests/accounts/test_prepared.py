@@ -10,8 +10,9 @@ from django.utils import timezone
 from psycopg.pq import TransactionStatus
 
 from accounts.models import APIToken, Status, User
-from core.db.prepared import execute, insert, prepared, update
-from crm.models import Client
+from core.db.prepared import execute, insert, insert_many, prepared, update, update_many
+from core.db.tenancy import next_ids
+from crm.models import Client, Deal
 from forum.models import Post
 from tests.support.factories import make_client, make_post, make_token
 
@@ -229,14 +230,24 @@ def test_inserts_and_updates_equal_those_of_the_orm(acme, make):
     by_orm.save(force_insert=True)
     assert not by_prepared._state.adding
     assert by_orm.id == by_prepared.id + 1
-    assert values_of(by_prepared) == values_of(by_orm)
-    names = ["tags", "updated_at", *(["name"] if isinstance(by_prepared, Client) else [])]
-    for row in (by_prepared, by_orm):
+    together = [make(acme.account, acme.alice) for _ in range(2)]
+    for row, id in zip(together, next_ids(acme.account.id, 2), strict=True):
+        row.id = id
+    insert_many(together)
+    for row in (by_prepared, *together):
+        assert not row._state.adding
+        assert values_of(row) == values_of(by_orm)
+    is_client = isinstance(by_prepared, Client)
+    names = ["tags", "updated_at", *(["name", "discount", "additional_fields", "do_not_contact"] if is_client else [])]
+    for row in (by_prepared, by_orm, *together):
         row.tags = ["c"]
-        row.name = "Another"
+        row.name, row.discount, row.additional_fields = 'Another, "\\N"', Decimal("2.5"), {"size": None}
+    together[1].tags = []
     update(by_prepared, names)
     by_orm.save(update_fields=names)
-    assert values_of(by_prepared) == values_of(by_orm)
+    update_many(together, names)
+    assert values_of(by_prepared) == values_of(together[0]) == values_of(by_orm)
+    assert values_of(together[1]) == values_of(by_orm) | {"tags": []}
     by_prepared.delete()
     with pytest.raises(type(by_prepared).DoesNotExist):
         update(by_prepared, names)
@@ -246,6 +257,26 @@ def test_values_computed_by_the_database_are_read(acme):
     post = make_post(acme.bob)
     stored = Post.objects.get(pk=post.pk)
     assert (post.id, post.shelf) == (stored.id, stored.shelf)
+    deals = [Deal(account=acme.account, id=id, name="a") for id in next_ids(acme.account.id, 2)]
+    won = acme.account.statuses.get(kind="deal", outcome="won").id
+
+    def values(row):
+        return row.closed_at, row.stage_entered_at, row.board_position
+
+    for status_id in (acme.account.default_status("deal").id, won):
+        for deal in deals:
+            deal.status_id, deal.creator_id, deal.updater_id = status_id, acme.bob.id, acme.bob.id
+        (insert_many(deals) if deals[0]._state.adding else update_many(deals, ["status_id"]))
+        assert list(map(values, deals)) == [values(Deal.objects.get(pk=deal.pk)) for deal in deals]
+    assert deals[0].closed_at is not None
+
+
+def test_values_that_are_too_long_are_refused_and_not_cut(acme):
+    clients = [make_client(acme.alice), make_client(acme.alice)]
+    clients[1].city = "a" * 300
+    for write in (lambda: update_many(clients, ["city"]), lambda: insert_many(clients[1:])):
+        with pytest.raises(DataError), transaction.atomic():
+            write()
 
 
 @pytest.mark.django_db(transaction=True)
