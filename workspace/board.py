@@ -133,6 +133,8 @@ class Card:
     is_planned: bool
     is_open: bool
     rot_days: int | None
+    # The day on which the deal was read, in the time zone of the account.
+    today: date
 
     @property
     def days_in_stage(self) -> int:
@@ -145,7 +147,7 @@ class Card:
     @property
     def is_overdue(self) -> bool:
         """True if an open deal should have been closed on an earlier day."""
-        return self.is_open and self.expected_close_date is not None and self.expected_close_date < timezone.localdate()
+        return self.is_open and self.expected_close_date is not None and self.expected_close_date < self.today
 
 
 def days_since(moment: datetime | None) -> int:
@@ -260,11 +262,11 @@ def read_cards(query: BoardQuery, ids: list[int], columns: dict[int, Column]) ->
         *("responsible_name", "expected_close_date", "stage_entered_at", "board_position"),
         "is_planned",
     )
-    cards = {}
+    cards, today = {}, timezone.localdate()
     for row in rows.values(*names) if ids else ():
         status = columns[row["column_id"]].status
         is_open = status.outcome == Status.Outcome.OPEN
-        cards[row["id"]] = Card(**row, is_open=is_open, rot_days=status.rot_days)
+        cards[row["id"]] = Card(**row, is_open=is_open, rot_days=status.rot_days, today=today)
     return cards
 
 

@@ -10,11 +10,12 @@ from urllib.parse import quote, urlencode
 
 from django.db.models import CharField, F, QuerySet, Value
 from django.db.models.functions import Cast, Coalesce, NullIf
-from django.utils import formats, timezone
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.default_names import reason_text, status_name
 from accounts.models import Account, Status, User
+from core.pages.dates import date_text
 from core.pages.numbers import number_text
 from core.pages.routes import path_with_id
 from crm.fields import REASON_NAMES, Field, FieldType
@@ -195,7 +196,7 @@ def as_text(value: Any, each: Field, row: dict[str, Any]) -> str:
     if isinstance(value, bool):
         return _("Yes") if value else _("No")
     if isinstance(value, date):
-        return formats.date_format(value, "SHORT_DATE_FORMAT")
+        return date_text(value, "SHORT_DATE_FORMAT")
     if isinstance(value, int | float | Decimal):
         text = number_text(value, 2 if each.type == FieldType.MONEY else None)
         return f"{text} {row['currency']}" if each.name == "price" and "currency" in row else text

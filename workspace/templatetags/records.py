@@ -4,14 +4,16 @@ from datetime import date, timedelta
 from decimal import Decimal
 
 from django import template
-from django.utils import formats, timezone
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from core.pages.dates import date_text
 from core.pages.numbers import amount_text, number_text
 
 register = template.Library()
 
 
+register.filter("day", date_text)
 register.filter("number", number_text)
 register.filter("amount", amount_text)
 
@@ -28,7 +30,7 @@ def day_name(day: date) -> str:
     today = timezone.localdate()
     if day == today:
         return _("Today")
-    return _("Yesterday") if day == today - timedelta(days=1) else formats.date_format(day, "DATE_FORMAT")
+    return _("Yesterday") if day == today - timedelta(days=1) else date_text(day)
 
 
 @register.simple_tag
