@@ -9,6 +9,7 @@ import contextlib
 import dataclasses
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -145,20 +146,38 @@ class Run:
                 report.show_overload(self.report["overload"])
                 self.write()
         if "memory" in self.parts:
-            # Use a new service, whose memory does not depend on the other parts.
-            with self.serving(SERVICE, self.size, data_set) as service:
-                self.report["memory"] = stress.memory(service, selected, token, options)
-                report.show_memory(self.report["memory"])
+            self.measure_memory(data_set, selected)
             self.write()
+
+    def measure_memory(self, data_set: dict, selected: list[cases.Case]) -> None:
+        url, options = data.address(self.cluster.url, self.size.database), self.options
+        static = self.collect_static(url)
+        session = pages.record_all(url, data_set, [], options.logs / "session.json")["session"]
+        selected_pages = list(filter(options.selects, pages.of(data_set)))
+        starts = []
+        for _ in range(options.rounds):
+            with self.serving(SERVICE, self.size, data_set, **static) as service:
+                starts.append(service.started_in)
+        self.report["start s"] = round(statistics.median(starts), 2)
+        report.show_start(self.report["start s"])
+        # Use a new service, whose memory does not depend on the other parts.
+        with self.serving(SERVICE, self.size, data_set, **static) as service:
+            result = stress.memory(service, selected, data_set["token"], selected_pages, session, options)
+        self.report["memory"] = result
+        report.show_memory(result)
+
+    def collect_static(self, url: str) -> dict[str, str]:
+        """Collect the static files as for production: compressed, and with a hash in their names. Return the variable with their directory."""
+        static = {"STATIC_ROOT": str(self.options.logs / "static")}
+        command = [sys.executable, "manage.py", "collectstatic", "--no-input", "--verbosity", "0"]
+        subprocess.run(command, cwd=ROOT, env=environment(url) | static, check=True)
+        return static
 
     def measure_pages(self, data_set: dict) -> None:
         all_pages, options = pages.of(data_set), self.options
         selected = self.select(all_pages)
         url, recorded_path = data.address(self.cluster.url, self.size.database), options.logs / "pages.json"
-        # The files of production: compressed, and with a hash in their names.
-        static = {"STATIC_ROOT": str(options.logs / "static")}
-        command = [sys.executable, "manage.py", "collectstatic", "--no-input", "--verbosity", "0"]
-        subprocess.run(command, cwd=ROOT, env=environment(url) | static, check=True)
+        static = self.collect_static(url)
         recorded = pages.record_all(url, data_set, selected, recorded_path)
         twin = {**static, pages.RECORDED: str(recorded_path)}
         with (

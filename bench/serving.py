@@ -49,6 +49,8 @@ class Server:
         self.port = port
         self.log = log
         self.address = f"http://127.0.0.1:{port}"
+        # The time from the start of the process to its first response, in seconds.
+        self.started_in = 0.0
 
     def request(self, method: str, path: str, *, headers: dict[str, str], body: str | None = None) -> Response:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
@@ -71,9 +73,12 @@ class Server:
         """Return the ids of the worker processes."""
         return [pid for pid in children(self.process.pid) if "resource_tracker" not in command_of(pid)]
 
-    def memory(self) -> int | None:
-        """Return the memory of all workers in bytes, with shared pages counted once, or None if it is unknown."""
-        sizes = [memory(pid) for pid in self.workers()]
+    def memory(self, *, parent: bool = False) -> int | None:
+        """Return the memory of all workers in bytes, and of their parent, with shared pages counted once. Return None if it is unknown.
+
+        Without the parent, its part of the pages that the workers share with it is not counted.
+        """
+        sizes = [memory(pid) for pid in (*self.workers(), *([self.process.pid] if parent else []))]
         return sum(sizes) if sizes and None not in sizes else None
 
     def log_end(self) -> str:
@@ -103,17 +108,18 @@ def serving(
     command = [sys.executable, *program, "--port", str(port), "--workers", str(workers)]
     with log.open("wb") as output:
         process = subprocess.Popen(command, cwd=ROOT, env=all_variables, stdout=output, stderr=output)
-    server = Server(process, port, log)
+    server, started_at = Server(process, port, log), time.monotonic()
     try:
         deadline = time.monotonic() + 60
         while True:
             with contextlib.suppress(OSError, http.client.HTTPException):
                 # A response with any status is enough: the bare twin responds with 404.
                 server.request("GET", "/healthz", headers={"Host": "localhost"})
+                server.started_in = time.monotonic() - started_at
                 break
             if process.poll() is not None or time.monotonic() > deadline:
                 raise SystemExit(f"{' '.join(program)} did not start:\n{server.log_end()}")
-            time.sleep(0.05)
+            time.sleep(0.01)
         yield server
     finally:
         process.terminate()
