@@ -16,12 +16,17 @@ class Migration(migrations.Migration):
                 migrations.AddConstraint(
                     model_name="status",
                     constraint=core.search.declaration.Search(
-                        condition=models.Q(), name="status_search", name_field="name", short=("code",)
+                        words_by_account=False,
+                        condition=models.Q(),
+                        name="status_search",
+                        name_field="name",
+                        short=("code",),
                     ),
                 ),
                 migrations.AddConstraint(
                     model_name="user",
                     constraint=core.search.declaration.Search(
+                        words_by_account=False,
                         condition=models.Q(("role__in", ("owner", "admin", "agent"))),
                         long=("description",),
                         more_indexes={"member": models.Q(("role", "member"))},

@@ -37,7 +37,9 @@ class Migration(migrations.Migration):
                 "default_related_name": "user_groups",
                 "constraints": [
                     models.UniqueConstraint(fields=["account", "name"], name="group_name_unique"),
-                    core.search.declaration.Search(condition=models.Q(), name="group_search", name_field="name"),
+                    core.search.declaration.Search(
+                        words_by_account=False, condition=models.Q(), name="group_search", name_field="name"
+                    ),
                 ],
             },
         ),

@@ -112,7 +112,10 @@ class Migration(migrations.Migration):
         # Search indexes the existing rows, and sees their triggers: insert the rows first.
         migrations.RunSQL(ADD_PIPELINES, migrations.RunSQL.noop),
         migrations.AddConstraint(
-            "pipeline", core.search.declaration.Search(condition=Q(), name="pipeline_search", name_field="name")
+            "pipeline",
+            core.search.declaration.Search(
+                words_by_account=False, condition=Q(), name="pipeline_search", name_field="name"
+            ),
         ),
         change_triggers("accounts_pipeline", "pipeline", trash=False),
         *plan_for_large_accounts("accounts_pipeline"),

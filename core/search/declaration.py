@@ -5,7 +5,8 @@ from types import MappingProxyType
 from typing import Any, Self, cast
 
 from django.apps import apps
-from django.db import connection
+from django.db import connection, migrations
+from django.db.migrations.state import ProjectState
 from django.db.models import BaseConstraint, Field, Model, Q
 from django.db.models.sql import Query
 
@@ -26,6 +27,7 @@ class Search(BaseConstraint):
     - `condition`: the condition of the rows that are searched.
     - `more_indexes`: the conditions of further rows that are searched. Each has a separate index, whose name begins with the key.
     - `not_searched`: every other text field, with the reason why it is not searched.
+    - `words_by_account`: False only in migrations that are older than the lexemes with accounts (`search.account`).
 
     The declaration is a constraint of the model, because migrations detect, create, change and remove constraints. The constraint owns
     three generated columns that are not fields of the model, their indexes, and the triggers that store the words of the rows
@@ -47,11 +49,13 @@ class Search(BaseConstraint):
         condition: Q = NOT_TRASHED,
         more_indexes: Mapping[str, Q] = MappingProxyType({}),
         not_searched: Mapping[str, str] = MappingProxyType({}),
+        words_by_account: bool = True,
     ) -> None:
         super().__init__(name=name)
         self.name_field, self.condition, self.more_indexes = name_field, condition, more_indexes
         self.short, self.numbers, self.words, self.long = short, numbers, words, long
         self.json_values, self.filters, self.not_searched = json_values, filters, not_searched
+        self.words_by_account = words_by_account
 
     def contribute_to_class(self, model: type[Model], name: str) -> None:
         """Add the declaration to the constraints of the model, as if its Meta listed it."""
@@ -68,6 +72,8 @@ class Search(BaseConstraint):
         arguments: dict[str, Any] = {name: tuple(values) for name in fields if (values := getattr(self, name))}
         if self.more_indexes:
             arguments["more_indexes"] = dict(self.more_indexes)
+        if not self.words_by_account:
+            arguments["words_by_account"] = False
         return path, args, {**kwargs, "name_field": self.name_field, **arguments, "condition": self.condition}
 
     def clone(self) -> Self:
@@ -122,7 +128,7 @@ class Search(BaseConstraint):
         [name] = self._columns(model, "name_field")
         return [
             *operations.drop_triggers(table),
-            operations.add_columns(table, name=name, words=words, **columns),
+            operations.add_columns(table, name=name, words=words, words_by_account=self.words_by_account, **columns),
             *operations.create_indexes(
                 table,
                 filters=self._columns(model, "filters"),
@@ -162,6 +168,30 @@ class Search(BaseConstraint):
             cast(str, cast(Field, model._meta.get_field(name)).column)
             for name in ([names] if isinstance(names, str) else names)
         ]
+
+
+class ReplaceSearch(migrations.AddConstraint):
+    """The migration operation that replaces the search of a model in one statement, so that the search columns are never missing.
+
+    `makemigrations` writes `RemoveConstraint` and `AddConstraint` instead. If this operation is reversed, it creates the former search.
+    """
+
+    def state_forwards(self, app_label: str, state: ProjectState) -> None:
+        state.remove_constraint(app_label, self.model_name_lower, self.constraint.name)
+        super().state_forwards(app_label, state)
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        model = to_state.apps.get_model(app_label, self.model_name)
+        [search] = [each for each in model._meta.constraints if each.name == self.constraint.name]
+        schema_editor.add_constraint(model, search)
+        # A search depends on estimates, and a new column has no statistics.
+        schema_editor.execute(f"ANALYZE {model._meta.db_table}")
+
+    # The state after an operation that is reversed has the former search.
+    database_backwards = database_forwards
+
+    def describe(self) -> str:
+        return f"Replace the search of {self.model_name}"
 
 
 def values_of(column: str) -> str:

@@ -85,3 +85,34 @@ DROP FUNCTION search.learn();
 DROP FUNCTION search.unknown(bigint, text, text);
 DROP FUNCTION search.spelled(text);
 """
+
+# Each lexeme begins with the account, so that a lookup in the index reads no entries of other accounts, not even for the beginning of a
+# word. The account is qualified after PostgreSQL has parsed the text, because what the parser takes for a word depends on the locale of
+# the database. A folded text contains no apostrophe and no backslash, so the text of a tsvector or tsquery has one between apostrophes
+# for each lexeme.
+CREATE_WORDS_BY_ACCOUNT = r"""
+-- The account as the beginning of its lexemes. No account's beginning is that of another one, because base64 contains no full stop.
+CREATE OR REPLACE FUNCTION search.account(bigint) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN encode(ltrim(int8send($1), '\x00'), 'base64') || '.';
+
+-- The words of a text, of which `length` characters are used. A longer word than any query is cut, because a tsvector limits the size of
+-- its lexemes.
+CREATE OR REPLACE FUNCTION search.words(account_id bigint, text text, length integer) RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN replace(
+    ' ' || to_tsvector('pg_catalog.simple', regexp_replace(left(search.fold($2), $3), '([^ ]{255})[^ ]+', '\1', 'g'))::text,
+    ' ''',
+    ' ''' || search.account($1)
+)::tsvector;
+
+-- The query for such words. `query` is the text of a tsquery, without accounts.
+CREATE OR REPLACE FUNCTION search.query(account_id bigint, query text) RETURNS tsquery LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN regexp_replace(
+    to_tsquery('pg_catalog.simple', $2)::text, '''([^'']+)''', '''' || search.account($1) || '\1''', 'g'
+)::tsquery;
+"""
+
+DROP_WORDS_BY_ACCOUNT = """
+DROP FUNCTION IF EXISTS search.query(bigint, text);
+DROP FUNCTION IF EXISTS search.words(bigint, text, integer);
+DROP FUNCTION IF EXISTS search.account(bigint);
+"""

@@ -10,6 +10,9 @@ from django.db import migrations
 TRIGGERS = ("unlearn", "relearn", "learn")
 COLUMNS = ("search_words", "search_text", "search_name")
 NOT_TRASHED = "{row}trashed_at IS NULL"
+# The numbers of characters of the folded texts whose words are searched. A tsvector has at most 1 MB. It needs most for different words of
+# one character of four bytes: 9 bytes for the account, 4 for its position, 1 for alignment, and so 9 for each character with its space.
+MAX_SHORT_LENGTH, MAX_LONG_LENGTH = 35_000, 65_536
 
 
 def concatenate(*texts: str, separator: str = "' '") -> str:
@@ -24,18 +27,21 @@ def add_columns(
     numbers: Sequence[str] = (),
     words: Sequence[str] = (),
     long: Sequence[str] = (),
+    words_by_account: bool,
 ) -> str:
     """Return the statement that replaces the generated columns. The arguments are SQL expressions. It rewrites the table once.
 
-    Call `create_indexes` afterwards, because dropping a column also drops its indexes.
+    With `words_by_account`, the words contain the account. Call `create_indexes` afterwards, because dropping a column also drops its indexes.
     """
     text = f"search.fold({concatenate(name, *short, *numbers)})"
     if numbers:
         separated = concatenate(*numbers, separator=r"E'\x01'")
         text += f" || ' ' || search.compact({separated})"
-    all_words = f"setweight(search.words({concatenate(name, *short, *numbers, *words)}), 'A')"
+    lexemes = "search.words(account_id, {}, {})" if words_by_account else "search.words({})"
+    short_words = lexemes.format(concatenate(name, *short, *numbers, *words), MAX_SHORT_LENGTH)
+    all_words = f"setweight({short_words}, 'A')"
     if long:
-        all_words += f" || setweight(search.words({concatenate(*long)}), 'D')"
+        all_words += f" || setweight({lexemes.format(concatenate(*long), MAX_LONG_LENGTH)}, 'D')"
     return f"""
         ALTER TABLE {table}
             {", ".join(f"DROP COLUMN IF EXISTS {column}" for column in COLUMNS)},
@@ -129,7 +135,7 @@ def add_search(
     """Return the operation that adds the columns and indexes of a table. `condition` is SQL with `{row}` before each column."""
     return migrations.RunSQL(
         [
-            add_columns(table, name=name, **columns),
+            add_columns(table, name=name, words_by_account=False, **columns),
             *create_indexes(table, filters=filters, condition=condition.format(row=""), more={}),
         ],
         drop_columns(table),

@@ -203,7 +203,7 @@ class StagedSearch:
         """Return the statements whose numbers of rows `steps` needs."""
         query = self.query
         conditions = [query.whole_words(), query.prefixes(), query.prefixes_or_substrings(), query.similar({})]
-        conditions += [Query(term).prefixes() for term in self.rarest_candidates(ranked)]
+        conditions += [query.of_term(term).prefixes() for term in self.rarest_candidates(ranked)]
         return [self.all_rows.matching(ALL), *map(self.rows.matching, conditions)]
 
     def rarest_candidates(self, ranked: bool) -> list[str]:
@@ -228,7 +228,10 @@ class StagedSearch:
             others: list[Condition] = []
             if rarest := self.rarest(counts, terms):
                 count, term = rarest
-                index_query, others = Query(term), [query.has_term(other) for other in query.terms if other != term]
+                index_query, others = (
+                    query.of_term(term),
+                    [query.has_term(other) for other in query.terms if other != term],
+                )
                 prefixes, substrings = count, count
             yield from self.run_stage(index_query.prefixes(), prefixes, *others)
             # If rows with all words were found, looser matches are rarely useful.
@@ -241,13 +244,13 @@ class StagedSearch:
                 yield from self.run_stage(condition, substrings, *others)
         if is_fuzzy_fallback and self.found:
             return
-        if fuzzy and query.account_id is not None and query.correctable_terms and not self.is_enough():
+        if fuzzy and query.correctable_terms and not self.is_enough():
             corrections = dict((yield Word.objects.similar_step(query.account_id, self.table, query.correctable_terms)))
             condition = query.similar(corrections)
             if rarest := self.rarest(counts, terms, [term for term in terms if not is_correctable(term)]):
                 # No other word replaces this term.
                 count, term = rarest
-                yield from self.run_stage(Query(term).similar({}), count, condition)
+                yield from self.run_stage(query.of_term(term).similar({}), count, condition)
             else:
                 yield from self.run_stage(condition, similar)
 
@@ -303,7 +306,7 @@ class StagedSearch:
             SELECT id FROM candidates ORDER BY (number - 1) / %s,
                 CASE WHEN ' ' || search_text || ' ' LIKE %s THEN 1 WHEN ' ' || search_text LIKE %s THEN %s::float4
                     ELSE word_similarity(%s, search_text) END DESC,
-                ts_rank(search_words, to_tsquery('simple', %s), 1) DESC, id
+                ts_rank(search_words, search.query(%s, %s), 1) DESC, id
             """,  # noqa: S608
             [
                 *first_parameters,
@@ -316,6 +319,7 @@ class StagedSearch:
                 f"% {text}%",
                 prefix_similarity(text),
                 text,
+                self.query.account_id,
                 f"{self.query.prefix_tsquery} | {self.query.variant_tsquery}",
             ],
         )
@@ -333,7 +337,7 @@ def find_similar(
         return []
     # Short terms are not specific, and longer terms are usually rarer.
     terms = sorted((term for term in query.terms if len(term) > 2), key=len, reverse=True)[:MAX_TERMS]
-    conditions = [Query(term).prefixes_or_variants() for term in terms or query.terms[:1]]
+    conditions = [query.of_term(term).prefixes_or_variants() for term in terms or query.terms[:1]]
     total, *counts = estimate_counts(list_rows, *(matching(rows, condition) for condition in conditions))
     by_count = sorted(zip(counts, conditions, strict=True), key=lambda pair: pair[0])
     # Find rows with any of the rare terms, or with both of the two rarest common terms. Common terms match more rows than can be ranked.

@@ -102,10 +102,10 @@ class StaleWordQuerySet(models.QuerySet["StaleWord"]):
                     f"""
                     DELETE FROM accounts_word WHERE account_id = %s AND kind = %s AND word = %s AND NOT EXISTS (
                         SELECT FROM {connection.ops.quote_name(table)}
-                        WHERE account_id = %s AND {conditions[table]} AND search_words @@ to_tsquery('simple', %s)
+                        WHERE account_id = %s AND {conditions[table]} AND search_words @@ search.query(%s, %s)
                     )
                     """,  # noqa: S608
-                    [account_id, table, word, account_id, f"'{word}'"],
+                    [account_id, table, word, account_id, account_id, f"'{word}'"],
                 )
         return len(stale)
 

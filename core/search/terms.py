@@ -9,8 +9,9 @@ from django.db.models import BooleanField, QuerySet
 from django.db.models.expressions import RawSQL
 
 # The SQL of a condition on a row, and the parameters of the SQL.
-Condition = tuple[str, list[str]]
-HAS_WORDS = "search_words @@ to_tsquery('simple', %s)"
+Condition = tuple[str, list[Any]]
+# The parameters are the account and a tsquery.
+HAS_WORDS = "search_words @@ search.query(%s, %s)"
 
 
 def is_correctable(term: str) -> bool:
@@ -28,11 +29,10 @@ def has_trigram(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Query:
-    """A search text. `text` is folded, as are the search columns."""
+    """A search text. `text` is folded, as are the search columns. The lexemes of its conditions are those of the account."""
 
     text: str
-    # The account whose words correct mistyped terms.
-    account_id: int | None = None
+    account_id: int
 
     @cached_property
     def terms(self) -> list[str]:
@@ -53,7 +53,11 @@ class Query:
     def correctable_terms(self) -> list[str]:
         return [term for term in self.terms if is_correctable(term)]
 
-    # Expressions of type tsquery
+    def of_term(self, term: str) -> "Query":
+        """Return the query for one of the terms."""
+        return Query(term, self.account_id)
+
+    # Expressions of type tsquery, to which `search.query` adds the account
 
     @property
     def prefix_tsquery(self) -> str:
@@ -72,11 +76,11 @@ class Query:
 
     def whole_words(self) -> Condition:
         """Return the condition that all terms are words of the short texts."""
-        return HAS_WORDS, [" & ".join(f"'{term}':A" for term in self.terms)]
+        return self._has_words(" & ".join(f"'{term}':A" for term in self.terms))
 
     def prefixes(self) -> Condition:
         """Return the condition that all terms are words of any text, or beginnings of words."""
-        return HAS_WORDS, [self.prefix_tsquery]
+        return self._has_words(self.prefix_tsquery)
 
     def substrings(self) -> Condition | None:
         """Return the condition that all terms are parts of the short texts, or None if no index supports it."""
@@ -91,14 +95,14 @@ class Query:
 
     def similar(self, corrections: dict[str, list[str]]) -> Condition:
         """Return the condition that all terms, their variants or their `corrections` are words of any text."""
-        return HAS_WORDS, [" & ".join(f"({self._alternatives(term, corrections)})" for term in self.terms)]
+        return self._has_words(" & ".join(f"({self._alternatives(term, corrections)})" for term in self.terms))
 
     def has_term(self, term: str) -> Condition:
         """Return the condition that a term is a word, the beginning of a word, or a part of the short texts.
 
         No index supports this condition. Use it only for rows that another condition has found.
         """
-        words, values = Query(term).prefixes()
+        words, values = self.of_term(term).prefixes()
         return f"{words} OR search_text LIKE %s", [*values, f"%{term}%"]
 
     def prefixes_or_variants(self) -> Condition:
@@ -106,7 +110,10 @@ class Query:
         words = f"{self.prefix_tsquery} | {self.variant_tsquery}"
         # The short texts have weight A.
         short = re.sub(r"('\S+?')(:\*)?", lambda match: f"{match[1]}{match[2] or ':'}A", words)
-        return HAS_WORDS, [short]
+        return self._has_words(short)
+
+    def _has_words(self, tsquery: str) -> Condition:
+        return HAS_WORDS, [self.account_id, tsquery]
 
     @staticmethod
     def _alternatives(term: str, corrections: dict[str, list[str]]) -> str:
@@ -150,14 +157,23 @@ class ConditionalRows:
         texts = {"search_text": RawSQL("search_text", []), "search_words": RawSQL("search_words", [])}
         rows = matching(rows, (self.PLACEHOLDER, [marker])).order_by().values("id", **texts)
         sql, parameters = rows.query.sql_with_params()
-        self._before, _, self._after = sql.partition(self.PLACEHOLDER)
+        self._sql = sql.partition(self.PLACEHOLDER)
+        # PostgreSQL never looks up IS NOT DISTINCT FROM in an index, and estimates as many rows as for an equality.
+        account = f'"{rows.model._meta.db_table}"."account_id" {{}} %s'
+        sql = sql.replace(account.format("="), account.format("IS NOT DISTINCT FROM"))
+        self._sql_by_words = sql.partition(self.PLACEHOLDER)
         index = parameters.index(marker)
         self._parameters_before, self._parameters_after = parameters[:index], parameters[index + 1 :]
 
     def matching(self, condition: Condition) -> tuple[str, list[Any]]:
-        """Return the statement for the rows that meet a condition, and its parameters."""
+        """Return the statement for the rows that meet a condition, and its parameters.
+
+        The words of a row contain its account. So if the condition consists of words only, the index is not read for the account as well:
+        it has an entry for each row of the account. The account is checked in the rows that are found.
+        """
         sql, values = condition
-        return f"{self._before}{sql}{self._after}", [*self._parameters_before, *values, *self._parameters_after]
+        before, _, after = self._sql_by_words if sql == HAS_WORDS else self._sql
+        return f"{before}{sql}{after}", [*self._parameters_before, *values, *self._parameters_after]
 
 
 def matching(rows: QuerySet[Any], condition: Condition) -> QuerySet[Any]:

@@ -17,6 +17,7 @@ class Migration(migrations.Migration):
                 migrations.AddConstraint(
                     model_name="client",
                     constraint=core.search.declaration.Search(
+                        words_by_account=False,
                         condition=models.Q(("trashed_at", None)),
                         filters=("status_id", "responsible_id", "creator_id", "updater_id", "tags"),
                         json_values=("external_ids",),
@@ -31,6 +32,7 @@ class Migration(migrations.Migration):
                 migrations.AddConstraint(
                     model_name="contact",
                     constraint=core.search.declaration.Search(
+                        words_by_account=False,
                         condition=models.Q(("trashed_at", None)),
                         filters=("responsible_id", "creator_id", "updater_id", "tags"),
                         long=("note", "description"),
@@ -43,12 +45,16 @@ class Migration(migrations.Migration):
                 migrations.AddConstraint(
                     model_name="contactlist",
                     constraint=core.search.declaration.Search(
-                        condition=models.Q(("trashed_at", None)), name="contactlist_search", name_field="name"
+                        words_by_account=False,
+                        condition=models.Q(("trashed_at", None)),
+                        name="contactlist_search",
+                        name_field="name",
                     ),
                 ),
                 migrations.AddConstraint(
                     model_name="deal",
                     constraint=core.search.declaration.Search(
+                        words_by_account=False,
                         condition=models.Q(("trashed_at", None)),
                         filters=("status_id", "responsible_id", "creator_id", "updater_id", "tags"),
                         json_values=("external_ids",),

@@ -77,7 +77,11 @@ class Migration(migrations.Migration):
                     models.UniqueConstraint(fields=("account", "resource", "key"), name="field_key_unique"),
                     models.UniqueConstraint(fields=("account", "resource", "label"), name="field_label_unique"),
                     core.search.declaration.Search(
-                        condition=models.Q(), name="fielddefinition_search", name_field="label", short=("key",)
+                        words_by_account=False,
+                        condition=models.Q(),
+                        name="fielddefinition_search",
+                        name_field="label",
+                        short=("key",),
                     ),
                 ],
             },

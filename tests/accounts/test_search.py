@@ -305,7 +305,8 @@ def test_conditions_are_added_to_any_queryset(acme, other):
         (other.mallory, "Nowak", "Gdynia"),
     ):
         make_client(user, name, city=city)
-    condition, in_gdynia = Query("nowak").prefixes(), acme.account.clients.filter(city="Gdynia")
+    condition = Query("nowak", acme.account.id).prefixes()
+    in_gdynia = acme.account.clients.filter(city="Gdynia")
     for rows in (in_gdynia, in_gdynia.filter(id__in=acme.account.clients.filter(name="Nowak", tags=[]).values("id"))):
         with connection.cursor() as cursor:
             cursor.execute(*ConditionalRows(rows).matching(condition))
@@ -329,5 +330,5 @@ def test_conditions_are_added_to_any_queryset(acme, other):
     ],
 )
 def test_terms_of_a_query(text, digits, words, variants):
-    query = Query(text)
+    query = Query(text, account_id=1)
     assert (query.digits, query.prefix_tsquery, query.variant_tsquery) == (digits, words, variants)

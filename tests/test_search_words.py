@@ -1,0 +1,89 @@
+"""The lexemes of the search columns: each begins with its account, so that no search reads the index entries of other accounts."""
+
+import json
+
+import pytest
+from django.db import connection
+
+from core.search.queries import search_transaction
+from core.search.terms import ConditionalRows
+from crm.models import Client
+from tests.support.factories import make_client
+
+
+def query_value(sql: str, *values):
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {sql}", values)
+        return cursor.fetchone()[0]
+
+
+def lexemes(account_id: int, text: str) -> list[str]:
+    return query_value("tsvector_to_array(search.words(%s, %s, 1000))", account_id, text)
+
+
+def make_clients(user, names) -> None:
+    """Insert clients, move them from the pending list into the index, and update the statistics."""
+    common = {"account": user.account, "creator_id": user.id, "updater_id": user.id}
+    Client.objects.bulk_create((Client(**common, name=name) for name in names), batch_size=1000)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT gin_clean_pending_list('client_found')")
+        cursor.execute("ANALYZE crm_client")
+
+
+def lookup(account, text: str) -> tuple[int, int]:
+    """Return the numbers of pages and of rows that a lookup of beginnings of words reads."""
+    with search_transaction(account.id, text) as query, connection.cursor() as cursor:
+        sql, values = ConditionalRows(account.clients.live()).matching(query.prefixes())
+        cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}", values)
+        plan = cursor.fetchone()[0]
+    plan = (json.loads(plan) if isinstance(plan, str) else plan)[0]["Plan"]
+    return plan["Shared Hit Blocks"] + plan["Shared Read Blocks"], plan["Actual Rows"]
+
+
+def letters(number: int) -> str:
+    return "".join(chr(ord("a") + int(digit)) for digit in f"{number:04}")
+
+
+def test_a_lookup_reads_no_words_of_other_accounts(acme, other):
+    make_clients(acme.alice, ["Wróblewski Gdynia", *(f"Client {letters(n)}" for n in range(50))])
+    pages, found = lookup(acme.account, "wrobl")
+    assert found == 1
+    make_clients(other.mallory, [f"Wrobl{letters(n)} Wr{letters(n)} Gd{letters(n)}" for n in range(2500)])
+    more_pages, found = lookup(acme.account, "wrobl")
+    assert found == 1
+    # The trees of the index may be deeper.
+    assert more_pages <= pages + 5, (pages, more_pages)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    {
+        "Jan KOWALSKI": ["BQ==.jan", "BQ==.kowalski"],
+        "601-234-567 17b a": ["BQ==.17b", "BQ==.234", "BQ==.567", "BQ==.601", "BQ==.a"],
+        "1e5 0x1f 1.2.3 http://x.example/y?z=1": [
+            *("BQ==.0x1f", "BQ==.1", "BQ==.1e5", "BQ==.2", "BQ==.3", "BQ==.example", "BQ==.http", "BQ==.x", "BQ==.y"),
+            "BQ==.z",
+        ],
+        "Ковальский 日本": ["BQ==.ковальский", "BQ==.日本"],
+        "it's 'quoted' \\ back": ["BQ==.back", "BQ==.it", "BQ==.quoted", "BQ==.s"],
+        "ż" * 900: ["BQ==." + "z" * 255],
+        "𐐀" * 900: ["BQ==." + "𐐨" * 255],
+        "": [],
+    }.items(),
+)
+def test_each_lexeme_begins_with_the_account(db, text, expected):
+    assert lexemes(5, text) == expected
+
+
+def test_no_account_is_the_beginning_of_another_one(db):
+    accounts = [0, 1, 5, 255, 256, 1280, 65_535, 65_536, 2**47, 2**48 - 1, 2**63 - 1]
+    prefixes = [query_value("search.account(%s)", account) for account in accounts]
+    assert not [(a, b) for a in prefixes for b in prefixes if a is not b and b.startswith(a)]
+    assert query_value("search.query(5, %s)", "'a':*A & ('b2' | !'c')") == "'BQ==.a':*A & ( 'BQ==.b2' | !'BQ==.c' )"
+
+
+def test_the_words_of_any_text_fit_into_a_row(acme):
+    """The lexemes need most space for different words of one character of four bytes."""
+    characters = " ".join(map(chr, range(0x20000, 0x20000 + 42_000)))
+    client = make_client(acme.alice, "Nowak", note=characters[:65_536], description=characters[20_000:80_000])
+    assert query_value("length(search_words) FROM crm_client WHERE id = %s", client.id) > 30_000
