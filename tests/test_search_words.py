@@ -58,16 +58,16 @@ def test_a_lookup_reads_no_words_of_other_accounts(acme, other):
 @pytest.mark.parametrize(
     ("text", "expected"),
     {
-        "Jan KOWALSKI": ["BQ==.jan", "BQ==.kowalski"],
-        "601-234-567 17b a": ["BQ==.17b", "BQ==.234", "BQ==.567", "BQ==.601", "BQ==.a"],
+        "Jan KOWALSKI": ["BQ.jan", "BQ.kowalski"],
+        "601-234-567 17b a": ["BQ.17b", "BQ.234", "BQ.567", "BQ.601", "BQ.a"],
         "1e5 0x1f 1.2.3 http://x.example/y?z=1": [
-            *("BQ==.0x1f", "BQ==.1", "BQ==.1e5", "BQ==.2", "BQ==.3", "BQ==.example", "BQ==.http", "BQ==.x", "BQ==.y"),
-            "BQ==.z",
+            *("BQ.0x1f", "BQ.1", "BQ.1e5", "BQ.2", "BQ.3", "BQ.example", "BQ.http", "BQ.x", "BQ.y"),
+            "BQ.z",
         ],
-        "Ковальский 日本": ["BQ==.ковальский", "BQ==.日本"],
-        "it's 'quoted' \\ back": ["BQ==.back", "BQ==.it", "BQ==.quoted", "BQ==.s"],
-        "ż" * 900: ["BQ==." + "z" * 255],
-        "𐐀" * 900: ["BQ==." + "𐐨" * 255],
+        "Ковальский 日本": ["BQ.ковальский", "BQ.日本"],
+        "it's 'quoted' \\ back": ["BQ.back", "BQ.it", "BQ.quoted", "BQ.s"],
+        "ż" * 900: ["BQ." + "z" * 255],
+        "𐐀" * 900: ["BQ." + "𐐨" * 255],
         "": [],
     }.items(),
 )
@@ -79,7 +79,7 @@ def test_no_account_is_the_beginning_of_another_one(db):
     accounts = [0, 1, 5, 255, 256, 1280, 65_535, 65_536, 2**47, 2**48 - 1, 2**63 - 1]
     prefixes = [query_value("search.account(%s)", account) for account in accounts]
     assert not [(a, b) for a in prefixes for b in prefixes if a is not b and b.startswith(a)]
-    assert query_value("search.query(5, %s)", "'a':*A & ('b2' | !'c')") == "'BQ==.a':*A & ( 'BQ==.b2' | !'BQ==.c' )"
+    assert query_value("search.query(5, %s)", "'a':*A & ('b2' | !'c')") == "'BQ.a':*A & ( 'BQ.b2' | !'BQ.c' )"
 
 
 def test_the_words_of_any_text_fit_into_a_row(acme):

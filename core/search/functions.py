@@ -93,7 +93,7 @@ DROP FUNCTION search.spelled(text);
 CREATE_WORDS_BY_ACCOUNT = r"""
 -- The account as the beginning of its lexemes. No account's beginning is that of another one, because base64 contains no full stop.
 CREATE OR REPLACE FUNCTION search.account(bigint) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN encode(ltrim(int8send($1), '\x00'), 'base64') || '.';
+RETURN rtrim(encode(ltrim(int8send($1), '\x00'), 'base64'), '=') || '.';
 
 -- The words of a text, of which `length` characters are used. A longer word than any query is cut, because a tsvector limits the size of
 -- its lexemes.
