@@ -8,6 +8,7 @@ from django.db import connection
 from core.search.queries import search_transaction
 from core.search.terms import ConditionalRows
 from crm.models import Client
+from tests.support.factories import make_client
 
 
 def query_value(sql: str, *values):
@@ -84,7 +85,5 @@ def test_no_account_is_the_beginning_of_another_one(db):
 def test_the_words_of_any_text_fit_into_a_row(acme):
     """The lexemes need most space for different words of one character of four bytes."""
     characters = " ".join(map(chr, range(0x20000, 0x20000 + 42_000)))
-    common = {"account": acme.account, "creator_id": acme.alice.id, "updater_id": acme.alice.id}
-    texts = {"note": characters[:65_536], "description": characters[20_000:80_000]}
-    [client] = Client.objects.bulk_create([Client(**common, **texts, name="Nowak")])
+    client = make_client(acme.alice, "Nowak", note=characters[:65_536], description=characters[20_000:80_000])
     assert query_value("length(search_words) FROM crm_client WHERE id = %s", client.id) > 30_000

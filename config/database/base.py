@@ -87,6 +87,8 @@ class Connection(psycopg.Connection):
         pgconn.send_query_prepared(name, parameters, param_formats=transformer.formats)
         if begin:
             pgconn.pipeline_sync()
+            # The rest of a statement that is larger than the buffer of the socket.
+            self.wait(generators.send(pgconn))
             self._finish(self.wait(generators.fetch_many(pgconn)))
         results = self.wait(generators.execute(pgconn))
         if begin:

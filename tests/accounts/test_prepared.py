@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
+from django.conf import settings
 from django.db import DatabaseError, DataError, IntegrityError, connection, transaction
 from django.utils import timezone
 from psycopg.pq import TransactionStatus
@@ -277,6 +278,17 @@ def test_values_that_are_too_long_are_refused_and_not_cut(acme):
     for write in (lambda: update_many(clients, ["city"]), lambda: insert_many(clients[1:])):
         with pytest.raises(DataError), transaction.atomic():
             write()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_first_statement_of_a_transaction_may_be_larger_than_the_buffer_of_the_connection():
+    """BEGIN is sent together with it."""
+    connection.set_client_timeout(5)
+    try:
+        with transaction.atomic():
+            assert execute("SELECT length(%s)", ["a" * 10_000_000]) == [(10_000_000,)]
+    finally:
+        connection.set_client_timeout(settings.STATEMENT_TIMEOUT + 1)
 
 
 @pytest.mark.django_db(transaction=True)
