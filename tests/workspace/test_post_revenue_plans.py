@@ -97,7 +97,8 @@ FILTERED = (
     ("responsible_id=me", "order=revenue"),
     ("responsible_id=me", "order=top"),
     ("", ""),
-    ("q=client 77", "order=clients"),
+    # More clients make PostgreSQL read all rows of the revenue, if no dead rows make the index larger.
+    ("q=client 777", "order=clients"),
     (None, "min_revenue=99000&order=revenue"),
     (None, "min_revenue=99000"),
     (None, "min_clients=96&order=revenue"),
