@@ -1,4 +1,4 @@
-"""The lexemes of the search columns: each begins with its account, so that no search reads the index entries of other accounts."""
+"""The lexemes of the search columns: each begins with its account, so that no look-up of words reads those of other accounts."""
 
 import json
 
