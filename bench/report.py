@@ -155,6 +155,22 @@ def show_webhooks(result: dict) -> None:
     )
 
 
+def show_accounts(result: dict) -> None:
+    say(f"\nAn installation with {result['accounts']:,} accounts, {result['database bytes'] / 1e6:,.0f} MB")
+    say(f"  created in {result['create s']} s")
+    say(
+        f"  dumped in {result['dump s']} s to {result['dump bytes'] / 1e6:,.0f} MB, with {result['dump memory bytes'] / 2**20:.0f} MiB of memory"
+    )
+    say(f"  restored in {result['restore s']} s, with {result['restore memory bytes'] / 2**20:.0f} MiB of memory")
+    say(
+        f"  all housekeeping: {result['first housekeeping s']} s at first, {result['housekeeping s']} s with nothing to do"
+    )
+    memory = ", ".join(
+        f"{size / 2**20:.1f} MiB after {number}" for number, size in result["memory of a connection"].items()
+    )
+    say(f"  a connection that takes ids for many accounts: {memory}")
+
+
 def show_overload(result: dict) -> None:
     say(
         f"\nOverload ({result['case']}): {result['offered per second']:.0f}/s, five times its peak of {result['peak per second']:.0f}/s"

@@ -18,13 +18,15 @@ from pathlib import Path
 
 import psycopg
 
-from bench import cases, data, machine, measure, pages, report, stress, triggers, webhooks, wrk
+from bench import accounts, cases, data, machine, measure, pages, report, stress, triggers, webhooks, wrk
 from bench.data import Size
 from bench.measure import Options
 from bench.serving import BARE, ROOT, SERVICE, Server, environment, serving
 from config.local.postgres import Cluster, ClusterError
 
 PARTS = ("cases", "pages", "triggers", "scaling", "memory", "overload", "webhooks")
+# Parts that take long, and run only if they are named. They have databases of their own, as webhooks and triggers have.
+LONG_PARTS = ("accounts",)
 # Scaling also measures a data set with this many times as many other accounts.
 ACCOUNTS_FACTOR = 20
 
@@ -48,8 +50,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--workers", type=int, help="the worker processes of the service, by default one per core")
     parser.add_argument("--requests", type=int, default=100_000, help="the requests between two measurements of memory")
     parser.add_argument("--connections", type=int, default=900, help="the connections of the overload")
+    parser.add_argument(
+        "--accounts", type=int, default=100_000, help="the number of accounts that the part accounts creates"
+    )
     parser.add_argument("--case", help="only the cases with this text in their name")
-    parser.add_argument("--only", choices=PARTS, action="append", help="only this part; may be repeated")
+    parser.add_argument("--only", choices=PARTS + LONG_PARTS, action="append", help="only this part; may be repeated")
     parser.add_argument(
         "--results", type=Path, default=ROOT / "bench" / "results", help="the directory for the results"
     )
@@ -62,6 +67,7 @@ class Run:
     def __init__(self, options: argparse.Namespace, cluster: Cluster, logs: Path):
         self.results = options.results
         self.cluster = cluster
+        self.accounts = options.accounts
         self.size = Size(options.posts, options.clients or options.posts, options.others)
         self.parts = options.only or (["cases"] if options.case else list(PARTS))
         self.options = Options(
@@ -99,8 +105,8 @@ class Run:
             f"{facts['cores']} cores ({facts['processor']}), {facts['memory_gib']} GiB; Python {facts['python']}, Django {facts['django']}, "
             f"PostgreSQL {facts['postgresql']}, {facts['wrk']}; load {os.getloadavg()[0]:.1f} at the start"
         )
-        # Webhooks and triggers have databases of their own.
-        data_set = {} if {"webhooks", "triggers"}.issuperset(self.parts) else self.data_set(self.size)
+        # Webhooks, triggers and accounts have databases of their own.
+        data_set = {} if {"webhooks", "triggers", "accounts"}.issuperset(self.parts) else self.data_set(self.size)
         if {"cases", "memory", "overload"}.intersection(self.parts):
             self.measure_data_set(data_set)
         if "pages" in self.parts:
@@ -123,6 +129,10 @@ class Run:
         if "triggers" in self.parts:
             show = report.Triggers().show
             self.report["triggers"] = triggers.measure_creates(self.cluster.url, self.options, show)
+        if "accounts" in self.parts:
+            workers = self.options.workers
+            self.report["accounts"] = accounts.measure(self.cluster.url, accounts=self.accounts, workers=workers)
+            report.show_accounts(self.report["accounts"])
         self.report["checks"] = report.checks(self.report)
         report.show_checks(self.report["checks"])
         for path in self.write():

@@ -16,7 +16,7 @@ import pytest
 from defusedxml import ElementTree
 from django.conf import settings
 
-from bench import cases, data, layers, machine, open_load, report, timers, triggers, wrk
+from bench import accounts, cases, data, layers, machine, open_load, report, timers, triggers, wrk
 from bench.chart import chart
 from bench.serving import environment
 from config.local.postgres import Cluster
@@ -182,6 +182,27 @@ def test_pages_are_measured(tmp_path):
         assert result["alone"]["p50 ms"] <= result["alone"]["p95 ms"]
         assert 8 <= result["queries"] <= 12
         assert 30_000 < result["bytes"] < 60_000
+
+
+@pytest.mark.slow
+@needs_wrk
+def test_many_accounts_are_measured(tmp_path):
+    results, output = run_benchmark(tmp_path, ["--only", "accounts", "--accounts", "7", "--workers", "2"])
+    result = results["accounts"]
+    assert result["accounts"] == 7
+    assert result["restore s"] > 0
+    assert result["dump bytes"] > 100_000
+    with Cluster(tmp_path / "bench") as cluster:
+        for database in (accounts.DATABASE, accounts.RESTORED):
+            with psycopg.connect(data.address(cluster.url, database)) as connection:
+                prefixes = connection.execute("SELECT prefix FROM accounts_account ORDER BY prefix").fetchall()
+                assert prefixes == [(f"account-{number}",) for number in range(7)]
+                [unnumbered] = connection.execute(
+                    "SELECT count(*) FROM accounts_change WHERE number IS NULL"
+                ).fetchone()
+                # The housekeeping of the restored database has numbered the changes.
+                assert (unnumbered > 0) == (database == accounts.DATABASE)
+    assert "An installation with 7 accounts" in output
 
 
 def test_it_rejects_error_responses():

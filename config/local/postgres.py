@@ -137,7 +137,7 @@ class Cluster:
         except BlockingIOError:
             raise ClusterError(f"{self.directory} is in use by another process") from None
         self._socket_directory = self._make_socket_directory(uid, gid)
-        postgres = _program("postgres")
+        postgres = find_program("postgres")
         for prefix in _prefixes(uid, gid, signal.SIGINT if self.durable else signal.SIGQUIT):
             script = 'cd "$1" && cd "$2" && exec "$3" --version'
             command: list[str | Path] = [
@@ -255,7 +255,7 @@ class Cluster:
         new_data.rename(self._data)
 
     def _run(self, program: str, *arguments: str, text: str = "") -> None:
-        command = [*self._prefix, str(_program(program)), *arguments]
+        command = [*self._prefix, str(find_program(program)), *arguments]
         result = subprocess.run(
             command, input=text, capture_output=True, text=True, env=_environment(), cwd=self.directory, check=False
         )
@@ -272,7 +272,7 @@ class Cluster:
         settings = {**_SETTINGS, **(_DURABLE if self.durable else _TEMPORARY)}
         settings |= {"cluster_name": self._name, "unix_socket_directories": str(self._socket_directory)}
         options = itertools.chain.from_iterable(("-c", f"{name}={value}") for name, value in settings.items())
-        command = [*self._prefix, str(_program("postgres")), "-D", str(self._data), *options]
+        command = [*self._prefix, str(find_program("postgres")), "-D", str(self._data), *options]
         self._spawn(command)
         # A crash recovery replays the writes since the last checkpoint, which may take a minute on a slow disk.
         started_at = time.monotonic()
@@ -327,7 +327,8 @@ class Cluster:
         return "\n".join(self._log.read_text(errors="replace").splitlines()[-5:])
 
 
-def _program(name: str) -> Path:
+def find_program(name: str) -> Path:
+    """Return the path of a program of PostgreSQL. Raise ClusterError if it is missing."""
     directory = Path(os.environ.get("PGBIN", ""))
     if not os.environ.get("PGBIN"):
         # Locate the package without importing it, because its code is slow to load and not needed.
@@ -338,10 +339,10 @@ def _program(name: str) -> Path:
                 "or set DATABASE_URL to a database"
             )
         directory = Path(package.submodule_search_locations[0]) / "pginstall" / "bin"
-    program = directory / name
-    if not program.exists():
-        raise ClusterError(f"{program} does not exist; PGBIN must be the directory of initdb and postgres")
-    return program
+    path = directory / name
+    if not path.exists():
+        raise ClusterError(f"{path} does not exist; PGBIN must be the directory of initdb and postgres")
+    return path
 
 
 def _prefixes(uid: int, gid: int, death_signal: signal.Signals) -> Iterator[list[str]]:
