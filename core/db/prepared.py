@@ -12,6 +12,7 @@ query that runs in most requests; write any other query with the ORM alone.
     items(account_id=7, ids=[1, 2])
 """
 
+import json
 import operator
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -30,11 +31,13 @@ from django.db.models import (
     Field,
     FloatField,
     ForeignKey,
+    JSONField,
     Lookup,
     Model,
     QuerySet,
     TextField,
 )
+from django.db.models.fields.json import KeyTransform
 from django.db.models.query import FlatValuesListIterable, ModelIterable, ValuesListIterable, get_related_populators
 from psycopg import Binary
 from psycopg.errors import ConnectionTimeout
@@ -133,8 +136,8 @@ class Statement:
 
     def _read_select(self, rows: QuerySet[Any, Any], compiler: Any) -> None:
         self._build: Callable[[Any], Any] | None
-        self._converters = compiler.get_converters([column for column, _, _ in compiler.select])
-        self._apply_converters = compiler.apply_converters
+        converters = compiler.get_converters([column for column, _, _ in compiler.select])
+        self._converters = [(index, _converter(*pair)) for index, pair in converters.items()]
         if issubclass(rows._iterable_class, ModelIterable):
             select, info = compiler.select, compiler.klass_info
             first, last = info["select_fields"][0], info["select_fields"][-1] + 1
@@ -168,8 +171,32 @@ class Statement:
                 values.append(arguments[name] if adapter is None else adapter(arguments[name]))
         rows = fetch(self.text, values, single_statement=not self._locks)
         if self._converters:
-            rows = list(map(tuple, self._apply_converters(rows, self._converters)))
+            rows = [self._convert(row) for row in rows]
         return rows if self._build is None else [self._build(row) for row in rows]
+
+    def _convert(self, row: Sequence[Any]) -> tuple[Any, ...]:
+        values = list(row)
+        for index, convert in self._converters:
+            values[index] = convert(values[index])
+        return tuple(values)
+
+
+def _converter(functions: Sequence[Callable[..., Any]], expression: Any) -> Callable[[Any], Any]:
+    """Return the function that converts a value of a column as Django's converters do.
+
+    Django creates a decoder for each JSON value. Most rows have no additional fields and no external ids, so they need none.
+    """
+    field = getattr(functions[0], "__self__", None)
+    if len(functions) == 1 and isinstance(field, JSONField) and not isinstance(expression, KeyTransform):
+        decode = (field.decoder or json.JSONDecoder)().decode
+        return lambda text: text if text is None else {} if text == "{}" else decode(text)
+
+    def convert(value: Any) -> Any:
+        for function in functions:
+            value = function(value, expression, connection)
+        return value
+
+    return convert
 
 
 class PreparedQuery:

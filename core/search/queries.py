@@ -202,7 +202,7 @@ class StagedSearch:
     def estimated(self, ranked: bool) -> list[Step]:
         """Return the statements whose numbers of rows `steps` needs."""
         query = self.query
-        conditions = [query.whole_words(), query.prefixes(), query.prefixes_or_substrings(), query.similar({})]
+        conditions = [query.whole_words(), query.prefixes(), query.prefixes_or_substrings(), query.stems()]
         conditions += [query.of_term(term).prefixes() for term in self.rarest_candidates(ranked)]
         return [self.all_rows.matching(ALL), *map(self.rows.matching, conditions)]
 
@@ -252,7 +252,9 @@ class StagedSearch:
                 count, term = rarest
                 yield from self.run_stage(query.of_term(term).similar({}), count, condition)
             else:
-                yield from self.run_stage(condition, similar)
+                # A word that replaces the only term is the reason for the similarity of a row.
+                words = corrections.get(query.text, [])
+                yield from self.run_stage(condition, similar, similar_words=words)
 
     @staticmethod
     def rarest(
@@ -269,25 +271,30 @@ class StagedSearch:
     def is_enough(self) -> bool:
         return len(self.found) >= self.enough
 
-    def run_stage(self, condition: Condition, estimate: int, *others: Condition) -> Steps:
+    def run_stage(
+        self, condition: Condition, estimate: int, *others: Condition, similar_words: Sequence[str] = ()
+    ) -> Steps:
         """Add the best rows that meet `condition` and `others`, unless enough rows were found already.
 
-        `estimate` is the estimated number of rows that meet `condition`.
+        `estimate` is the estimated number of rows that meet `condition`. `similar_words` are those of `rank`.
         """
         if self.is_enough():
             return
         # The lookup of a common term is slow, because the index collects all rows of the term before the first row is read.
         if estimate > max(MAX_RESULTS, self.total * RANKED_BATCH / SCAN_ROWS):
-            ids = [row[0] for row in (yield self.rank(condition, others, scan=True))]
+            ids = [row[0] for row in (yield self.rank(condition, others, similar_words, scan=True))]
             if len(ids) == self.stage_limit:
                 self.found += ids
                 return
-        self.found += [row[0] for row in (yield self.rank(condition, others))]
+        self.found += [row[0] for row in (yield self.rank(condition, others, similar_words))]
 
-    def rank(self, condition: Condition, others: Sequence[Condition], *, scan: bool = False) -> Step:
+    def rank(
+        self, condition: Condition, others: Sequence[Condition], similar_words: Sequence[str], *, scan: bool = False
+    ) -> Step:
         """Return the step for the ids of matching rows that were not found before. Each batch is ordered by similarity, then by the weight of the words.
 
-        `word_similarity` takes 20 µs, so it is not computed for texts that contain the query as whole words or as their beginning.
+        `word_similarity` takes 20 µs, so it is not computed for texts that contain the query as whole words or as their beginning, nor for
+        texts that contain one of the `similar_words` (the most similar first): PostgreSQL computes the similarity of such a word once.
 
         With `scan`, only the first rows of the list are considered. MATERIALIZED makes PostgreSQL plan the subquery for all of its rows,
         because a plan for the limit would scan the table. The subquery still ends at the limit.
@@ -297,6 +304,7 @@ class StagedSearch:
         scan_limit = SCAN_ROWS * self.stage_limit // RANKED_BATCH
         first_rows, first_parameters = first_rows_cte(self.list_rows, scan_limit) if scan else ("", list[Any]())
         and_others = "".join(f" AND ({other})" for other, _ in others)
+        when_similar = "WHEN ' ' || search_text || ' ' LIKE %s THEN word_similarity(%s, %s) " * len(similar_words)
         return (
             f"""
             WITH {first_rows + "," if first_rows else ""} found AS MATERIALIZED ({sql}),
@@ -305,7 +313,7 @@ class StagedSearch:
             )
             SELECT id FROM candidates ORDER BY (number - 1) / %s,
                 CASE WHEN ' ' || search_text || ' ' LIKE %s THEN 1 WHEN ' ' || search_text LIKE %s THEN %s::float4
-                    ELSE word_similarity(%s, search_text) END DESC,
+                    {when_similar} ELSE word_similarity(%s, search_text) END DESC,
                 ts_rank(search_words, search.query(%s, %s), 1) DESC, id
             """,  # noqa: S608
             [
@@ -318,6 +326,7 @@ class StagedSearch:
                 f"% {text} %",
                 f"% {text}%",
                 prefix_similarity(text),
+                *(value for word in similar_words for value in (f"% {word} %", text, word)),
                 text,
                 self.query.account_id,
                 f"{self.query.prefix_tsquery} | {self.query.variant_tsquery}",

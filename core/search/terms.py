@@ -97,6 +97,14 @@ class Query:
         """Return the condition that all terms, their variants or their `corrections` are words of any text."""
         return self._has_words(" & ".join(f"({self._alternatives(term, corrections)})" for term in self.terms))
 
+    def stems(self) -> Condition:
+        """Return the condition for the estimate of `similar`, without the swapped letters.
+
+        PostgreSQL adds up the estimates of the alternatives, although hardly any swapped term is a word.
+        """
+        words = (f"'{stem(term)}':*" if is_correctable(term) else f"'{term}'" for term in self.terms)
+        return self._has_words(" & ".join(words))
+
     def has_term(self, term: str) -> Condition:
         """Return the condition that a term is a word, the beginning of a word, or a part of the short texts.
 
@@ -124,9 +132,13 @@ class Query:
 
 def variants(term: str) -> str:
     """Return a tsquery for the words with the same stem, and for the term with any two neighbouring letters swapped."""
-    stem = term[: max(4, len(term) - (3 if len(term) > 7 else 2))]
     swapped = [term[:n] + term[n + 1] + term[n] + term[n + 2 :] for n in range(len(term) - 1)]
-    return " | ".join([f"'{stem}':*", *(f"'{word}'" for word in swapped)])
+    return " | ".join([f"'{stem(term)}':*", *(f"'{word}'" for word in swapped)])
+
+
+def stem(term: str) -> str:
+    """Return a term without its last letters, which change with number and case."""
+    return term[: max(4, len(term) - (3 if len(term) > 7 else 2))]
 
 
 def prefix_similarity(text: str) -> float:

@@ -193,6 +193,29 @@ def test_frequent_words_are_searched_in_the_order_of_ids(acme, other, monkeypatc
     assert search_names(acme, "nowak") == expected
 
 
+def test_a_mistyped_word_is_not_taken_for_a_common_one(acme, monkeypatch):
+    """The estimate of a mistyped word leaves out its swapped letters, which are no words. Their estimates would add up."""
+    estimated = []
+
+    def estimate(sides):
+        estimated.extend(str(values[-1]) for _sql, values in sides)
+        return [0] * len(sides)
+
+    monkeypatch.setattr("core.search.queries.estimate_rows", estimate)
+    make_client(acme.alice, "Kowalski")
+    assert search_names(acme, "kowaslki") == ["Kowalski"]
+    assert "'kowas':*" in estimated
+    assert not any("kowalski" in words for words in estimated)
+
+
+def test_rows_with_the_same_similar_word_are_equally_similar(acme):
+    """The similarity of a word that replaces a mistyped one is computed once. The weight of the word in the row then decides."""
+    for name in ("Kowalska Kowalska Kowalska Kowalska", "Maria Kowalska Zofia", "Kowalska", "Kowalik"):
+        make_client(acme.alice, name)
+    expected = ["Kowalska", "Kowalska Kowalska Kowalska Kowalska", "Maria Kowalska Zofia", "Kowalik"]
+    assert search_names(acme, "kowaslka") == expected
+
+
 def test_only_live_rows_of_the_account_are_found(acme, other):
     make_client(other.mallory, "Nowak")
     make_client(acme.alice, "Nowak").trash(by=acme.alice)
