@@ -22,6 +22,7 @@ from accounts.models import Account, User
 from core.db.tenancy import fold
 from core.db.text import is_xml_text
 from core.errors import FieldError
+from core.search.terms import has_part, with_table
 from crm.fields import Field, FieldType, defined_name
 
 MAX_CONDITIONS = 20
@@ -93,6 +94,7 @@ def find_field(name: str, fields: Mapping[str, Field]) -> tuple[Field, Operator]
 class Condition:
     """A condition on one field."""
 
+    account_id: int
     field: Field
     operator: Operator
     # The text in the URL, and the value that it stands for.
@@ -112,10 +114,10 @@ class Condition:
         if operator == Operator.EMPTY or field.type == FieldType.BOOLEAN:
             if text.lower() not in BOOLEANS:
                 raise FieldError(name, _("is not true or false"), "boolean")
-            return cls(field, operator, text.lower(), BOOLEANS[text.lower()])
+            return cls(account.id, field, operator, text.lower(), BOOLEANS[text.lower()])
         if not text:
             raise FieldError(name, _("can't be blank"), "blank")
-        return cls(field, operator, text, READERS.get(field.type, read_text)(name, text, account, user))
+        return cls(account.id, field, operator, text, READERS.get(field.type, read_text)(name, text, account, user))
 
     def filter(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Return the rows that meet the condition."""
@@ -145,7 +147,7 @@ class Condition:
         It has no statistics of expressions such as UPPER(city), and assumes that very few rows meet a condition on one.
         """
         if self._compares_text and self.operator in (Operator.IS, Operator.CONTAINS):
-            return rows.filter(self._prefilter(rows.model))
+            return rows.filter(self._prefilter(rows.model, estimated=True))
         if self.field.key and self.operator == Operator.CONTAINS:
             return rows.filter(~Q(additional_fields={}))
         return self.filter(rows)
@@ -195,14 +197,20 @@ class Condition:
             found = Q(**{f"{name}__iexact": self.value})
         return ~found | Q(**{f"{name}__isnull": True}) if self.operator == Operator.NOT else found
 
-    def _prefilter(self, model: type[Model]) -> Q:
-        """Return a looser condition on the text of the search index, which finds the rows; every row for fields that are not searched."""
+    def _prefilter(self, model: type[Model], *, estimated: bool = False) -> Q:
+        """Return a looser condition on the text of the search index, which finds the rows; every row for fields that are not searched.
+
+        If the rows are `estimated`, the condition consists of LIKE only, for which PostgreSQL has statistics.
+        """
         search: Any = getattr(model, "search", None)
         if search is None or self.field.name not in {search.name_field, *search.short, *search.numbers}:
             return Q()
-        if self.field.name in search.numbers:
-            return Q(condition("search_text LIKE '%%' || search.compact(%s) || '%%'", [self.value]))
-        return Q(condition("search_text LIKE '%%' || btrim(search.fold(%s)) || '%%'", [self.value]))
+        part = "search.compact(%s)" if self.field.name in search.numbers else "btrim(search.fold(%s))"
+        like = condition(f"search_text LIKE '%%' || {part} || '%%'", [self.value])
+        if estimated:
+            return Q(like)
+        found = condition(with_table(has_part(part), model._meta.db_table), [self.account_id, self.value])
+        return Q(found) & Q(like)
 
     def _contains(self, model: type[Model]) -> Q:
         search: Any = getattr(model, "search", None)

@@ -11,7 +11,7 @@ from django.db.models.expressions import RawSQL
 
 from accounts.models import Account, User
 from core.search.queries import MAX_QUERY_LENGTH, search_transaction
-from core.search.terms import Query, matching
+from core.search.terms import Query, combine, has_part, matching
 from crm.clients import email_key
 
 # The number of rows of each kind that are shown, and that are compared by name.
@@ -57,8 +57,9 @@ def find_similar(account: Account, user: User, *, name: str = "", email: str = "
                 branches.append(_first(kind, Reason.EMAIL, rows.filter(email_key=key)))
             if kind == "client" and len(digits) >= MIN_TAX_NO_LENGTH:
                 # The index finds the number among all numbers of a client.
-                has_number = ("search_text LIKE %s AND search.compact(tax_no) LIKE %s", [f"%{digits}%"] * 2)
-                branches.append(_first(kind, Reason.TAX_NO, matching(rows, has_number)))
+                has_number = ("search.compact(tax_no) LIKE %s", [f"%{digits}%"])
+                with_number = matching(rows, combine("AND", (has_part(), [account.id, digits]), has_number))
+                branches.append(_first(kind, Reason.TAX_NO, with_number))
             if len(query.text) >= MIN_NAME_LENGTH:
                 branches.append(_by_name(kind, rows, query))
         if not branches:

@@ -16,7 +16,7 @@ class Migration(migrations.Migration):
                 migrations.AddConstraint(
                     model_name="status",
                     constraint=core.search.declaration.Search(
-                        words_by_account=False,
+                        by_account=False,
                         condition=models.Q(),
                         name="status_search",
                         name_field="name",
@@ -26,7 +26,7 @@ class Migration(migrations.Migration):
                 migrations.AddConstraint(
                     model_name="user",
                     constraint=core.search.declaration.Search(
-                        words_by_account=False,
+                        by_account=False,
                         condition=models.Q(("role__in", ("owner", "admin", "agent"))),
                         long=("description",),
                         more_indexes={"member": models.Q(("role", "member"))},

@@ -38,7 +38,7 @@ class Migration(migrations.Migration):
                 "constraints": [
                     models.UniqueConstraint(fields=["account", "name"], name="group_name_unique"),
                     core.search.declaration.Search(
-                        words_by_account=False, condition=models.Q(), name="group_search", name_field="name"
+                        by_account=False, condition=models.Q(), name="group_search", name_field="name"
                     ),
                 ],
             },

@@ -113,9 +113,7 @@ class Migration(migrations.Migration):
         migrations.RunSQL(ADD_PIPELINES, migrations.RunSQL.noop),
         migrations.AddConstraint(
             "pipeline",
-            core.search.declaration.Search(
-                words_by_account=False, condition=Q(), name="pipeline_search", name_field="name"
-            ),
+            core.search.declaration.Search(by_account=False, condition=Q(), name="pipeline_search", name_field="name"),
         ),
         change_triggers("accounts_pipeline", "pipeline", trash=False),
         *plan_for_large_accounts("accounts_pipeline"),

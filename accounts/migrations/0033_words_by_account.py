@@ -1,7 +1,7 @@
 from django.db import migrations, models
 
 from core.search.declaration import ReplaceSearch, Search
-from core.search.functions import CREATE_WORDS_BY_ACCOUNT, DROP_WORDS_BY_ACCOUNT
+from core.search.functions import CREATE_PARTS, CREATE_WORDS_BY_ACCOUNT, DROP_PARTS, DROP_WORDS_BY_ACCOUNT
 
 
 class Migration(migrations.Migration):
@@ -16,6 +16,8 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.RunSQL(CREATE_WORDS_BY_ACCOUNT, DROP_WORDS_BY_ACCOUNT),
+        # The new search indexes call this function.
+        migrations.RunSQL(CREATE_PARTS, DROP_PARTS),
         ReplaceSearch("group", Search(condition=models.Q(), name="group_search", name_field="name")),
         ReplaceSearch(
             "user",

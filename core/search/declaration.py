@@ -27,7 +27,7 @@ class Search(BaseConstraint):
     - `condition`: the condition of the rows that are searched.
     - `more_indexes`: the conditions of further rows that are searched. Each has a separate index, whose name begins with the key.
     - `not_searched`: every other text field, with the reason why it is not searched.
-    - `words_by_account`: False only in migrations that are older than the lexemes with accounts (`search.account`).
+    - `by_account`: False only in migrations that are older than lexemes and trigrams with the account (`search.account`, `search.parts`).
 
     The declaration is a constraint of the model, because migrations detect, create, change and remove constraints. The constraint owns
     three generated columns that are not fields of the model, their indexes, and the triggers that store the words of the rows
@@ -49,13 +49,13 @@ class Search(BaseConstraint):
         condition: Q = NOT_TRASHED,
         more_indexes: Mapping[str, Q] = MappingProxyType({}),
         not_searched: Mapping[str, str] = MappingProxyType({}),
-        words_by_account: bool = True,
+        by_account: bool = True,
     ) -> None:
         super().__init__(name=name)
         self.name_field, self.condition, self.more_indexes = name_field, condition, more_indexes
         self.short, self.numbers, self.words, self.long = short, numbers, words, long
         self.json_values, self.filters, self.not_searched = json_values, filters, not_searched
-        self.words_by_account = words_by_account
+        self.by_account = by_account
 
     def contribute_to_class(self, model: type[Model], name: str) -> None:
         """Add the declaration to the constraints of the model, as if its Meta listed it."""
@@ -72,8 +72,8 @@ class Search(BaseConstraint):
         arguments: dict[str, Any] = {name: tuple(values) for name in fields if (values := getattr(self, name))}
         if self.more_indexes:
             arguments["more_indexes"] = dict(self.more_indexes)
-        if not self.words_by_account:
-            arguments["words_by_account"] = False
+        if not self.by_account:
+            arguments["by_account"] = False
         return path, args, {**kwargs, "name_field": self.name_field, **arguments, "condition": self.condition}
 
     def clone(self) -> Self:
@@ -128,13 +128,8 @@ class Search(BaseConstraint):
         [name] = self._columns(model, "name_field")
         return [
             *operations.drop_triggers(table),
-            operations.add_columns(table, name=name, words=words, words_by_account=self.words_by_account, **columns),
-            *operations.create_indexes(
-                table,
-                filters=self._columns(model, "filters"),
-                condition=as_sql(model, self.condition),
-                more={name: as_sql(model, condition) for name, condition in self.more_indexes.items()},
-            ),
+            operations.add_columns(table, name=name, words=words, by_account=self.by_account, **columns),
+            *operations.create_indexes(table, **self._index_arguments(model)),
             *operations.create_triggers(
                 table,
                 old_condition=self.searched_condition(model, record="OLD"),
@@ -142,6 +137,19 @@ class Search(BaseConstraint):
             ),
             self.learn_statement(model),
         ]
+
+    def _index_arguments(self, model: type[Model]) -> dict[str, Any]:
+        return {
+            "filters": self._columns(model, "filters"),
+            "condition": as_sql(model, self.condition),
+            "more": {name: as_sql(model, condition) for name, condition in self.more_indexes.items()},
+            "by_account": self.by_account,
+        }
+
+    def replace_index_statements(self, model: type[Model]) -> list[str]:
+        """Return the statements that create the search indexes again. None of them may be in a transaction."""
+        indexes = operations.search_indexes(model._meta.db_table, **self._index_arguments(model))
+        return [statement for index in indexes for statement in index.replace()]
 
     def remove_statements(self, model: type[Model]) -> list[str]:
         """Return the statements that remove the search."""
@@ -192,6 +200,30 @@ class ReplaceSearch(migrations.AddConstraint):
 
     def describe(self) -> str:
         return f"Replace the search of {self.model_name}"
+
+
+class ReplaceSearchIndexes(migrations.operations.base.Operation):
+    """The migration operation that creates the search indexes of an app again, beside the work of the service.
+
+    The migration needs `atomic = False`. The operation changes nothing if it is reversed.
+    """
+
+    reversible = True
+
+    def state_forwards(self, app_label: str, state: ProjectState) -> None:
+        """Leave the state as it is."""
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        for model in to_state.apps.get_app_config(app_label).get_models():
+            for search in model._meta.constraints:
+                if isinstance(search, Search):
+                    search._execute(search.replace_index_statements(model), schema_editor)
+
+    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        """Keep the indexes."""
+
+    def describe(self) -> str:
+        return "Create the search indexes again"
 
 
 def values_of(column: str) -> str:

@@ -111,6 +111,17 @@ RETURN regexp_replace(
 )::tsquery;
 """
 
+# PostgreSQL's own index of trigrams (`gin_trgm_ops`) has the trigrams of all accounts together. To find those of one account, it reads the
+# entries of other accounts, or an entry for each row of the account.
+CREATE_PARTS = r"""
+-- The trigrams within the words of a text, each as a number that depends on the account. A text contains a part only if it has all numbers
+-- of the part. Trigrams with the beginning or the end of a word are left out, because a part need not begin or end where a word does.
+CREATE OR REPLACE FUNCTION search.parts(account_id bigint, text text) RETURNS bigint[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ARRAY(SELECT hashtextextended(trigram, $1) FROM unnest(show_trgm($2)) AS trigram WHERE trigram NOT LIKE '% %');
+"""
+
+DROP_PARTS = "DROP FUNCTION IF EXISTS search.parts(bigint, text);"
+
 DROP_WORDS_BY_ACCOUNT = """
 DROP FUNCTION IF EXISTS search.query(bigint, text);
 DROP FUNCTION IF EXISTS search.words(bigint, text, integer);

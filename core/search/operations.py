@@ -4,6 +4,7 @@ Every statement can be executed repeatedly, because a migration with `atomic = F
 """
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from django.db import migrations
 
@@ -27,17 +28,17 @@ def add_columns(
     numbers: Sequence[str] = (),
     words: Sequence[str] = (),
     long: Sequence[str] = (),
-    words_by_account: bool,
+    by_account: bool,
 ) -> str:
     """Return the statement that replaces the generated columns. The arguments are SQL expressions. It rewrites the table once.
 
-    With `words_by_account`, the words contain the account. Call `create_indexes` afterwards, because dropping a column also drops its indexes.
+    With `by_account`, the words contain the account. Call `create_indexes` afterwards, because dropping a column also drops its indexes.
     """
     text = f"search.fold({concatenate(name, *short, *numbers)})"
     if numbers:
         separated = concatenate(*numbers, separator=r"E'\x01'")
         text += f" || ' ' || search.compact({separated})"
-    lexemes = "search.words(account_id, {}, {})" if words_by_account else "search.words({})"
+    lexemes = "search.words(account_id, {}, {})" if by_account else "search.words({})"
     short_words = lexemes.format(concatenate(name, *short, *numbers, *words), MAX_SHORT_LENGTH)
     all_words = f"setweight({short_words}, 'A')"
     if long:
@@ -55,30 +56,76 @@ def drop_columns(table: str) -> str:
     return f"ALTER TABLE {table} {', '.join(f'DROP COLUMN IF EXISTS {column}' for column in COLUMNS)}"
 
 
-def create_indexes(table: str, *, filters: Sequence[str], condition: str, more: Mapping[str, str]) -> list[str]:
-    """Return the statements for the index by name and for the search index, over the rows of `condition`.
-
-    `more` maps the first part of the name of each further search index to its condition.
-    """
-    name = table.partition("_")[2]
+def create_indexes(
+    table: str, *, filters: Sequence[str], condition: str, more: Mapping[str, str], by_account: bool
+) -> list[str]:
+    """Return the statements for the index by name and for the search indexes. The arguments are those of `search_indexes`."""
+    indexes = search_indexes(table, filters=filters, condition=condition, more=more, by_account=by_account)
     return [
-        f"CREATE INDEX IF NOT EXISTS {name}_by_name ON {table} (account_id, search_name, id) WHERE {condition}",
-        search_index(name, table, [*filters, "search_words"], condition),
-        *(search_index(prefix, table, ["search_words"], other_condition) for prefix, other_condition in more.items()),
+        (
+            f"CREATE INDEX IF NOT EXISTS {table.partition('_')[2]}_by_name ON {table} (account_id, search_name, id)"
+            f" WHERE {condition}"
+        ),
+        *(statement for index in indexes for statement in index.create()),
     ]
 
 
-def search_index(name: str, table: str, columns: Sequence[str], condition: str) -> str:
-    """Return the statement for a GIN index that supports all conditions of a search, in any combination.
+def search_indexes(
+    table: str, *, filters: Sequence[str], condition: str, more: Mapping[str, str], by_account: bool
+) -> "list[SearchIndex]":
+    """Return the search indexes of a table: one for the rows of `condition`, and one for each of the conditions in `more`.
+
+    `more` maps the first part of the name of an index to its condition.
+    """
+    name = table.partition("_")[2]
+    return [
+        SearchIndex(f"{name}_found", table, [*filters, "search_words"], condition, by_account),
+        *(
+            SearchIndex(f"{prefix}_found", table, ["search_words"], other_condition, by_account)
+            for prefix, other_condition in more.items()
+        ),
+    ]
+
+
+class SearchIndex(NamedTuple):
+    """A GIN index that supports all conditions of a search, in any combination.
+
+    With `by_account`, the trigrams of the short texts contain the account (`search.parts`).
 
     New rows are appended to the pending list of the index, which every search reads. The write that exceeds the limit of the list (in
     kB) moves its rows into the index. With the default limit of 4 MB, that write took a second.
     """
-    return (
-        f"CREATE INDEX IF NOT EXISTS {name}_found ON {table}"
-        f" USING gin ({', '.join(['account_id', *columns])}, search_text gin_trgm_ops)"
-        f" WITH (gin_pending_list_limit = 256) WHERE {condition}"
-    )
+
+    name: str
+    table: str
+    columns: Sequence[str]
+    condition: str
+    by_account: bool
+
+    def create(self, how: str = "IF NOT EXISTS") -> list[str]:
+        """Return the statements that create the index. `how` follows CREATE INDEX."""
+        parts = "search.parts(account_id, search_text)" if self.by_account else "search_text gin_trgm_ops"
+        columns = ["account_id", *self.columns, parts]
+        statements = [
+            (
+                f"CREATE INDEX {how} {self.name} ON {self.table} USING gin ({', '.join(columns)})"
+                f" WITH (gin_pending_list_limit = 256) WHERE {self.condition}"
+            )
+        ]
+        if self.by_account:
+            # PostgreSQL would multiply the frequencies of the trigrams, although the trigrams of a word occur together.
+            statements.append(f"ALTER INDEX {self.name} ALTER COLUMN {len(columns)} SET STATISTICS 0")
+        return statements
+
+    def replace(self) -> list[str]:
+        """Return the statements that create the index again, beside the work of the service."""
+        new = self._replace(name=f"{self.name}_new")
+        return [
+            f"DROP INDEX CONCURRENTLY IF EXISTS {new.name}",
+            *new.create("CONCURRENTLY"),
+            f"DROP INDEX CONCURRENTLY IF EXISTS {self.name}",
+            f"ALTER INDEX {new.name} RENAME TO {self.name}",
+        ]
 
 
 def create_triggers(table: str, *, old_condition: str, new_condition: str) -> list[str]:
@@ -135,8 +182,8 @@ def add_search(
     """Return the operation that adds the columns and indexes of a table. `condition` is SQL with `{row}` before each column."""
     return migrations.RunSQL(
         [
-            add_columns(table, name=name, words_by_account=False, **columns),
-            *create_indexes(table, filters=filters, condition=condition.format(row=""), more={}),
+            add_columns(table, name=name, by_account=False, **columns),
+            *create_indexes(table, filters=filters, condition=condition.format(row=""), more={}, by_account=False),
         ],
         drop_columns(table),
     )

@@ -21,7 +21,16 @@ from psycopg.errors import QueryCanceled
 from core.db.prepared import array_literal
 from core.db.time_limit import TooSlow
 from core.search.spelling import Word
-from core.search.terms import Condition, ConditionalRows, Query, combine, is_correctable, matching, prefix_similarity
+from core.search.terms import (
+    ALL,
+    Condition,
+    ConditionalRows,
+    Query,
+    combine,
+    is_correctable,
+    matching,
+    prefix_similarity,
+)
 
 MAX_QUERY_LENGTH = 255
 # The maximum number of rows that a search finds. If more rows match, it finds some of them.
@@ -34,8 +43,6 @@ SCAN_ROWS = 12_000
 TIME_LIMIT_MS = 1000
 # A statement of a search and its parameters. The search is continued with the rows of the statement.
 Step = tuple[str, list[Any]]
-# The condition that all rows meet.
-ALL: Condition = ("true", [])
 Steps = Generator[Step, list[Any], Any]
 # For `find_similar`: the maximum number of terms of the text that is being typed, and the minimum similarity from 0 to 1.
 MAX_TERMS, MIN_SIMILARITY = 8, 0.3
@@ -202,7 +209,12 @@ class StagedSearch:
     def estimated(self, ranked: bool) -> list[Step]:
         """Return the statements whose numbers of rows `steps` needs."""
         query = self.query
-        conditions = [query.whole_words(), query.prefixes(), query.prefixes_or_substrings(), query.stems()]
+        conditions = [
+            query.whole_words(),
+            query.prefixes(),
+            query.prefixes_or_substrings(estimated=True),
+            query.stems(),
+        ]
         conditions += [query.of_term(term).prefixes() for term in self.rarest_candidates(ranked)]
         return [self.all_rows.matching(ALL), *map(self.rows.matching, conditions)]
 

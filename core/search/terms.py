@@ -8,10 +8,12 @@ from typing import Any
 from django.db.models import BooleanField, QuerySet
 from django.db.models.expressions import RawSQL
 
-# The SQL of a condition on a row, and the parameters of the SQL.
+# The SQL of a condition on a row, and the parameters of the SQL. `{table}` stands for the table of the row.
 Condition = tuple[str, list[Any]]
 # The parameters are the account and a tsquery.
 HAS_WORDS = "search_words @@ search.query(%s, %s)"
+# The condition that all rows meet.
+ALL: Condition = ("true", [])
 
 
 def is_correctable(term: str) -> bool:
@@ -25,6 +27,14 @@ def has_trigram(text: str) -> bool:
     The text must have a word of three characters. With the locale C, PostgreSQL has no trigrams of scripts other than Latin.
     """
     return re.search("[a-z0-9]{3}", text) is not None
+
+
+def has_part(part: str = "%s") -> str:
+    """Return the condition that the index finds for a part of the short texts. It is looser than LIKE.
+
+    The parameters are the account, and those of `part`, the SQL of the part.
+    """
+    return f"search.parts({{table}}.account_id, search_text) @> search.parts(%s, {part})"
 
 
 @dataclass(frozen=True)
@@ -82,16 +92,20 @@ class Query:
         """Return the condition that all terms are words of any text, or beginnings of words."""
         return self._has_words(self.prefix_tsquery)
 
-    def substrings(self) -> Condition | None:
-        """Return the condition that all terms are parts of the short texts, or None if no index supports it."""
+    def substrings(self, *, estimated: bool = False) -> Condition | None:
+        """Return the condition that all terms are parts of the short texts, or None if no index supports it.
+
+        If the rows are `estimated`, the condition consists of LIKE only, for which PostgreSQL has statistics.
+        """
         parts = [self.digits] if self.digits else self.terms
         if not any(map(has_trigram, parts)):
             return None
-        return " AND ".join(["search_text LIKE %s"] * len(parts)), [f"%{part}%" for part in parts]
+        like = " AND ".join(["search_text LIKE %s"] * len(parts)), [f"%{part}%" for part in parts]
+        return like if estimated else combine("AND", (has_part(), [self.account_id, " ".join(parts)]), like)
 
-    def prefixes_or_substrings(self) -> Condition:
+    def prefixes_or_substrings(self, *, estimated: bool = False) -> Condition:
         """Return the condition that one of `prefixes` and `substrings` is met."""
-        return combine("OR", self.prefixes(), *filter(None, [self.substrings()]))
+        return combine("OR", self.prefixes(), *filter(None, [self.substrings(estimated=estimated)]))
 
     def similar(self, corrections: dict[str, list[str]]) -> Condition:
         """Return the condition that all terms, their variants or their `corrections` are words of any text."""
@@ -167,27 +181,35 @@ class ConditionalRows:
     def __init__(self, rows: QuerySet[Any]) -> None:
         marker: Any = object()
         texts = {"search_text": RawSQL("search_text", []), "search_words": RawSQL("search_words", [])}
+        self._table = rows.model._meta.db_table
         rows = matching(rows, (self.PLACEHOLDER, [marker])).order_by().values("id", **texts)
         sql, parameters = rows.query.sql_with_params()
         self._sql = sql.partition(self.PLACEHOLDER)
         # PostgreSQL never looks up IS NOT DISTINCT FROM in an index, and estimates as many rows as for an equality.
-        account = f'"{rows.model._meta.db_table}"."account_id" {{}} %s'
+        account = f'"{self._table}"."account_id" {{}} %s'
         sql = sql.replace(account.format("="), account.format("IS NOT DISTINCT FROM"))
-        self._sql_by_words = sql.partition(self.PLACEHOLDER)
+        self._sql_by_texts = sql.partition(self.PLACEHOLDER)
         index = parameters.index(marker)
         self._parameters_before, self._parameters_after = parameters[:index], parameters[index + 1 :]
 
     def matching(self, condition: Condition) -> tuple[str, list[Any]]:
         """Return the statement for the rows that meet a condition, and its parameters.
 
-        The words of a row contain its account. So if the condition consists of words only, the index is not read for the account as well:
-        it has an entry for each row of the account. The account is checked in the rows that are found.
+        The index entries for the words and parts of a row contain its account. So if there is a condition, the index is not read for the
+        account as well: it has an entry for each row of the account. The account is checked in the rows that are found.
         """
         sql, values = condition
-        before, _, after = self._sql_by_words if sql == HAS_WORDS else self._sql
-        return f"{before}{sql}{after}", [*self._parameters_before, *values, *self._parameters_after]
+        before, _, after = self._sql if condition == ALL else self._sql_by_texts
+        text = f"{before}{with_table(sql, self._table)}{after}"
+        return text, [*self._parameters_before, *values, *self._parameters_after]
 
 
 def matching(rows: QuerySet[Any], condition: Condition) -> QuerySet[Any]:
     """Return the rows that meet a condition."""
-    return rows.filter(RawSQL(*condition, output_field=BooleanField()))  # noqa: S611
+    sql, values = condition
+    return rows.filter(RawSQL(with_table(sql, rows.model._meta.db_table), values, output_field=BooleanField()))  # noqa: S611
+
+
+def with_table(sql: str, table: str) -> str:
+    """Return the SQL of a condition on the rows of a table."""
+    return sql.replace("{table}", f'"{table}"')

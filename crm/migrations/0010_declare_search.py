@@ -17,7 +17,7 @@ class Migration(migrations.Migration):
                 migrations.AddConstraint(
                     model_name="client",
                     constraint=core.search.declaration.Search(
-                        words_by_account=False,
+                        by_account=False,
                         condition=models.Q(("trashed_at", None)),
                         filters=("status_id", "responsible_id", "creator_id", "updater_id", "tags"),
                         json_values=("external_ids",),
@@ -32,7 +32,7 @@ class Migration(migrations.Migration):
                 migrations.AddConstraint(
                     model_name="contact",
                     constraint=core.search.declaration.Search(
-                        words_by_account=False,
+                        by_account=False,
                         condition=models.Q(("trashed_at", None)),
                         filters=("responsible_id", "creator_id", "updater_id", "tags"),
                         long=("note", "description"),
@@ -45,7 +45,7 @@ class Migration(migrations.Migration):
                 migrations.AddConstraint(
                     model_name="contactlist",
                     constraint=core.search.declaration.Search(
-                        words_by_account=False,
+                        by_account=False,
                         condition=models.Q(("trashed_at", None)),
                         name="contactlist_search",
                         name_field="name",
@@ -54,7 +54,7 @@ class Migration(migrations.Migration):
                 migrations.AddConstraint(
                     model_name="deal",
                     constraint=core.search.declaration.Search(
-                        words_by_account=False,
+                        by_account=False,
                         condition=models.Q(("trashed_at", None)),
                         filters=("status_id", "responsible_id", "creator_id", "updater_id", "tags"),
                         json_values=("external_ids",),

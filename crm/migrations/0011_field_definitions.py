@@ -77,7 +77,7 @@ class Migration(migrations.Migration):
                     models.UniqueConstraint(fields=("account", "resource", "key"), name="field_key_unique"),
                     models.UniqueConstraint(fields=("account", "resource", "label"), name="field_label_unique"),
                     core.search.declaration.Search(
-                        words_by_account=False,
+                        by_account=False,
                         condition=models.Q(),
                         name="fielddefinition_search",
                         name_field="label",

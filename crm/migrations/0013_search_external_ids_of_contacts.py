@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="contact",
             constraint=core.search.declaration.Search(
-                words_by_account=False,
+                by_account=False,
                 condition=models.Q(("trashed_at", None)),
                 filters=("responsible_id", "creator_id", "updater_id", "tags"),
                 json_values=("external_ids",),

@@ -135,7 +135,7 @@ class Migration(migrations.Migration):
                         name="note_of_one_row",
                     ),
                     core.search.declaration.Search(
-                        words_by_account=False,
+                        by_account=False,
                         condition=models.Q(("trashed_at", None)),
                         filters=("creator_id", "updater_id", "kind"),
                         long=("content",),

@@ -17,7 +17,7 @@ class Migration(migrations.Migration):
                 migrations.AddConstraint(
                     model_name="post",
                     constraint=core.search.declaration.Search(
-                        words_by_account=False,
+                        by_account=False,
                         condition=models.Q(("trashed_at", None)),
                         filters=("category_id", "forum_id", "status_id", "responsible_id", "user_id", "tags"),
                         long=("content", "response"),
