@@ -13,7 +13,7 @@ from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from typing import Any
 
-from django.db.models import BooleanField, Model, Q, QuerySet
+from django.db.models import BooleanField, F, Func, Model, Q, QuerySet
 from django.db.models.expressions import RawSQL
 from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.translation import gettext_lazy as _
@@ -22,7 +22,7 @@ from accounts.models import Account, User
 from core.db.tenancy import fold
 from core.db.text import is_xml_text
 from core.errors import FieldError
-from core.search.terms import has_part, with_table
+from core.search.terms import has_part
 from crm.fields import Field, FieldType, defined_name
 
 MAX_CONDITIONS = 20
@@ -209,16 +209,29 @@ class Condition:
         like = condition(f"search_text LIKE '%%' || {part} || '%%'", [self.value])
         if estimated:
             return Q(like)
-        found = condition(with_table(has_part(part), model._meta.db_table), [self.account_id, self.value])
-        return Q(found) & Q(like)
+        return Q(ColumnCondition(has_part(part), "account_id", [self.account_id, self.value])) & Q(like)
 
     def _contains(self, model: type[Model]) -> Q:
         search: Any = getattr(model, "search", None)
         if search is not None and self.field.name in search.numbers:
             # The number is compared without spaces and punctuation.
-            column = f'"{model._meta.db_table}"."{self.field.name}"'
-            return Q(condition(f"search.compact({column}) LIKE '%%' || search.compact(%s) || '%%'", [self.value]))
+            sql = "search.compact({column}) LIKE '%%' || search.compact(%s) || '%%'"
+            return Q(ColumnCondition(sql, self.field.name, [self.value]))
         return Q(**{f"{self.field.name}__icontains": self.value})
+
+
+class ColumnCondition(Func):
+    """A condition in SQL, in which `{column}` stands for a column, also in a subquery, where its table has another name."""
+
+    output_field = BooleanField()
+
+    def __init__(self, sql: str, column: str, values: list[Any]) -> None:
+        super().__init__(F(column))
+        self.sql, self.values = sql, values
+
+    def as_sql(self, compiler: Any, connection: Any, *args: Any, **kwargs: Any) -> tuple[str, tuple[Any, ...]]:
+        column, _ = compiler.compile(self.source_expressions[0])
+        return self.sql.replace("{column}", column), tuple(self.values)
 
 
 def condition(sql: str, values: list[Any]) -> RawSQL:

@@ -1,4 +1,4 @@
-"""The lexemes of the search columns: each begins with its account, so that no look-up of words reads those of other accounts."""
+"""The entries of the search index: each contains its account, so that no look-up of words or of their parts reads those of other accounts."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from core.search.queries import search_transaction
-from core.search.terms import ConditionalRows
+from core.search.terms import ConditionalRows, Query
 from crm.models import Client
 from tests.support.factories import make_client
 
@@ -30,10 +30,10 @@ def make_clients(user, names) -> None:
         cursor.execute("ANALYZE crm_client")
 
 
-def lookup(account, text: str) -> tuple[int, int]:
-    """Return the numbers of pages and of rows that a lookup of beginnings of words reads."""
+def lookup(account, text: str, condition) -> tuple[int, int]:
+    """Return the numbers of pages and of rows that a lookup reads. `condition` is a method of `Query`."""
     with search_transaction(account.id, text) as query, connection.cursor() as cursor:
-        sql, values = ConditionalRows(account.clients.live()).matching(query.prefixes())
+        sql, values = ConditionalRows(account.clients.live()).matching(condition(query))
         cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}", values)
         plan = cursor.fetchone()[0]
     plan = (json.loads(plan) if isinstance(plan, str) else plan)[0]["Plan"]
@@ -44,15 +44,24 @@ def letters(number: int) -> str:
     return "".join(chr(ord("a") + int(digit)) for digit in f"{number:04}")
 
 
-def test_a_lookup_reads_no_words_of_other_accounts(acme, other):
+@pytest.mark.parametrize(
+    ("text", "condition", "more"),
+    [
+        ("wrobl", Query.prefixes, 5),
+        ("roblews", Query.substrings, 5),
+        # Two look-ups.
+        ("roblews", Query.prefixes_or_substrings, 10),
+    ],
+)
+def test_a_lookup_reads_no_words_of_other_accounts(acme, other, text, condition, more):
     make_clients(acme.alice, ["Wróblewski Gdynia", *(f"Client {letters(n)}" for n in range(50))])
-    pages, found = lookup(acme.account, "wrobl")
+    pages, found = lookup(acme.account, text, condition)
     assert found == 1
-    make_clients(other.mallory, [f"Wrobl{letters(n)} Wr{letters(n)} Gd{letters(n)}" for n in range(2500)])
-    more_pages, found = lookup(acme.account, "wrobl")
+    make_clients(other.mallory, [f"Wroblews{letters(n)} Wr{letters(n)} Gd{letters(n)}" for n in range(2500)])
+    more_pages, found = lookup(acme.account, text, condition)
     assert found == 1
     # The trees of the index may be deeper.
-    assert more_pages <= pages + 5, (pages, more_pages)
+    assert more_pages <= pages + more, (pages, more_pages)
 
 
 @pytest.mark.parametrize(
@@ -80,6 +89,35 @@ def test_no_account_is_the_beginning_of_another_one(db):
     prefixes = [query_value("search.account(%s)", account) for account in accounts]
     assert not [(a, b) for a in prefixes for b in prefixes if a is not b and b.startswith(a)]
     assert query_value("search.query(5, %s)", "'a':*A & ('b2' | !'c')") == "'BQ.a':*A & ( 'BQ.b2' | !'BQ.c' )"
+
+
+def parts(account_id: int, text: str) -> set[int]:
+    return set(query_value("search.parts(%s, search.fold(%s))", account_id, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "contains"),
+    [
+        ("Jan Kowalski", "owals", True),
+        ("Jan Kowalski", "kowalska", False),
+        # The part begins and ends within words.
+        ("Jan Kowalski", "jan kow", True),
+        ("48 601 234 567 48601234567", "12345", True),
+        # Too short for a trigram: every text may contain it.
+        ("Jan Kowalski", "ja", True),
+        ("Ковальский", "валь", True),
+        ("Ковальский", "вали", False),
+        ("日本語", "日本", True),
+    ],
+)
+def test_the_parts_of_a_text(db, text, part, contains):
+    is_indexed = query_value("cardinality(show_trgm('вал')) > 0")
+    assert (parts(5, part) <= parts(5, text)) == (contains or not (part.isascii() or is_indexed))
+
+
+def test_the_parts_of_accounts_differ(db):
+    assert len(parts(5, "Kowalski")) == 6
+    assert not parts(5, "Kowalski") & parts(6, "Kowalski")
 
 
 def test_the_words_of_any_text_fit_into_a_row(acme):

@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import BooleanField, QuerySet
 from django.db.models.expressions import RawSQL
 
-# The SQL of a condition on a row, and the parameters of the SQL. `{table}` stands for the table of the row.
+# The SQL of a condition on a row, and the parameters of the SQL. `{column}` stands for the account of the row.
 Condition = tuple[str, list[Any]]
 # The parameters are the account and a tsquery.
 HAS_WORDS = "search_words @@ search.query(%s, %s)"
@@ -32,9 +32,9 @@ def has_trigram(text: str) -> bool:
 def has_part(part: str = "%s") -> str:
     """Return the condition that the index finds for a part of the short texts. It is looser than LIKE.
 
-    The parameters are the account, and those of `part`, the SQL of the part.
+    `{column}` stands for the account of the row. The parameters are the account, and those of `part`, the SQL of the part.
     """
-    return f"search.parts({{table}}.account_id, search_text) @> search.parts(%s, {part})"
+    return f"search.parts({{column}}, search_text) @> search.parts(%s, {part})"
 
 
 @dataclass(frozen=True)
@@ -200,16 +200,16 @@ class ConditionalRows:
         """
         sql, values = condition
         before, _, after = self._sql if condition == ALL else self._sql_by_texts
-        text = f"{before}{with_table(sql, self._table)}{after}"
+        text = f"{before}{of_table(sql, self._table)}{after}"
         return text, [*self._parameters_before, *values, *self._parameters_after]
 
 
 def matching(rows: QuerySet[Any], condition: Condition) -> QuerySet[Any]:
     """Return the rows that meet a condition."""
     sql, values = condition
-    return rows.filter(RawSQL(with_table(sql, rows.model._meta.db_table), values, output_field=BooleanField()))  # noqa: S611
+    return rows.filter(RawSQL(of_table(sql, rows.model._meta.db_table), values, output_field=BooleanField()))  # noqa: S611
 
 
-def with_table(sql: str, table: str) -> str:
-    """Return the SQL of a condition on the rows of a table."""
-    return sql.replace("{table}", f'"{table}"')
+def of_table(sql: str, table: str) -> str:
+    """Return the SQL of a condition on the rows of a table, in a statement that does not rename it."""
+    return sql.replace("{column}", f'"{table}"."account_id"')

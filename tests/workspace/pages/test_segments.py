@@ -28,7 +28,7 @@ def posts(acme) -> dict:
     """Suggestions of clients in two cities, and one without clients."""
     posts = {name: make_post(acme.alice, name) for name in ("Of Gdynia", "Of both", "Of Sopot", "Of nobody")}
     gdynia = make_client(acme.alice, "Port", city="Gdynia", responsible_id=acme.bob.id)
-    sopot = make_client(acme.alice, "Pier", city="Sopot", responsible_id=acme.alice.id)
+    sopot = make_client(acme.alice, "Pier", city="Sopot", responsible_id=acme.alice.id, phone="601 987 000")
     contact = make_contact(acme.alice, "Ann", client_id=sopot.id)
     make_deal(acme.alice, client_id=gdynia.id, price="1000", currency="EUR")
     make_deal(acme.alice, client_id=sopot.id, price="20", currency="EUR")
@@ -96,6 +96,8 @@ def test_revenue_and_clients(acme, posts, query, expected):
     [
         ("city=Sopot", ["Of Sopot", "Of both"]),
         ("city=Hel", []),
+        ("city__contains=dyn", ["Of Gdynia", "Of both"]),
+        ("phone__contains=9-8-7", ["Of Sopot", "Of both"]),
         ("", ["Of Gdynia", "Of Sopot", "Of both"]),
         ("q=port", ["Of Gdynia", "Of both"]),
         ("mine=true", ["Of Gdynia", "Of both"]),
