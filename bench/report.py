@@ -10,6 +10,19 @@ from bench.chart import chart
 MAX_P95, MAX_STATEMENTS, MAX_BYTES = 150, 12, 60_000
 # The memory of two workers in MiB, and the time from the start of `manage.py serve` to the first response in seconds.
 MAX_MEMORY, MAX_START = 130, 2
+# The targets for the ratios to the bare views, by case. For pages, it is half of the rate.
+RATIOS = {
+    "posts, page 1": 0.95,
+    "posts, page 100": 0.90,
+    "post, 20 comments": 0.85,
+    "me.xml": 0.80,
+    "create a post": 0.70,
+    "create a client": 0.85,
+    "update a client": 0.95,
+}
+PAGES, PAGE_RATIO = {"forum home", "suggestion, 20 comments", "clients", "client", "board"}, 0.5
+# How long a request may take with ten times the rows, as a multiple of its time. Few results of a search are found in its last stages.
+GROWTH, GROWTH_FEW_FOUND = 1.15, 1.30
 # The width of the column with the names of cases.
 NAME_WIDTH = 20
 
@@ -211,15 +224,18 @@ def checks(report: dict) -> list[dict]:
             }
         )
 
-    first = by_name.get("posts, page 1")
-    if first:
-        check("page 1: at least 0.7 of the bare view", first["ratio"], first["ratio"] >= 0.7)
+    for name, target in RATIOS.items():
+        if name in by_name:
+            ratio = by_name[name]["ratio"]
+            check(f"{name}: at least {target} of the bare view", ratio, ratio >= target)
+    if first := by_name.get("posts, page 1"):
         for name, result in by_name.items():
             if name.startswith("posts, page") and result is not first:
                 part = result["service"]["per second"] / first["service"]["per second"]
                 check(f"{name}: at least 0.5 of page 1", part, part >= 0.5)
     for result in report.get("rows x 10", []):
-        check(f"{result['case']}, rows x 10: at most 1.15 times as long", result["times"], result["times"] <= 1.15)
+        most = GROWTH_FEW_FOUND if result["case"] == "search, few found" else GROWTH
+        check(f"{result['case']}, rows x 10: at most {most} times as long", result["times"], result["times"] <= most)
     for result in report.get("accounts x 20", []):
         check(f"{result['case']}, accounts x 20: at most 1.1 times as long", result["times"], result["times"] <= 1.1)
     for result in report.get("triggers", []):
@@ -247,6 +263,8 @@ def checks(report: dict) -> list[dict]:
         guide("webhooks: lag (p99) of at most 2 s beside endpoints that hang", lag, 2, lag / 2 - 1)
     for result in report.get("pages", []):
         name, queries, size, p95 = result["case"], result["queries"], result["bytes"], result["alone"]["p95 ms"]
+        if name in PAGES and "ratio" in result:
+            check(f"{name}: at least {PAGE_RATIO} of the bare view", result["ratio"], result["ratio"] >= PAGE_RATIO)
         check(f"{name}: at most 12 statements", queries, queries <= MAX_STATEMENTS)
         check(f"{name}: at most 60 kB with styles and scripts", size / 1000, size <= MAX_BYTES)
         guide(f"{name}: p95 of at most 150 ms with one connection", p95, MAX_P95, p95 / MAX_P95 - 1)
