@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from django.conf import settings
 from django.db import models, transaction
-from django.db.models import Case, Exists, OuterRef, Q, Subquery, When
+from django.db.models import Case, Exists, OuterRef, Q, Subquery, Value, When
 from django.utils import timezone, translation
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -216,12 +216,8 @@ class CategoryQuerySet(models.QuerySet["Category"]):
         return next(filter(None, categories), None)
 
     def first_of(self, account_id: int, forum_id: int) -> "Category | None":
-        """Return the first category of a forum, with the annotations `first_status` and `requires_approval`."""
-        category = _first_category.first(account_id=account_id, forum_id=forum_id)
-        if category is not None:
-            status = {name: getattr(category, f"first_{name}") for name in ("id", "code", "closed")}
-            category.first_status = Status(account_id=account_id, kind=Status.Kind.POST, **status)
-        return category
+        """Return the first category of a forum."""
+        return _first_category.first(account_id=account_id, forum_id=forum_id)
 
 
 @prepared(account_id=int, forum_id=int, key=str)
@@ -231,11 +227,21 @@ def _category_by_name(account_id: int, forum_id: int, key: str) -> models.QueryS
 
 @prepared(account_id=int, forum_id=int)
 def _first_category(account_id: int, forum_id: int) -> models.QuerySet[Any]:
+    return Category.objects.filter(account_id=account_id).of_forum(forum_id)[:1]
+
+
+@prepared(account_id=int, forum_id=int)
+def defaults_of_new_post(account_id: int, forum_id: int, by_team: bool) -> models.QuerySet[Any]:
+    """Return the ids of the forum's first category and of the first status for posts, whether the status is closed, whether the post
+    needs no approval of the team, and the code of the status. Return no row if the forum has no category.
+    """
     statuses = Account(id=account_id).statuses_of_kind(Status.Kind.POST)
-    annotations = {f"first_{name}": Subquery(statuses.values(name)[:1]) for name in ("id", "code", "closed")}
-    forum = Forum.objects.filter(account_id=account_id, id=forum_id)
-    annotations["requires_approval"] = Subquery(forum.values("approval"))
-    return Category.objects.filter(account_id=account_id).of_forum(forum_id).annotate(**annotations)[:1]
+    status = [Subquery(statuses.values(name)[:1]) for name in ("id", "closed", "code")]
+    forum = Forum.objects.filter(account_id=account_id, id=forum_id, approval=True)
+    approved = Value(True) if by_team else ~Exists(forum)
+    categories = Category.objects.filter(account_id=account_id).of_forum(forum_id)
+    annotations = {"status_id": status[0], "closed": status[1], "approved": approved, "status_code": status[2]}
+    return categories.annotate(**annotations).values_list("id", *annotations)[:1]
 
 
 @prepared(account_id=int, forum_id=int)
@@ -249,10 +255,6 @@ class Category(Ordered, TenantModel):
     MAX_PER_FORUM = 100
     # The number of posts that can be moved to another category when their category is erased.
     MAX_MOVED_POSTS = 1000
-
-    # Annotations of `first_of`: the first status of the account for posts, and whether the team must approve members' posts.
-    first_status: Status
-    requires_approval: bool
 
     forum_id = models.BigIntegerField()
     name = models.CharField(max_length=255)

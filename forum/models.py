@@ -10,7 +10,7 @@ from accounts.models import Status, User
 from accounts.tags import Tagged
 from core.db.additional_fields import NOT_SEARCHED, additional_fields, merge
 from core.db.limited_rows import limit
-from core.db.prepared import insert, update
+from core.db.prepared import insert, insert_from, update
 from core.db.tenancy import TenantModel, foreign_object
 from core.db.trash import TrashableQuerySet, activity_indexes, assign_links, link_indexes, trash_index
 from core.errors import FieldError
@@ -28,6 +28,7 @@ from forum.follows import Follow as Follow
 from forum.forums import RESERVED_SEGMENTS as RESERVED_SEGMENTS
 from forum.forums import Category as Category
 from forum.forums import Forum as Forum
+from forum.forums import defaults_of_new_post
 from forum.lists import PostQuerySet, Visibility
 from forum.markdown import render
 from forum.trending import trending_field
@@ -286,19 +287,20 @@ class Post(Tagged, Commentable):
     def write(self, values: dict[str, Any], *, by: User, single_statement: bool = False) -> None:
         """Insert the post, or update the fields in `values`. To update, the caller must have locked the row.
 
-        Without a status, a new post gets the account's first status for posts. A status also sets `closed`, unless `values` has
-        `closed`. The team may have to approve a new post of a member, and a post whose title or content a member has changed. A change
-        of an existing post's status or response is recorded as `StatusChange`. `single_statement` says that the transaction writes
-        nothing else.
+        Without a status, a new post gets the account's first status for posts. A new post of `forum_id` without a category gets the first
+        category of the forum and the first status. A status also sets `closed`, unless `values` has `closed`. The team may have to
+        approve a new post of a member, and a post whose title or content a member has changed. A change of an existing post's status or
+        response is recorded as `StatusChange`. `single_statement` says that the transaction writes nothing else.
         """
         tags = values.pop("tags", None)
         status = values.pop("status", None)
         is_new = self._state.adding
-        is_task = values.get("category_id", self.category_id) is None
-        if is_task and by.access.is_limited and (is_new or "responsible_id" in values):
+        has_category = values.get("category_id", self.category_id) is not None
+        needs_category = is_new and not has_category and self.forum_id is not None
+        if not has_category and not needs_category and by.access.is_limited and (is_new or "responsible_id" in values):
             # Without a responsible user, the agent could not access the task.
             values["responsible_id"] = values.get("responsible_id") or by.id
-        if status is None and is_new:
+        if status is None and is_new and not needs_category:
             status = self.account.default_status(Status.Kind.POST)
         status_id_before = self.status_id
         before = (self.approved, self.responsible_id, self.duplicate_from_id)
@@ -335,9 +337,12 @@ class Post(Tagged, Commentable):
             self.tag_all(self.account, [(self, tags)])
         if is_new:
             self.user_id, self.created_at = by.id, self.updated_at
-            if self._waits_for_approval(by):
-                self.approved = False
-            insert(self, single_statement=single_statement)
+            if needs_category:
+                self._insert_into_first_category(by=by, single_statement=single_statement)
+            else:
+                if self._waits_for_approval(by):
+                    self.approved = False
+                insert(self, single_statement=single_statement)
             self.nick = by.name
         else:
             update(self, {*values, "updated_at"} | ({"tags"} if tags is not None else set()))
@@ -349,6 +354,21 @@ class Post(Tagged, Commentable):
             self._record_activities(change, *before, by=by)
         if status is not None:
             self.status_code = status.code
+
+    def _insert_into_first_category(self, *, by: User, single_statement: bool) -> None:
+        """Insert the post into the first category of its forum, with the first status. Raise FieldError if there is no category."""
+        found = insert_from(
+            self,
+            defaults_of_new_post,
+            ("category_id", "status_id", "closed", "approved"),
+            account_id=self.account_id,
+            forum_id=self.forum_id,
+            by_team=by.is_team,
+            single_statement=single_statement,
+        )
+        if found is None:
+            raise FieldError("category_id", _("can't be blank"), "required")
+        [self.status_code] = found
 
     def _record_activities(
         self,

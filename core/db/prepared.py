@@ -113,6 +113,7 @@ class Statement:
         if unused:
             raise TypeError(f"the query does not use {', '.join(sorted(unused))}")
         self._locks = rows.query.select_for_update
+        self.width = len(compiler.select)
         self._read_select(rows, compiler)
 
     @staticmethod
@@ -162,14 +163,18 @@ class Statement:
         else:
             raise TypeError("a prepared query has to return instances or values_list()")
 
-    def run(self, arguments: dict[str, Any]) -> list[Any]:
+    def parameters(self, arguments: dict[str, Any]) -> list[Any]:
+        """Return the parameters of the text."""
         values = []
         for name, adapter in self.values:
             if name is None:
                 values.append(adapter)
             else:
                 values.append(arguments[name] if adapter is None else adapter(arguments[name]))
-        rows = fetch(self.text, values, single_statement=not self._locks)
+        return values
+
+    def run(self, arguments: dict[str, Any]) -> list[Any]:
+        rows = fetch(self.text, self.parameters(arguments), single_statement=not self._locks)
         if self._converters:
             rows = [self._convert(row) for row in rows]
         return rows if self._build is None else [self._build(row) for row in rows]
@@ -212,6 +217,10 @@ class PreparedQuery:
         self._statements: dict[tuple[Any, ...], Statement] = {}
 
     def __call__(self, **arguments: Any) -> list[Any]:
+        return self.statement(arguments).run(arguments)
+
+    def statement(self, arguments: dict[str, Any]) -> Statement:
+        """Return the statement for the shape of the arguments."""
         shape = tuple((name, self._shape_of(name, value)) for name, value in arguments.items())
         statement = self._statements.get(shape)
         if statement is None:
@@ -221,7 +230,7 @@ class PreparedQuery:
                 if name in self.types
             }
             statement = self._statements[shape] = Statement(self.build(**{**arguments, **stand_ins}), stand_ins)
-        return statement.run(arguments)
+        return statement
 
     def _shape_of(self, name: str, value: Any) -> Any:
         if name not in self.types:
@@ -250,6 +259,31 @@ def insert(row: Model, *, single_statement: bool = False) -> None:
     insertion.complete(row, returned)
 
 
+def insert_from(
+    row: Model, query: PreparedQuery, names: tuple[str, ...], *, single_statement: bool = False, **arguments: Any
+) -> list[Any] | None:
+    """Insert a new row, as `insert` does, with the fields `names` from the first columns of a query, in the same statement.
+
+    Set these fields of the row and return the further columns of the query. If the query finds no row, return None and insert nothing.
+    The query returns at most one row, as a `values_list` without converted values.
+    """
+    found = query.statement(arguments)
+    text, columns = _insert_from_statement(type(row), found.text, names, found.width)
+    rows = execute(
+        text,
+        [*found.parameters(arguments), *(column(row, True) for column in columns)],
+        single_statement=single_statement,
+    )
+    if not rows:
+        return None
+    insertion, [returned] = insertion_of(type(row)), rows
+    end = len(insertion.returned)
+    insertion.complete(row, returned[:end])
+    for name, value in zip(names, returned[end:], strict=False):
+        setattr(row, name, value)
+    return list(returned[end + len(names) :])
+
+
 def insert_many(rows: Sequence[Model]) -> None:
     """Insert new rows of one account and model, whose ids are set, and read the columns that triggers set.
 
@@ -267,8 +301,10 @@ def insert_many(rows: Sequence[Model]) -> None:
     names = [field.attname for field in insertion.returned]
     account_id: Any = getattr(rows[0], "account_id")  # noqa: B009, a row of any tenant
     ids = [row.id for row in rows]  # type: ignore[attr-defined]
-    returned = model._default_manager.filter(account_id=account_id, id__any=ids).values_list("id", *names)
-    by_id = {id: values for id, *values in returned}
+    returned = model._default_manager.filter(account_id=account_id, id__any=ids).values_list(*names)
+    # `insertion.returned` includes the id, which a trigger may set.
+    position = names.index("id")
+    by_id = {values[position]: values for values in returned}
     for row in rows:
         insertion.complete(row, by_id[row.id])  # type: ignore[attr-defined]
 
@@ -278,10 +314,15 @@ class Insertion:
     """The parts of an INSERT statement for a model."""
 
     into: str
-    values: str
+    placeholders: list[str]
     returning: str
+    fields: list[Field]
     columns: "list[ColumnValue]"
     returned: list[Field]
+
+    @property
+    def values(self) -> str:
+        return ", ".join(self.placeholders)
 
     def values_of(self, row: Model) -> list[Any]:
         return [column(row, True) for column in self.columns]
@@ -340,11 +381,37 @@ def insertion_of(model: type[Model]) -> Insertion:
     returned = list(meta.db_returning_fields) or [fields[0]]
     return Insertion(
         into=f'"{meta.db_table}" ({columns})',
-        values=", ".join(map(_placeholder, fields)),
+        placeholders=list(map(_placeholder, fields)),
         returning=", ".join(f'"{field.column}"' for field in returned),
+        fields=fields,
         columns=list(map(_column_value, fields)),
         returned=returned,
     )
+
+
+@cache
+def _insert_from_statement(
+    model: type[Model], query: str, names: tuple[str, ...], columns_of_query: int
+) -> tuple[str, "list[ColumnValue]"]:
+    """Return the text of `insert_from`, and the functions of the columns whose values come from the row."""
+    insertion, meta = insertion_of(model), model._meta
+    found = [f"found_{n}" for n in range(columns_of_query)]
+    sources = dict(zip(names, found, strict=False))
+    values, columns = [], []
+    for field, placeholder, column in zip(insertion.fields, insertion.placeholders, insertion.columns, strict=True):
+        if field.attname in sources:
+            values.append(sources[field.attname])
+        else:
+            values.append(placeholder)
+            columns.append(column)
+    returning = [f'"{cast(Field, meta.get_field(name)).column}"' for name in names]
+    returning += [f"(SELECT {name} FROM found)" for name in found[len(names) :]]  # noqa: S608
+    text = f"""
+        WITH found ({", ".join(found)}) AS ({query})
+        INSERT INTO {insertion.into} SELECT {", ".join(values)} FROM found
+        RETURNING {", ".join([insertion.returning, *returning])}
+    """  # noqa: S608
+    return text, columns
 
 
 @cache

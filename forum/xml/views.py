@@ -166,12 +166,6 @@ class PostViewSet(XMLViewSet):
         def act() -> Post:
             values = self.serializer().read()
             post = Post(account=self.account, forum_id=self.forum_id, agent=agent_of(request))
-            if "category_id" not in values:
-                category = Category.objects.first_of(self.account.id, self.forum_id)
-                if category is None:
-                    raise FieldError("category_id", MISSING, "required")
-                values |= {"category_id": category.id, "status": category.first_status}
-                post.requires_approval = category.requires_approval
             post.write(values, by=request.user, single_statement=True)
             return post
 

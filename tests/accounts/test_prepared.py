@@ -11,7 +11,7 @@ from django.utils import timezone
 from psycopg.pq import TransactionStatus
 
 from accounts.models import APIToken, Status, User
-from core.db.prepared import execute, insert, insert_many, prepared, update, update_many
+from core.db.prepared import execute, insert, insert_from, insert_many, prepared, update, update_many
 from core.db.tenancy import next_ids
 from crm.models import Client, Deal
 from forum.models import Post
@@ -106,6 +106,30 @@ def test_a_query_is_compiled_once_for_each_shape(acme, django_assert_num_queries
             with django_assert_num_queries(1):
                 prepared_query(account_id=acme.account.id, role=role)
     assert calls == ["owner", "agent"]
+
+
+def test_a_row_with_values_of_a_query(acme, django_assert_num_queries):
+    @prepared(account_id=int, code=str)
+    def status(account_id, code):
+        return Status.objects.filter(account_id=account_id, code=code).values_list("id", "closed", "code", "name")[:1]
+
+    post = make_post(acme.bob)
+    values = {
+        field.attname: getattr(post, field.attname)
+        for field in Post._meta.local_concrete_fields
+        if field.attname not in ("id", "status_id", "closed") and not field.generated
+    }
+    row = Post(**values | {"title": "100 % %s"})
+    arguments = {"account_id": acme.account.id, "code": "planned"}
+    with django_assert_num_queries(1):
+        assert insert_from(row, status, ("status_id", "closed"), **arguments) == ["planned", "Planned"]
+    stored = Post.objects.get(account_id=acme.account.id, id=row.id)
+    assert (stored.title, stored.status.code, stored.closed) == ("100 % %s", "planned", False)
+    assert (row.status_id, row.closed, row._state.adding) == (stored.status_id, stored.closed, False)
+
+    arguments["code"] = "unknown"
+    assert insert_from(Post(**values), status, ("status_id", "closed"), **arguments) is None
+    assert acme.account.posts.count() == 2
 
 
 def test_it_rejects_an_unused_parameter():

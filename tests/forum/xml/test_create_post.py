@@ -70,8 +70,8 @@ def test_it_rejects_cross_site_requests_without_preflight(acme, origin, content_
 def test_it_works(acme, django_assert_num_queries):
     client = acme.xml(acme.carol)
     client.get("/app/users/me.xml")
-    # The user with the account; the first category with the first status; the post; a savepoint and its release.
-    with django_assert_num_queries(5):
+    # The user with the account; the post, with the first category and the first status; a savepoint and its release.
+    with django_assert_num_queries(4):
         response = client.send_xml("POST", "/app/posts.xml", POST)
     post = acme.account.posts.get()
     expected = CREATED.format(category=acme.category.id, id=post.id, time=stamp(post.created_at))
@@ -381,6 +381,20 @@ def test_the_status_is_the_first_of_the_account(acme):
     post = acme.account.posts.get()
     assert post.status.code == "planned"
     assert shown(response) == document(201, single(post))
+
+
+def test_the_post_is_closed_if_the_first_status_is(acme):
+    acme.account.statuses.filter(kind="post", code="new").update(closed=True)
+    assert acme.xml().send_xml("POST", "/app/posts.xml", POST).status_code == 201
+    post = acme.account.posts.get()
+    assert (post.status.code, post.closed, post.completed_at) == ("new", True, None)
+
+
+def test_the_post_of_a_limited_agent_has_no_responsible_user(acme):
+    acme.account.agents_see = "own"
+    acme.account.save()
+    assert acme.xml(acme.bob).send_xml("POST", "/app/posts.xml", POST).status_code == 201
+    assert acme.account.posts.get().responsible_id is None
 
 
 def test_the_location_has_the_host_of_the_request(acme):
