@@ -19,7 +19,7 @@ INDEXES = (
 
 
 class Migration(migrations.Migration):
-    """Remove the indexes with columns that votes and comments change. Those of the sort keys replace them.
+    """Remove the indexes with columns that votes and comments change, which those of the sort keys replace, and one that no query uses.
 
     Lists by votes, comments, activity and trend are slow until the new version of the service runs.
     """
@@ -27,4 +27,7 @@ class Migration(migrations.Migration):
     atomic = False
     dependencies = [("forum", "0029_sort_keys")]
 
-    operations = [RemoveIndexConcurrently("post", name) for name in INDEXES]
+    operations = [
+        *(RemoveIndexConcurrently("post", name) for name in INDEXES),
+        RemoveIndexConcurrently("follow", "follow_of_user"),
+    ]
