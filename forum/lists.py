@@ -161,9 +161,9 @@ class PostQuerySet(AccessQuerySet[Any]):
         The list has the posts of a category, of the whole forum, or of the forum's first category. `account_id` is needed only for a
         visitor (None).
 
-        Each order has one index, of the posts or of their sort keys. The query merges the open partition of the category with the part of the closed partition that the
-        user may see, and reads no other row of the table. Deep pages of lists by age start at a checkpoint (`forum.deep_paging`).
-        Deep pages of other lists skip the posts before the page.
+        Each order has one index, of the posts or of their sort keys. The query merges the open partition of the category with the part of
+        the closed partition that the user may see, and reads no other row of the table. Deep pages of lists by age start at a checkpoint
+        (`forum.deep_paging`). Deep pages of other lists skip the posts before the page.
         """
         account_id = account_id if user is None else user.account_id
         if account_id is None:

@@ -77,8 +77,8 @@ def batches(account_id: int, kind: str, table: str = "") -> Iterator[list[int]]:
 def recount(account_id: int, *, repair: bool = False) -> dict[str, list[int]]:
     """Compare all stored values of an account with its rows. Return the ids of the rows whose values differ, by the names in `KINDS`.
 
-    The ids of "revenue" are those of clients, those of "posts" and "sort_keys" those of suggestions or tasks. With `repair`, write the differing values. Each
-    batch of summaries is compared in one statement, so concurrent transactions cause no differences.
+    The ids of "revenue" are those of clients, those of "posts" and "sort_keys" those of suggestions or tasks. With `repair`, write the
+    differing values. Each batch of summaries is compared in one statement, so concurrent transactions cause no differences.
     """
     differing: dict[str, list[int]] = {name: [] for name in KINDS}
     for name in SUMMARIES:
