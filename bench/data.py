@@ -130,6 +130,7 @@ def remove_added_rows(url: str, size: Size) -> None:
             ("workspace_timelineentry", "number", "number"),
             ("crm_client", "id", "id"),
             ("forum_post", "id", "id"),
+            ("forum_postsortkey", "id", "id"),
             ("accounts_session", "id", "id"),
         ):
             statement = f"DELETE FROM {table} WHERE account_id = %(account)s AND {column} > %({last})s"  # noqa: S608
@@ -278,6 +279,7 @@ class DataSetBuilder:
         ]
         self.execute_all("Timeline", [(crm_rows.stage_entries(), {}, data_set["deals"]), *entries])
         self.execute_all("External ids, counts, words", self.derived(values))
+        self.execute_all("Sort keys of posts", [(rows.sort_keys(), {}, size.posts)])
 
     def allocate_ids(self) -> None:
         """Take ids for all rows of the account. The ids of each kind follow each other, from `first_…` to `last_…`."""

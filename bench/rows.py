@@ -1,6 +1,6 @@
 """The SQL statements that create the rows of a data set. Values depend on the number of the row, not on chance."""
 
-TABLES = ("forum_post", "forum_comment", "crm_client", "crm_clientexternalid")
+TABLES = ("forum_post", "forum_postsortkey", "forum_comment", "crm_client", "crm_clientexternalid")
 
 # The number of posts with comments, which are the newest ones, and the number of comments on each.
 COMMENTED_POSTS, COMMENTS_PER_POST = 5_000, 20
@@ -198,3 +198,10 @@ JOIN accounts_tag AS tag ON tag.name = called
 WHERE tag.account_id = tagged.account_id
 GROUP BY tagged.account_id, tag.id
 """  # noqa: S608
+
+
+def sort_keys() -> str:
+    """Return the statement for the sort keys of all posts. The module of the service needs its settings."""
+    from forum.sort_keys import ADD_MISSING
+
+    return ADD_MISSING

@@ -39,7 +39,6 @@ class Follow(TenantModel):
         constraints = [
             models.UniqueConstraint(fields=["account", "post_id", "user_id"], name="follow_unique"),
         ]
-        indexes = [models.Index(fields=["account", "user_id"], name="follow_of_user")]
 
     def __str__(self) -> str:
         return f"user {self.user_id}, post {self.post_id}: {self.is_following}"

@@ -1,11 +1,11 @@
 """The lists of posts: visibility, order and the queries of pages."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any, Self, cast
 
 from django.db import models
-from django.db.models import F, OuterRef, Q, Subquery, Value
+from django.db.models import Exists, F, OuterRef, Q, Subquery, Value
 from django.db.models.expressions import Combinable, RawSQL
 from django.db.models.fields.tuple_lookups import TupleGreaterThanOrEqual, TupleLessThan
 
@@ -60,6 +60,8 @@ class PostQuerySet(AccessQuerySet[Any]):
     }
     # The orders of pages. The APIs do not have the order by trend.
     PAGE_ORDERS = {**ORDERS, "trending": ("-trending", "-id")}
+    # The orders whose indexes are those of `PostSortKey`.
+    SORT_KEY_ORDERS = frozenset(PAGE_ORDERS) - {"new", "old"}
     # Old names of orders that clients still send.
     ORDER_ALIASES = {"popular": "top"}
 
@@ -159,9 +161,9 @@ class PostQuerySet(AccessQuerySet[Any]):
         The list has the posts of a category, of the whole forum, or of the forum's first category. `account_id` is needed only for a
         visitor (None).
 
-        Each order has one index. The query merges the open partition of the category with the part of the closed partition that the
-        user may see, and reads no other row of the table. Deep pages of lists by age start at a checkpoint (`forum.deep_paging`).
-        Deep pages of other lists skip the posts before the page.
+        Each order has one index, of the posts or of their sort keys. The query merges the open partition of the category with the part of
+        the closed partition that the user may see, and reads no other row of the table. Deep pages of lists by age start at a checkpoint
+        (`forum.deep_paging`). Deep pages of other lists skip the posts before the page.
         """
         account_id = account_id if user is None else user.account_id
         if account_id is None:
@@ -300,7 +302,7 @@ UNION ALL
 ROADMAP_POSTS = """
 SELECT status_id, post.id
 FROM unnest(%s::bigint[]) WITH ORDINALITY AS status (status_id, place) CROSS JOIN LATERAL (
-    SELECT id, votes_cache FROM forum_post
+    SELECT id, votes_cache FROM forum_postsortkey
     WHERE account_id = %s AND forum_id = %s AND status_id = status.status_id AND shelf = %s
     ORDER BY votes_cache DESC, id DESC LIMIT %s
 ) AS post ORDER BY place, votes_cache DESC, id DESC
@@ -329,8 +331,10 @@ def _posts_by_votes(
     size: int | None = None,
 ) -> models.QuerySet[Any]:
     """Build the query for a page: the first `limit` posts (a literal in SQL), or `size` posts from `start` on (two parameters)."""
-    posts = Account(id=account_id).posts.filter(forum_id=forum_id, status_id=status_id, shelf=Visibility.OPEN)
-    return posts.order_by("-votes_cache", "-id").values_list(*columns)[start : start + (limit or size or 0)]
+    account, order_by = Account(id=account_id), PostQuerySet.ORDERS["top"]
+    keys = account.post_sort_keys.filter(forum_id=forum_id, status_id=status_id, shelf=Visibility.OPEN)
+    page = keys.order_by(*order_by).values("id")[start : start + (limit or size or 0)]
+    return account.posts.filter(id__in=page).order_by(*order_by).values_list(*columns)
 
 
 @prepared(account_id=int, forum_id=int, id=int, author_id=int)
@@ -395,44 +399,65 @@ def page_of_posts(
 ) -> models.QuerySet[Any]:
     """Build the query for a page. `stop` is the offset at which the scan of each partition ends."""
     size, stop = literal_size or size or 0, literal_stop or literal_size or stop
-    posts, order_by = Account(id=account_id).posts.all(), PostQuerySet.PAGE_ORDERS[order]
+    conditions: dict[str, Any] = {}
     if whole_forum:
-        rows = posts.filter(forum_id=forum_id)
+        conditions["forum_id"] = forum_id
     elif category_id is None:
         first = Category.objects.filter(account_id=account_id).of_forum(forum_id).values("id")[:1]
-        rows = posts.filter(category_id=Subquery(first))
+        conditions["category_id"] = Subquery(first)
     else:
-        rows = posts.filter(category_id=category_id)
+        conditions["category_id"] = category_id
     if status_id is not None:
-        rows = rows.filter(status_id=status_id)
-    if checkpoint_id is not None:
+        conditions["status_id"] = status_id
+
+    def after_checkpoint(posts: models.QuerySet[Any]) -> models.QuerySet[Any]:
         comparison = TupleLessThan if order == "new" else TupleGreaterThanOrEqual
-        rows = rows.filter(comparison((F("created_at"), F("id")), (checkpoint_at, checkpoint_id)))
+        return posts.filter(comparison((F("created_at"), F("id")), (checkpoint_at, checkpoint_id)))
+
     return merge_partitions(
-        posts, rows, author_id, order_by, start=start, size=size, stop=stop or start + size
+        Account(id=account_id),
+        author_id,
+        order,
+        conditions,
+        None if checkpoint_id is None else after_checkpoint,
+        start=start,
+        size=size,
+        stop=stop or start + size,
     ).values_list(*columns)
 
 
 def merge_partitions(
-    posts: models.QuerySet[Any],
-    rows: models.QuerySet[Any],
+    account: Account,
     author_id: int | None,
-    order_by: tuple[str, str],
+    order: str,
+    conditions: dict[str, Any],
+    select: Callable[[Any], models.QuerySet[Any]] | None = None,
     *,
     start: int,
     size: int,
     stop: int,
 ) -> models.QuerySet[Any]:
-    """Return the `posts` of a page of `rows`, merged from the open partition and from the closed posts that the reader may see."""
-    closed = rows.filter(shelf=Visibility.CLOSED)
-    if author_id is not None:
-        closed = closed.filter(user_id=author_id)
+    """Return the posts of a page, merged from the open partition and from the closed posts that the reader may see.
+
+    `conditions` are values of columns that posts and their sort keys have. `select` selects posts by other columns.
+    """
+    order_by = PostQuerySet.PAGE_ORDERS[order]
+
+    def partition(shelf: Visibility, **more: Any) -> models.QuerySet[Any]:
+        # A member has few closed posts. They are sorted.
+        if order not in PostQuerySet.SORT_KEY_ORDERS or more:
+            rows = account.posts.filter(**conditions, shelf=shelf, **more)
+            return rows if select is None else select(rows)
+        keys = account.post_sort_keys.filter(**conditions, shelf=shelf)
+        return keys if select is None else keys.filter(Exists(select(account.posts.filter(id=OuterRef("id")))))
+
+    closed = {} if author_id is None else {"user_id": author_id}
     # Each partition has a limit of its own. Without it, PostgreSQL would sort whole partitions to merge them.
     partitions = [
-        partition.values(*(name.removeprefix("-") for name in order_by)).order_by(*order_by)[:stop]
-        for partition in (rows.filter(shelf=Visibility.OPEN), closed)
+        rows.values(*(name.removeprefix("-") for name in order_by)).order_by(*order_by)[:stop]
+        for rows in (partition(Visibility.OPEN), partition(Visibility.CLOSED, **closed))
     ]
     page = partitions[0].union(partitions[1], all=True).order_by(*order_by)[start : start + size]
     text, values = page.query.sql_with_params()
-    posts_of_page = posts.filter(id__in=RawSQL(f"SELECT id FROM ({text}) AS page", values))  # noqa: S608, S611
+    posts_of_page = account.posts.filter(id__in=RawSQL(f"SELECT id FROM ({text}) AS page", values))  # noqa: S608, S611
     return posts_of_page.order_by(*order_by)

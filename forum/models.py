@@ -12,7 +12,7 @@ from core.db.additional_fields import NOT_SEARCHED, additional_fields, merge
 from core.db.limited_rows import limit
 from core.db.prepared import insert, insert_from, update
 from core.db.tenancy import TenantModel, foreign_object
-from core.db.trash import TrashableQuerySet, activity_indexes, assign_links, link_indexes, trash_index
+from core.db.trash import TrashableQuerySet, assign_links, link_indexes, trash_index
 from core.errors import FieldError
 from core.registry import registry
 from core.search.declaration import Search
@@ -31,6 +31,7 @@ from forum.forums import Forum as Forum
 from forum.forums import defaults_of_new_post
 from forum.lists import PostQuerySet, Visibility
 from forum.markdown import render
+from forum.sort_keys import PostSortKey as PostSortKey
 from forum.trending import trending_field
 from forum.votes import INSERT_VOTE
 from forum.votes import ProxyVote as ProxyVote
@@ -112,6 +113,8 @@ class Post(Tagged, Commentable):
     additional_fields = additional_fields()
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
+    # A post in the trash has none.
+    sort_key = foreign_object(PostSortKey, "id")
     shelf = models.GeneratedField(
         expression=Case(
             When(
@@ -152,25 +155,13 @@ class Post(Tagged, Commentable):
             ),
         ]
         indexes = [
-            # One index for each order of a category's list, for both directions.
+            # No index has a column that votes and comments change (`forum.sort_keys`).
+            # The list of a category, and of the whole forum, by age.
             models.Index(fields=["account", "category_id", "shelf", "created_at", "id"], name="post_by_age"),
-            models.Index(fields=["account", "category_id", "shelf", "votes_cache", "id"], name="post_by_votes"),
-            models.Index(fields=["account", "category_id", "shelf", "comments_cache", "id"], name="post_by_comments"),
-            models.Index(fields=["account", "category_id", "shelf", "updated_at", "id"], name="post_by_activity"),
             models.Index(
                 fields=["account", "category_id", "shelf", "status_id", "created_at", "id"], name="post_by_status"
             ),
-            # One index for each order of the whole forum's list.
-            *(
-                models.Index(fields=["account", "forum_id", "shelf", *fields, "id"], name=f"post_of_forum_by_{order}")
-                for order, fields in (
-                    ("trend", ["trending"]),
-                    ("age", ["created_at"]),
-                    ("votes", ["votes_cache"]),
-                    ("comments", ["comments_cache"]),
-                    ("activity", ["updated_at"]),
-                )
-            ),
+            models.Index(fields=["account", "forum_id", "shelf", "created_at", "id"], name="post_of_forum_by_age"),
             # The posts of a rare kind. Most posts are suggestions.
             models.Index(
                 fields=["account", "forum_id", "kind", "id"],
@@ -185,7 +176,7 @@ class Post(Tagged, Commentable):
                 name="post_tasks",
                 condition=Q(category_id=None, trashed_at=None),
             ),
-            # One index for each order of the account's lists, of forum posts and of tasks. Each row is in three of these six indexes.
+            # One index for each order of the account's lists, of forum posts and of tasks. Each row is in two of these four indexes.
             # The indexes of `search` serve the order by name and the filters.
             *(
                 models.Index(
@@ -197,7 +188,6 @@ class Post(Tagged, Commentable):
                 for order, fields in (
                     ("id", ["id"]),
                     ("creation", ["created_at", "id"]),
-                    ("change", ["updated_at", "id"]),
                 )
             ),
             *tasks.INDEXES,
@@ -205,7 +195,6 @@ class Post(Tagged, Commentable):
             *link_indexes("post", "client", "id"),
             *link_indexes("post", "contact", "id"),
             *link_indexes("post", "deal", "id"),
-            *activity_indexes("post", "client", "contact", "deal"),
             # The posts of a user, by age.
             models.Index(
                 fields=["account", "user_id", "created_at", "id"],
@@ -226,12 +215,6 @@ class Post(Tagged, Commentable):
                     condition=condition,
                 )
                 for name, columns, condition in inbox.INDEXES
-            ),
-            # The roadmap: the posts in a status, by votes.
-            models.Index(
-                fields=["account", "forum_id", "status_id", "votes_cache", "id"],
-                name="post_of_roadmap",
-                condition=Q(shelf=1),
             ),
             # The duplicates of a post, the posts with a response of a user, and the merged posts that had a status before the merge.
             # The foreign keys use these indexes when the post, user or status is erased.

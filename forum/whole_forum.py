@@ -71,11 +71,7 @@ def page_of_forum(
     if matches <= MAX_COLLECTED:
         page = _collected(account, forum_id, user, selection, order, start=start, size=size)
     else:
-        rows = account.posts.of_forum(forum_id).selected(selection)
-        order_by = PostQuerySet.PAGE_ORDERS[order]
-        page = merge_partitions(
-            account.posts.all(), rows, closed_author_id(user), order_by, start=start, size=size, stop=start + size
-        )
+        page = _merged(account, forum_id, user, selection, order, start=start, size=size)
     return list(page.values_list(*columns))
 
 
@@ -96,14 +92,11 @@ def page_of_team(
     `order` is one of `PostQuerySet.PAGE_ORDERS`, or an order of the team. Raise `TooSlow` if the filter takes too long.
     """
     with team_filter.limited(account):
-        posts = account.posts.of_forum(forum_id).selected(selection)
         if isinstance(order, TeamOrder):
+            posts = account.posts.of_forum(forum_id).selected(selection)
             page = order.sort(team_filter.select(posts.listed_for(user)), account)[start : start + size]
         else:
-            rows = team_filter.select(posts)
-            order_by = PostQuerySet.PAGE_ORDERS[order]
-            limits = {"start": start, "size": size, "stop": start + size}
-            page = merge_partitions(account.posts.all(), rows, closed_author_id(user), order_by, **limits)
+            page = _merged(account, forum_id, user, selection, order, team_filter, start=start, size=size)
         # The texts of a post are read only for the page.
         ids = list(page.values_list("id", flat=True))
     return values_by_id(account, ids, columns)
@@ -117,6 +110,35 @@ def can_use_category_index(selection: Selection, order: str) -> bool:
     if selection.category_id is None or selection.kind is not None or selection.tag is not None:
         return False
     return order == "new" if selection.status_id is not None else order in PostQuerySet.ORDERS
+
+
+def _merged(
+    account: Account,
+    forum_id: int,
+    user: User | None,
+    selection: Selection,
+    order: str,
+    team_filter: TeamFilter = NO_FILTER,
+    *,
+    start: int,
+    size: int,
+) -> models.QuerySet[Any]:
+    columns = {"category_id": selection.category_id, "status_id": selection.status_id}
+    others = Selection(kind=selection.kind, tag=selection.tag)
+
+    def select(posts: PostQuerySet) -> models.QuerySet[Any]:
+        return team_filter.select(posts.selected(others))
+
+    return merge_partitions(
+        account,
+        closed_author_id(user),
+        order,
+        {"forum_id": forum_id, **{name: value for name, value in columns.items() if value is not None}},
+        select if team_filter or others != NO_SELECTION else None,
+        start=start,
+        size=size,
+        stop=start + size,
+    )
 
 
 def _collected(

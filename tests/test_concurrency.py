@@ -21,6 +21,7 @@ from tests.support.factories import (
     make_task,
     make_user,
 )
+from tests.support.sort_keys import assert_sort_keys_are_correct
 from tests.support.threads import at_once
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -376,6 +377,7 @@ def test_simultaneous_votes(acme):
         assert Counter(withdrawn) == {True: 2, False: 6}
         post.refresh_from_db()
         assert post.votes_cache == acme.account.votes.count() == 0
+    assert_sort_keys_are_correct()
 
 
 def test_counts_equal_a_recount_after_simultaneous_votes_and_comments(acme):
@@ -400,6 +402,7 @@ def test_counts_equal_a_recount_after_simultaneous_votes_and_comments(acme):
     assert post.votes_cache == acme.account.votes.filter(post_id=post.id).count() == 4
     assert post.comments_cache == comments.public().count() == 8
     assert post.internal_comments_cache == comments.filter(internal=True).count() == 4
+    assert_sort_keys_are_correct()
     assert acme.account.activities.filter(post_id=post.id, kind="comment").count() == 12
     newest = comments.public().order_by("created_at").values_list("created_at", flat=True).last()
     assert post.updated_at == newest

@@ -16,6 +16,7 @@ from accounts.models import Status
 from forum import inbox
 from forum.facets import COUNTER, FacetCount, Selection
 from forum.models import Post, Vote
+from forum.sort_keys import ADD_MISSING
 from forum.votes import MAX_SCANNED_VOTES
 from forum.whole_forum import page_of_forum
 from tests.support.factories import make_contact_list, make_deal
@@ -28,6 +29,7 @@ TABLES = (
     "crm_contact",
     "crm_contactlistmembership",
     "forum_post",
+    "forum_postsortkey",
     "forum_vote",
     "workspace_timelineentry",
 )
@@ -121,6 +123,7 @@ def make_long_lists(acme, other):
         for statement in (CLIENTS, CONTACTS, MEMBERSHIPS, POSTS):
             cursor.execute(statement, values)
         cursor.execute(EXTERNAL_IDS)
+        cursor.execute(ADD_MISSING)
         cursor.execute(VOTES, values)
         cursor.execute(TIMELINE, values)
         FacetCount.objects.all().delete()
@@ -199,6 +202,13 @@ PATHS = {
     "tasks.json?responsible_id={bob}&closed=false&order=scheduled_at": 40,
     "tasks.json?deal_id={deal}": 30,
     "posts.json?forum_id={forum}&order=-updated_at": 100,
+    "posts.json?forum_id={forum}&order=-updated_at&page=20": 600,
+    "posts.json?updated_since={minutes_300_ago}&order=id": 1000,
+    "posts.json?updated_since={minutes_10000_ago}&order=updated_at": 100,
+    "posts.json?order=-updated_at&page=100": 2600,
+    "tasks.json?updated_since={minutes_300_ago}&order=id": 1000,
+    "tasks.json?updated_since={minutes_10000_ago}&order=updated_at": 100,
+    "tasks.json?closed=true&order=-updated_at": 100,
     "contacts.json": 26,
     "clients/{client}/timeline.json": 30,
     "clients/{client}/timeline.json?kind=change,note&page=3": 100,
@@ -280,6 +290,14 @@ def test_plans_of_the_queries_of_pages(long_lists):
         "the forum's posts of a rare status": (lambda: whole_forum(status_id=planned.id), 10),
         "the forum's posts of a rare kind": (lambda: whole_forum(kind="praise"), 10),
         "the forum's posts with a rare tag": (lambda: whole_forum(tag="rare"), 10),
+        # A scan in the order of the list finds a frequent value.
+        **{
+            f"the forum's posts of a frequent kind by {order}": (
+                partial(whole_forum, order=order, kind="suggestion"),
+                60,
+            )
+            for order in ("trending", "top", "active", "commented")
+        },
         "a rare combination": (lambda: whole_forum(status_id=planned.id, tag="rare"), 10),
         "the forum's posts of a common kind": (lambda: whole_forum(kind="suggestion"), 100),
         "the forum's posts of a category by trend": (lambda: whole_forum(category_id=acme.category.id), 100),
@@ -367,6 +385,8 @@ TEAM_PAGES = {
     # The open tasks come first in the order of the index.
     "/app/tasks/list?closed=true&sort=-completed_at": 1200,
     "/app/tasks/list?closed=false&sort=completed_at": 1200,
+    "/app/tasks/list?sort=-updated_at": 1200,
+    "/app/tasks/list?closed=true&sort=-updated_at": 1200,
 }
 
 

@@ -7,6 +7,7 @@ from django.db import connection, transaction
 
 from accounts.models import Account
 from core.db import locks
+from forum import sort_keys
 from workspace.backers import values_of
 from workspace.post_revenue import RevenueChange, affected_posts, figures_of, process_batch, revenue_lock, update_post
 from workspace.revenue import FIGURES
@@ -16,7 +17,7 @@ from workspace.summary_triggers import COLUMNS
 BATCH_SIZE = 2000
 # In this order, because the summaries of contacts depend on those of deals, and the summaries of clients on all others.
 SUMMARIES = ("deals", "revenue", "contacts", "clients")
-KINDS = (*SUMMARIES, "posts")
+KINDS = (*SUMMARIES, "posts", "sort_keys")
 
 # The ids of rows, and of summaries whose rows do not exist.
 PAGE_OF_IDS = """
@@ -76,8 +77,8 @@ def batches(account_id: int, kind: str, table: str = "") -> Iterator[list[int]]:
 def recount(account_id: int, *, repair: bool = False) -> dict[str, list[int]]:
     """Compare all stored values of an account with its rows. Return the ids of the rows whose values differ, by the names in `KINDS`.
 
-    The ids of "revenue" are those of clients, and those of "posts" those of suggestions. With `repair`, write the differing values. Each
-    batch of summaries is compared in one statement, so concurrent transactions cause no differences.
+    The ids of "revenue" are those of clients, those of "posts" and "sort_keys" those of suggestions or tasks. With `repair`, write the
+    differing values. Each batch of summaries is compared in one statement, so concurrent transactions cause no differences.
     """
     differing: dict[str, list[int]] = {name: [] for name in KINDS}
     for name in SUMMARIES:
@@ -87,6 +88,9 @@ def recount(account_id: int, *, repair: bool = False) -> dict[str, list[int]]:
                 write(account_id, name, found)
             differing[name] += found
     differing["posts"] = recount_posts(account_id, repair=repair)
+    differing["sort_keys"] = sort_keys.find_differing(account_id)
+    if differing["sort_keys"] and repair:
+        sort_keys.repair(Account.objects.get(id=account_id), differing["sort_keys"])
     return differing
 
 

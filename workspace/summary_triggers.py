@@ -27,11 +27,15 @@ MAX_CHANGED_LENGTH = 100_000
 # account alone, and keep that plan while the tables grow.
 
 
+# The rows of posts that are not in the trash, and in the migrations that precede the table of the sort keys.
+POSTS, FORMER_POSTS = "forum_postsortkey WHERE true", "forum_post WHERE trashed_at IS NULL"
+
+
 def _latest(link: str, id: str) -> str:
     """Return the times of the last change of the posts and notes with a link."""
     return ", ".join(
-        f"(SELECT max(updated_at) FROM {table} WHERE account_id = of_account AND {link} = {id} AND trashed_at IS NULL)"  # noqa: S608
-        for table in ("forum_post", "crm_note")
+        f"(SELECT max(updated_at) FROM {rows} AND account_id = of_account AND {link} = {id})"  # noqa: S608
+        for rows in (POSTS, "crm_note WHERE trashed_at IS NULL")
     )
 
 
@@ -564,12 +568,19 @@ DROP = DROP_TRIGGERS + "\n".join(
 
 
 def create_summary_triggers() -> migrations.RunSQL:
-    """Return the operation that creates the functions and the triggers."""
-    return migrations.RunSQL(CREATE, DROP)
+    """Return the operation that creates the functions and the triggers, for `read_sort_keys` to follow."""
+    return migrations.RunSQL(CREATE.replace(POSTS, FORMER_POSTS), DROP)
 
 
 def replace_summary_triggers() -> migrations.RunSQL:
     """Return the operation that replaces the functions and the triggers by those of this version."""
     return migrations.RunSQL(
-        DROP_TRIGGERS + "DROP FUNCTION IF EXISTS workspace_add_changed(text);" + CREATE, migrations.RunSQL.noop
+        DROP_TRIGGERS + "DROP FUNCTION IF EXISTS workspace_add_changed(text);" + CREATE.replace(POSTS, FORMER_POSTS),
+        migrations.RunSQL.noop,
     )
+
+
+def read_sort_keys() -> migrations.RunSQL:
+    """Return the operation that makes the summaries read the last change of posts from their sort keys."""
+    functions = CURRENT_DEALS + CURRENT_CONTACTS + CURRENT_CLIENTS
+    return migrations.RunSQL(functions, functions.replace(POSTS, FORMER_POSTS))

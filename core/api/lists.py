@@ -35,12 +35,10 @@ SORT_LIMIT = 50_000
 def scan_in_order(rows: QuerySet[Any], list_rows: QuerySet[Any], *, start: int, stop: int) -> list[int] | None:
     """Return the ids of `rows` from `start` to `stop`, or None if not all of them are among the first rows of `list_rows`.
 
-    `list_rows` are scanned in the order of `rows`.
+    `list_rows` have the order of `rows`, and are rows of the same table or of a table that `rows` join.
     """
     sql, parameters = rows.values_list("id", flat=True)[start:stop].query.sql_with_params()
-    first_rows, first_parameters = first_rows_cte(
-        list_rows.order_by(*rows.query.order_by), SCAN_ROWS + SPARSE_FACTOR * stop
-    )
+    first_rows, first_parameters = first_rows_cte(list_rows, SCAN_ROWS + SPARSE_FACTOR * stop)
     with connection.cursor() as cursor:
         cursor.execute(f"WITH {first_rows} {sql}", [*first_parameters, *parameters])
         ids = [row[0] for row in cursor.fetchall()]
@@ -198,7 +196,7 @@ class Listing(Paged, LimitedRows):
             if order is None:
                 return search(rows, query, list_rows=list_rows, enough=stop)[start:stop]
             found_ids = search(rows, query, list_rows=list_rows, ranked=False)
-            rows = self.list_rows().filter(id__in=found_ids).order_by(*self.order_by(order))
+            rows = self.sort(self.list_rows().filter(id__in=found_ids), order)
             return list(rows.values_list("id", flat=True)[start:stop])
 
     def filtered_ids(self, filters: ListFilters, order: str | None, *, start: int, stop: int) -> list[int]:
@@ -212,16 +210,26 @@ class Listing(Paged, LimitedRows):
         `COMMON_ROWS`, the method scans the first rows of the list, about `SCAN_ROWS`. If they do not fill the page, it collects and
         sorts the rows that pass, unless there are more than `SORT_LIMIT`. For all other pages, PostgreSQL chooses the way.
         """
-        rows, ids = filters.qs.order_by(*self.order_by(order)), None
+        rows, ids = self.sort(filters.qs, order), None
         if stop <= SORT_LIMIT:
             if estimate_counts(filters.rows_for_estimate)[0] > COMMON_ROWS:
                 # A filter by the column of the order shortens the list at its beginning.
-                all_rows = self.list_rows_of(self.account)
+                all_rows = self.all_in_order(self.account, order)
                 list_rows = filters.filter_by_column(all_rows, next(iter(self.columns(order))))
                 ids = scan_in_order(rows, list_rows, start=start, stop=stop)
             if ids is None and (collected := collect_and_sort(rows, start=start, stop=stop)) is not None:
                 ids, _number = collected
         return list(rows.values_list("id", flat=True)[start:stop]) if ids is None else ids
+
+    @classmethod
+    def sort(cls, rows: QuerySet[Any], order: str | None) -> QuerySet[Any]:
+        """Return the rows in an order of the list. A subclass adds the condition of the index of the order."""
+        return rows.order_by(*cls.order_by(order))
+
+    @classmethod
+    def all_in_order(cls, account: "Account", order: str | None) -> QuerySet[Any]:
+        """Return all rows of the list in an order, to read their ids. A subclass may return the rows of another table with the same ids."""
+        return cls.sort(cls.list_rows_of(account), order)
 
     @classmethod
     def columns(cls, order: str | None) -> dict[str, bool]:
@@ -261,7 +269,7 @@ def list_query(listing: type[Any]) -> PreparedQuery:
     def query(
         account_id: int, order: str | None, first: int | None = None, start: int = 0, size: int | None = None
     ) -> QuerySet[Any, Any]:
-        rows = listing.list_rows_of(account_of(account_id)).order_by(*listing.order_by(order))
+        rows = listing.all_in_order(account_of(account_id), order)
         return rows.values_list("id", flat=True)[start : start + (first or size or 0)]
 
     return query

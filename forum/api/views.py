@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
+from django.db.models.expressions import OrderBy
 from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework.exceptions import PermissionDenied
 
@@ -10,7 +11,7 @@ from accounts.api.filters import TagFilter
 from accounts.models import Account
 from core.api.fields import BooleanField
 from core.api.filters import ListFilters, QueryDateTimeField, WireFilter, link_filter
-from core.api.lists import Listing
+from core.api.lists import SORT_LIMIT, Listing, collect_and_sort
 from core.api.requests import APIRequest
 from core.api.resources import ResourceViewSet
 from core.api.views import JSONViewSet
@@ -25,12 +26,25 @@ from forum.api.serializers import (
     PostSerializer,
 )
 from forum.lists import PostQuerySet
-from forum.models import Comment, Post
+from forum.models import Comment, Post, PostSortKey
 
 
 def agent_of(request: HttpRequest | APIRequest) -> str:
     """Return the User-Agent header, shortened to the length of the column."""
     return replace_non_xml(request.META.get("HTTP_USER_AGENT", ""))[:255]
+
+
+class ChangedSinceFilter(WireFilter):
+    """The filter by the last change, which uses the index of the sort keys of posts or of tasks."""
+
+    def __init__(self, *, is_task: bool) -> None:
+        super().__init__(QueryDateTimeField(), field_name="sort_key__updated_at", lookup_expr="gte")
+        self.is_task = is_task
+
+    def filter(self, rows: QuerySet[Any], value: Any) -> QuerySet[Any]:
+        if value is None:
+            return rows
+        return super().filter(rows, value).filter(sort_key__category_id__isnull=self.is_task)
 
 
 class PostFilters(ListFilters):
@@ -43,14 +57,63 @@ class PostFilters(ListFilters):
     status_id = link_filter()
     response_user_id = link_filter()
 
+    def filter_by_column(self, rows: QuerySet[Any], column: str) -> QuerySet[Any]:
+        if rows.model is PostSortKey:
+            since = self.form.cleaned_data["updated_since"]
+            return rows if since is None else rows.filter(updated_at__gte=since)
+        return super().filter_by_column(rows, column)
+
 
 class ForumPostFilters(PostFilters):
+    updated_since = ChangedSinceFilter(is_task=False)
     forum_id = link_filter()
     category_id = link_filter()
     duplicate_from_id = link_filter()
 
 
-class PostViewSet(Listing, ResourceViewSet):
+class PostListing(Listing):
+    """The base of the lists of posts and of tasks. The index of the order by the last change is one of `PostSortKey`."""
+
+    has_tasks = False
+
+    @classmethod
+    def columns(cls, order: str | None) -> dict[str, bool]:
+        columns = super().columns(order)
+        return {f"sort_key__{name}": value for name, value in columns.items()} if is_by_change(order) else columns
+
+    @classmethod
+    def sort(cls, rows: QuerySet[Any], order: str | None) -> QuerySet[Any]:
+        rows = super().sort(rows, order)
+        return rows.filter(sort_key__category_id__isnull=cls.has_tasks) if is_by_change(order) else rows
+
+    @classmethod
+    def all_in_order(cls, account: Account, order: str | None) -> QuerySet[Any]:
+        return cls.sort_keys_in_order(account, order) if is_by_change(order) else super().all_in_order(account, order)
+
+    @classmethod
+    def sort_keys_in_order(cls, account: Account, order: str | None) -> QuerySet[Any]:
+        """Return the sort keys of the rows of the list, in an order by the id or by the last change."""
+        keys = account.post_sort_keys.filter(category_id__isnull=cls.has_tasks)
+        columns = super().columns(order).items()
+        return keys.order_by(*(OrderBy(F(name), descending=descending) for name, descending in columns))
+
+    def filtered_ids(self, filters: ListFilters, order: str | None, *, start: int, stop: int) -> list[int]:
+        """Return the ids as `Listing.filtered_ids` does. `updated_since` alone needs only the sort keys, without the posts."""
+        used = {name for name, value in filters.form.cleaned_data.items() if value not in (None, {})}
+        is_sorted = is_by_change(order)
+        if used != {"updated_since"} or self.is_limited or not (is_sorted or self.columns(order).keys() == {"id"}):
+            return super().filtered_ids(filters, order, start=start, stop=stop)
+        keys = filters.filter_by_column(self.sort_keys_in_order(self.account, order), "sort_key__updated_at")
+        if not is_sorted and stop <= SORT_LIMIT and (collected := collect_and_sort(keys, start=start, stop=stop)):
+            return collected[0]
+        return list(keys.values_list("id", flat=True)[start:stop])
+
+
+def is_by_change(order: str | None) -> bool:
+    return order in ("updated_at", "-updated_at")
+
+
+class PostViewSet(PostListing, ResourceViewSet):
     """Posts and tasks. The list has the posts of all forums of the account, with duplicates and without tasks."""
 
     request: APIRequest
@@ -221,6 +284,7 @@ class PostViewSet(Listing, ResourceViewSet):
 
 
 class TaskFilters(PostFilters):
+    updated_since = ChangedSinceFilter(is_task=True)
     closed = WireFilter(BooleanField())
     scheduled_after = WireFilter(QueryDateTimeField(), field_name="scheduled_at", lookup_expr="gte")
     scheduled_before = WireFilter(QueryDateTimeField(), field_name="scheduled_at", lookup_expr="lt")
@@ -234,9 +298,10 @@ class TaskFilters(PostFilters):
         return rows
 
 
-class TaskViewSet(Listing, JSONViewSet):
+class TaskViewSet(PostListing, JSONViewSet):
     """The account's tasks, open ones first, newest first."""
 
+    has_tasks = True
     serializer_class = PostSerializer
     filters = TaskFilters
     orders = ("id", "created_at", "updated_at", "scheduled_at", "completed_at")

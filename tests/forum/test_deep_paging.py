@@ -14,6 +14,7 @@ from forum.models import Category, Post, PostCount, PostQuerySet, Visibility
 from tests.support.factories import make_category, make_post, make_task, make_user
 from tests.support.jobs import run_housekeeping
 from tests.support.queries import capture_parameters, explained
+from tests.support.sort_keys import assert_sort_keys_are_correct
 from tests.support.threads import at_once
 from tests.support.xml import titles
 
@@ -201,6 +202,7 @@ def test_pages_are_correct_after_random_changes(acme, small_limits, seed):
     for _ in range(80):
         changes.random.choice(actions)()
         assert wrong_counts() == []
+        assert_sort_keys_are_correct()
     # Many of the compared lists had checkpoints.
     assert changes.lists_with_checkpoints > 5
 
@@ -228,6 +230,7 @@ def test_pages_are_correct_during_writes_and_compactions(acme, small_limits):
 
     *_, first, second = at_once(*(lambda n=n: write(n) for n in range(4)), read, read)
     assert first + second == wrong_counts() == []
+    assert_sort_keys_are_correct()
     expected = expected_ids(acme.alice, acme.category)
     assert len(expected) > 60
     for start in range(len(expected) + 1):

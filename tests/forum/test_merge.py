@@ -22,6 +22,7 @@ from tests.support.factories import (
     make_user,
     make_voters,
 )
+from tests.support.sort_keys import assert_sort_keys_are_correct
 from tests.support.threads import at_once
 
 
@@ -55,6 +56,7 @@ def assert_counts_are_correct(*posts: Post) -> None:
         comments = post.account.comments.filter(post_id=post.id)
         counts = [comments.filter(internal=internal).count() for internal in (False, True)]
         assert [row.comments_cache, row.internal_comments_cache] == counts
+    assert_sort_keys_are_correct()
 
 
 def raises_field_errors(errors: dict):

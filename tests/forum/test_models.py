@@ -228,14 +228,14 @@ def test_pages_are_read_from_an_index_without_sorting(acme):
         [Post(title="x", **{name: getattr(template, name) for name in columns}) for _ in range(2000)], batch_size=500
     )
     with connection.cursor() as cursor:
-        cursor.execute("ANALYZE forum_post")
+        cursor.execute("ANALYZE forum_post, forum_postsortkey")
     category = acme.category
     for order, index in {
         "new": "post_by_age",
         "old": "post_by_age",
-        "top": "post_by_votes",
-        "commented": "post_by_comments",
-        "active": "post_by_activity",
+        "top": "sort_key_by_votes",
+        "commented": "sort_key_by_comments",
+        "active": "sort_key_by_activity",
     }.items():
         recorder = _PlanRecorder()
         with connection.execute_wrapper(recorder):

@@ -158,6 +158,7 @@ NOT_MOVED = {
         ("workspace.ClientSummary", "workspace.ContactSummary", "workspace.DealSummary", "workspace.ClientRevenue"),
         "triggers compute the values from the moved rows",
     ),
+    "forum.PostSortKey": "triggers copy the links of the moved posts",
     "workspace.PostBacker": "a job computes the clients behind suggestions from the moved rows",
 }
 

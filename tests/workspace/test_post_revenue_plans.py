@@ -5,6 +5,7 @@ from django.db import connection
 
 from forum.facets import NO_SELECTION
 from forum.pages.reading import COLUMNS
+from forum.sort_keys import ADD_MISSING
 from forum.team_orders import team_orders
 from forum.whole_forum import page_of_team
 from tests.support.factories import make_saved_view
@@ -37,6 +38,7 @@ FROM generate_series(1, %(rows)s) AS i CROSS JOIN generate_series(1, 2) AS n
 """
 TABLES = (
     "forum_post",
+    "forum_postsortkey",
     "workspace_postrevenue",
     "crm_client",
     "workspace_postbacker",
@@ -62,6 +64,7 @@ def large(acme):
             cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
         for statement in (POSTS, REVENUE, CLIENTS, BACKERS):
             cursor.execute(statement, values)
+        cursor.execute(ADD_MISSING)
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         for table in ("forum_post", "crm_client"):
             cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")

@@ -123,3 +123,17 @@ def test_figures_of_suggestions_without_clients_are_removed(acme, posts):
     PostRevenue.objects.create(account=acme.account, post_id=post.id, forum_id=post.forum_id, currency="EUR", clients=1)
     assert run("--repair")[1] == 0
     assert post.id not in post_revenue.stored(acme.account)
+
+
+def test_sort_keys_of_posts(acme, rows):
+    other, missing, erased = (make_post(acme.alice) for _ in range(3))
+    keys = acme.account.post_sort_keys
+    keys.filter(id=other.id).update(votes_cache=3)
+    keys.filter(id=missing.id).delete()
+    keys.filter(id=erased.id).update(id=10**9)
+    erased.delete()
+    line = f"acme: 3 suggestions and tasks with other sort keys ({other.id}, {missing.id}, {10**9})"
+    assert run() == (f"{line}\nRepair them with: python manage.py recount --repair\n", 1)
+    assert run("--repair")[0].splitlines() == [line, "The values are repaired."]
+    assert run() == ("No values differ.\n", 0)
+    assert keys.count() == acme.account.posts.count()

@@ -22,6 +22,7 @@ from tests.support.factories import (
     make_user,
     make_user_link,
 )
+from tests.support.sort_keys import assert_sort_keys_are_correct
 from tests.support.summaries import recounted, stored, update_summaries
 from workspace.jobs import update_summaries_of_status
 
@@ -221,6 +222,7 @@ class Histories(RuleBasedStateMachine):
         if self.changes % 3:
             update_summaries()
             assert stored(self.account) == recounted(self.account)
+            assert_sort_keys_are_correct()
         if self.changes % 4 == 1:
             post_revenue.process()
             assert post_revenue.stored(self.account) == post_revenue.computed(self.account)

@@ -3,6 +3,7 @@
 import pytest
 from django.db import connection
 
+from forum.sort_keys import ADD_MISSING
 from tests.support.fixtures import committed, make_cast
 from tests.support.queries import capture_parameters, explained
 from workspace.recount import update_all
@@ -21,7 +22,7 @@ SELECT %(account)s, 200000 + i, 'task', 'suggestion', 'Task', '', '', %(user)s, 
     now() - interval '1 year', now() - interval '1 year', '{}', now() + i * interval '1 hour'
 FROM generate_series(1, %(rows)s) AS i WHERE i > 20
 """
-TABLES = ("crm_client", "forum_post", "workspace_clientsummary", "workspace_clientrevenue")
+TABLES = ("crm_client", "forum_post", "forum_postsortkey", "workspace_clientsummary", "workspace_clientrevenue")
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +37,8 @@ def long_lists(django_db_setup, django_db_blocker):
                 cursor.execute(statement, values)
                 cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
                 cursor.execute(f"VACUUM ANALYZE {table}")
+            cursor.execute(ADD_MISSING)
+            cursor.execute("VACUUM ANALYZE forum_postsortkey")
             update_all(acme.account.id)
             for table in TABLES:
                 cursor.execute(f"VACUUM ANALYZE {table}")

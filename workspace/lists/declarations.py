@@ -85,6 +85,8 @@ class RecordList:
     is_editable: bool = False
     # The fields that the summaries of the rows store.
     stored: tuple[Field, ...] = ()
+    # The orders whose index is one of `PostSortKey`.
+    sort_keys: tuple[str, ...] = ()
     rows_of: Callable[[Account, User], QuerySet[Any]] = lambda account, user: account.users.none()
 
     def fields(self, account: Account) -> list[Field]:
@@ -220,6 +222,7 @@ LISTS: dict[str, RecordList] = {
             name_field="title",
             orders=TASK_ORDERS,
             default_order="scheduled_at",
+            sort_keys=("updated_at",),
             rows_of=all_tasks,
         ),
     )

@@ -286,6 +286,8 @@ class ListQuery:
     def order_by(self) -> list[OrderBy]:
         order = self.sort or self.declaration.default_order
         name, descending = order.removeprefix("-"), order.startswith("-")
+        if name in self.declaration.sort_keys:
+            return [OrderBy(F(f"sort_key__{each}"), descending=descending) for each in (name, "id")]
         names = [name] if name == "id" else [name, "id"]
         return [
             OrderBy(RawSQL("search_name", []) if each == "name" else F(each), descending=descending) for each in names
@@ -335,15 +337,15 @@ class ListQuery:
 
         If all rows were collected, also return their number.
         """
-        rows = self._of_completion(self.rows).order_by(*self.order_by())
+        rows = self._sort(self._of_completion(self.rows))
         if self.is_filtered and stop <= SORT_LIMIT:
             all_rows = self.declaration.rows_of(self.account, self.user)
             is_common = estimate_counts(self.filter_for_estimate(all_rows))[0] > COMMON_ROWS
             # The index of a stored order is that of another table, so `scan_in_order` would read all first rows and sort them. If many rows
             # pass, PostgreSQL finds a page sooner in the index. The time limit holds if it does not.
-            is_stored = self.sort.removeprefix("-") in {each.name for each in self.declaration.stored}
-            if is_common and is_stored:
-                rows = self.filter(all_rows, Condition.filter_in_order).order_by(*self.order_by())
+            stored = {*self.declaration.sort_keys, *(each.name for each in self.declaration.stored)}
+            if is_common and self._order_column in stored:
+                rows = self._sort(self.filter(all_rows, Condition.filter_in_order))
                 return list(rows.values_list("id", flat=True)[start:stop]), None
             if is_common:
                 list_rows = self._of_order(self.list_rows).order_by(*self.order_by())
@@ -352,6 +354,12 @@ class ListQuery:
             if (collected := collect_and_sort(rows, start=start, stop=stop)) is not None:
                 return collected
         return list(rows.values_list("id", flat=True)[start:stop]), None
+
+    def _sort(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the rows in the order of the list, with the condition of the index of sort keys, which holds for all tasks."""
+        if self._order_column in self.declaration.sort_keys:
+            rows = rows.filter(sort_key__category_id=None)
+        return rows.order_by(*self.order_by())
 
     @property
     def _order_column(self) -> str:

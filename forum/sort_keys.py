@@ -1,0 +1,228 @@
+"""The values of posts by which lists are sorted and which change often, in a narrow table.
+
+A post has a wide row with many indexes, among them the index of the search with thousands of entries for a long text. If an update
+changes a column of any index, PostgreSQL writes entries for the new version of the row in all indexes of the table. Votes and comments
+change the numbers, the trend and the time of the last change of a post. So no index of `forum_post` has these columns. `PostSortKey` has
+copies of them, with the indexes of the orders, and a vote writes a version of the post without any entry in an index (a heap-only tuple).
+
+The table has a row for each post and task that is not in the trash. Triggers keep it, whatever writes the post. They write the row of a post
+after the post itself, so the lock of the post protects both.
+"""
+
+from typing import Any
+
+from django.db import connection, migrations, models, transaction
+from django.db.models import Q
+
+from accounts.models import Account
+
+# The columns of `forum_post` that the table copies.
+COPIED_COLUMNS = (
+    "forum_id",
+    "category_id",
+    "status_id",
+    "shelf",
+    "client_id",
+    "contact_id",
+    "deal_id",
+    "votes_cache",
+    "comments_cache",
+    "trending",
+    "updated_at",
+)
+
+
+class PostSortKey(models.Model):
+    """Copies of columns of a live post or task. The ids are copies as well, which the foreign keys of the copied columns check."""
+
+    pk = models.CompositePrimaryKey("account_id", "id")
+    account = models.ForeignKey(Account, models.CASCADE, db_index=False, db_constraint=False)
+    # The id of the post.
+    id = models.BigIntegerField()
+    # Null for a task, as the forum.
+    category_id = models.BigIntegerField(null=True)
+    forum_id = models.BigIntegerField(null=True)
+    status_id = models.BigIntegerField()
+    shelf = models.SmallIntegerField()
+    client_id = models.BigIntegerField(null=True)
+    contact_id = models.BigIntegerField(null=True)
+    deal_id = models.BigIntegerField(null=True)
+    votes_cache = models.IntegerField()
+    comments_cache = models.IntegerField()
+    trending = models.FloatField()
+    updated_at = models.DateTimeField()
+
+    class Meta:
+        default_related_name = "post_sort_keys"
+        indexes = [
+            # One index for each order of the list of a category and of a whole forum, for both directions.
+            *(
+                models.Index(
+                    fields=["account", "category_id", "shelf", column, "id"],
+                    name=f"sort_key_by_{order}",
+                    condition=Q(category_id__isnull=False),
+                )
+                for order, column in (
+                    ("votes", "votes_cache"),
+                    ("comments", "comments_cache"),
+                    ("activity", "updated_at"),
+                )
+            ),
+            *(
+                models.Index(
+                    fields=["account", "forum_id", "shelf", column, "id"],
+                    name=f"sort_key_of_forum_by_{order}",
+                    condition=Q(forum_id__isnull=False),
+                )
+                for order, column in (
+                    ("trend", "trending"),
+                    ("votes", "votes_cache"),
+                    ("comments", "comments_cache"),
+                    ("activity", "updated_at"),
+                )
+            ),
+            # The roadmap: the posts in a status, by votes.
+            models.Index(
+                fields=["account", "forum_id", "status_id", "votes_cache", "id"],
+                name="sort_key_of_roadmap",
+                condition=Q(shelf=1),
+            ),
+            # The account's lists of posts and of tasks, by the last change.
+            *(
+                models.Index(
+                    fields=["account", "updated_at", "id"],
+                    name=f"sort_key_of_{kind}_by_change",
+                    condition=Q(category_id__isnull=is_task),
+                )
+                for kind, is_task in (("post", False), ("task", True))
+            ),
+            # The last change of the posts of a client, a contact or a deal.
+            *(
+                models.Index(
+                    fields=["account", f"{target}_id", "updated_at"],
+                    name=f"sort_key_of_{target}",
+                    condition=Q(**{f"{target}_id__isnull": False}),
+                )
+                for target in ("client", "contact", "deal")
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"Sort key of post {self.id}"
+
+
+_NAMES = ", ".join(COPIED_COLUMNS)
+# For rows that were written while the triggers were disabled.
+ADD_MISSING = f"""
+INSERT INTO forum_postsortkey (account_id, id, {_NAMES})
+SELECT account_id, id, {_NAMES} FROM forum_post WHERE trashed_at IS NULL
+"""  # noqa: S608
+DIFFERING = f"""
+SELECT id FROM (SELECT id, ({_NAMES}) AS columns FROM forum_post WHERE account_id = %s AND trashed_at IS NULL) AS post
+FULL JOIN (SELECT id, ({_NAMES}) AS columns FROM forum_postsortkey WHERE account_id = %s) AS key USING (id)
+WHERE post.columns IS DISTINCT FROM key.columns ORDER BY id
+"""  # noqa: S608
+
+
+def find_differing(account_id: int) -> list[int]:
+    """Return the ids of the posts whose sort key is missing or differs, and those of sort keys without a live post."""
+    with connection.cursor() as cursor:
+        cursor.execute(DIFFERING, [account_id, account_id])
+        return [id for (id,) in cursor.fetchall()]
+
+
+@transaction.atomic
+def repair(account: Account, ids: list[int]) -> None:
+    """Write the sort keys with these ids again."""
+    with connection.cursor() as cursor:
+        # The locks make concurrent updates of these posts wait, so that their triggers find the new rows.
+        lock = "SELECT FROM forum_post WHERE account_id = %s AND id = ANY (%s) ORDER BY id FOR NO KEY UPDATE"
+        cursor.execute(lock, [account.id, ids])
+        account.post_sort_keys.filter(id__any=ids).delete()
+        cursor.execute(f"{ADD_MISSING} AND account_id = %s AND id = ANY (%s)", [account.id, ids])
+
+
+# Migrations
+
+_NEW = ", ".join(f"NEW.{name}" for name in COPIED_COLUMNS)
+_OLD = ", ".join(f"OLD.{name}" for name in COPIED_COLUMNS)
+
+# PostgreSQL fires the triggers of a row in the order of their names. These are before `collect_…` of the room `workspace`, which reads the
+# table.
+CREATE_TRIGGERS = f"""
+CREATE FUNCTION forum_add_sort_key() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO forum_postsortkey (account_id, id, {_NAMES}) VALUES (NEW.account_id, NEW.id, {_NEW});
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION forum_change_sort_key() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE forum_postsortkey SET ({_NAMES}) = ROW ({_NEW}) WHERE account_id = NEW.account_id AND id = NEW.id;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION forum_clear_sort_key() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM forum_postsortkey WHERE account_id = OLD.account_id AND id = OLD.id;
+    RETURN NULL;
+END $$;
+
+CREATE TRIGGER add_sort_key AFTER INSERT ON forum_post FOR EACH ROW
+    WHEN (NEW.trashed_at IS NULL) EXECUTE FUNCTION forum_add_sort_key();
+CREATE TRIGGER add_restored_sort_key AFTER UPDATE ON forum_post FOR EACH ROW
+    WHEN (OLD.trashed_at IS NOT NULL AND NEW.trashed_at IS NULL) EXECUTE FUNCTION forum_add_sort_key();
+CREATE TRIGGER change_sort_key AFTER UPDATE ON forum_post FOR EACH ROW
+    WHEN (OLD.trashed_at IS NULL AND NEW.trashed_at IS NULL AND ({_OLD}) IS DISTINCT FROM ({_NEW}))
+    EXECUTE FUNCTION forum_change_sort_key();
+CREATE TRIGGER clear_trashed_sort_key AFTER UPDATE ON forum_post FOR EACH ROW
+    WHEN (OLD.trashed_at IS NULL AND NEW.trashed_at IS NOT NULL) EXECUTE FUNCTION forum_clear_sort_key();
+CREATE TRIGGER clear_sort_key AFTER DELETE ON forum_post FOR EACH ROW
+    WHEN (OLD.trashed_at IS NULL) EXECUTE FUNCTION forum_clear_sort_key();
+"""  # noqa: S608
+
+DROP_TRIGGERS = """
+DROP TRIGGER clear_sort_key ON forum_post;
+DROP TRIGGER clear_trashed_sort_key ON forum_post;
+DROP TRIGGER change_sort_key ON forum_post;
+DROP TRIGGER add_restored_sort_key ON forum_post;
+DROP TRIGGER add_sort_key ON forum_post;
+DROP FUNCTION forum_clear_sort_key();
+DROP FUNCTION forum_change_sort_key();
+DROP FUNCTION forum_add_sort_key();
+"""
+
+BATCH_SIZE = 5000
+LAST_OF_BATCH = f"""
+SELECT account_id, id FROM (
+    SELECT account_id, id FROM forum_post WHERE (account_id, id) > (%s, %s) ORDER BY account_id, id LIMIT {BATCH_SIZE}
+) AS batch ORDER BY account_id DESC, id DESC LIMIT 1
+"""  # noqa: S608
+# The locks make concurrent updates of these posts wait, so that their triggers find the new rows.
+ADD_BATCH = f"""
+{ADD_MISSING} AND (account_id, id) > (%s, %s) AND (account_id, id) <= (%s, %s)
+ORDER BY account_id, id FOR NO KEY UPDATE ON CONFLICT DO NOTHING
+"""
+
+
+def _add_existing(_apps: Any, schema_editor: Any) -> None:
+    after = (0, 0)
+    with schema_editor.connection.cursor() as cursor:
+        while True:
+            cursor.execute(LAST_OF_BATCH, after)
+            key = cursor.fetchone()
+            if key is None:
+                return
+            with transaction.atomic():
+                cursor.execute(ADD_BATCH, [*after, *key])
+            after = key
+
+
+def create_triggers() -> migrations.RunSQL:
+    """Return the operation that creates the triggers, which keep the rows of new and changed posts."""
+    return migrations.RunSQL(CREATE_TRIGGERS, DROP_TRIGGERS)
+
+
+def add_existing_posts() -> migrations.RunPython:
+    """Return the operation that adds the rows of existing posts. The triggers must exist. Each batch is one transaction."""
+    return migrations.RunPython(_add_existing, migrations.RunPython.noop)
