@@ -204,7 +204,13 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
             ],
         },
-    }
+    },
+    {
+        # For the parts that a page repeats many times (`core.pages.rows`). It escapes all values, as Django's own backend does.
+        "BACKEND": "django.template.backends.jinja2.Jinja2",
+        "APP_DIRS": True,
+        "OPTIONS": {"autoescape": True, "trim_blocks": True, "lstrip_blocks": True},
+    },
 ]
 
 # Settings of every database session. With a pooler, ALTER ROLE has to set them; `core.db.checks` compares them.

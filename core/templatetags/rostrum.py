@@ -2,7 +2,7 @@
 
 import re
 from datetime import datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -132,6 +132,7 @@ def ago(moment: datetime) -> SafeString:
 
 
 @register.simple_tag
+@lru_cache(maxsize=1_000)
 def color_dot(color: str | None) -> SafeString:
     """Return a dot in the colour of a status. The dot is an SVG, because the Content-Security-Policy forbids inline styles."""
     fill = color if color and re.fullmatch(r"#[0-9a-fA-F]{3,8}", color) else "#6b7280"

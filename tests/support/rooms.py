@@ -82,7 +82,7 @@ def accessors_of(rooms: Iterable[str]) -> Iterator[str]:
 
 def files_of(room: str) -> Iterator[str]:
     """Return the names of the room's templates and static files."""
-    for folder in ("templates", "static"):
+    for folder in ("templates", "jinja2", "static"):
         root = settings.BASE_DIR / room / folder
         yield from (path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
 
@@ -115,7 +115,7 @@ def references_in_room(room: str) -> Iterator[Reference]:
         name = path.relative_to(root).as_posix()
         if path.suffix == ".py" and "migrations" not in path.parts:
             yield from references_in_python(path.read_text(), names, name)
-        elif "templates" in path.parts and path.is_file():
+        elif not {"templates", "jinja2"}.isdisjoint(path.parts) and path.is_file():
             yield from references_in_template(path.read_text(), names, name)
 
 

@@ -278,7 +278,7 @@ class MovePage(WorkspacePage):
             board=board,
             is_whole=is_whole,
             deal=deal,
-            card=card,
+            cards=[card] if card is not None else [],
             above=above,
             query=query,
         )
