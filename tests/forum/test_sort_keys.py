@@ -103,13 +103,18 @@ def hot_updates() -> tuple[int, int]:
 )
 def test_no_index_of_posts_has_a_column_that_changes_often(acme, change):
     """An index with such a column would make each vote or comment write entries in all indexes of the post."""
-    post = make_post(acme.carol)
-    post.vote(by=acme.alice)
-    # The first act of the team changes the inbox.
-    post.mark_handled()
+    posts = [make_post(acme.carol, f"Post {number}") for number in range(5)]
+    for post in posts:
+        post.vote(by=acme.alice)
+        # The first act of the team changes the inbox.
+        post.mark_handled()
     updates, hot = hot_updates()
-    change(post, acme)
-    assert hot_updates() == (updates + 1, hot + 1)
+    for post in posts:
+        change(post, acme)
+    updates_after, hot_after = hot_updates()
+    assert updates_after == updates + 5
+    # A page may have no room for another version of its last post.
+    assert hot_after >= hot + 2
 
 
 def test_a_migration_adds_existing_posts_in_batches(acme, monkeypatch):
