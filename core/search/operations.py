@@ -13,6 +13,9 @@ NOT_TRASHED = "{row}trashed_at IS NULL"
 # The numbers of characters of the folded texts whose words are searched. A tsvector has at most 1 MB. It needs most for different words of
 # one character of four bytes: 9 bytes for the account, 4 for its position, 1 for alignment, and so 9 for each character with its space.
 MAX_SHORT_LENGTH, MAX_LONG_LENGTH = 35_000, 65_536
+# The size of the pending list of a GIN index, in kB. The more rows are moved into the index together, the fewer pages each of them writes. A
+# search reads the whole list, and one write moves all of its rows: docs/performance.md has the times.
+PENDING_LIST_LIMIT = 1024
 
 
 def concatenate(*texts: str, separator: str = "' '") -> str:
@@ -28,6 +31,7 @@ def add_columns(
     words: Sequence[str] = (),
     long: Sequence[str] = (),
     words_by_account: bool,
+    is_ordered_by_name: bool,
 ) -> str:
     """Return the statement that replaces the generated columns. The arguments are SQL expressions. It rewrites the table once.
 
@@ -45,39 +49,62 @@ def add_columns(
     return f"""
         ALTER TABLE {table}
             {", ".join(f"DROP COLUMN IF EXISTS {column}" for column in COLUMNS)},
-            ADD COLUMN search_name text COLLATE "C" NOT NULL GENERATED ALWAYS AS (search.name({name})) STORED,
+            {add_name_column(name) + "," if is_ordered_by_name else ""}
             ADD COLUMN search_text text NOT NULL GENERATED ALWAYS AS ({text}) STORED,
             ADD COLUMN search_words tsvector NOT NULL GENERATED ALWAYS AS ({all_words}) STORED
     """
+
+
+def add_name_column(name: str) -> str:
+    """Return the clause of ALTER TABLE that adds the generated column by which lists are ordered by name."""
+    return f'ADD COLUMN search_name text COLLATE "C" NOT NULL GENERATED ALWAYS AS (search.name({name})) STORED'
 
 
 def drop_columns(table: str) -> str:
     return f"ALTER TABLE {table} {', '.join(f'DROP COLUMN IF EXISTS {column}' for column in COLUMNS)}"
 
 
-def create_indexes(table: str, *, filters: Sequence[str], condition: str, more: Mapping[str, str]) -> list[str]:
-    """Return the statements for the index by name and for the search index, over the rows of `condition`.
+def create_indexes(
+    table: str, *, filters: Sequence[str], condition: str, more: Mapping[str, str], is_ordered_by_name: bool
+) -> list[str]:
+    """Return the statements for the index by name, if lists have that order, and for the search index, over the rows of `condition`.
 
     `more` maps the first part of the name of each further search index to its condition.
     """
     name = table.partition("_")[2]
     return [
-        f"CREATE INDEX IF NOT EXISTS {name}_by_name ON {table} (account_id, search_name, id) WHERE {condition}",
+        *([name_index(table, condition)] if is_ordered_by_name else []),
         search_index(name, table, [*filters, "search_words"], condition),
         *(search_index(prefix, table, ["search_words"], other_condition) for prefix, other_condition in more.items()),
     ]
 
 
+def name_index(table: str, condition: str) -> str:
+    name = table.partition("_")[2]
+    return f"CREATE INDEX IF NOT EXISTS {name}_by_name ON {table} (account_id, search_name, id) WHERE {condition}"
+
+
+def drop_name_order(table: str, name: str) -> migrations.RunSQL:
+    """Return the operation that removes the order by name from the search of a table, without rewriting the table.
+
+    `name` is the SQL expression of the name. The operation is for the database: the state needs `ReplaceSearch`.
+    """
+    return migrations.RunSQL(
+        f"ALTER TABLE {table} DROP COLUMN IF EXISTS search_name",
+        [f"ALTER TABLE {table} {add_name_column(name)}", name_index(table, NOT_TRASHED.format(row=""))],
+    )
+
+
 def search_index(name: str, table: str, columns: Sequence[str], condition: str) -> str:
     """Return the statement for a GIN index that supports all conditions of a search, in any combination.
 
-    New rows are appended to the pending list of the index, which every search reads. The write that exceeds the limit of the list (in
-    kB) moves its rows into the index. With the default limit of 4 MB, that write took a second.
+    New rows are appended to the pending list of the index, which every search reads. The write that exceeds the limit of the list moves its
+    rows into the index (`PENDING_LIST_LIMIT`).
     """
     return (
         f"CREATE INDEX IF NOT EXISTS {name}_found ON {table}"
         f" USING gin ({', '.join(['account_id', *columns])}, search_text gin_trgm_ops)"
-        f" WITH (gin_pending_list_limit = 256) WHERE {condition}"
+        f" WITH (gin_pending_list_limit = {PENDING_LIST_LIMIT}) WHERE {condition}"
     )
 
 
@@ -135,8 +162,10 @@ def add_search(
     """Return the operation that adds the columns and indexes of a table. `condition` is SQL with `{row}` before each column."""
     return migrations.RunSQL(
         [
-            add_columns(table, name=name, words_by_account=False, **columns),
-            *create_indexes(table, filters=filters, condition=condition.format(row=""), more={}),
+            add_columns(table, name=name, words_by_account=False, is_ordered_by_name=True, **columns),
+            *create_indexes(
+                table, filters=filters, condition=condition.format(row=""), more={}, is_ordered_by_name=True
+            ),
         ],
         drop_columns(table),
     )
