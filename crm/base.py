@@ -12,6 +12,7 @@ from core.db.additional_fields import merge
 from core.db.prepared import insert, insert_many, update, update_many
 from core.db.tenancy import TenantModel, next_ids
 from core.db.trash import Trashable, assign_links
+from core.search.operations import PENDING_LIST_LIMIT
 
 
 def optional_text(max_length: int = 255) -> models.CharField:
@@ -37,8 +38,7 @@ def additional_fields_index(name: str) -> GinIndex:
         fields=["account", "additional_fields"],
         name=f"{name}_by_additional_fields",
         opclasses=["int8_ops", "jsonb_path_ops"],
-        # As for the search index (`core.search.operations.search_index`).
-        gin_pending_list_limit=256,
+        gin_pending_list_limit=PENDING_LIST_LIMIT,
         condition=Q(trashed_at=None) & ~Q(additional_fields={}),
     )
 

@@ -93,6 +93,7 @@ class Note(Resource):
         name_field="excerpt",
         long=("content",),
         filters=("creator_id", "updater_id", "kind"),
+        is_ordered_by_name=False,
     )
     objects = NoteQuerySet.as_manager()
 

@@ -141,6 +141,7 @@ class Post(Tagged, Commentable):
         long=("content", "response"),
         filters=("category_id", "forum_id", "status_id", "responsible_id", "user_id", "tags"),
         not_searched={"agent": "names a program", "additional_fields": NOT_SEARCHED},
+        is_ordered_by_name=False,
     )
 
     objects = PostQuerySet.as_manager()

@@ -182,7 +182,12 @@ class Change(models.Model):
     class Meta:
         db_table = "accounts_change"
         default_related_name = "changes"
-        constraints = [models.UniqueConstraint(fields=["account", "number"], name="change_number_unique")]
+        constraints = [
+            # Without an entry for a new change, which has no number.
+            models.UniqueConstraint(
+                fields=["account", "number"], name="change_numbered", condition=models.Q(number__isnull=False)
+            )
+        ]
         indexes = [
             # For the changes without a number.
             models.Index(fields=["account", "position"], name="change_unnumbered", condition=models.Q(number=None)),

@@ -18,7 +18,8 @@ NOT_TRASHED = Q(trashed_at=None)
 class Search(BaseConstraint):
     """The fields of a model that are searched, and how a query matches each field.
 
-    - `name_field`: the name, by which a list can be ordered. A query matches any part of it.
+    - `name_field`: the name. A query matches any part of it.
+    - `is_ordered_by_name`: True if a list can be ordered by the name, which takes a column and an index.
     - `short`: further short fields. A query matches any part of them.
     - `numbers`: numbers, such as telephone numbers. A query matches any part of them, regardless of spaces and punctuation.
     - `words`, `json_values`: short fields, and JSON objects of short values. A query matches whole words and word prefixes.
@@ -30,7 +31,7 @@ class Search(BaseConstraint):
     - `by_account`: False only in migrations that are older than lexemes and trigrams with the account (`search.account`, `search.parts`).
 
     The declaration is a constraint of the model, because migrations detect, create, change and remove constraints. The constraint owns
-    three generated columns that are not fields of the model, their indexes, and the triggers that store the words of the rows
+    generated columns that are not fields of the model, their indexes, and the triggers that store the words of the rows
     (`core.search.spelling`). For a large table, set `atomic = False` in the migration. Each statement is then a separate transaction
     and locks the table only briefly.
     """
@@ -49,13 +50,14 @@ class Search(BaseConstraint):
         condition: Q = NOT_TRASHED,
         more_indexes: Mapping[str, Q] = MappingProxyType({}),
         not_searched: Mapping[str, str] = MappingProxyType({}),
+        is_ordered_by_name: bool = True,
         by_account: bool = True,
     ) -> None:
         super().__init__(name=name)
         self.name_field, self.condition, self.more_indexes = name_field, condition, more_indexes
         self.short, self.numbers, self.words, self.long = short, numbers, words, long
         self.json_values, self.filters, self.not_searched = json_values, filters, not_searched
-        self.by_account = by_account
+        self.is_ordered_by_name, self.by_account = is_ordered_by_name, by_account
 
     def contribute_to_class(self, model: type[Model], name: str) -> None:
         """Add the declaration to the constraints of the model, as if its Meta listed it."""
@@ -72,8 +74,9 @@ class Search(BaseConstraint):
         arguments: dict[str, Any] = {name: tuple(values) for name in fields if (values := getattr(self, name))}
         if self.more_indexes:
             arguments["more_indexes"] = dict(self.more_indexes)
-        if not self.by_account:
-            arguments["by_account"] = False
+        for option in ("is_ordered_by_name", "by_account"):
+            if not getattr(self, option):
+                arguments[option] = False
         return path, args, {**kwargs, "name_field": self.name_field, **arguments, "condition": self.condition}
 
     def clone(self) -> Self:
@@ -128,8 +131,17 @@ class Search(BaseConstraint):
         [name] = self._columns(model, "name_field")
         return [
             *operations.drop_triggers(table),
-            operations.add_columns(table, name=name, words=words, by_account=self.by_account, **columns),
-            *operations.create_indexes(table, **self._index_arguments(model)),
+            operations.add_columns(
+                table,
+                name=name,
+                words=words,
+                by_account=self.by_account,
+                is_ordered_by_name=self.is_ordered_by_name,
+                **columns,
+            ),
+            *operations.create_indexes(
+                table, is_ordered_by_name=self.is_ordered_by_name, **self._index_arguments(model)
+            ),
             *operations.create_triggers(
                 table,
                 old_condition=self.searched_condition(model, record="OLD"),

@@ -14,6 +14,9 @@ NOT_TRASHED = "{row}trashed_at IS NULL"
 # The numbers of characters of the folded texts whose words are searched. A tsvector has at most 1 MB. It needs most for different words of
 # one character of four bytes: 9 bytes for the account, 4 for its position, 1 for alignment, and so 9 for each character with its space.
 MAX_SHORT_LENGTH, MAX_LONG_LENGTH = 35_000, 65_536
+# The size of the pending list of a GIN index, in kB. The more rows are moved into the index together, the fewer pages each of them writes. A
+# search reads the whole list, and one write moves all of its rows: docs/performance.md has the times.
+PENDING_LIST_LIMIT = 1024
 
 
 def concatenate(*texts: str, separator: str = "' '") -> str:
@@ -29,6 +32,7 @@ def add_columns(
     words: Sequence[str] = (),
     long: Sequence[str] = (),
     by_account: bool,
+    is_ordered_by_name: bool,
 ) -> str:
     """Return the statement that replaces the generated columns. The arguments are SQL expressions. It rewrites the table once.
 
@@ -46,10 +50,15 @@ def add_columns(
     return f"""
         ALTER TABLE {table}
             {", ".join(f"DROP COLUMN IF EXISTS {column}" for column in COLUMNS)},
-            ADD COLUMN search_name text COLLATE "C" NOT NULL GENERATED ALWAYS AS (search.name({name})) STORED,
+            {add_name_column(name) + "," if is_ordered_by_name else ""}
             ADD COLUMN search_text text NOT NULL GENERATED ALWAYS AS ({text}) STORED,
             ADD COLUMN search_words tsvector NOT NULL GENERATED ALWAYS AS ({all_words}) STORED
     """
+
+
+def add_name_column(name: str) -> str:
+    """Return the clause of ALTER TABLE that adds the generated column by which lists are ordered by name."""
+    return f'ADD COLUMN search_name text COLLATE "C" NOT NULL GENERATED ALWAYS AS (search.name({name})) STORED'
 
 
 def drop_columns(table: str) -> str:
@@ -57,15 +66,21 @@ def drop_columns(table: str) -> str:
 
 
 def create_indexes(
-    table: str, *, filters: Sequence[str], condition: str, more: Mapping[str, str], by_account: bool
+    table: str,
+    *,
+    filters: Sequence[str],
+    condition: str,
+    more: Mapping[str, str],
+    by_account: bool,
+    is_ordered_by_name: bool,
 ) -> list[str]:
-    """Return the statements for the index by name and for the search indexes. The arguments are those of `search_indexes`."""
+    """Return the statements for the search indexes, and for the index by name if lists have that order.
+
+    The other arguments are those of `search_indexes`.
+    """
     indexes = search_indexes(table, filters=filters, condition=condition, more=more, by_account=by_account)
     return [
-        (
-            f"CREATE INDEX IF NOT EXISTS {table.partition('_')[2]}_by_name ON {table} (account_id, search_name, id)"
-            f" WHERE {condition}"
-        ),
+        *([name_index(table, condition)] if is_ordered_by_name else []),
         *(statement for index in indexes for statement in index.create()),
     ]
 
@@ -87,13 +102,30 @@ def search_indexes(
     ]
 
 
+def name_index(table: str, condition: str) -> str:
+    """Return the statement for the index of the order by name."""
+    name = table.partition("_")[2]
+    return f"CREATE INDEX IF NOT EXISTS {name}_by_name ON {table} (account_id, search_name, id) WHERE {condition}"
+
+
+def drop_name_order(table: str, name: str) -> migrations.RunSQL:
+    """Return the operation that removes the order by name from the search of a table, without rewriting the table.
+
+    `name` is the SQL expression of the name. The operation is for the database: the state needs `ReplaceSearch`.
+    """
+    return migrations.RunSQL(
+        f"ALTER TABLE {table} DROP COLUMN IF EXISTS search_name",
+        [f"ALTER TABLE {table} {add_name_column(name)}", name_index(table, NOT_TRASHED.format(row=""))],
+    )
+
+
 class SearchIndex(NamedTuple):
     """A GIN index that supports all conditions of a search, in any combination.
 
     With `by_account`, the trigrams of the short texts contain the account (`search.parts`).
 
-    New rows are appended to the pending list of the index, which every search reads. The write that exceeds the limit of the list (in
-    kB) moves its rows into the index. With the default limit of 4 MB, that write took a second.
+    New rows are appended to the pending list of the index, which every search reads. The write that exceeds the limit of the list moves its
+    rows into the index (`PENDING_LIST_LIMIT`).
     """
 
     name: str
@@ -109,7 +141,7 @@ class SearchIndex(NamedTuple):
         statements = [
             (
                 f"CREATE INDEX {how} {self.name} ON {self.table} USING gin ({', '.join(columns)})"
-                f" WITH (gin_pending_list_limit = 256) WHERE {self.condition}"
+                f" WITH (gin_pending_list_limit = {PENDING_LIST_LIMIT}) WHERE {self.condition}"
             )
         ]
         if self.by_account:
@@ -182,8 +214,15 @@ def add_search(
     """Return the operation that adds the columns and indexes of a table. `condition` is SQL with `{row}` before each column."""
     return migrations.RunSQL(
         [
-            add_columns(table, name=name, by_account=False, **columns),
-            *create_indexes(table, filters=filters, condition=condition.format(row=""), more={}, by_account=False),
+            add_columns(table, name=name, by_account=False, is_ordered_by_name=True, **columns),
+            *create_indexes(
+                table,
+                filters=filters,
+                condition=condition.format(row=""),
+                more={},
+                by_account=False,
+                is_ordered_by_name=True,
+            ),
         ],
         drop_columns(table),
     )

@@ -1,7 +1,7 @@
 """Search (the parameter `q` of lists) in PostgreSQL: words by full text search, parts of words by trigrams.
 
-A searched table has three generated columns (`core.search.declaration`): `search_name` for ordering by name, `search_text` with the
-short fields, and `search_words` with their words (weight A) and those of the long texts (weight D). Their text is folded, which removes
+A searched table has generated columns (`core.search.declaration`): `search_text` with the short fields, `search_words` with their words
+(weight A) and those of the long texts (weight D), and `search_name` if a list has the order by name. Their text is folded, which removes
 case, diacritics and punctuation. The columns are not fields of the model, so an ordinary query does not read them.
 
 One GIN index finds rows by words, parts of the text, tags, and links to other rows, in any combination. A mistyped word is corrected by
