@@ -22,7 +22,7 @@ from accounts.models import Account, User
 from core.db.tenancy import fold
 from core.db.text import is_xml_text
 from core.errors import FieldError
-from core.search.terms import has_part
+from core.search.terms import HAS_WORDS, has_part
 from crm.fields import Field, FieldType, defined_name
 
 MAX_CONDITIONS = 20
@@ -209,7 +209,10 @@ class Condition:
         like = condition(f"search_text LIKE '%%' || {part} || '%%'", [self.value])
         if estimated:
             return Q(like)
-        return Q(ColumnCondition(has_part(part), "account_id", [self.account_id, self.value])) & Q(like)
+        found = Q(ColumnCondition(has_part(part), "account_id", [self.account_id, self.value])) & Q(like)
+        if self.field.name not in search.numbers and (words := short_words(self.value)):
+            found &= Q(condition(HAS_WORDS, [self.account_id, words]))
+        return found
 
     def _contains(self, model: type[Model]) -> Q:
         search: Any = getattr(model, "search", None)
@@ -218,6 +221,16 @@ class Condition:
             sql = "search.compact({column}) LIKE '%%' || search.compact(%s) || '%%'"
             return Q(ColumnCondition(sql, self.field.name, [self.value]))
         return Q(**{f"{self.field.name}__icontains": self.value})
+
+
+def short_words(text: str) -> str:
+    """Return a tsquery for the words after the first that are too short for a trigram, such as the number in "City 7".
+
+    In a text that contains `text`, words begin with them. The result is empty for a text with other than ASCII characters, whose words
+    only the database knows.
+    """
+    words = re.findall("[a-z0-9]+", text.lower()) if text.isascii() else []
+    return " & ".join(f"'{word}':*" for word in words[1:] if len(word) < 3)
 
 
 class ColumnCondition(Func):

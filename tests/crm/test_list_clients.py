@@ -5,6 +5,7 @@ from urllib.parse import quote
 import pytest
 
 from accounts.models import User
+from crm.conditions import short_words
 from crm.models import Client
 from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.bodies import client_body
@@ -284,3 +285,17 @@ def test_changes_are_found_immediately(acme):
     assert [values_of(json.get(f"{PATH}?{query}")) for query in ("q=jan", "tag=vip", "q=ewa")] == [[], [], ["Ewa"]]
     json.delete(f"/app/clients/{client['id']}.json")
     assert [values_of(json.get(f"{PATH}?{query}")) for query in ("q=ewa", "external_ids[shop]=1")] == [[], []]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("City 77", "'77':*"),
+        ("B-5 Nowa, 7a", "'5':* & '7a':*"),
+        ("77", ""),
+        ("nowy sacz", ""),
+        ("Łódź 7", ""),
+    ],
+)
+def test_short_words_of_a_condition(text, words):
+    assert short_words(text) == words

@@ -93,6 +93,7 @@ FILTERS = [
     ("email=office@adler.EXAMPLE", "Adler"),
     ("email__not=office@adler.example", "Corvus Brandt"),
     ("email__contains=adler.ex", "Adler"),
+    ("email__contains=r.e", "Adler"),
     ("phone__contains=600100", "Adler"),
     ("status_id={status}", "Adler"),
     ("status_id__not={status}", "Corvus Brandt"),
