@@ -256,7 +256,7 @@ class PostQuerySet(AccessQuerySet[Any]):
             return []
         limit = min(limit, MAX_ROADMAP_POSTS // len(statuses))
         ids = [status.id for status in statuses]
-        places = fetch(ROADMAP_POSTS, [ids, account.id, forum_id, Visibility.OPEN, limit + 1])
+        places = fetch(ROADMAP_POSTS, [ids, account.id, forum_id, limit + 1])
         rows = _rows_by_id(account, [id for _status_id, id in places], columns)
         posts: dict[int, list[tuple[Any, ...]]] = {id: [] for id in ids}
         for status_id, id in places:
@@ -298,15 +298,17 @@ UNION ALL
 """
 
 
+# The condition of a partial index. As a parameter of a prepared statement, the value would not be known to a generic plan.
+IS_OPEN = f"shelf = {Visibility.OPEN:d}"
 # For each status, the query reads its first posts from an index.
-ROADMAP_POSTS = """
+ROADMAP_POSTS = f"""
 SELECT status_id, post.id
 FROM unnest(%s::bigint[]) WITH ORDINALITY AS status (status_id, place) CROSS JOIN LATERAL (
     SELECT id, votes_cache FROM forum_postsortkey
-    WHERE account_id = %s AND forum_id = %s AND status_id = status.status_id AND shelf = %s
+    WHERE account_id = %s AND forum_id = %s AND status_id = status.status_id AND {IS_OPEN}
     ORDER BY votes_cache DESC, id DESC LIMIT %s
 ) AS post ORDER BY place, votes_cache DESC, id DESC
-"""
+"""  # noqa: S608
 
 
 def _rows_by_id(account: Account, ids: Sequence[int], columns: Columns) -> dict[int, tuple[Any, ...]]:
@@ -332,7 +334,8 @@ def _posts_by_votes(
 ) -> models.QuerySet[Any]:
     """Build the query for a page: the first `limit` posts (a literal in SQL), or `size` posts from `start` on (two parameters)."""
     account, order_by = Account(id=account_id), PostQuerySet.ORDERS["top"]
-    keys = account.post_sort_keys.filter(forum_id=forum_id, status_id=status_id, shelf=Visibility.OPEN)
+    is_open = RawSQL(IS_OPEN, [], output_field=models.BooleanField())  # noqa: S611
+    keys = account.post_sort_keys.filter(is_open, forum_id=forum_id, status_id=status_id)
     page = keys.order_by(*order_by).values("id")[start : start + (limit or size or 0)]
     return account.posts.filter(id__in=page).order_by(*order_by).values_list(*columns)
 
