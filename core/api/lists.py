@@ -14,6 +14,7 @@ from core.api.paging import Page
 from core.api.requests import APIRequest
 from core.api.resources import LimitedRows, hashable, values_query
 from core.api.views import JSONViewSet
+from core.db.last_changes import has_last_changes, in_order_of_change, last_changes_of
 from core.db.limited_rows import LimitedQuerySet, limit
 from core.db.prepared import PreparedQuery, prepared
 from core.db.tenancy import account_of
@@ -35,12 +36,13 @@ SORT_LIMIT = 50_000
 def scan_in_order(rows: QuerySet[Any], list_rows: QuerySet[Any], *, start: int, stop: int) -> list[int] | None:
     """Return the ids of `rows` from `start` to `stop`, or None if not all of them are among the first rows of `list_rows`.
 
-    `list_rows` are scanned in the order of `rows`.
+    `list_rows` are scanned in the order of `rows`. They may be entries of last changes (`core.db.last_changes`).
     """
+    order = rows.query.order_by
+    if list_rows.model is not rows.model:
+        rows = in_order_of_change(rows)
     sql, parameters = rows.values_list("id", flat=True)[start:stop].query.sql_with_params()
-    first_rows, first_parameters = first_rows_cte(
-        list_rows.order_by(*rows.query.order_by), SCAN_ROWS + SPARSE_FACTOR * stop
-    )
+    first_rows, first_parameters = first_rows_cte(list_rows.order_by(*order), SCAN_ROWS + SPARSE_FACTOR * stop)
     with connection.cursor() as cursor:
         cursor.execute(f"WITH {first_rows} {sql}", [*first_parameters, *parameters])
         ids = [row[0] for row in cursor.fetchall()]
@@ -137,6 +139,14 @@ class Listing(Paged, LimitedRows):
         """Return the rows with the annotations that a response needs, for the list and for a single row."""
         return cls.list_rows_of(account)
 
+    @classmethod
+    def rows_in_order(cls, account: "Account", order: str | None) -> QuerySet[Any]:
+        """Return rows with the ids of the list, in an order that has an index: the rows themselves, or the entries of their last changes."""
+        rows = cls.list_rows_of(account)
+        if "updated_at" in cls.columns(order) and has_last_changes(rows.model):
+            rows = last_changes_of(rows.model, account)
+        return rows.order_by(*cls.order_by(order))
+
     def list_rows(self) -> QuerySet[Any]:
         """Return the rows of the list that the user may access."""
         rows = self.list_rows_of(self.account)
@@ -216,12 +226,16 @@ class Listing(Paged, LimitedRows):
         if stop <= SORT_LIMIT:
             if estimate_counts(filters.rows_for_estimate)[0] > COMMON_ROWS:
                 # A filter by the column of the order shortens the list at its beginning.
-                all_rows = self.list_rows_of(self.account)
+                all_rows = self.rows_in_order(self.account, order)
                 list_rows = filters.filter_by_column(all_rows, next(iter(self.columns(order))))
                 ids = scan_in_order(rows, list_rows, start=start, stop=stop)
             if ids is None and (collected := collect_and_sort(rows, start=start, stop=stop)) is not None:
                 ids, _number = collected
-        return list(rows.values_list("id", flat=True)[start:stop]) if ids is None else ids
+        if ids is not None:
+            return ids
+        if "updated_at" in self.columns(order) and has_last_changes(rows.model):
+            rows = in_order_of_change(rows)
+        return list(rows.values_list("id", flat=True)[start:stop])
 
     @classmethod
     def columns(cls, order: str | None) -> dict[str, bool]:
@@ -261,7 +275,7 @@ def list_query(listing: type[Any]) -> PreparedQuery:
     def query(
         account_id: int, order: str | None, first: int | None = None, start: int = 0, size: int | None = None
     ) -> QuerySet[Any, Any]:
-        rows = listing.list_rows_of(account_of(account_id)).order_by(*listing.order_by(order))
+        rows = listing.rows_in_order(account_of(account_id), order)
         return rows.values_list("id", flat=True)[start : start + (first or size or 0)]
 
     return query

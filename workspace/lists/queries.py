@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Account, Status, User
 from core.api.lists import COMMON_ROWS, SORT_LIMIT, collect_and_sort, scan_in_order
 from core.api.paging import Page
+from core.db.last_changes import has_last_changes, in_order_of_change, last_changes_of
 from core.db.text import replace_non_xml
 from core.db.time_limit import TooSlow
 from core.errors import FieldError
@@ -346,12 +347,30 @@ class ListQuery:
                 rows = self.filter(all_rows, Condition.filter_in_order).order_by(*self.order_by())
                 return list(rows.values_list("id", flat=True)[start:stop]), None
             if is_common:
-                list_rows = self._of_order(self.list_rows).order_by(*self.order_by())
-                if (ids := scan_in_order(rows, list_rows, start=start, stop=stop)) is not None:
+                scanned, list_rows = rows, self.list_rows
+                if self._last_changes is not None:
+                    # The entries hide no index of the rows, so leave out what the search index finds.
+                    list_rows = self._last_changes
+                    scanned = self.filter(all_rows, Condition.filter_in_order).order_by(*self.order_by())
+                list_rows = self._of_order(list_rows).order_by(*self.order_by())
+                if (ids := scan_in_order(scanned, list_rows, start=start, stop=stop)) is not None:
                     return ids, None
             if (collected := collect_and_sort(rows, start=start, stop=stop)) is not None:
                 return collected
+        if self._last_changes is not None:
+            is_whole = not self.is_filtered and not self.user.access.is_limited
+            rows = self._last_changes.order_by(*self.order_by()) if is_whole else in_order_of_change(rows)
         return list(rows.values_list("id", flat=True)[start:stop]), None
+
+    @cached_property
+    def _last_changes(self) -> QuerySet[Any] | None:
+        """The entries that have the order of the list, if it is that of the last change (`core.db.last_changes`)."""
+        model = self.list_rows.model
+        return (
+            last_changes_of(model, self.account)
+            if self._order_column == "updated_at" and has_last_changes(model)
+            else None
+        )
 
     @property
     def _order_column(self) -> str:

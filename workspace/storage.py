@@ -1,0 +1,50 @@
+"""The storage parameters of tables: when autovacuum processes them, and the free space in their pages. docs/operating.md has the reasons."""
+
+from django.db import migrations
+
+# Tables that may have millions of rows. With PostgreSQL's 20 %, autovacuum would wait for hundreds of thousands of dead or new rows, and
+# index-only scans would visit the heap for them.
+LARGE: dict[str, float] = {
+    "autovacuum_vacuum_scale_factor": 0.05,
+    "autovacuum_vacuum_insert_scale_factor": 0.05,
+    "autovacuum_analyze_scale_factor": 0.05,
+}
+# Tables with few live rows and many dead ones. Their readers scan the dead rows too, however large the table is.
+QUEUE: dict[str, float] = {"autovacuum_vacuum_scale_factor": 0, "autovacuum_vacuum_threshold": 2000}
+
+STORAGE_PARAMETERS: dict[str, dict[str, float]] = {
+    "account_ids.counter": QUEUE,
+    "accounts_change": LARGE,
+    "accounts_ratecount": QUEUE,
+    "core_follower": QUEUE,
+    # The free space lets an update write the new row into the same page, so that it can be HOT (`core.db.last_changes`).
+    "crm_client": {"fillfactor": 90} | LARGE,
+    "crm_clientlastchange": LARGE,
+    "crm_contact": {"fillfactor": 95} | LARGE,
+    "crm_contactlastchange": LARGE,
+    "crm_deal": {"fillfactor": 95} | LARGE,
+    "crm_dealcount": QUEUE,
+    "crm_deallastchange": LARGE,
+    "crm_note": LARGE,
+    "forum_comment": LARGE,
+    "forum_facetcount": QUEUE,
+    "forum_post": LARGE,
+    "forum_postcount": QUEUE,
+    "forum_vote": LARGE,
+    "workspace_clientsummary": LARGE,
+    "workspace_contactsummary": LARGE,
+    "workspace_dealsummary": LARGE,
+    "workspace_revenuechange": QUEUE,
+    "workspace_timelineentry": LARGE,
+}
+
+
+def set_storage_parameters() -> list[migrations.RunSQL]:
+    """Return the operations that set the parameters of this version. They block neither reads nor writes."""
+    return [
+        migrations.RunSQL(
+            f"ALTER TABLE {table} SET ({', '.join(f'{name} = {value}' for name, value in parameters.items())})",
+            f"ALTER TABLE {table} RESET ({', '.join(parameters)})",
+        )
+        for table, parameters in STORAGE_PARAMETERS.items()
+    ]
