@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from django.conf import settings
-from django.db import migrations, models
+from django.db import connection, migrations, models, transaction
 from django.db.models import F, QuerySet
 
 from core.db.backfill import insert_in_batches
@@ -65,7 +65,37 @@ def in_order_of_change(rows: "QuerySet[Any]") -> "QuerySet[Any]":
     return with_last_change(rows).order_by(*terms)
 
 
+def find_differing(model: type[models.Model], account_id: int) -> list[int]:
+    """Return the ids of the account's rows whose entry is missing or differs, and those of entries without a row."""
+    table = model._meta.db_table
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            SELECT id FROM (SELECT id, updated_at FROM {table} WHERE account_id = %s AND trashed_at IS NULL) AS live
+            FULL JOIN (SELECT id, updated_at FROM {table}lastchange WHERE account_id = %s) AS entry USING (id)
+            WHERE live.updated_at IS DISTINCT FROM entry.updated_at ORDER BY id
+            """,  # noqa: S608
+            [account_id, account_id],
+        )
+        return [id for (id,) in cursor.fetchall()]
+
+
+@transaction.atomic
+def repair(model: type[models.Model], account_id: int, ids: list[int]) -> None:
+    """Write the entries with these ids again."""
+    table = model._meta.db_table
+    of_ids = "WHERE account_id = %s AND id = ANY (%s)"
+    with connection.cursor() as cursor:
+        # The locks make concurrent updates of these rows wait, so that their triggers find the new entries.
+        cursor.execute(f"SELECT FROM {table} {of_ids} ORDER BY id FOR NO KEY UPDATE", [account_id, ids])
+        cursor.execute(f"DELETE FROM {table}lastchange {of_ids}", [account_id, ids])  # noqa: S608
+        insert = INSERT.format(table=table)
+        cursor.execute(f"{insert} {of_ids} AND trashed_at IS NULL", [account_id, ids])
+
+
 # Migrations
+
+INSERT = "INSERT INTO {table}lastchange (account_id, id, updated_at) SELECT account_id, id, updated_at FROM {table}"
 
 
 def create_last_changes(table: str) -> list[Any]:
@@ -112,10 +142,6 @@ def create_last_changes(table: str) -> list[Any]:
         # A row lock makes a concurrent update either visible here, or wait and find the entry.
         insert_in_batches(
             table,
-            f"""
-            INSERT INTO {entries} (account_id, id, updated_at)
-            SELECT account_id, id, updated_at FROM {table} WHERE {{batch}} AND trashed_at IS NULL FOR SHARE
-            ON CONFLICT DO NOTHING
-            """,  # noqa: S608
+            f"{INSERT.format(table=table)} WHERE {{batch}} AND trashed_at IS NULL FOR SHARE ON CONFLICT DO NOTHING",
         ),
     ]
