@@ -8,9 +8,12 @@ from bench.rows import AGENTS, CITY_SEED, PERSON, RESPONSIBLE, pick_sql, spread_
 
 TABLES = (
     "accounts_user",
+    "crm_clientlastchange",
     "crm_contact",
+    "crm_contactlastchange",
     "crm_contactlistmembership",
     "crm_deal",
+    "crm_deallastchange",
     "crm_dealstage",
     "crm_note",
     "crm_userlink",
@@ -249,6 +252,14 @@ FROM (
         {pick_sql("cities", 9473)} AS city
     FROM {NUMBERS}
 ) AS change
+"""  # noqa: S608
+
+
+def last_changes(kind: str) -> str:
+    """Return the statement for the times of the last change of the clients, contacts or deals of all accounts."""
+    return f"""
+INSERT INTO crm_{kind}lastchange (account_id, id, updated_at)
+SELECT account_id, id, updated_at FROM crm_{kind} WHERE trashed_at IS NULL
 """  # noqa: S608
 
 

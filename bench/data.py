@@ -26,7 +26,7 @@ from bench.progress import Bar
 
 LOGIN, PASSWORD = "bench", "bench-0123456789"
 # Increase the version when the contents of the data sets change. Existing sets are then created again.
-VERSION = 5
+VERSION = 6
 # The rows that one INSERT statement creates.
 BATCH_ROWS = 10_000
 TABLES = rows.TABLES + crm_rows.TABLES
@@ -126,6 +126,7 @@ def remove_added_rows(url: str, size: Size) -> None:
         deleted = 0
         for table, column, last in (
             ("crm_clientexternalid", "holder_id", "id"),
+            ("crm_clientlastchange", "id", "id"),
             ("workspace_clientsummary", "client_id", "id"),
             ("workspace_timelineentry", "number", "number"),
             ("crm_client", "id", "id"),
@@ -349,6 +350,7 @@ class DataSetBuilder:
             connection.execute("ANALYZE")
         # In this order, because the summaries of contacts depend on those of deals, and those of clients on all others.
         for kind in ("deal", "contact", "client"):
+            self.execute_all(f"Last changes of {kind}s", [(crm_rows.last_changes(kind), data_set, 1)])
             batches = self.batches(crm_rows.summaries(kind), data_set, data_set[f"{kind}s"])
             others = (crm_rows.summaries_of_others(kind), data_set, 1)
             self.execute_all(f"Summaries of {kind}s", [*batches, others])

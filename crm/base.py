@@ -25,11 +25,20 @@ def optional_long_text() -> models.CharField:
 
 
 def list_indexes(name: str) -> list[models.Index]:
-    """Return the indexes for the orders of a list. The indexes by name and for filters are declared by `Search`."""
-    return [
-        models.Index(fields=["account", *fields], name=f"{name}_by_{order}", condition=Q(trashed_at=None))
-        for order, fields in (("id", ["id"]), ("creation", ["created_at", "id"]), ("change", ["updated_at", "id"]))
-    ]
+    """Return the indexes for the orders of a list. The indexes by name and for filters are declared by `Search`.
+
+    The order by `updated_at` has the index `change_index`, or a table of its own (`core.db.last_changes`).
+    """
+    return [_order_index(name, "id", ["id"]), _order_index(name, "creation", ["created_at", "id"])]
+
+
+def change_index(name: str) -> models.Index:
+    """Return the index for the order of a list by `updated_at`. With it, no update of the table is HOT."""
+    return _order_index(name, "change", ["updated_at", "id"])
+
+
+def _order_index(name: str, order: str, fields: list[str]) -> models.Index:
+    return models.Index(fields=["account", *fields], name=f"{name}_by_{order}", condition=Q(trashed_at=None))
 
 
 def additional_fields_index(name: str) -> GinIndex:

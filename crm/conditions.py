@@ -19,6 +19,7 @@ from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Account, User
+from core.db.last_changes import has_last_changes, with_last_change
 from core.db.tenancy import fold
 from core.db.text import is_xml_text
 from core.errors import FieldError
@@ -138,6 +139,8 @@ class Condition:
         if self.field.type == FieldType.TAGS:
             return rows.filter(self._compare_tags())
         if self.field.type in (FieldType.DATE, FieldType.TIME, FieldType.NUMBER, FieldType.MONEY):
+            if self.field.name == "updated_at" and has_last_changes(rows.model):
+                return with_last_change(rows).filter(self._compare_order("last_changed_at"))
             return rows.filter(self._compare_order(self.field.name))
         return rows.filter(self._compare_text(rows.model))
 

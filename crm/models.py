@@ -16,6 +16,9 @@ from crm.contacts import ContactQuerySet as ContactQuerySet
 from crm.deals import Deal as Deal
 from crm.deals import DealExternalId as DealExternalId
 from crm.field_definitions import FieldDefinition as FieldDefinition
+from crm.last_changes import ClientLastChange as ClientLastChange
+from crm.last_changes import ContactLastChange as ContactLastChange
+from crm.last_changes import DealLastChange as DealLastChange
 from crm.notes import Note as Note
 from crm.stages import DealCount as DealCount
 from crm.stages import DealStage as DealStage

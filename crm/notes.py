@@ -20,7 +20,7 @@ from core.db.tenancy import FoldedField
 from core.db.trash import activity_indexes, link_indexes, trash_index
 from core.errors import FieldError
 from core.search.declaration import Search
-from crm.base import Resource, list_indexes
+from crm.base import Resource, change_index, list_indexes
 from crm.clients import Client
 from crm.contacts import Contact
 from crm.deals import Deal
@@ -110,6 +110,7 @@ class Note(Resource):
             *activity_indexes("note", *LINKS),
             trash_index("note"),
             *list_indexes("note"),
+            change_index("note"),
         ]
 
     def __str__(self) -> str:

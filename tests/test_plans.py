@@ -26,7 +26,9 @@ from tests.support.queries import capture_parameters, explained, nodes
 TABLES = (
     "crm_client",
     "crm_clientexternalid",
+    "crm_clientlastchange",
     "crm_contact",
+    "crm_contactlastchange",
     "crm_contactlistmembership",
     "forum_post",
     "forum_postsortkey",
@@ -89,6 +91,10 @@ SELECT account_id, CASE WHEN id %% 3 = 0 THEN %(client)s ELSE id END, created_at
     CASE WHEN id %% 3 = 0 THEN %(client)s ELSE id END, %(alice)s, '{"changes": []}'
 FROM (SELECT account_id, id, created_at FROM crm_client UNION ALL SELECT %(acme)s, id, created_at FROM forum_post) AS source
 """
+LAST_CHANGES = """
+INSERT INTO crm_{kind}lastchange (account_id, id, updated_at) SELECT account_id, id, updated_at FROM crm_{kind} WHERE trashed_at IS NULL
+ON CONFLICT (account_id, id) DO UPDATE SET updated_at = excluded.updated_at
+"""
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +132,8 @@ def make_long_lists(acme, other):
         cursor.execute(ADD_MISSING)
         cursor.execute(VOTES, values)
         cursor.execute(TIMELINE, values)
+        for kind in ("client", "contact"):
+            cursor.execute(LAST_CHANGES.format(kind=kind))
         FacetCount.objects.all().delete()
         cursor.execute(COUNTER.count_all)
         for table in ("crm_client", "crm_contact", "forum_post"):
@@ -193,6 +201,8 @@ PATHS = {
     # Closed tasks are at the end of the list.
     "tasks.json?closed=true": 100,
     "clients.json?updated_since={minutes_10000_ago}&order=updated_at": 100,
+    **{f"clients.json?order={order}&page=100": 2501 for order in ("updated_at", "-updated_at")},
+    "clients.json?updated_at__after=2009-01-26&sort=-updated_at": 100,
     "tasks.json?scheduled_before=2100-01-01": 70,
     **{f"tasks.json?order={order}": 26 for order in ("scheduled_at", "-scheduled_at", "completed_at", "-completed_at")},
     "tasks.json?scheduled_after=2010-01-01&scheduled_before=2100-01-01&order=scheduled_at": 70,

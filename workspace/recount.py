@@ -6,7 +6,8 @@ from typing import Any
 from django.db import connection, transaction
 
 from accounts.models import Account
-from core.db import locks
+from core.db import last_changes, locks
+from crm.models import Client, Contact, Deal
 from forum import sort_keys
 from workspace.backers import values_of
 from workspace.post_revenue import RevenueChange, affected_posts, figures_of, process_batch, revenue_lock, update_post
@@ -17,7 +18,7 @@ from workspace.summary_triggers import COLUMNS
 BATCH_SIZE = 2000
 # In this order, because the summaries of contacts depend on those of deals, and the summaries of clients on all others.
 SUMMARIES = ("deals", "revenue", "contacts", "clients")
-KINDS = (*SUMMARIES, "posts", "sort_keys")
+KINDS = (*SUMMARIES, "posts", "sort_keys", "last_changes")
 
 # The ids of rows, and of summaries whose rows do not exist.
 PAGE_OF_IDS = """
@@ -77,8 +78,8 @@ def batches(account_id: int, kind: str, table: str = "") -> Iterator[list[int]]:
 def recount(account_id: int, *, repair: bool = False) -> dict[str, list[int]]:
     """Compare all stored values of an account with its rows. Return the ids of the rows whose values differ, by the names in `KINDS`.
 
-    The ids of "revenue" are those of clients, those of "posts" and "sort_keys" those of suggestions or tasks. With `repair`, write the
-    differing values. Each batch of summaries is compared in one statement, so concurrent transactions cause no differences.
+    The ids of "revenue" are those of clients, those of "posts" and "sort_keys" those of suggestions or tasks, and those of "last_changes"
+    those of clients, contacts or deals. With `repair`, write the differing values. Each batch of summaries is compared in one statement, so concurrent transactions cause no differences.
     """
     differing: dict[str, list[int]] = {name: [] for name in KINDS}
     for name in SUMMARIES:
@@ -91,6 +92,11 @@ def recount(account_id: int, *, repair: bool = False) -> dict[str, list[int]]:
     differing["sort_keys"] = sort_keys.find_differing(account_id)
     if differing["sort_keys"] and repair:
         sort_keys.repair(Account.objects.get(id=account_id), differing["sort_keys"])
+    for model in (Client, Contact, Deal):
+        found = last_changes.find_differing(model, account_id)
+        if found and repair:
+            last_changes.repair(model, account_id, found)
+        differing["last_changes"] += found
     return differing
 
 

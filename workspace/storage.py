@@ -17,14 +17,18 @@ STORAGE_PARAMETERS: dict[str, dict[str, float]] = {
     "accounts_change": LARGE,
     "accounts_ratecount": QUEUE,
     "core_follower": QUEUE,
-    "crm_client": LARGE,
-    "crm_contact": LARGE,
-    "crm_deal": LARGE,
+    # The free space lets an update write the new version of the row into the same page, so that it can be HOT (`core.db.last_changes`).
+    "crm_client": {"fillfactor": 90} | LARGE,
+    "crm_clientlastchange": LARGE,
+    "crm_contact": {"fillfactor": 95} | LARGE,
+    "crm_contactlastchange": LARGE,
+    "crm_deal": {"fillfactor": 95} | LARGE,
     "crm_dealcount": QUEUE,
+    "crm_deallastchange": LARGE,
     "crm_note": LARGE,
     "forum_comment": LARGE,
     "forum_facetcount": QUEUE,
-    # The free space lets a vote or a comment write the new version of the row into the same page, so that it can be HOT (`forum.sort_keys`).
+    # For votes and comments (`forum.sort_keys`).
     "forum_post": {"fillfactor": 90} | LARGE,
     "forum_postcount": QUEUE,
     "forum_postsortkey": LARGE,

@@ -12,6 +12,7 @@ from django.http import QueryDict
 
 from core.api.fields import DateTimeField, IntegerField, TextField, WireField
 from core.api.serializers import copy_field
+from core.db.last_changes import has_last_changes, with_last_change
 from core.errors import FieldError, FieldErrors
 from core.search.queries import MAX_QUERY_LENGTH
 
@@ -91,6 +92,18 @@ class SearchFilter(WireFilter):
         return rows
 
 
+class UpdatedSinceFilter(WireFilter):
+    """The filter by the time of the last change, which is indexed in the rows or in their entries (`core.db.last_changes`)."""
+
+    def __init__(self) -> None:
+        super().__init__(QueryDateTimeField(), field_name="updated_at", lookup_expr="gte")
+
+    def filter(self, rows: QuerySet[Any], value: datetime | None) -> QuerySet[Any]:
+        if value is not None and has_last_changes(rows.model):
+            return with_last_change(rows).filter(last_changed_at__gte=value)
+        return cast("QuerySet[Any]", super().filter(rows, value))
+
+
 def link_filter() -> WireFilter:
     """Return a filter by the id of a row to which the rows of the list link. An unknown id yields an empty list."""
     return WireFilter(IntegerField())
@@ -102,7 +115,7 @@ class ListFilters(django_filters.FilterSet):
     # True if the statements of the list have a time limit, because no index may serve a filter.
     has_time_limit = False
     # Responses show times to the second. Rows that changed within that second are included, so that no change is missed.
-    updated_since = WireFilter(QueryDateTimeField(), field_name="updated_at", lookup_expr="gte")
+    updated_since = UpdatedSinceFilter()
     q = SearchFilter()
 
     def __init__(self, parameters: QueryDict, queryset: QuerySet[Any], *, account: "Account") -> None:

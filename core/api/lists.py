@@ -14,6 +14,7 @@ from core.api.paging import Page
 from core.api.requests import APIRequest
 from core.api.resources import LimitedRows, hashable, values_query
 from core.api.views import JSONViewSet
+from core.db.last_changes import has_last_changes, in_order_of_change, last_changes_of
 from core.db.limited_rows import LimitedQuerySet, limit
 from core.db.prepared import PreparedQuery, prepared
 from core.db.tenancy import account_of
@@ -35,14 +36,44 @@ SORT_LIMIT = 50_000
 def scan_in_order(rows: QuerySet[Any], list_rows: QuerySet[Any], *, start: int, stop: int) -> list[int] | None:
     """Return the ids of `rows` from `start` to `stop`, or None if not all of them are among the first rows of `list_rows`.
 
-    `list_rows` have the order of `rows`, and are rows of the same table or of a table that `rows` join.
+    `list_rows` have the order of the list. They are rows of the same table, or of a narrow table with the same ids and the index of the order.
     """
-    sql, parameters = rows.values_list("id", flat=True)[start:stop].query.sql_with_params()
-    first_rows, first_parameters = first_rows_cte(list_rows, SCAN_ROWS + SPARSE_FACTOR * stop)
+    scan = scan_narrow_table if list_rows.model is not rows.model else scan_same_table
+    sql, parameters = scan(rows, list_rows, SCAN_ROWS + SPARSE_FACTOR * stop)
     with connection.cursor() as cursor:
-        cursor.execute(f"WITH {first_rows} {sql}", [*first_parameters, *parameters])
+        cursor.execute(f"{sql} LIMIT %s OFFSET %s", [*parameters, stop - start, start])
         ids = [row[0] for row in cursor.fetchall()]
     return ids if len(ids) == stop - start else None
+
+
+def scan_same_table(rows: QuerySet[Any], list_rows: QuerySet[Any], limit: int) -> tuple[str, list[Any]]:
+    sql, parameters = rows.values_list("id", flat=True).query.sql_with_params()
+    first_rows, first_parameters = first_rows_cte(list_rows, limit)
+    return f"WITH {first_rows} {sql}", [*first_parameters, *parameters]
+
+
+def scan_narrow_table(rows: QuerySet[Any], list_rows: QuerySet[Any], limit: int) -> tuple[str, list[Any]]:
+    """Return the statement that looks up each of the first `list_rows` in `rows`, one after another, until the page is full.
+
+    PostgreSQL does not merge a subquery with OFFSET into the join. Otherwise it might collect and sort all rows that pass the filters.
+    """
+    terms = {term.removeprefix("-"): term.startswith("-") for term in map(_order_term, list_rows.query.order_by)}
+    first, first_parameters = list_rows.values(*terms)[:limit].query.sql_with_params()
+    sql, parameters = rows.order_by().values("id").query.sql_with_params()
+    order = ", ".join(f"first.{name} DESC" if descending else f"first.{name}" for name, descending in terms.items())
+    text = f"""
+        SELECT first.id FROM ({first}) AS first
+        CROSS JOIN LATERAL (SELECT FROM ({sql}) AS passing WHERE passing.id = first.id OFFSET 0) AS passing
+        ORDER BY {order}
+    """  # noqa: S608
+    return text, [*first_parameters, *parameters]
+
+
+def _order_term(term: Any) -> str:
+    """Return a term of `order_by`, a name or an expression of a column, as a name."""
+    if isinstance(term, str):
+        return term
+    return f"-{term.expression.name}" if term.descending else str(term.expression.name)
 
 
 def collect_and_sort(rows: QuerySet[Any], *, start: int, stop: int) -> tuple[list[int], int] | None:
@@ -224,12 +255,20 @@ class Listing(Paged, LimitedRows):
     @classmethod
     def sort(cls, rows: QuerySet[Any], order: str | None) -> QuerySet[Any]:
         """Return the rows in an order of the list. A subclass adds the condition of the index of the order."""
-        return rows.order_by(*cls.order_by(order))
+        rows = rows.order_by(*cls.order_by(order))
+        return in_order_of_change(rows) if cls._is_by_last_change(rows, order) else rows
 
     @classmethod
     def all_in_order(cls, account: "Account", order: str | None) -> QuerySet[Any]:
-        """Return all rows of the list in an order, to read their ids. A subclass may return the rows of another table with the same ids."""
-        return cls.sort(cls.list_rows_of(account), order)
+        """Return all rows of the list in an order, to read their ids, or the rows of another table with the same ids."""
+        rows = cls.list_rows_of(account)
+        if cls._is_by_last_change(rows, order):
+            return last_changes_of(rows.model, account).order_by(*cls.order_by(order))
+        return cls.sort(rows, order)
+
+    @classmethod
+    def _is_by_last_change(cls, rows: QuerySet[Any], order: str | None) -> bool:
+        return "updated_at" in cls.columns(order) and has_last_changes(rows.model)
 
     @classmethod
     def columns(cls, order: str | None) -> dict[str, bool]:

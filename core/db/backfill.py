@@ -1,4 +1,4 @@
-"""A migration operation that sets a new column of existing rows while the service is running."""
+"""Migration operations that set a new column of existing rows, or fill a new table, while the service is running."""
 
 from typing import Any
 
@@ -41,3 +41,29 @@ def fill_column(table: str, column: str, value: str, *, condition: str) -> migra
                 after = key
 
     return migrations.RunPython(fill, migrations.RunPython.noop)
+
+
+def insert_in_batches(table: str, statement: str) -> migrations.RunPython:
+    """Return the operation that executes a statement for each batch of the rows of a tenant table, each in one transaction.
+
+    In the statement, `{batch}` stands for the condition of the rows. The migration needs `atomic = False`.
+    """
+    last = f"""
+        SELECT account_id, id FROM (
+            SELECT account_id, id FROM {table} WHERE (account_id, id) > (%s, %s) ORDER BY account_id, id LIMIT {BATCH_SIZE}
+        ) AS batch ORDER BY account_id DESC, id DESC LIMIT 1
+    """  # noqa: S608
+    sql = statement.format(batch="(account_id, id) > (%s, %s) AND (account_id, id) <= (%s, %s)")
+
+    def insert(_apps: Any, schema_editor: Any) -> None:
+        after = (0, 0)
+        with schema_editor.connection.cursor() as cursor:
+            while True:
+                cursor.execute(last, after)
+                key = cursor.fetchone()
+                if key is None:
+                    return
+                cursor.execute(sql, [*after, *key])
+                after = key
+
+    return migrations.RunPython(insert, migrations.RunPython.noop)

@@ -137,3 +137,17 @@ def test_sort_keys_of_posts(acme, rows):
     assert run("--repair")[0].splitlines() == [line, "The values are repaired."]
     assert run() == ("No values differ.\n", 0)
     assert keys.count() == acme.account.posts.count()
+
+
+def test_last_changes(acme, rows):
+    other, missing = (make_client(acme.alice) for _ in range(2))
+    entries = acme.account.client_last_changes
+    entries.filter(id=other.id).update(updated_at=acme.account.created_at)
+    entries.filter(id=missing.id).delete()
+    # The entry of a client that was erased without triggers.
+    entries.create(account=acme.account, id=10**9, updated_at=other.updated_at)
+    line = f"acme: 3 clients, contacts and deals with another last change ({other.id}, {missing.id}, {10**9})"
+    assert run() == (f"{line}\nRepair them with: python manage.py recount --repair\n", 1)
+    assert run("--repair")[0].splitlines() == [line, "The values are repaired."]
+    assert run() == ("No values differ.\n", 0)
+    assert entries.count() == acme.account.clients.live().count()

@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Account, Status, User
 from core.api.lists import COMMON_ROWS, SORT_LIMIT, collect_and_sort, scan_in_order
 from core.api.paging import Page
+from core.db.last_changes import has_last_changes, in_order_of_change, last_changes_of
 from core.db.text import replace_non_xml
 from core.db.time_limit import TooSlow
 from core.errors import FieldError
@@ -348,18 +349,31 @@ class ListQuery:
                 rows = self._sort(self.filter(all_rows, Condition.filter_in_order))
                 return list(rows.values_list("id", flat=True)[start:stop]), None
             if is_common:
-                list_rows = self._of_order(self.list_rows).order_by(*self.order_by())
-                if (ids := scan_in_order(rows, list_rows, start=start, stop=stop)) is not None:
+                list_rows, passing = self.list_rows, rows
+                if self._is_by_last_change:
+                    list_rows = last_changes_of(list_rows.model, self.account)
+                    # Each row is looked up by its id, so leave out the parts that the search index finds.
+                    passing = self.filter(all_rows, Condition.filter_in_order)
+                list_rows = self._of_order(list_rows).order_by(*self.order_by())
+                if (ids := scan_in_order(passing, list_rows, start=start, stop=stop)) is not None:
                     return ids, None
             if (collected := collect_and_sort(rows, start=start, stop=stop)) is not None:
                 return collected
+        elif self._is_by_last_change and not self.is_filtered and not self.user.access.is_limited:
+            rows = last_changes_of(self.list_rows.model, self.account).order_by(*self.order_by())
         return list(rows.values_list("id", flat=True)[start:stop]), None
 
     def _sort(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Return the rows in the order of the list, with the condition of the index of sort keys, which holds for all tasks."""
         if self._order_column in self.declaration.sort_keys:
             rows = rows.filter(sort_key__category_id=None)
-        return rows.order_by(*self.order_by())
+        rows = rows.order_by(*self.order_by())
+        return in_order_of_change(rows) if self._is_by_last_change else rows
+
+    @cached_property
+    def _is_by_last_change(self) -> bool:
+        """True if the order of the list is that of a table of last changes (`core.db.last_changes`)."""
+        return self._order_column == "updated_at" and has_last_changes(self.list_rows.model)
 
     @property
     def _order_column(self) -> str:

@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
     dependencies = [
         ("accounts", "0034_parts_by_account"),
         ("core", "0006_numbered_changes"),
-        ("crm", "0027_fewer_index_entries"),
+        ("crm", "0028_last_changes"),
         ("forum", "0031_no_order_by_title"),
         ("workspace", "0015_pending_lists"),
     ]

@@ -14,13 +14,14 @@ LABELS = {
     "clients": "clients",
     "posts": "suggestions with other clients or sums of deals",
     "sort_keys": "suggestions and tasks with other sort keys",
+    "last_changes": "clients, contacts and deals with another last change",
 }
 
 
 class Command(BaseCommand):
     help = (
-        "Compare the stored last activities, next tasks, sums of deals, clients of suggestions and sort keys of posts with the rows of each account. The"
-        " exit status is 1 if any differ and were not repaired."
+        "Compare the stored last activities, next tasks, sums of deals, clients of suggestions, sort keys of posts and last changes with the rows of each"
+        " account. The exit status is 1 if any differ and were not repaired."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
