@@ -120,15 +120,7 @@ class PostsPage(ForumPage):
         if user is not None and user.is_team:
             ids = {id for post in posts for id in (post["client_id"], post["contact_id"]) if id is not None}
             if ids:
-                # All resources of an account share one sequence of ids.
-                queries = [
-                    limit(customer.rows_of(account), user.access)
-                    .filter(id__in=ids)
-                    .order_by()
-                    .values_list("id", "name")
-                    for customer in registry.customers()
-                ]
-                names = dict(queries[0].union(*queries[1:], all=True))
+                names = dict(_customer_names(account_id=account.id, ids=list(ids), **user.access.arguments))
                 for post in posts:
                     post["customer"] = names.get(post["contact_id"]) or names.get(post["client_id"])
         voted = account.votes.voted_post_ids(user, [post["id"] for post in posts]) if user is not None else set()
@@ -277,6 +269,19 @@ class PostPage(ForumPage):
             if comment.comment_html is None:
                 comment.comment_html = render(comment.comment)
         return comments
+
+
+@prepared(account_id=int, ids=list, responsible_ids=list)
+def _customer_names(
+    account_id: int, ids: list[int], responsible_ids: Collection[int] | None = None
+) -> QuerySet[Any, Any]:
+    """Build the query for the ids and names of customers. All resources of an account share one sequence of ids."""
+    access = prepared_access(responsible_ids)
+    queries = [
+        limit(customer.rows_of(account_of(account_id)), access).filter(id__any=ids).order_by().values_list("id", "name")
+        for customer in registry.customers()
+    ]
+    return queries[0].union(*queries[1:], all=True)
 
 
 # The statements of the page of a suggestion
