@@ -116,10 +116,18 @@ class Account(models.Model):
 
     def deal_statuses(self) -> list[Any]:
         """Return the statuses of deals, ordered by position. Before them comes `Status.for_none`, which stands for no status."""
-        first_pipeline = self.pipelines.order_by("position", "id").values("id")[:1]
-        statuses = list(self.statuses_of_kind("deal").annotate(first_pipeline_id=models.Subquery(first_pipeline)))
+        statuses = _deal_statuses(account_id=self.id)
+        for status in statuses:
+            status.account = self
         pipeline_id = statuses[0].first_pipeline_id if statuses else self.default_pipeline_id()
         return [self.statuses.model.for_none(pipeline_id), *statuses]
+
+
+@prepared(account_id=int)
+def _deal_statuses(account_id: int) -> models.QuerySet[Any]:
+    account = Account(id=account_id)
+    first_pipeline = account.pipelines.order_by("position", "id").values("id")[:1]
+    return account.statuses_of_kind("deal").annotate(first_pipeline_id=models.Subquery(first_pipeline))
 
 
 @prepared(account_id=int, kind=str)

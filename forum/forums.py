@@ -219,10 +219,19 @@ class CategoryQuerySet(models.QuerySet["Category"]):
         """Return the first category of a forum."""
         return _first_category.first(account_id=account_id, forum_id=forum_id)
 
+    def all_of(self, account_id: int, forum_id: int) -> "list[Category]":
+        """Return the categories of a forum, in order."""
+        return _categories(account_id=account_id, forum_id=forum_id)
+
 
 @prepared(account_id=int, forum_id=int, key=str)
 def _category_by_name(account_id: int, forum_id: int, key: str) -> models.QuerySet[Any]:
     return Category.objects.filter(account_id=account_id, name_key=key).of_forum(forum_id)[:1]
+
+
+@prepared(account_id=int, forum_id=int)
+def _categories(account_id: int, forum_id: int) -> models.QuerySet[Any]:
+    return Category.objects.filter(account_id=account_id).of_forum(forum_id)
 
 
 @prepared(account_id=int, forum_id=int)

@@ -55,7 +55,7 @@ def values_of(column: str, *querysets: QuerySet[Any]) -> QuerySet[Any, Any]:
 
 def revenue_of(account: Account, user: User, client_ids: Collection[int]) -> dict[int, list[Revenue]]:
     """Return the revenue of each client that has open or won deals, with one statement."""
-    rows = revenue_by(account, user, "client_id", "currency", client_id__in=client_ids)
+    rows = revenue_by(account, user.access, "client_id", "currency", client_id__in=client_ids)
     found: defaultdict[int, list[Revenue]] = defaultdict(list)
     for row in in_order_of_currency(account, rows, "client_id"):
         found[row["client_id"]].append(as_revenue(row))
@@ -65,12 +65,12 @@ def revenue_of(account: Account, user: User, client_ids: Collection[int]) -> dic
 def total_revenue(account: Account, user: User, post_id: int) -> list[Revenue]:
     """Return the revenue of all clients behind a suggestion, per currency. Sums of different currencies are never added."""
     clients = backers_of(account, user, post_id).order_by().values("id")
-    rows = revenue_by(account, user, "currency", client_id__in=clients)
+    rows = revenue_by(account, user.access, "currency", client_id__in=clients)
     return [as_revenue(row) for row in in_order_of_currency(account, rows)]
 
 
 def in_order_of_revenue(clients: QuerySet, account: Account, user: User) -> QuerySet:
     """Order clients by the sum of their open and won deals in the currency of the account, the highest first."""
-    revenue = revenue_by(account, user, "client_id", client_id=OuterRef("id"), currency=account.currency)
+    revenue = revenue_by(account, user.access, "client_id", client_id=OuterRef("id"), currency=account.currency)
     total = revenue.annotate(total=F("open_sum") + F("won_sum")).values("total")[:1]
     return clients.annotate(total=Coalesce(Subquery(total), Decimal(0))).order_by("-total", "id")

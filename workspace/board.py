@@ -12,7 +12,7 @@ of each column, but no numbers.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
@@ -25,7 +25,9 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Account, Pipeline, Status, User
-from core.db.prepared import array_literal
+from core.db.access import prepared_access
+from core.db.prepared import array_literal, prepared
+from core.db.tenancy import account_of
 from core.errors import FieldError
 from core.search.queries import estimate_counts, search_transaction
 from crm.conditions import Operator
@@ -199,7 +201,7 @@ def read_board(query: BoardQuery, *, status_ids: Iterable[int] | None = None) ->
     error to the query, and has no effect.
     """
     account = query.account
-    pipelines = list(account.pipelines.order_by("position", "id"))
+    pipelines: list[Pipeline] = _pipelines(account_id=account.id)
     statuses = account.deal_statuses()
     pipeline = chosen_pipeline(query, pipelines, statuses)
     shown = [status for status in statuses if status.pipeline_id == pipeline.id]
@@ -218,6 +220,11 @@ def read_board(query: BoardQuery, *, status_ids: Iterable[int] | None = None) ->
     if status_ids is None and not chosen:
         columns = [column for column in columns if column.is_shown]
     return Board(pipelines, pipeline, columns)
+
+
+@prepared(account_id=int)
+def _pipelines(account_id: int) -> QuerySet[Pipeline]:
+    return Pipeline.objects.filter(account_id=account_id).order_by("position", "id")
 
 
 def chosen_pipeline(query: BoardQuery, pipelines: list[Pipeline], statuses: list[Status]) -> Pipeline:
@@ -248,26 +255,32 @@ def read_columns(query: BoardQuery, statuses: list[Status]) -> list[Column]:
 
 
 def read_cards(query: BoardQuery, ids: list[int], columns: dict[int, Column]) -> dict[int, Card]:
-    account, user = query.account, query.user
-    clients = account.clients.live().accessible_to(user).filter(id=OuterRef("client_id"))
-    deals: Any = query.list_rows.filter(id__in=ids)
-    rows = deals.in_statuses(columns).annotate(
+    """Return the cards of the deals in these columns, by the ids of the deals."""
+    cards, today = {}, timezone.localdate()
+    for row in _cards(account_id=query.account.id, ids=ids, **query.user.access.arguments) if ids else ():
+        if row["column_id"] in columns:
+            status = columns[row["column_id"]].status
+            is_open = status.outcome == Status.Outcome.OPEN
+            cards[row["id"]] = Card(**row, is_open=is_open, rot_days=status.rot_days, today=today)
+    return cards
+
+
+@prepared(account_id=int, ids=list, responsible_ids=list)
+def _cards(account_id: int, ids: list[int], responsible_ids: Collection[int] | None = None) -> QuerySet[Any, Any]:
+    account: Account = account_of(account_id)
+    access = prepared_access(responsible_ids)
+    clients = account.clients.live().limited_to(access).filter(id=OuterRef("client_id"))
+    deals = account.deals.live().limited_to(access).filter(id__any=ids)
+    return deals.annotate(
         column_id=COLUMN_ID,
         client_name=Subquery(clients.values("name")),
         responsible_name=name_of_user("responsible_id"),
         is_planned=Exists(account.posts.filter(IS_OPEN_TASK, deal_id=OuterRef("id"))),
-    )
-    names = (
+    ).values(
         *("id", "name", "column_id", "client_id", "client_name", "price", "currency", "responsible_id"),
         *("responsible_name", "expected_close_date", "stage_entered_at", "board_position"),
         "is_planned",
     )
-    cards, today = {}, timezone.localdate()
-    for row in rows.values(*names) if ids else ():
-        status = columns[row["column_id"]].status
-        is_open = status.outcome == Status.Outcome.OPEN
-        cards[row["id"]] = Card(**row, is_open=is_open, rot_days=status.rot_days, today=today)
-    return cards
 
 
 def total_of(status: Status, currency: str, deals: int, price: Decimal) -> Total:

@@ -180,7 +180,7 @@ def accessible_top_revenue(account: Account, user: User, number: int) -> list[tu
         numbers[post_id] += 1
     sums: dict[tuple[int, str], list[Any]] = {}
     if posts:
-        for row in revenue_by(account, user, "client_id", "currency", client_id__in=list(posts)):
+        for row in revenue_by(account, user.access, "client_id", "currency", client_id__in=list(posts)):
             for post_id in posts[row["client_id"]]:
                 figures = sums.setdefault((post_id, row["currency"]), [0, Decimal(0), 0, Decimal(0)])
                 figures[:] = (figure + row[name] for figure, name in zip(figures, FIGURES, strict=True))

@@ -7,7 +7,8 @@ from typing import Any
 from django.db.models import Case, Count, Q, QuerySet, Sum, Value, When
 from django.db.models.functions import Coalesce
 
-from accounts.models import Account, Status, User
+from accounts.models import Account, Status
+from core.db.access import Access
 
 
 @dataclass(frozen=True)
@@ -24,12 +25,12 @@ class Revenue:
 FIGURES = ("open_deals", "open_sum", "won_deals", "won_sum")
 
 
-def revenue_by(account: Account, user: User, *columns: str, **filters: Any) -> QuerySet:
-    """Return the figures of the deals that the user may access, as dicts by these columns, such as `client_id` and `currency`.
+def revenue_by(account: Account, access: Access, *columns: str, **filters: Any) -> QuerySet:
+    """Return the figures of the deals of the access, as dicts by these columns, such as `client_id` and `currency`.
 
     `filters` select the deals.
     """
-    deals: QuerySet[Any] = account.deals.live().accessible_to(user).with_outcome().filter(**filters)
+    deals: QuerySet[Any] = account.deals.live().limited_to(access).with_outcome().filter(**filters)
     figures: dict[str, Any] = {}
     for outcome in (Status.Outcome.OPEN, Status.Outcome.WON):
         figures[f"{outcome}_deals"] = Count("id", filter=Q(outcome=outcome))

@@ -24,7 +24,8 @@ from django.db import models
 from django.db.models import F, OuterRef, Q
 from django.db.models.functions import Cast, JSONObject
 
-from accounts.models import Account, User
+from accounts.models import Account
+from core.db.access import Access
 from core.db.tenancy import foreign_object
 from crm.models import Client, Contact, Deal
 from workspace.revenue import Revenue, revenue_by
@@ -139,14 +140,14 @@ class ClientRevenue(models.Model):
         return f"{self.currency} of client {self.client_id}: {self.open_sum} open, {self.won_sum} won"
 
 
-def with_revenue(rows: models.QuerySet, account: Account, user: User) -> models.QuerySet:
+def with_revenue(rows: models.QuerySet, account: Account, access: Access) -> models.QuerySet:
     """Annotate clients with their `revenue`. `revenue_of` returns it.
 
-    A user with limited access gets the sums of the deals that the user may access, which are added up when they are read.
+    With a limited access, these are the sums of the deals of the access, which are added up when they are read.
     """
     sums = {name: Cast(name, models.CharField()) for name in ("open_sum", "won_sum")}
     columns = {name: F(name) for name in ("currency", "open_deals", "won_deals")}
-    revenue = accessible_revenue(account, user).filter(client_id=OuterRef("id"))
+    revenue = accessible_revenue(account, access).filter(client_id=OuterRef("id"))
     return rows.annotate(revenue=ArraySubquery(revenue.annotate(data=JSONObject(**columns, **sums)).values("data")))
 
 
@@ -165,11 +166,11 @@ def revenue_of(values: list[dict[str, Any]], account: Account) -> list[Revenue]:
     return sorted(found, key=lambda each: (each.currency != account.currency, each.currency))
 
 
-def accessible_revenue(account: Account, user: User) -> models.QuerySet:
-    """Return rows with the columns of `ClientRevenue` for the deals that the user may access."""
-    if not user.access.is_limited:
+def accessible_revenue(account: Account, access: Access) -> models.QuerySet:
+    """Return rows with the columns of `ClientRevenue` for the deals of the access."""
+    if not access.is_limited:
         return account.client_revenues.all()
-    return revenue_by(account, user, "client_id", "currency", client_id__isnull=False)
+    return revenue_by(account, access, "client_id", "currency", client_id__isnull=False)
 
 
 def with_summary(rows: models.QuerySet, *columns: str) -> models.QuerySet:
@@ -177,7 +178,7 @@ def with_summary(rows: models.QuerySet, *columns: str) -> models.QuerySet:
     return rows.annotate(**{column: F(f"stored_summary__{column}") for column in columns})
 
 
-def with_stored_values(rows: models.QuerySet, resource: str, account: Account, user: User) -> models.QuerySet:
+def with_stored_values(rows: models.QuerySet, resource: str, account: Account, access: Access) -> models.QuerySet:
     """Annotate clients, contacts or deals with both times, and clients with their `revenue` too. It adds no statement."""
     rows = with_summary(rows, "last_activity_at", "next_task_at")
-    return with_revenue(rows, account, user) if resource == "client" else rows
+    return with_revenue(rows, account, access) if resource == "client" else rows

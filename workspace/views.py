@@ -19,6 +19,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Account, User
 from core.db.ordering import MAX_POSITION, Ordered
+from core.db.prepared import prepared
 from core.db.tenancy import TenantModel, foreign_object
 from core.db.text import is_xml_text
 from core.errors import FieldError, FieldErrors
@@ -192,10 +193,16 @@ def too_long(most: int) -> FieldError:
 
 def views_of(resource: str, *, account: Account, user: User) -> list[SavedView]:
     """Return the views of a list that the user sees, the shared ones first. Their number is limited."""
-    views = list(account.saved_views.visible_to(user).filter(resource=resource).in_order())
+    views: list[SavedView] = _views(account_id=account.id, user_id=user.id, resource=resource)
     for view in views:
         view.account = account
     return views
+
+
+@prepared(account_id=int, user_id=int, resource=str)
+def _views(account_id: int, user_id: int, resource: str) -> models.QuerySet[SavedView]:
+    views = SavedView.objects.filter(account_id=account_id, resource=resource)
+    return views.visible_to(User(id=user_id)).in_order()
 
 
 def is_of_list(parameters: QueryDict) -> bool:

@@ -38,7 +38,13 @@ from django.db.models import (
     TextField,
 )
 from django.db.models.fields.json import KeyTransform
-from django.db.models.query import FlatValuesListIterable, ModelIterable, ValuesListIterable, get_related_populators
+from django.db.models.query import (
+    FlatValuesListIterable,
+    ModelIterable,
+    ValuesIterable,
+    ValuesListIterable,
+    get_related_populators,
+)
 from psycopg import Binary
 from psycopg.errors import ConnectionTimeout
 from psycopg.types.numeric import Int2, Int4, Int8
@@ -160,8 +166,11 @@ class Statement:
             self._build = operator.itemgetter(0)
         elif issubclass(rows._iterable_class, ValuesListIterable):
             self._build = None
+        elif issubclass(rows._iterable_class, ValuesIterable):
+            columns = list(rows.query.selected or ())
+            self._build = lambda row: dict(zip(columns, row, strict=True))
         else:
-            raise TypeError("a prepared query has to return instances or values_list()")
+            raise TypeError("a prepared query has to return instances, values() or values_list()")
 
     def parameters(self, arguments: dict[str, Any]) -> list[Any]:
         """Return the parameters of the text."""

@@ -4,13 +4,15 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext, pgettext_lazy
 
-from accounts.models import Status
+from accounts.models import Account, Status
 from core.api import paging
-from core.db.tenancy import fold
+from core.db.prepared import prepared
+from core.db.tenancy import account_of, fold
 from core.db.time_limit import TooSlow
 from core.pages.base import base_url, redirect
 from core.pages.errors import error_sentence
@@ -63,7 +65,7 @@ class PostListPage(PostsPage):
 
     def get(self, request: ForumRequest, category_name: str | None = None) -> HttpResponse:
         account, forum = request.account, request.forum
-        categories = list(account.categories.of_forum(forum.id))
+        categories = Category.objects.all_of(account.id, forum.id)
         category = None
         if category_name is not None:
             category = find_category(categories, category_name)
@@ -71,7 +73,7 @@ class PostListPage(PostsPage):
                 if route := route_of_former_path(category_name):
                     return redirect(route)
                 raise Http404
-        statuses = list(account.statuses_of_kind(Status.Kind.POST))
+        statuses = _statuses(account_id=account.id)
         filters = Filters.read(request.GET, categories, statuses)
         if category is not None:
             filters = replace(filters, category=category)
@@ -182,6 +184,12 @@ class PostListPage(PostsPage):
             return rows, False
         similar = Post.objects.similar_to(q, COLUMNS, account=account, forum_id=forum.id, already_searched=True)
         return similar, bool(similar)
+
+
+@prepared(account_id=int)
+def _statuses(account_id: int) -> QuerySet[Status]:
+    account: Account = account_of(account_id)
+    return account.statuses_of_kind(Status.Kind.POST)
 
 
 class Links:

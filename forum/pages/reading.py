@@ -3,6 +3,7 @@
 The list of suggestions is in `forum.pages.home`.
 """
 
+from collections.abc import Collection
 from math import ceil
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -13,16 +14,19 @@ from django.db.models.functions import Left
 from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
-from accounts.models import Status, User
+from accounts.models import Account, Status, User
 from core.api import paging, throttling
+from core.db.access import prepared_access
 from core.db.limited_rows import limit
+from core.db.prepared import prepared
+from core.db.tenancy import account_of
 from core.db.text import replace_non_xml
 from core.db.transactions import in_transaction
 from core.pages.base import base_url
 from core.registry import registry
 from core.search.queries import MAX_QUERY_LENGTH
 from forum.follows import follow_annotations, is_followed
-from forum.lists import COMMENTS_PER_PAGE
+from forum.lists import COMMENTS_PER_PAGE, VISITOR_ID, closed_author_id
 from forum.markdown import excerpt, render
 from forum.models import Category, Comment, Post
 from forum.pages.base import ForumPage
@@ -116,15 +120,7 @@ class PostsPage(ForumPage):
         if user is not None and user.is_team:
             ids = {id for post in posts for id in (post["client_id"], post["contact_id"]) if id is not None}
             if ids:
-                # All resources of an account share one sequence of ids.
-                queries = [
-                    limit(customer.rows_of(account), user.access)
-                    .filter(id__in=ids)
-                    .order_by()
-                    .values_list("id", "name")
-                    for customer in registry.customers()
-                ]
-                names = dict(queries[0].union(*queries[1:], all=True))
+                names = dict(_customer_names(account_id=account.id, ids=list(ids), **user.access.arguments))
                 for post in posts:
                     post["customer"] = names.get(post["contact_id"]) or names.get(post["client_id"])
         voted = account.votes.voted_post_ids(user, [post["id"] for post in posts]) if user is not None else set()
@@ -181,9 +177,7 @@ class PostPage(ForumPage):
     def get(self, request: ForumRequest, id: int) -> HttpResponse:
         account, forum, user = request.account, request.forum, request.user
         is_team = user is not None and user.is_team
-        post: Any = self.posts().filter(id=id).first()
-        if post is None:
-            raise Http404
+        post = self.find(id)
         if post.duplicate_from_id is not None and not (is_team and request.GET.get("original") == "0"):
             # The original names the duplicate by the query. A message would set a cookie for every reader.
             return HttpResponseRedirect(reverse("forum-post", args=[post.duplicate_from_id], query={"from": id}))
@@ -196,15 +190,14 @@ class PostPage(ForumPage):
         if post.response and post.response_html is None:
             post.response_html = render(post.response)
         # The newest changes are read. They are shown oldest first.
-        history = list(account.status_changes.of_post(id).reverse()[:MAX_STATUS_CHANGES])[::-1]
-        merged = account.posts.visible_to(user).of_forum(forum.id).filter(duplicate_from_id=id).order_by("id")
-        duplicates = list(merged.values_list("id", "title")[: MAX_DUPLICATES + 1])
+        history = _status_changes(account_id=account.id, post_id=id)[::-1]
+        duplicates = _duplicates(account_id=account.id, forum_id=forum.id, id=id, **author_filter(user))
         duplicate_id = request.GET.get("from", "")
         names = account.votes.voter_names(account.id, id, limit=MAX_VOTERS, reader=user) if post.votes_cache else []
         if user is not None and user.is_team and post.votes_cache > len(names):
             # The names of customers follow those of users. At least half of the places are reserved for users.
-            proxy_votes: Any = account.proxy_votes.of_post(id).accessible_to(user).with_names()[:MAX_VOTERS]
-            customer_names = [vote.client_name or vote.contact_name for vote in proxy_votes]
+            proxy_votes = _proxy_votes(account_id=account.id, post_id=id, **user.access.arguments)
+            customer_names = [client_name or contact_name for client_name, contact_name in proxy_votes]
             names = (names[: max(MAX_VOTERS - len(customer_names), MAX_VOTERS // 2)] + customer_names)[:MAX_VOTERS]
         return self.render(
             section="suggestions",
@@ -243,32 +236,17 @@ class PostPage(ForumPage):
                 # The database is read-only at the moment. The notifications stay unread.
                 return
 
-    def posts(self) -> QuerySet[Post]:
-        """Return the posts that the user may read, annotated with what the page shows of related rows."""
-        account, forum, user = self.request.account, self.request.forum, self.request.user
-        categories = account.categories.of_forum(forum.id)
-        annotations: dict[str, Any] = {
-            "nick": F("user__name"),
-            "login": F("user__login"),
-            "category_name": Subquery(categories.filter(id=OuterRef("category_id")).values("name")[:1]),
-            "response_nick": Subquery(account.users.filter(id=OuterRef("response_user_id")).values("name")),
-        }
-        if user is not None:
-            annotations["is_voted"] = Exists(account.votes.filter(post_id=OuterRef("id"), user_id=user.id))
-            annotations |= follow_annotations(user)
-            if user.is_team:
-                annotations |= {
-                    f"{customer.key}_name": Subquery(
-                        limit(customer.rows_of(account), user.access)
-                        .filter(id=OuterRef(f"{customer.key}_id"))
-                        .values("name")
-                    )
-                    for customer in registry.customers()
-                }
-                originals = account.posts.filter(id=OuterRef("duplicate_from_id"))
-                annotations["original_title"] = Subquery(originals.values("title"))
-        posts = account.posts.visible_to(user).of_forum(forum.id).without_tasks()
-        return posts.select_related("status").annotate(**annotations)
+    def find(self, id: int) -> Any:
+        """Return the post, annotated with what the page shows of related rows. Raise Http404 if the user may not read it."""
+        account, user = self.request.account, self.request.user
+        arguments: dict[str, Any] = {} if user is None else {"user_id": user.id, "is_team": user.is_team}
+        if user is not None and user.is_team:
+            arguments |= user.access.arguments
+        post = _posts.first(account_id=account.id, forum_id=self.request.forum.id, id=id, **arguments)
+        if post is None:
+            raise Http404
+        post.account = account
+        return post
 
     def count_comments(self, post: Post) -> int:
         """Return the number of comments that the user may see."""
@@ -276,11 +254,13 @@ class PostPage(ForumPage):
 
     def comments(self, post: Post, page: paging.Page) -> list[Comment]:
         """Return the comments of a page, with their authors. Of an author, only the columns that the page shows are read."""
-        names = {name: F(f"user__{name}") for name in USER_COLUMNS}
-        rows = self.request.account.comments.filter(post_id=post.id).visible_to(self.request.user)
-        rows = rows.order_by("created_at", "id")
-        comments = list(rows.annotate(**names)[page.start : page.start + page.size])
+        user = self.request.user
+        is_team = user is not None and user.is_team
+        comments: list[Any] = _comments(
+            account_id=post.account_id, post_id=post.id, is_team=is_team, start=page.start, size=page.size
+        )
         for comment in comments:
+            comment.account = self.request.account
             comment.user = User(
                 account_id=post.account_id,
                 id=comment.user_id,
@@ -289,3 +269,96 @@ class PostPage(ForumPage):
             if comment.comment_html is None:
                 comment.comment_html = render(comment.comment)
         return comments
+
+
+@prepared(account_id=int, ids=list, responsible_ids=list)
+def _customer_names(
+    account_id: int, ids: list[int], responsible_ids: Collection[int] | None = None
+) -> QuerySet[Any, Any]:
+    """Build the query for the ids and names of customers. All resources of an account share one sequence of ids."""
+    access = prepared_access(responsible_ids)
+    queries = [
+        limit(customer.rows_of(account_of(account_id)), access).filter(id__any=ids).order_by().values_list("id", "name")
+        for customer in registry.customers()
+    ]
+    return queries[0].union(*queries[1:], all=True)
+
+
+# The statements of the page of a suggestion
+
+
+def reader_of(account_id: int, user_id: int | None, *, is_team: bool) -> User | None:
+    """Return a stand-in for the reader of a suggestion, or None for a visitor. The whole team reads the same suggestions."""
+    role = User.Role.OWNER if is_team else User.Role.MEMBER
+    return None if user_id is None else User(account_id=account_id, id=user_id, role=role)
+
+
+@prepared(account_id=int, forum_id=int, id=int, user_id=int, responsible_ids=list)
+def _posts(
+    account_id: int,
+    forum_id: int,
+    id: int,
+    user_id: int | None = None,
+    is_team: bool = False,
+    responsible_ids: Collection[int] | None = None,
+) -> QuerySet[Post]:
+    account: Account = account_of(account_id)
+    user = reader_of(account_id, user_id, is_team=is_team)
+    categories = account.categories.of_forum(forum_id)
+    annotations: dict[str, Any] = {
+        "nick": F("user__name"),
+        "login": F("user__login"),
+        "category_name": Subquery(categories.filter(id=OuterRef("category_id")).values("name")[:1]),
+        "response_nick": Subquery(account.users.filter(id=OuterRef("response_user_id")).values("name")),
+    }
+    if user is not None:
+        annotations["is_voted"] = Exists(account.votes.filter(post_id=OuterRef("id"), user_id=user.id))
+        annotations |= follow_annotations(user)
+    if is_team:
+        access = prepared_access(responsible_ids)
+        annotations |= {
+            f"{customer.key}_name": Subquery(
+                limit(customer.rows_of(account), access).filter(id=OuterRef(f"{customer.key}_id")).values("name")
+            )
+            for customer in registry.customers()
+        }
+        originals = account.posts.filter(id=OuterRef("duplicate_from_id"))
+        annotations["original_title"] = Subquery(originals.values("title"))
+    posts = account.posts.visible_to(user).of_forum(forum_id).without_tasks().filter(id=id)
+    return posts.select_related("status").annotate(**annotations)[:1]
+
+
+@prepared(account_id=int, post_id=int)
+def _status_changes(account_id: int, post_id: int) -> QuerySet[Any]:
+    """Build the query for the newest changes, newest first."""
+    account: Account = account_of(account_id)
+    return account.status_changes.of_post(post_id).reverse()[:MAX_STATUS_CHANGES]
+
+
+def author_filter(user: User | None) -> dict[str, int]:
+    author_id = closed_author_id(user)
+    return {} if author_id is None else {"author_id": author_id}
+
+
+@prepared(account_id=int, forum_id=int, id=int, author_id=int)
+def _duplicates(account_id: int, forum_id: int, id: int, author_id: int | None = None) -> QuerySet[Any, Any]:
+    account: Account = account_of(account_id)
+    reader = reader_of(account_id, author_id or VISITOR_ID, is_team=author_id is None)
+    merged = account.posts.visible_to(reader).of_forum(forum_id).filter(duplicate_from_id=id)
+    return merged.order_by("id").values_list("id", "title")[: MAX_DUPLICATES + 1]
+
+
+@prepared(account_id=int, post_id=int, responsible_ids=list)
+def _proxy_votes(account_id: int, post_id: int, responsible_ids: Collection[int] | None = None) -> QuerySet[Any, Any]:
+    account: Account = account_of(account_id)
+    votes = account.proxy_votes.of_post(post_id).limited_to(prepared_access(responsible_ids)).with_names()
+    return votes.values_list("client_name", "contact_name")[:MAX_VOTERS]
+
+
+@prepared(account_id=int, post_id=int, start=int, size=int)
+def _comments(account_id: int, post_id: int, is_team: bool, start: int, size: int) -> QuerySet[Comment]:
+    account: Account = account_of(account_id)
+    reader = reader_of(account_id, VISITOR_ID, is_team=is_team)
+    comments = account.comments.filter(post_id=post_id).visible_to(reader).order_by("created_at", "id")
+    names = {name: F(f"user__{name}") for name in USER_COLUMNS}
+    return comments.annotate(**names)[start : start + size]

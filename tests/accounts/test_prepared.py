@@ -7,6 +7,8 @@ from decimal import Decimal
 import pytest
 from django.conf import settings
 from django.db import DatabaseError, DataError, IntegrityError, connection, transaction
+from django.db.models import Value
+from django.db.models.functions import JSONObject
 from django.utils import timezone
 from psycopg.pq import TransactionStatus
 
@@ -15,7 +17,7 @@ from core.db.prepared import execute, insert, insert_from, insert_many, prepared
 from core.db.tenancy import next_ids
 from crm.models import Client, Deal
 from forum.models import Post
-from tests.support.factories import make_client, make_post, make_token
+from tests.support.factories import make_client, make_deal, make_post, make_token
 
 
 @prepared(account_id=int, role=str, start=int, size=int)
@@ -106,6 +108,31 @@ def test_a_query_is_compiled_once_for_each_shape(acme, django_assert_num_queries
             with django_assert_num_queries(1):
                 prepared_query(account_id=acme.account.id, role=role)
     assert calls == ["owner", "agent"]
+
+
+def test_dicts_of_values(acme):
+    """The rows of a union and of annotations have their names, and the fields convert the values."""
+
+    @prepared(account_id=int, ids=list)
+    def rows(account_id, ids):
+        clients, deals = (
+            model.objects.filter(account_id=account_id, id__any=ids)
+            .annotate(label=Value(model.__name__), data=JSONObject(name="name"))
+            .values("label", "id", "external_ids", "data")
+            for model in (Client, Deal)
+        )
+        return clients.union(deals, all=True).order_by("label")
+
+    client = make_client(acme.alice, name="Pro", external_ids={"erp": "P-1"})
+    deal = make_deal(acme.alice, name="New")
+    arguments = {"account_id": acme.account.id, "ids": [client.id, deal.id]}
+    assert rows(**arguments) == list(rows.build(**arguments))
+    assert rows.first(**arguments) == {
+        "label": "Client",
+        "id": client.id,
+        "external_ids": {"erp": "P-1"},
+        "data": {"name": "Pro"},
+    }
 
 
 def test_a_row_with_values_of_a_query(acme, django_assert_num_queries):

@@ -159,7 +159,7 @@ def test_a_revenue_is_of_the_deals_that_the_user_may_access(acme):
     update_summaries()
 
     def revenue(user) -> list[tuple]:
-        rows = with_revenue(acme.account.clients.filter(id=client.id), acme.account, user)
+        rows = with_revenue(acme.account.clients.filter(id=client.id), acme.account, user.access)
         return [
             (each.currency, each.open_deals, each.open_sum) for each in revenue_of(rows.get().revenue, acme.account)
         ]

@@ -25,7 +25,7 @@ class SummaryViewSet(JSONViewSet):
             raise FieldErrors(errors.values())
         rows: Any = getattr(self.account, f"{self.resource}s")
         rows = rows.live().accessible_to(request.user).filter(id=id)
-        row = with_stored_values(rows, self.resource, self.account, request.user).first()
+        row = with_stored_values(rows, self.resource, self.account, request.user.access).first()
         if row is None:
             raise Http404
         zone = self.account.zone

@@ -224,7 +224,7 @@ class ListQuery:
         rows = self.list_rows.order_by().filter(id__in=list(ids))
         if columns.isdisjoint(SUM_NAMES):
             return {row["id"]: row for row in rows.values(*columns)}
-        rows = with_revenue(rows, self.account, self.user).values("revenue", *columns.difference(SUM_NAMES))
+        rows = with_revenue(rows, self.account, self.user.access).values("revenue", *columns.difference(SUM_NAMES))
         return {row["id"]: row | dict.fromkeys(SUM_NAMES, revenue_of(row["revenue"], self.account)) for row in rows}
 
     @cached_property

@@ -8,7 +8,7 @@ from django.db.models.functions import JSONObject
 from django.urls import reverse
 from django.utils.dateparse import parse_datetime
 
-from accounts.models import User
+from core.db.access import Access
 from workspace.merging import MODELS, Merge
 from workspace.requests import TeamRequest
 
@@ -18,10 +18,10 @@ MAX_SHOWN = 5
 MERGE_ROUTES = {"client": "workspace-client-merge", "contact": "workspace-contact-merge"}
 
 
-def annotate_merges(rows: QuerySet, resource: str, user: User) -> QuerySet:
+def annotate_merges(rows: QuerySet, resource: str, access: Access) -> QuerySet:
     """Add the merges into each client or contact that can be undone, newest first, for `merges_of`."""
     own = {"account_id": OuterRef("account_id"), f"{resource}_id": OuterRef("id")}
-    merges = Merge.objects.filter(**own).active().accessible_to(user).order_by("-id")
+    merges = Merge.objects.filter(**own).active().limited_to(access).order_by("-id")
     values = JSONObject(id="id", created_at="created_at", merged_name=f"merged_{resource}__name")
     return rows.annotate(merges_data=ArraySubquery(merges.values(found=values)[:MAX_SHOWN]))
 

@@ -89,7 +89,8 @@ class MergePage(WorkspacePage):
     def rows(self) -> QuerySet:
         """Return the records that the user may access, with the names of the rows to which they link."""
         page = self.record_class(request=self.request)
-        return page.annotated(page.rows().live())  # type: ignore[attr-defined]  # of every TrashableQuerySet
+        rows = page.rows().live()  # type: ignore[attr-defined]  # of every TrashableQuerySet
+        return page.annotated(rows, self.request.account, self.request.user.access)
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
         other_id = parse_id(request.GET.get("with"))

@@ -3,12 +3,17 @@
 Each panel takes one statement, and reads one row more than it shows, which tells whether there are more.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import F, Q, QuerySet, Value
 
+from accounts.models import Account, User
+from core.db.access import prepared_access
 from core.db.arrays import equals_any_of
+from core.db.prepared import prepared
+from core.db.tenancy import account_of
 from core.search.queries import search, search_transaction
 from crm.fields import Field, FieldType
 from workspace.lists.cells import href_of
@@ -33,42 +38,56 @@ class Panel:
         return bool(self.rows)
 
 
-def panel(rows: QuerySet) -> Panel:
-    found = list(rows[: PANEL_SIZE + 1])
-    return Panel(found[:PANEL_SIZE], len(found) > PANEL_SIZE)
+def panel(rows: list[Any]) -> Panel:
+    """Return the panel of rows, of which the query reads `PANEL_SIZE` + 1."""
+    return Panel(rows[:PANEL_SIZE], len(rows) > PANEL_SIZE)
 
 
 def deals_of(request: TeamRequest, **filters: int) -> Panel:
     """Return the newest deals."""
-    deals = request.account.deals.live().accessible_to(request.user).filter(**filters)
-    found = panel(
-        deals.annotate(status_data=status_of_row())
-        .order_by("-id")
-        .values("id", "name", "price", "currency", "status_data")
-    )
+    found = panel(_deals(account_id=request.account.id, **request.user.access.arguments, **filters))
     return Panel([{**deal, "status": as_status(deal["status_data"])} for deal in found.rows], found.has_more)
 
 
+@prepared(account_id=int, client_id=int, contact_id=int, responsible_ids=list)
+def _deals(account_id: int, responsible_ids: Collection[int] | None = None, **filters: int) -> QuerySet[Any, Any]:
+    account: Account = account_of(account_id)
+    deals = account.deals.live().limited_to(prepared_access(responsible_ids)).filter(**filters)
+    columns = ("id", "name", "price", "currency", "status_data")
+    return deals.annotate(status_data=status_of_row()).order_by("-id").values(*columns)[: PANEL_SIZE + 1]
+
+
 def contacts_of(request: TeamRequest, client_id: int) -> Panel:
-    contacts = request.account.contacts.live().accessible_to(request.user).filter(client_id=client_id)
-    return panel(contacts.order_by("id").values("id", "name", "position", "email", "phone"))
+    return panel(_contacts(account_id=request.account.id, client_id=client_id, **request.user.access.arguments))
+
+
+@prepared(account_id=int, client_id=int, responsible_ids=list)
+def _contacts(account_id: int, client_id: int, responsible_ids: Collection[int] | None = None) -> QuerySet[Any, Any]:
+    account: Account = account_of(account_id)
+    contacts = account.contacts.live().limited_to(prepared_access(responsible_ids)).filter(client_id=client_id)
+    return contacts.order_by("id").values("id", "name", "position", "email", "phone")[: PANEL_SIZE + 1]
 
 
 def tasks_of(request: TeamRequest, resource: str, id: int) -> Panel:
     """Return the open tasks of a record, and those of its contacts and deals, which `next_task_at` counts too. Those due first are first."""
-    account, link = request.account, f"{resource}_id"
+    return panel(_tasks(account_id=request.account.id, id=id, resource=resource, **request.user.access.arguments))
+
+
+@prepared(account_id=int, id=int, responsible_ids=list)
+def _tasks(
+    account_id: int, id: int, resource: str, responsible_ids: Collection[int] | None = None
+) -> QuerySet[Any, Any]:
+    account: Account = account_of(account_id)
+    access, link = prepared_access(responsible_ids), f"{resource}_id"
     rows: dict[str, QuerySet[Any]] = {"contact_id": account.contacts.live(), "deal_id": account.deals.live()}
     condition = Q(**{link: id})
     for column in OWNED_LINKS[resource]:
         # PostgreSQL uses the index of each link.
         condition |= Q(equals_any_of(column, rows[column].filter(**{link: id}).values("id")))
-    tasks = account.posts.live().filter(condition, category_id=None, closed=False).accessible_to(request.user)
+    tasks = account.posts.live().filter(condition, category_id=None, closed=False).limited_to(access)
     tasks = tasks.annotate(responsible=name_of_user("responsible_id"))
-    return panel(
-        tasks.order_by(F("scheduled_at").asc(nulls_last=True), "id").values(
-            "id", "title", "scheduled_at", "responsible", "task_kind"
-        )
-    )
+    columns = ("id", "title", "scheduled_at", "responsible", "task_kind")
+    return tasks.order_by(F("scheduled_at").asc(nulls_last=True), "id").values(*columns)[: PANEL_SIZE + 1]
 
 
 def feedback_of(request: TeamRequest, link: dict[str, int], *, user_ids: list[int]) -> Panel:
@@ -76,24 +95,31 @@ def feedback_of(request: TeamRequest, link: dict[str, int], *, user_ids: list[in
 
     They are those that the team wrote or voted for in the customer's place, and those of the linked users.
     """
-    account, posts, limit = request.account, request.account.posts.listed_for(request.user), PANEL_SIZE + 1
+    users = {"user_ids": user_ids} if user_ids else {}
+    found = _feedback(account_id=request.account.id, **link, **users)
+    # Of a suggestion that the customer both wrote and voted for, the first row says that they wrote it.
+    unique = {row["id"]: {**row, "status": as_status(row["status_data"])} for row in reversed(found)}
+    return panel(sorted(unique.values(), key=lambda row: -row["id"]))
+
+
+@prepared(account_id=int, client_id=int, contact_id=int, user_ids=list)
+def _feedback(account_id: int, user_ids: list[int] | None = None, **link: int) -> QuerySet[Any, Any]:
+    """Build the query for the feedback of a customer. All of the team see the same suggestions."""
+    account: Account = account_of(account_id)
+    posts, limit = account.posts.listed_for(User(role=User.Role.AGENT)), PANEL_SIZE + 1
     columns = ("id", "title", "votes_cache", "status_data", "created_at", "is_vote")
     written = [posts.filter(**link)]
-    votes: list[QuerySet] = [account.proxy_votes.filter(**link).order_by("-id")]
+    votes: list[QuerySet[Any]] = [account.proxy_votes.filter(**link).order_by("-id")]
     if user_ids:
-        written.append(posts.filter(user_id__in=user_ids))
-        votes.append(account.votes.filter(user_id__in=user_ids).order_by("-created_at", "-post_id"))
+        written.append(posts.filter(user_id__any=user_ids))
+        votes.append(account.votes.filter(user_id__any=user_ids).order_by("-created_at", "-post_id"))
     voted = [posts.filter(id__in=rows.values("post_id")[:limit]) for rows in votes]
     queries = [
         rows.annotate(status_data=status_of_row(), is_vote=Value(is_vote)).order_by("-id").values(*columns)[:limit]
         for is_vote, querysets in ((False, written), (True, voted))
         for rows in querysets
     ]
-    found = list(queries[0].union(*queries[1:], all=True).order_by("-id", "is_vote"))
-    # Of a suggestion that the customer both wrote and voted for, the first row says that they wrote it.
-    unique = {row["id"]: {**row, "status": as_status(row["status_data"])} for row in reversed(found)}
-    rows = sorted(unique.values(), key=lambda row: -row["id"])
-    return Panel(rows[:PANEL_SIZE], len(rows) > PANEL_SIZE)
+    return queries[0].union(*queries[1:], all=True).order_by("-id", "is_vote")
 
 
 def find_suggestions(request: TeamRequest, q: str) -> list[tuple[int, str]]:

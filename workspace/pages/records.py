@@ -3,6 +3,7 @@
 Each page takes a fixed number of statements. The names of users, statuses and clients are read with the rows that show them.
 """
 
+from collections.abc import Collection
 from typing import Any
 
 from django.contrib import messages
@@ -11,7 +12,11 @@ from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from accounts.models import Account
 from accounts.pages.settings import parse_id
+from core.db.access import Access, prepared_access
+from core.db.prepared import prepared
+from core.db.tenancy import account_of
 from core.db.text import replace_non_xml
 from core.error_responses import error_response
 from core.pages.base import redirect
@@ -59,17 +64,17 @@ class RecordPage(Composer):
         return rows
 
     def find(self, id: int) -> Resource:
-        rows = with_stored_values(
-            self.rows().filter(id=id), self.kind.resource, self.request.account, self.request.user
-        )
-        row: Resource | None = self.annotated(rows).first()
+        account, access = self.request.account, self.request.user.access
+        row: Resource | None = _records.first(account_id=account.id, id=id, page=type(self), **access.arguments)
         if row is None:
             raise Http404
+        row.account = account
         return row
 
-    def annotated(self, rows: QuerySet) -> QuerySet:
-        """Add the names of the users whose ids the record has."""
-        columns = [field.name for field in builtin_fields(self.kind.resource) if field.type == FieldType.USER]
+    @classmethod
+    def annotated(cls, rows: QuerySet, account: Account, access: Access) -> QuerySet:
+        """Add the names of the users whose ids the record has, and those of the linked rows of the access."""
+        columns = [field.name for field in builtin_fields(cls.kind.resource) if field.type == FieldType.USER]
         return rows.annotate(**{name_column(column): name_of_user(column) for column in (*columns, "trashed_by_id")})
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
@@ -164,13 +169,25 @@ class RecordPage(Composer):
         return redirect(self.kind.route, id)
 
 
+@prepared(account_id=int, id=int, responsible_ids=list)
+def _records(
+    account_id: int, id: int, page: type[RecordPage], responsible_ids: Collection[int] | None = None
+) -> QuerySet[Any]:
+    """Build the query for the record of a page. It may be in the trash."""
+    account: Account = account_of(account_id)
+    access = prepared_access(responsible_ids)
+    rows = page.kind.rows(account).limited_to(access).filter(id=id)  # type: ignore[attr-defined]
+    return page.annotated(with_stored_values(rows, page.kind.resource, account, access), account, access)[:1]
+
+
 class CustomerPage(UserLinksMixin, RecordPage):
     """The base of the pages of clients and contacts: suggestions, votes and users belong to them."""
 
     actions = {**RecordPage.actions, "vote": "vote"} | UserLinksMixin.link_actions
 
-    def annotated(self, rows: QuerySet) -> QuerySet:
-        return annotate_merges(super().annotated(rows), self.kind.resource, self.request.user)
+    @classmethod
+    def annotated(cls, rows: QuerySet, account: Account, access: Access) -> QuerySet:
+        return annotate_merges(super().annotated(rows, account, access), cls.kind.resource, access)
 
     def panels(self, row: Any) -> dict[str, Any]:
         vote_q = replace_non_xml(self.request.GET.get("vote_q", ""))[:MAX_QUERY_LENGTH].strip()
@@ -214,11 +231,12 @@ class ClientPage(CustomerPage):
 
     kind = CLIENT
 
-    def annotated(self, rows: QuerySet) -> QuerySet:
-        contacts = self.request.account.contacts.live().accessible_to(self.request.user)
+    @classmethod
+    def annotated(cls, rows: QuerySet, account: Account, access: Access) -> QuerySet:
+        contacts = account.contacts.live().limited_to(access)
         return (
             super()
-            .annotated(rows)
+            .annotated(rows, account, access)
             .annotate(status_data=status_of_row(), contact_name=name_of_row(contacts, "contact_id"))
         )
 
@@ -235,9 +253,10 @@ class ContactPage(CustomerPage):
 
     kind = CONTACT
 
-    def annotated(self, rows: QuerySet) -> QuerySet:
-        clients = self.request.account.clients.live().accessible_to(self.request.user)
-        return super().annotated(rows).annotate(client_name=name_of_row(clients, "client_id"))
+    @classmethod
+    def annotated(cls, rows: QuerySet, account: Account, access: Access) -> QuerySet:
+        clients = account.clients.live().limited_to(access)
+        return super().annotated(rows, account, access).annotate(client_name=name_of_row(clients, "client_id"))
 
     def panels(self, row: Resource) -> dict[str, Any]:
         return {**super().panels(row), "deals": deals_of(self.request, contact_id=row.id)}
@@ -248,15 +267,15 @@ class DealPage(RecordPage):
 
     kind = DEAL
 
-    def annotated(self, rows: QuerySet) -> QuerySet:
-        account, user = self.request.account, self.request.user
+    @classmethod
+    def annotated(cls, rows: QuerySet, account: Account, access: Access) -> QuerySet:
         return (
             super()
-            .annotated(rows)
+            .annotated(rows, account, access)
             .annotate(
                 status_data=status_of_row(),
-                client_name=name_of_row(account.clients.live().accessible_to(user), "client_id"),
-                contact_name=name_of_row(account.contacts.live().accessible_to(user), "contact_id"),
+                client_name=name_of_row(account.clients.live().limited_to(access), "client_id"),
+                contact_name=name_of_row(account.contacts.live().limited_to(access), "contact_id"),
             )
         )
 

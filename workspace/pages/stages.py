@@ -4,14 +4,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import CharField, F, OuterRef, Subquery, Value
-from django.db.models.functions import Coalesce, NullIf
+from django.db.models import QuerySet
 from django.utils import timezone
 
-from accounts.models import Status
+from accounts.models import Account, Status
+from core.db.prepared import prepared
+from core.db.tenancy import account_of
 from crm.models import Deal
 from forum.tasks import IS_OPEN_TASK
 from workspace.board import days_since, is_rotting
+from workspace.names import name_of_user
 from workspace.requests import TeamRequest
 
 # The number of stages that the history shows, the newest first.
@@ -65,11 +67,15 @@ def stages_of(request: TeamRequest, deal: Deal) -> dict[str, Any]:
 
 
 def read_history(request: TeamRequest, deal: Deal, statuses: dict[int, Status]) -> list[Stage]:
-    users = request.account.users.filter(id=OuterRef("user_id"))
-    name = Subquery(users.values(shown=Coalesce(NullIf("name", Value("", CharField())), F("login")))[:1])
-    rows = request.account.deal_stages.filter(deal_id=deal.id).annotate(user_name=name).order_by("-number")
-    values = rows.values_list("status_id", "entered_at", "left_at", "user_name")[:MAX_STAGES]
-    return [Stage(statuses.get(status_id or Status.NONE_ID), *others) for status_id, *others in values]
+    rows = _stages(account_id=request.account.id, deal_id=deal.id)
+    return [Stage(statuses.get(status_id or Status.NONE_ID), *others) for status_id, *others in rows]
+
+
+@prepared(account_id=int, deal_id=int)
+def _stages(account_id: int, deal_id: int) -> QuerySet[Any, Any]:
+    account: Account = account_of(account_id)
+    rows = account.deal_stages.filter(deal_id=deal_id).annotate(user_name=name_of_user("user_id"))
+    return rows.order_by("-number").values_list("status_id", "entered_at", "left_at", "user_name")[:MAX_STAGES]
 
 
 def first_with(path: list[Status], outcome: str) -> Status | None:

@@ -1,5 +1,6 @@
 """The users of the forums behind a client or a contact: the panel on their pages, and the link on the page of a user."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +12,12 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from accounts.models import User
+from accounts.models import Account, User
 from accounts.pages.settings import parse_id
 from core.api import throttling
-from core.db.tenancy import fold
+from core.db.access import prepared_access
+from core.db.prepared import prepared
+from core.db.tenancy import account_of, fold
 from core.db.text import replace_non_xml
 from core.pages.base import redirect
 from core.requests import PageRequest
@@ -51,18 +54,28 @@ def name_of_linked_user() -> Coalesce:
 
 def linked_users_of(request: TeamRequest, link: str, id: int) -> LinkedUsers:
     """Return the users of a client or contact, and those of the client's contacts. `link` is "client_id" or "contact_id"."""
-    links: UserLinkQuerySet = request.account.user_links.all()
-    queries = [_first(links.filter(**{link: id}), Value(None, output_field=IntegerField()))]
-    if link == "client_id":
-        contacts = request.account.contacts.live().accessible_to(request.user).filter(client_id=id)
-        name = contacts.filter(id=OuterRef("contact_id")).values("name")[:1]
-        queries.append(_first(links.filter(contact_id__in=contacts.values("id")), F("contact_id"), Subquery(name)))
-    found = queries[0].union(*queries[1:], all=True).order_by("order", "id") if len(queries) > 1 else queries[0]
-    rows = list(found[: MAX_LINKS + 1])
+    # Only the contacts of a client depend on the access.
+    access = request.user.access.arguments if link == "client_id" else {}
+    rows = _linked_users(account_id=request.account.id, id=id, link=link, **access)
     shown = [row for row in rows[:MAX_LINKS] if row["state"] != State.REJECTED]
     return LinkedUsers(
         shown, [row for row in rows[:MAX_LINKS] if row["state"] == State.REJECTED], len(rows) > MAX_LINKS
     )
+
+
+@prepared(account_id=int, id=int, responsible_ids=list)
+def _linked_users(
+    account_id: int, id: int, link: str, responsible_ids: Collection[int] | None = None
+) -> QuerySet[Any, Any]:
+    account: Account = account_of(account_id)
+    links: UserLinkQuerySet = account.user_links.all()
+    queries = [_first(links.filter(**{link: id}), Value(None, output_field=IntegerField()))]
+    if link == "client_id":
+        contacts = account.contacts.live().limited_to(prepared_access(responsible_ids)).filter(client_id=id)
+        name = contacts.filter(id=OuterRef("contact_id")).values("name")[:1]
+        queries.append(_first(links.filter(contact_id__in=contacts.values("id")), F("contact_id"), Subquery(name)))
+    found = queries[0].union(*queries[1:], all=True).order_by("order", "id") if len(queries) > 1 else queries[0]
+    return found[: MAX_LINKS + 1]
 
 
 def _first(links: QuerySet, contact_id: Any, contact_name: Any = None) -> QuerySet:
