@@ -55,7 +55,11 @@ def test_it_works(acme, kind):
 def test_an_update_of_other_columns_than_those_of_indexes_is_hot(acme, kind):
     """If this test fails after a new index, the index has a column that frequent updates change."""
     model, make = MODELS[kind]
-    row = make(acme.alice)
+    rows = [make(acme.alice) for _ in range(5)]
     updates, hot = hot_updates(model)
-    row.write(NOT_INDEXED[kind], by=acme.alice)
-    assert hot_updates(model) == (updates + 1, hot + 1)
+    for row in rows:
+        row.write(NOT_INDEXED[kind], by=acme.alice)
+    updates_after, hot_after = hot_updates(model)
+    assert updates_after == updates + 5
+    # A page may have no room for another version of its last row.
+    assert hot_after >= hot + 2
