@@ -9,12 +9,11 @@ The table has a row for each post and task that is not in the trash. Triggers ke
 after the post itself, so the lock of the post protects both.
 """
 
-from typing import Any
-
 from django.db import connection, migrations, models, transaction
 from django.db.models import Q
 
 from accounts.models import Account
+from core.db.backfill import BATCH, insert_in_batches
 
 # The columns of `forum_post` that the table copies.
 COPIED_COLUMNS = (
@@ -192,30 +191,8 @@ DROP FUNCTION forum_change_sort_key();
 DROP FUNCTION forum_add_sort_key();
 """
 
-BATCH_SIZE = 5000
-LAST_OF_BATCH = f"""
-SELECT account_id, id FROM (
-    SELECT account_id, id FROM forum_post WHERE (account_id, id) > (%s, %s) ORDER BY account_id, id LIMIT {BATCH_SIZE}
-) AS batch ORDER BY account_id DESC, id DESC LIMIT 1
-"""  # noqa: S608
 # The locks make concurrent updates of these posts wait, so that their triggers find the new rows.
-ADD_BATCH = f"""
-{ADD_MISSING} AND (account_id, id) > (%s, %s) AND (account_id, id) <= (%s, %s)
-ORDER BY account_id, id FOR NO KEY UPDATE ON CONFLICT DO NOTHING
-"""
-
-
-def _add_existing(_apps: Any, schema_editor: Any) -> None:
-    after = (0, 0)
-    with schema_editor.connection.cursor() as cursor:
-        while True:
-            cursor.execute(LAST_OF_BATCH, after)
-            key = cursor.fetchone()
-            if key is None:
-                return
-            with transaction.atomic():
-                cursor.execute(ADD_BATCH, [*after, *key])
-            after = key
+ADD_BATCH = f"{ADD_MISSING} AND {BATCH} ORDER BY account_id, id FOR NO KEY UPDATE ON CONFLICT DO NOTHING"
 
 
 def create_triggers() -> migrations.RunSQL:
@@ -225,4 +202,4 @@ def create_triggers() -> migrations.RunSQL:
 
 def add_existing_posts() -> migrations.RunPython:
     """Return the operation that adds the rows of existing posts. The triggers must exist. Each batch is one transaction."""
-    return migrations.RunPython(_add_existing, migrations.RunPython.noop)
+    return insert_in_batches("forum_post", ADD_BATCH)

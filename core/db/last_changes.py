@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import connection, migrations, models, transaction
 from django.db.models import F, QuerySet
 
-from core.db.backfill import insert_in_batches
+from core.db.backfill import BATCH, insert_in_batches
 
 
 class LastChange(models.Model):
@@ -142,6 +142,6 @@ def create_last_changes(table: str) -> list[Any]:
         # A row lock makes a concurrent update either visible here, or wait and find the entry.
         insert_in_batches(
             table,
-            f"{INSERT.format(table=table)} WHERE {{batch}} AND trashed_at IS NULL FOR SHARE ON CONFLICT DO NOTHING",
+            f"{INSERT.format(table=table)} WHERE {BATCH} AND trashed_at IS NULL FOR SHARE ON CONFLICT DO NOTHING",
         ),
     ]

@@ -7,7 +7,7 @@ from django.apps import apps
 from django.db import connection
 from django.utils import timezone
 
-from forum import sort_keys
+from core.db import backfill
 from forum.models import Post, PostSortKey
 from forum.sort_keys import COPIED_COLUMNS, add_existing_posts
 from tests.support.factories import make_category, make_client, make_post, make_task
@@ -118,7 +118,7 @@ def test_no_index_of_posts_has_a_column_that_changes_often(acme, change):
 
 
 def test_a_migration_adds_existing_posts_in_batches(acme, monkeypatch):
-    monkeypatch.setattr(sort_keys, "LAST_OF_BATCH", sort_keys.LAST_OF_BATCH.replace(str(sort_keys.BATCH_SIZE), "2"))
+    monkeypatch.setattr(backfill, "BATCH_SIZE", 2)
     for number in range(5):
         make_post(acme.alice, f"{number}")
     make_post(acme.alice).trash(by=acme.alice)
