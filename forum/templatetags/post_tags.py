@@ -1,15 +1,23 @@
 """Template tags and filters for posts, comments and their forms."""
 
+from functools import cache, partial
+from typing import Any
+from urllib.parse import quote
+
 from django import template
 from django.template import Context
 from django.urls import reverse
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
+from accounts.default_names import status_name
 from accounts.models import User
 from accounts.pages.sign_in_code import CodeRequestForm
 from core.api.idempotency import new_form_key
+from core.pages.routes import path_with_id
+from core.pages.rows import render_rows
+from core.templatetags.rostrum import ago, color_dot, icon
 from forum.models import Comment, Post
 from forum.pages.filters import KIND_NAMES
 from forum.pages.forms import CommentForm, EditForm
@@ -37,6 +45,53 @@ def comment_code_form(post_id: int) -> CodeRequestForm:
 def on_behalf_of(customer: str | None) -> str:
     """Return a phrase with the customer for whom the team wrote a post. The context has the name only if the user may know it."""
     return gettext("on behalf of %(name)s") % {"name": customer} if customer else gettext("on behalf of a customer")
+
+
+@register.simple_tag(takes_context=True)
+def vote_button(context: Context) -> SafeString:
+    """Return the vote button of the post in the context."""
+    values = {name: context.get(name) for name in ("post", "stays")}
+    return render_rows("forum/vote.html", **values, **_context_of_votes(context))
+
+
+@register.simple_tag(takes_context=True)
+def post_items(context: Context) -> SafeString:
+    """Return the entries of the posts in the context."""
+
+    @cache
+    def comments(n: int) -> str:
+        return ngettext("%(n)s comment", "%(n)s comments", n) % {"n": n}
+
+    values = _context_of_votes(context)
+    values["labels"] |= {"private": gettext("Private"), "unapproved": gettext("Waiting for approval")}
+    return render_rows(
+        "forum/post_items.html",
+        posts=context["posts"],
+        home=reverse("forum-suggestions"),
+        ago=ago,
+        color_dot=color_dot,
+        comments=comments,
+        kind_name=kind_name,
+        on_behalf_of=on_behalf_of,
+        quote=partial(quote, safe=""),
+        status_name=status_name,
+        **values,
+    )
+
+
+def _context_of_votes(context: Context) -> dict[str, Any]:
+    @cache
+    def votes(n: int) -> str:
+        return ngettext("vote", "votes", n)
+
+    return {
+        "csrf_token": context.get("csrf_token"),
+        "icon": icon,
+        "labels": {"take_back": gettext("Take my vote back"), "vote": gettext("Vote for this")},
+        "path": path_with_id,
+        "voted": context["voted"],
+        "votes": votes,
+    }
 
 
 @register.filter
