@@ -20,8 +20,9 @@ from itertools import accumulate, repeat, takewhile
 from bench.cases import UNIQUE, Case
 from bench.wrk import LoadError
 
-# The connections that are opened before the load, and used in turn. If all are busy, another one is opened.
-CONNECTIONS = 32
+# The connections that are opened before the load, and used in turn. If all are busy, another one is opened. The kernel assigns each
+# connection to one of the workers at random, so with few connections one of two workers would often get most of the requests.
+CONNECTIONS = 200
 # If all these connections are busy, a request waits for one, which counts as latency.
 MAX_CONNECTIONS = 400
 # The time for the last responses, in seconds. A failed request counts as slow as this.

@@ -9,11 +9,12 @@ from urllib.parse import urlencode
 import lucide
 from django import template
 from django.template import Context
-from django.utils import formats, timezone
+from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext, ngettext
 
+from core.pages.dates import time_text
 from core.pages.navigation import Entry, entries
 from core.pages.panels import render_panels
 from core.pages.routes import home_path, path_with_id, start_path
@@ -122,12 +123,8 @@ def ago(moment: datetime) -> SafeString:
         text = ngettext("%(n)d month ago", "%(n)d months ago", days // 30) % {"n": days // 30}
     else:
         text = ngettext("%(n)d year ago", "%(n)d years ago", days // 365) % {"n": days // 365}
-    local = timezone.localtime(moment)
     return format_html(
-        '<time datetime="{}" title="{}">{}</time>',
-        moment.isoformat(timespec="seconds"),
-        formats.date_format(local, "DATETIME_FORMAT"),
-        text,
+        '<time datetime="{}" title="{}">{}</time>', moment.isoformat(timespec="seconds"), time_text(moment), text
     )
 
 

@@ -50,7 +50,7 @@ class Cell:
     @property
     def is_relative(self) -> bool:
         """True for the time of something that happened, which is shown as "2 days ago"."""
-        return self.field.read_only and self.field != NEXT_TASK
+        return self.field.read_only and self.field.name != NEXT_TASK.name
 
 
 # The types of fields that link to other rows.

@@ -20,7 +20,6 @@ from typing import Any
 from django import forms
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models import Q, QuerySet
-from django.utils import formats
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -31,6 +30,7 @@ from accounts.roles import ASSIGNABLE
 from core.api.fields import CURRENCIES
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldErrors
+from core.pages.dates import date_text, time_text
 from core.pages.errors import error_sentence, field_message
 from core.pages.numbers import number_text
 from crm.api.writing import write_row
@@ -85,9 +85,9 @@ def display(field: Field, value: Any, account: Account, user: User | None = None
     if isinstance(value, list):
         return ", ".join(map(str, value))
     if isinstance(value, datetime):
-        return formats.date_format(value, "DATETIME_FORMAT")
+        return time_text(value)
     if isinstance(value, date):
-        return formats.date_format(value, "DATE_FORMAT")
+        return date_text(value)
     if isinstance(value, int | float | Decimal):
         return number_text(value)
     return reason_text(value) if field.name in REASON_NAMES else str(value)

@@ -4,7 +4,7 @@ The URL of a list holds its filters, its order and its columns, or the id of a s
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -176,7 +176,8 @@ class RecordListPage(WorkspacePage):
 
     def rows(self, query: ListQuery, ids: list[int]) -> tuple[Names, list[Row]]:
         """Return the names of linked rows, and the rows with these ids, in order."""
-        fields = query.shown_fields
+        # The labels are translated once, not in each cell.
+        fields = [replace(each, label=str(each.label)) for each in query.shown_fields]
         declaration = self.declaration
         columns = {"id", declaration.name_field, *declaration.further_columns, *(each.column for each in fields)}
         found = query.values(ids, columns)

@@ -1,19 +1,19 @@
 """Template filters and tags for the pages of records."""
 
 from collections.abc import Iterable
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from django import template
-from django.utils import formats, timezone
+from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from core.pages.dates import date_text
+from core.pages.dates import date_text, time_text
 from core.pages.numbers import amount_text, number_text
 from core.pages.routes import path_with_id
 from core.pages.rows import render_rows
@@ -99,9 +99,6 @@ def _context_of_cells() -> dict[str, Any]:
     def change(label: str) -> str:
         return _("Change: %(field)s") % {"field": label}
 
-    def time_text(moment: datetime, kind: str) -> str:
-        return formats.date_format(timezone.localtime(moment), kind)
-
     return {
         "ago": ago,
         "change": change,
@@ -109,5 +106,6 @@ def _context_of_cells() -> dict[str, Any]:
         "icon": icon,
         "initials": initials,
         "overdue": _("Overdue:"),
+        "local_time": timezone.localtime,
         "time_text": time_text,
     }

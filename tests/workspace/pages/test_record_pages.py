@@ -59,6 +59,14 @@ def test_it_works(acme, client):
     } <= links
 
 
+def test_times_are_those_of_the_reader(acme):
+    deal = make_deal(acme.bob, "Roof", status_id=acme.account.statuses.get(kind="deal", code="won").id)
+    acme.account.deals.filter(id=deal.id).update(closed_at=datetime(2026, 11, 5, 23, 30, tzinfo=UTC))
+    acme.bob.time_zone = "Europe/Warsaw"
+    acme.bob.save()
+    assert "Closed Nov. 6, 2026, 12:30 a.m." in texts(acme.page(acme.bob).get(f"/app/deals/{deal.id}"))
+
+
 def test_panels_show_that_there_is_more(acme, client):
     for _ in range(6):
         make_deal(acme.bob, client_id=client.id)
