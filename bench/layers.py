@@ -28,7 +28,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "signals": ("django.dispatch.dispatcher:Signal.send",),
     "middleware": (),  # filled from the settings, below
     "URL resolving": ("django.urls.resolvers:URLResolver.resolve",),
-    "view, dispatch": ("rest_framework.views:APIView.dispatch",),
+    "view, dispatch": ("core.api.views:TenantViewSet.dispatch",),
     "request of REST framework": ("rest_framework.views:APIView.initialize_request",),
     "authentication": (
         "accounts.authentication:BasicAuthentication.authenticate",

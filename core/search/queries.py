@@ -266,6 +266,10 @@ class StagedSearch:
             else:
                 # A word that replaces the only term is the reason for the similarity of a row.
                 words = corrections.get(query.text, [])
+                if len(words) > 1 and self.total > SCAN_ROWS:
+                    # Many rows may have each of the words, and the index would collect them all. The most similar word is often enough.
+                    first = words[:1]
+                    yield from self.run_stage(query.similar({query.text: first}), similar, similar_words=first)
                 yield from self.run_stage(condition, similar, similar_words=words)
 
     @staticmethod
