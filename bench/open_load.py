@@ -21,7 +21,7 @@ from bench.cases import UNIQUE, Case
 from bench.wrk import LoadError
 
 # The connections that are opened before the load, and used in turn. If all are busy, another one is opened. The kernel assigns each
-# connection to one of the workers at random, so with few connections one of two workers would often get most of the requests.
+# connection to one of the workers by its port, so with few connections one worker could get many more requests than another one.
 CONNECTIONS = 200
 # If all these connections are busy, a request waits for one, which counts as latency.
 MAX_CONNECTIONS = 400

@@ -11,6 +11,7 @@ from crm.models import Client
 from tests.support.assertions import read
 from tests.support.factories import make_client
 from tests.support.lists import values_of
+from tests.support.queries import capture_parameters
 
 PATH = "/app/clients.json"
 
@@ -214,6 +215,19 @@ def test_rows_with_the_same_similar_word_are_equally_similar(acme):
         make_client(acme.alice, name)
     expected = ["Kowalska", "Kowalska Kowalska Kowalska Kowalska", "Maria Kowalska Zofia", "Kowalik"]
     assert search_names(acme, "kowaslka") == expected
+
+
+def test_a_large_account_looks_up_the_most_similar_word_first(acme, monkeypatch):
+    """Other similar words are looked up only if the page has room for more rows."""
+    # Estimate that the account is large and that nothing is common.
+    monkeypatch.setattr("core.search.queries.estimate_rows", lambda sides: [20_000, *(0 for _condition in sides[1:])])
+    for name in ("Kowalik", "Kowalska", "Maria Kowalska", "Zofia Kowalska"):
+        make_client(acme.alice, name)
+    assert search_names(acme, "kowaslka") == ["Kowalska", "Maria Kowalska", "Zofia Kowalska", "Kowalik"]
+    _, statements = capture_parameters(lambda: acme.json().get(PATH, params={"q": "kowaslka", "per_page": 2}))
+    looked_up = [str(values) for sql, values in statements if "candidates" in sql]
+    assert any("kowalska" in values for values in looked_up)
+    assert not any("kowalik" in values for values in looked_up)
 
 
 def test_only_live_rows_of_the_account_are_found(acme, other):
