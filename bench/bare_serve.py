@@ -1,4 +1,4 @@
-"""Serve the bare twin as `manage.py serve` does, with the same server and options except the number of threads.
+"""Serve the bare twin as `manage.py serve` does, with the same server and options, but with granian's own threads: one for each request.
 
 Each thread of the twin has its own connection, so there are as many threads as the service has slots.
 """
@@ -6,7 +6,7 @@ Each thread of the twin has its own connection, so there are as many threads as 
 import os
 import sys
 
-SERVICE, TWIN = "config.wsgi:application", "bench.bare_wsgi:application"
+SERVER, SERVICE, TWIN = "config.serving.server", "config.wsgi:application", "bench.bare_wsgi:application"
 
 
 def main() -> None:
@@ -19,9 +19,10 @@ def main() -> None:
     execute = os.execve
 
     def execute_twin(program: str, arguments: list[str], environment: dict[str, str]) -> None:
-        if SERVICE not in arguments:
-            raise SystemExit(f"bench/bare_serve.py: `manage.py serve` does not serve {SERVICE} any more")
-        arguments = [TWIN if argument == SERVICE else argument for argument in arguments]
+        if SERVICE not in arguments or SERVER not in arguments:
+            raise SystemExit(f"bench/bare_serve.py: `manage.py serve` does not serve {SERVICE} by {SERVER} any more")
+        replaced = {SERVICE: TWIN, SERVER: "bench.bare_serve"}
+        arguments = [replaced.get(argument, argument) for argument in arguments]
         arguments[arguments.index("--blocking-threads") + 1] = str(settings.SLOTS)
         execute(program, arguments, environment)
 
@@ -30,5 +31,16 @@ def main() -> None:
     raise SystemExit("bench/bare_serve.py: `manage.py serve` does not become the server any more")
 
 
+def serve() -> None:
+    """Run the server without its dispatcher."""
+    import granian.server.mp
+
+    from config.serving import server
+
+    callback = granian.server.mp._wsgi_call_wrap
+    server.dispatcher_of = callback
+    server.main()
+
+
 if __name__ == "__main__":
-    main()
+    serve() if TWIN in sys.argv else main()

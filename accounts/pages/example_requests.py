@@ -34,8 +34,6 @@ FORWARDED_VARIABLES = (
     "HTTP_X_FORWARDED_FOR",
     "HTTP_X_FORWARDED_PROTO",
     "wsgi.url_scheme",
-    # True for a request that has a slot (`config.wsgi.HAS_SLOT`).
-    "rostrum.slot",
 )
 PHRASES = {413: "Payload Too Large", 422: "Unprocessable Entity"}
 
@@ -96,7 +94,6 @@ def execute(
         "HTTP_ACCEPT": f"application/{language}" if language else "*/*",
         "HTTP_X_CSRFTOKEN": encode_header(request.POST.get("csrfmiddlewaretoken", "")),
         "wsgi.input": io.BytesIO(content),
-        "wsgi.errors": request.META["wsgi.errors"],
         "wsgi.version": (1, 0),
         "wsgi.multithread": True,
         "wsgi.multiprocess": True,

@@ -1,29 +1,36 @@
 """The limits of a worker process: which requests are admitted, queued or rejected.
 
-A database connection belongs to a slot, not to a thread. A worker process therefore needs few connections for many threads. The other
-threads wait for a slot, read bodies from slow clients, or reject requests that exceed the limits.
+A database connection belongs to a slot, not to a thread or a request. A worker process therefore needs few connections.
 
 The number of bodies that are read at the same time has a limit, in total and for each sender. Slow clients therefore leave room for
 requests without a body and for other senders.
 """
 
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import Lock
+from time import monotonic
 
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from config.serving.exchange import ServerExchange
+
 
 class QueuePosition:
-    """The place in the queue of a thread that waits for a slot."""
+    """The place in the queue of an admitted request, or of a thread that waits for a slot."""
 
-    __slots__ = ("assigned", "slot")
+    __slots__ = ("assigned", "deadline", "exchange", "slot")
 
-    def __init__(self) -> None:
-        self.slot: BaseDatabaseWrapper | None = None
-        # Locked until `release_slot` has set `slot`.
-        self.assigned = Lock()
-        self.assigned.acquire()
+    def __init__(self, deadline: float, exchange: ServerExchange | None = None) -> None:
+        self.deadline = deadline
+        self.exchange = exchange
+        if exchange is None:
+            self.slot: BaseDatabaseWrapper | None = None
+            # Locked until `release` has set `slot`.
+            self.assigned = Lock()
+            self.assigned.acquire()
 
 
 class Admission:
@@ -76,22 +83,21 @@ class Admission:
         with self._lock:
             self._capacity_left += 1
 
-    def acquire_slot(self) -> BaseDatabaseWrapper | None:
-        """Return a slot, or None after `queue_timeout`. Until `release_slot`, this thread uses the connection of the slot."""
-        slot: BaseDatabaseWrapper | None = None
+    def acquire_or_queue(self, exchange: ServerExchange) -> BaseDatabaseWrapper | None:
+        """Return a free slot, or put the request in the queue and return None."""
         with self._lock:
             if self._free_slots:
-                position, slot = None, self._free_slots.pop()
-            else:
-                position = QueuePosition()
-                self._queue.append(position)
-        if position is not None:
-            slot = self._wait(position)
-        if slot is not None:
-            connections[DEFAULT_DB_ALIAS] = slot
-        return slot
+                return self._free_slots.pop()
+            self._queue.append(QueuePosition(monotonic() + self.queue_timeout, exchange))
+            return None
 
-    def _wait(self, position: QueuePosition) -> BaseDatabaseWrapper | None:
+    def acquire(self) -> BaseDatabaseWrapper | None:
+        """Wait for a slot in this thread. Return None after `queue_timeout`."""
+        with self._lock:
+            if self._free_slots:
+                return self._free_slots.pop()
+            position = QueuePosition(monotonic() + self.queue_timeout)
+            self._queue.append(position)
         if not position.assigned.acquire(timeout=self.queue_timeout):
             with self._lock:
                 # A slot may have been assigned after the timeout.
@@ -99,11 +105,42 @@ class Admission:
                     self._queue.remove(position)
         return position.slot
 
-    def release_slot(self, slot: BaseDatabaseWrapper) -> None:
-        """Assign the slot to the thread that has waited longest, or make it free.
+    def release(self, slot: BaseDatabaseWrapper) -> ServerExchange | None:
+        """Assign the slot to the thread or request that has waited longest, or make it free.
 
-        A slot that any thread could take would go to the running thread again and again, and waiting threads would time out.
+        Return this request, if it is a request. The caller then has to answer it with the slot.
+
+        A slot that any thread could take would go to the running thread again and again, and others would time out.
         """
+        with self._lock:
+            if not self._queue:
+                self._free_slots.append(slot)
+                return None
+            first = self._queue.popleft()
+            if first.exchange is None:
+                first.slot = slot
+                first.assigned.release()
+            return first.exchange
+
+    def take_overdue(self) -> list[ServerExchange]:
+        """Remove the requests from the queue that have waited too long, and return them."""
+        overdue = []
+        with self._lock:
+            now = monotonic()
+            # A thread removes its own position.
+            while self._queue and (exchange := self._queue[0].exchange) and self._queue[0].deadline <= now:
+                self._queue.popleft()
+                overdue.append(exchange)
+        return overdue
+
+
+@contextmanager
+def connected(slot: BaseDatabaseWrapper) -> Iterator[None]:
+    """During the block, this thread uses the connection of the slot."""
+    connections[DEFAULT_DB_ALIAS] = slot
+    try:
+        yield
+    finally:
         try:
             # If the request has replaced the connection of this thread, close the replacement and keep the slot.
             if connections[DEFAULT_DB_ALIAS] is not slot:
@@ -111,10 +148,3 @@ class Admission:
             slot.close_if_unusable_or_obsolete()
         finally:
             del connections[DEFAULT_DB_ALIAS]
-            with self._lock:
-                if self._queue:
-                    first = self._queue.popleft()
-                    first.slot = slot
-                    first.assigned.release()
-                else:
-                    self._free_slots.append(slot)

@@ -31,6 +31,8 @@ OVERDUE_INTERVAL = 10
 COUNT_INTERVAL, RECOUNT_INTERVAL = 0.5, 0.1
 # A client has this long to send its request before the connection is counted, in milliseconds.
 COUNT_AFTER = 500
+# With this many requests in progress or in the queue, no connections are counted.
+MANY_REQUESTS = 48
 
 # The beginning of Linux's struct tcp_info: tcpi_state, and tcpi_last_data_sent in milliseconds.
 TCP_INFO = struct.Struct("=B43xI")
@@ -60,11 +62,11 @@ def end_excess(port: int, in_flight: InFlight) -> int:
     """End connections that wait for their client and exceed the limit of an address, the oldest first. Return their number.
 
     The kernel does not distinguish connections with an incomplete request from idle ones, so both count. A connection whose request
-    waits for a thread of the server looks the same too, so nothing is ended while there may be such requests.
+    waits for a slot or for its rejection looks the same too, so nothing is ended while there may be many such requests.
     """
     limit = settings.MAX_CLIENT_CONNECTIONS // 2
     # Behind a proxy, all connections come from the address of the proxy.
-    if settings.TRUST_PROXY or len(descriptors()) <= limit or in_flight.count >= settings.QUEUE_CAPACITY:
+    if settings.TRUST_PROXY or len(descriptors()) <= limit or in_flight.count >= MANY_REQUESTS:
         return 0
     waiting = defaultdict(list)
     for descriptor, connection in accepted_connections(port):

@@ -1,5 +1,5 @@
-"""`python -m config.serving.server`: granian with one change: it loads the application before it forks its workers, which then share
-the memory.
+"""`python -m config.serving.server`: granian with three changes. It loads the application before it forks its workers, which then share
+the memory. `Server` starts workers again that have died. `Dispatcher` limits the requests in each worker.
 """
 
 import gc
@@ -16,11 +16,15 @@ from functools import partial
 from typing import Any
 
 import granian.cli
+import granian.server.mp
 from granian.server.mp import MPServer, WorkerProcess
 
 from config.serving import deadline
+from config.serving.admission import Admission
+from config.serving.dispatcher import Dispatcher
 from config.serving.in_flight import InFlight
 from config.serving.supervision import Backoff, outcome
+from config.serving.threads import Threads
 
 logger = logging.getLogger("rostrum.server")
 
@@ -44,9 +48,7 @@ class Server(MPServer):
     ) -> WorkerProcess:
         from django.conf import settings
 
-        # A request that runs an API example sends a second request, which is served in the same slot (`accounts.pages.example_requests`).
-        # So each slot may have one request more.
-        in_flight = InFlight(settings.THREADS + settings.SLOTS)
+        in_flight = InFlight(settings.MAX_IN_FLIGHT)
         worker = super()._spawn_worker(idx, partial(run_worker, target, in_flight, self.bind_port), callback_loader)
         worker.in_flight = in_flight  # type: ignore[attr-defined]  # for `log_interrupted`
         return worker
@@ -106,6 +108,23 @@ def run_worker(target: Callable[..., None], in_flight: InFlight, port: int, *arg
     target(*arguments)
 
 
+def dispatcher_of(application: Any, scope_options: dict[str, Any], log_format: str | None) -> Dispatcher:
+    """Return the callback of a worker, instead of granian's own, which calls the application in the thread of each request."""
+    from django.conf import settings
+
+    admission = Admission(
+        slots=settings.SLOTS,
+        capacity=settings.QUEUE_CAPACITY,
+        queue_timeout=settings.QUEUE_TIMEOUT,
+        max_bodies=settings.MAX_BODIES,
+        max_bodies_per_sender=settings.MAX_BODIES_PER_SENDER,
+    )
+    threads = Threads(least=settings.MIN_ACTIVE_THREADS, most=settings.MAX_ACTIVE_THREADS)
+    dispatcher = Dispatcher(application, admission=admission, threads=threads)
+    threading.Thread(target=dispatcher.reject_all, name="rejections", daemon=True).start()
+    return dispatcher
+
+
 def end_with_parent(parent: int) -> None:
     """Stop this worker process when its parent has been killed. Otherwise the worker would keep the port in use."""
     while os.getppid() == parent:
@@ -124,6 +143,7 @@ def main() -> None:
     multiprocessing.set_start_method("fork")
     logging.getLogger("_granian").addFilter(is_relevant)
     granian.cli.Server = Server  # type: ignore[attr-defined]  # not exported
+    granian.server.mp._wsgi_call_wrap = dispatcher_of  # type: ignore[assignment, attr-defined]
     granian.cli.entrypoint()
 
 

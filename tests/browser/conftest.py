@@ -13,7 +13,6 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from accounts.models import Session, User
 from config.wsgi import Application
 from tests.support.chromium import ORIGIN, PROGRAM, TIMEOUT_MS, Faults, running
-from tests.support.client import Unlimited
 from tests.support.every_page import World
 from tests.support.fixtures import Cast, committed, make_cast
 from tests.support.live import Threaded, serving
@@ -44,7 +43,7 @@ def chromium(tmp_path_factory) -> Iterator[Browser]:
             # Leave out large files that no page uses.
             unused = ["redoc", "rest_framework", "*-preset.js*"]
             call_command("collectstatic", interactive=False, verbosity=0, ignore_patterns=unused)
-            application = Application(WSGIHandler(), admission=Unlimited(), probes=Unlimited())
+            application = Application(WSGIHandler())
             with serving(application, server_class=Threaded) as port, running(port) as browser:
                 yield browser
                 # While the loop runs, this thread has separate database connections.

@@ -1,18 +1,33 @@
-"""The WSGI application around a stub of Django, with its own limits."""
+"""A dispatcher around a stub of Django, with its own limits, and requests to it."""
 
 import io
+import threading
+from time import monotonic, sleep
 
 from config.serving.admission import Admission
+from config.serving.dispatcher import Dispatcher
+from config.serving.threads import Threads
+from config.wsgi import Application
 
 
-def admit(slots=1, capacity=2, queue_timeout=20, max_bodies=1, max_bodies_per_sender=1):
-    return Admission(
+def dispatcher_of(
+    django, *, slots=1, capacity=2, queue_timeout=20, max_bodies=1, max_bodies_per_sender=1, least=1, most=1000
+):
+    admission = Admission(
         slots=slots,
         capacity=capacity,
         queue_timeout=queue_timeout,
         max_bodies=max_bodies,
         max_bodies_per_sender=max_bodies_per_sender,
     )
+    return Dispatcher(Application(django), admission=admission, threads=Threads(least=least, most=most))
+
+
+def wait_until(condition):
+    give_up_at = monotonic() + 20
+    while not condition():
+        assert monotonic() < give_up_at
+        sleep(0.001)
 
 
 class Response:
@@ -21,17 +36,6 @@ class Response:
 
     def close(self):
         pass
-
-
-class Call:
-    """A request to an application, with its response."""
-
-    def __init__(self, application, path="/", **environ):
-        environ = {"REQUEST_METHOD": "GET", "PATH_INFO": path, "wsgi.input": io.BytesIO(), **environ}
-        self.content = b"".join(application(environ, self.start))
-
-    def start(self, line, headers, exc_info=None):
-        self.status, self.headers = line[:3], dict(headers)
 
 
 def answering(call=lambda environ: None):
@@ -43,3 +47,34 @@ def answering(call=lambda environ: None):
         return Response()
 
     return django
+
+
+class Call:
+    """A request to a dispatcher, with its response. It takes the place of the server's protocol."""
+
+    def __init__(self, dispatcher, path="/", *, wait=True, **environ):
+        """Send the request, and by default wait for the response up to 20 seconds."""
+        self.is_answered = threading.Event()
+        dispatcher(self, {"REQUEST_METHOD": "GET", "PATH_INFO": path, "wsgi.input": io.BytesIO(), **environ})
+        for _ in range(2000 if wait else 0):
+            if self.is_answered.wait(0.01):
+                break
+            # In a service, a thread does this.
+            dispatcher.reject_next(timeout=0)
+        assert self.is_answered.is_set() or not wait
+
+    def response_bytes(self, status, headers, body):
+        if not self.is_answered.is_set():
+            self.status, self.headers, self.content = str(status), dict(headers), body
+            self.is_answered.set()
+
+    def response_iter(self, status, headers, body):
+        self.status, self.headers, self.content = str(status), dict(headers), b""
+        try:
+            while True:
+                self.content += body.__next__()
+        except StopIteration:
+            pass
+        finally:
+            body.close()
+            self.is_answered.set()

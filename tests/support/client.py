@@ -1,31 +1,8 @@
 """HTTP clients that call the whole WSGI application without a network."""
 
 import httpx
-from django.db import connection
 
 from config.wsgi import application
-
-
-class Unlimited:
-    """An admission without limits. Its slot is the thread's connection, on which the test's transaction is open."""
-
-    def enter(self, sender=""):
-        return True
-
-    def finish_body(self, sender):
-        pass
-
-    def leave(self):
-        pass
-
-    def acquire_slot(self):
-        return connection
-
-    def release_slot(self, slot):
-        pass
-
-
-application.admission = application.probes = Unlimited()
 
 
 def wsgi_application(environ, start_response):

@@ -4,10 +4,8 @@ import os
 import re
 import socket
 
-import pytest
-
 from config.serving.in_flight import RECORD_BYTES, InFlight
-from tests.support.admission import Call, admit, answering
+from tests.support.admission import Call, answering, dispatcher_of
 from tests.support.service import READY, is_running
 
 
@@ -43,26 +41,25 @@ def test_long_and_odd_texts_are_cut_to_one_record():
 
 def test_the_application_records_each_request():
     records = []
-    application = application_of(lambda environ: records.extend(application.in_flight))
-    call = Call(application, "/app/tasks.json", QUERY_STRING="api_token=abc", HTTP_HOST="acme.example.test")
+    dispatcher = dispatcher_of(answering(lambda environ: records.extend(in_flight)))
+    in_flight = dispatcher.application.in_flight
+    call = Call(dispatcher, "/app/tasks.json", QUERY_STRING="api_token=abc", HTTP_HOST="acme.example.test")
     assert records == [f"{call.headers['X-Request-Id']} GET acme.example.test/app/tasks.json?api_token=[redacted]"]
-    assert list(application.in_flight) == []
+    assert list(in_flight) == []
 
 
-def test_the_record_of_a_failed_request_is_removed():
+def test_the_record_of_a_failed_request_is_removed(caplog):
+    caplog.set_level("INFO", "rostrum.access")
+
     def raise_error(environ):
         raise RuntimeError("a defect")
 
-    application = application_of(raise_error)
-    with pytest.raises(RuntimeError):
-        Call(application, "/healthz")
-    assert list(application.in_flight) == []
-
-
-def application_of(call):
-    from config.wsgi import Application
-
-    return Application(answering(call), admission=admit(), probes=admit())
+    dispatcher = dispatcher_of(answering(raise_error))
+    call = Call(dispatcher, "/healthz")
+    assert (call.status, call.content) == ("500", b"")
+    assert list(dispatcher.application.in_flight) == []
+    [line] = [record.getMessage() for record in caplog.records if record.name == "rostrum.access"]
+    assert line.split()[3] == "500"
 
 
 def workers(web):

@@ -35,7 +35,7 @@ def status_of(service, method="GET", path="/", address="127.0.0.1"):
 
 def test_missing_bodies_do_not_block_the_service(service):
     with contextlib.ExitStack() as stack:
-        connections = [stack.enter_context(begin_request(service)) for _ in range(settings.QUEUE_CAPACITY + 12)]
+        connections = [stack.enter_context(begin_request(service)) for _ in range(2 * settings.MAX_BODIES)]
         # Requests above the limit are rejected; the service waits for the bodies of the others.
         give_up_at = time.monotonic() + 20
         while service.output().count("/app/sign-in 503 ") < len(connections) - settings.MAX_BODIES_PER_SENDER:
@@ -127,13 +127,19 @@ def test_connections_over_the_share_of_an_address_are_ended(settings, monkeypatc
 
 @only_linux
 @pytest.mark.parametrize(
-    ("changed_settings", "count_after"),
-    [({"TRUST_PROXY": True}, 1), ({"QUEUE_CAPACITY": 0}, 1), ({"MAX_CLIENT_CONNECTIONS": 6}, 1), ({}, 60_000)],
-    ids=["all connections are those of the proxy", "requests may wait for a thread", "within the share", "just opened"],
+    ("changed_settings", "changed_constants"),
+    [
+        ({"TRUST_PROXY": True}, {}),
+        ({}, {"MANY_REQUESTS": 0}),
+        ({"MAX_CLIENT_CONNECTIONS": 6}, {}),
+        ({}, {"COUNT_AFTER": 60_000}),
+    ],
+    ids=["all connections are those of the proxy", "requests may wait", "within the share", "just opened"],
 )
-def test_other_connections_are_not_ended(settings, monkeypatch, changed_settings, count_after):
+def test_other_connections_are_not_ended(settings, monkeypatch, changed_settings, changed_constants):
     settings.MAX_CLIENT_CONNECTIONS = 4
-    monkeypatch.setattr(deadline, "COUNT_AFTER", count_after)
+    for name, value in ({"COUNT_AFTER": 1} | changed_constants).items():
+        monkeypatch.setattr(deadline, name, value)
     for name, value in changed_settings.items():
         setattr(settings, name, value)
     with open_connections("127.0.0.2", "127.0.0.2", "127.0.0.2") as (port, server_sockets):
