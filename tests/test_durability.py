@@ -68,7 +68,7 @@ def test_it_loses_no_acknowledged_write(start_service):
         re.search(rf"^  {name} +(\S+)", service.output(), re.MULTILINE)[1] for name in ("logins", "password")
     )
 
-    granian, postgres = service.find_process("config.serving.server"), service.find_process("cluster_name=")
+    granian, postgres = service.find_process("manage.py serve"), service.find_process("cluster_name=")
 
     with Writers(service.port, f"{login}:{password}") as writers:
         writers.wait_for_writes()

@@ -96,7 +96,7 @@ def processes_of(service, kind: str) -> list[psutil.Process]:
         with contextlib.suppress(psutil.NoSuchProcess):
             is_worker = "manage.py worker" in " ".join(process.cmdline())
             parent = process.parent()
-            is_web = parent is not None and "config.serving.server" in " ".join(parent.cmdline())
+            is_web = parent is not None and "manage.py serve" in " ".join(parent.cmdline())
             if is_worker if kind == "worker" else is_web:
                 found.append(process)
     return found

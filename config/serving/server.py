@@ -1,14 +1,16 @@
-"""`python -m config.serving.server`: granian with three changes. It loads the application before it forks its workers, which then share
-the memory. `Server` starts workers again that have died. `Dispatcher` limits the requests in each worker.
+"""The web server: granian with three changes.
+
+It loads the application before it forks its workers, which then share the memory. `Server` starts workers again that have died.
+`Dispatcher` limits the requests in each worker.
 """
 
+import ctypes
 import gc
 import importlib
 import logging
 import multiprocessing
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -17,6 +19,7 @@ from typing import Any
 
 import granian.cli
 import granian.server.mp
+from django.conf import settings
 from granian.server.mp import MPServer, WorkerProcess
 
 from config.serving import deadline
@@ -28,6 +31,15 @@ from config.serving.threads import Threads
 
 logger = logging.getLogger("rostrum.server")
 
+APPLICATION = "config.wsgi:application"
+# By default, Docker kills a container ten seconds after asking it to stop. The workers have to end earlier.
+WORKERS_KILL_TIMEOUT = 8
+# Limits of `mallopt`, by the names of their environment variables: the number of the limit in malloc.h, and its value.
+MALLOC_LIMITS = {
+    "MALLOC_ARENA_MAX": (-8, 2),
+    "MALLOC_MMAP_THRESHOLD_": (-3, 1024 * 1024),
+    "MALLOC_TRIM_THRESHOLD_": (-1, 4 * 1024 * 1024),
+}
 # When a worker ends after at least this many seconds, the delay before it is started again is the shortest one (`Backoff`).
 STABLE_AFTER = 1
 # How often a worker checks whether its parent is alive, in seconds.
@@ -46,8 +58,6 @@ class Server(MPServer):
     def _spawn_worker(  # type: ignore[override]
         self, idx: int, target: Callable[..., None], callback_loader: Any
     ) -> WorkerProcess:
-        from django.conf import settings
-
         in_flight = InFlight(settings.MAX_IN_FLIGHT)
         worker = super()._spawn_worker(idx, partial(run_worker, target, in_flight, self.bind_port), callback_loader)
         worker.in_flight = in_flight  # type: ignore[attr-defined]  # for `log_interrupted`
@@ -110,8 +120,6 @@ def run_worker(target: Callable[..., None], in_flight: InFlight, port: int, *arg
 
 def dispatcher_of(application: Any, scope_options: dict[str, Any], log_format: str | None) -> Dispatcher:
     """Return the callback of a worker, instead of granian's own, which calls the application in the thread of each request."""
-    from django.conf import settings
-
     admission = Admission(
         slots=settings.SLOTS,
         capacity=settings.QUEUE_CAPACITY,
@@ -130,12 +138,14 @@ def end_with_parent(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(PARENT_INTERVAL)
     os.kill(os.getpid(), signal.SIGTERM)
-    time.sleep(8)  # the same time as --workers-kill-timeout in `manage.py serve`
+    time.sleep(WORKERS_KILL_TIMEOUT)
     os._exit(1)
 
 
-def main() -> None:
-    importlib.import_module(sys.argv[-1].partition(":")[0])
+def serve(address: str, port: int, *, workers: int) -> None:
+    """Serve on an IP address until the process is stopped."""
+    set_allocator()
+    importlib.import_module(APPLICATION.partition(":")[0])
     load_views()
     # The garbage collector writes to the objects that it examines, which would give each worker a copy of their memory.
     gc.collect()
@@ -144,7 +154,40 @@ def main() -> None:
     logging.getLogger("_granian").addFilter(is_relevant)
     granian.cli.Server = Server  # type: ignore[attr-defined]  # not exported
     granian.server.mp._wsgi_call_wrap = dispatcher_of  # type: ignore[assignment, attr-defined]
-    granian.cli.entrypoint()
+    options = {
+        "--interface": "wsgi",
+        "--http": "1",
+        "--host": address,
+        "--port": port,
+        "--workers": workers,
+        "--blocking-threads": settings.THREADS,
+        "--blocking-threads-idle-timeout": 600,
+        # The limit of open connections for each worker, including idle connections. Further connections wait in the kernel.
+        # The limit has to stay below the usual limit of 1,024 open files.
+        "--backpressure": settings.MAX_CLIENT_CONNECTIONS,
+        "--backlog": 1024,
+        "--http1-header-read-timeout": settings.HEADER_TIMEOUT * 1000,
+        "--workers-kill-timeout": WORKERS_KILL_TIMEOUT,
+    }
+    flags = [
+        "--no-ws",
+        "--respawn-failed-workers",
+        "--no-access-log",
+    ]  # `config.serving.exchange` writes the access log
+    os.chdir(settings.BASE_DIR)
+    granian.cli.cli([*(str(part) for option in options.items() for part in option), *flags, APPLICATION])
+
+
+def set_allocator() -> None:
+    """Set limits of glibc's allocator, unless the environment sets them. Do nothing with another C library.
+
+    All threads share two arenas: with one arena for each thread, the allocator would keep far more freed memory than the memory in use.
+    Blocks of 1 MiB, such as those of a password hash, are returned to the system when they are freed.
+    """
+    set_limit = getattr(ctypes.CDLL(None), "mallopt", None)
+    for variable, (number, value) in MALLOC_LIMITS.items():
+        if set_limit is not None and variable not in os.environ:
+            set_limit(number, value)
 
 
 def load_views() -> None:
@@ -157,7 +200,3 @@ def load_views() -> None:
 def is_relevant(record: logging.LogRecord) -> bool:
     """Return False for granian's warning about many threads. They are intended (`config.serving.admission`)."""
     return "Python threads" not in record.msg
-
-
-if __name__ == "__main__":
-    main()

@@ -73,7 +73,7 @@ def test_it_starts_again_after_a_kill(start_service):
     service.wait_for_end()
 
     # Kill the web server too, which orphans its workers.
-    for process in (restarted.process, restarted.find_process("config.serving.server")):
+    for process in (restarted.process, restarted.find_process("manage.py serve")):
         process.kill()
     restarted_again = start_service(service.port)
     restarted_again.wait_for_output(READY)
@@ -98,7 +98,7 @@ def test_it_restarts_postgresql_and_the_web_server(start_service):
     assert service.get("/readyz") == 200
     assert service.process.poll() is None
 
-    web, postgres = service.find_process("config.serving.server"), service.find_process("cluster_name=")
+    web, postgres = service.find_process("manage.py serve"), service.find_process("cluster_name=")
     workers = web.children()
     web.kill()
     service.wait_for_output("The web server ended unexpectedly (killed by signal 9): starting it again\n")

@@ -78,7 +78,7 @@ def begin_request(service):
 def test_workers_are_replaced_repeatedly(start_service):
     service = start_service(WORKERS="2")
     service.wait_for_output(READY)
-    web = service.find_process("config.serving.server")
+    web = service.find_process("manage.py serve")
     for _ in range(4):
         service.wait_for(lambda: len(workers(web)) == 2)
         service.wait_for(service.is_healthy)
