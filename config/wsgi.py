@@ -41,7 +41,7 @@ class Application:
         exchange = Exchange(environ, self.in_flight)
         try:
             response = self.respond(exchange)
-            start_response(exchange.line, exchange.headers)
+            start_response(exchange.status_line, exchange.headers)
         finally:
             exchange.end()
         return response

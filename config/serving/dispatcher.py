@@ -59,7 +59,7 @@ class Dispatcher:
         self._rejected: SimpleQueue[tuple[float, ServerExchange]] = SimpleQueue()
 
     def __call__(self, protocol: ServerProtocol, environ: "WSGIEnvironment") -> None:
-        self.threads.join()
+        self.threads.register()
         exchange = ServerExchange(ENVIRON | environ, self.application.in_flight, protocol)
         with failing(exchange):
             self.dispatch(exchange)

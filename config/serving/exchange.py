@@ -32,7 +32,7 @@ class ServerProtocol(Protocol):
 class Exchange:
     """A request from its arrival until `end`. Meanwhile it is recorded in `in_flight`."""
 
-    __slots__ = ("_in_flight", "_record", "_started_at", "environ", "headers", "id", "line", "summary")
+    __slots__ = ("_in_flight", "_record", "_started_at", "environ", "headers", "id", "status_line", "summary")
 
     def __init__(self, environ: "WSGIEnvironment", in_flight: InFlight) -> None:
         self._started_at = perf_counter()
@@ -42,14 +42,14 @@ class Exchange:
         self.environ = environ
         self.id = secrets.token_hex(8)
         self.summary = f"{self.id} {environ['REQUEST_METHOD']} {redact(host(environ) + target(environ))}"
-        self.line = INTERNAL_ERROR
+        self.status_line = INTERNAL_ERROR
         self.headers: list[tuple[str, str]] = []
         self._in_flight = in_flight
         self._record: int | None = in_flight.add(self.summary)
 
     def start(self, line: str, headers: list[tuple[str, str]], exc_info: Any = None) -> None:
         """Take the status line and the headers of the response, as `start_response` of WSGI does, and add the id."""
-        self.line = line
+        self.status_line = line
         self.headers = [*headers, ("X-Request-Id", self.id)]
 
     def end(self) -> None:
@@ -59,7 +59,7 @@ class Exchange:
         access.info(
             "%s %s %s %.1fms %s",
             self.summary,
-            self.line[:3],
+            self.status_line[:3],
             next((value for name, value in self.headers if name == "Content-Length"), "-"),
             (perf_counter() - self._started_at) * 1000,
             self.environ.get("rostrum.user", "-"),
@@ -80,16 +80,16 @@ class ServerExchange(Exchange):
     def send(self, content: list[bytes]) -> None:
         """Send a complete response, after `start`."""
         self.end()
-        self._protocol.response_bytes(int(self.line[:3]), self.headers, b"".join(content))
+        self._protocol.response_bytes(int(self.status_line[:3]), self.headers, b"".join(content))
 
     def send_stream(self, stream: Iterable[bytes]) -> None:
         """Send a response in chunks, after `start`, and close the stream."""
         self.end()
-        self._protocol.response_iter(int(self.line[:3]), self.headers, stream)
+        self._protocol.response_iter(int(self.status_line[:3]), self.headers, stream)
 
     def fail(self) -> None:
         """Respond with 500 and without content. If a response has been sent, do nothing."""
-        self.line, self.headers = INTERNAL_ERROR, []
+        self.status_line, self.headers = INTERNAL_ERROR, []
         self.end()
         # The server ignores it if there has been a response.
         self._protocol.response_bytes(500, [], b"")

@@ -127,7 +127,7 @@ def dispatcher_of(application: Any, scope_options: dict[str, Any], log_format: s
         max_bodies=settings.MAX_BODIES,
         max_bodies_per_sender=settings.MAX_BODIES_PER_SENDER,
     )
-    threads = Threads(least=settings.MIN_ACTIVE_THREADS, most=settings.MAX_ACTIVE_THREADS)
+    threads = Threads(min_active=settings.MIN_ACTIVE_THREADS, max_active=settings.MAX_ACTIVE_THREADS)
     dispatcher = Dispatcher(application, admission=admission, threads=threads)
     threading.Thread(target=dispatcher.reject_all, name="rejections", daemon=True).start()
     return dispatcher

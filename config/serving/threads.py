@@ -9,31 +9,31 @@ class Threads:
     """The threads of the server, of which all but a few are parked.
 
     The server starts a thread when a request finds no idle one, up to a limit of its own, and gives requests to all threads in turn.
-    Threads that compete for the interpreter delay each other, so a thread beyond `most` that has answered its request is parked: it
-    does not return to the server. When a thread is about to wait for a client, and fewer than `least` others are left, a parked
+    Threads that compete for the interpreter delay each other, so a thread beyond `max_active` that has answered its request is parked: it
+    does not return to the server. When a thread is about to wait for a client, and fewer than `min_active` others are left, a parked
     thread returns.
     """
 
-    def __init__(self, *, least: int, most: int) -> None:
-        self.least, self.most = least, most
+    def __init__(self, *, min_active: int, max_active: int) -> None:
+        self.min_active, self.max_active = min_active, max_active
         self._active = 0
         # One locked lock for each parked thread. To release it wakes the thread.
         self._parked: list[threading.Lock] = []
-        # Reentrant, as a garbage collection may end the membership of another thread at any time.
+        # Reentrant, as a garbage collection may end the registration of another thread at any time.
         self._lock = threading.RLock()
         self._local = threading.local()
 
-    def join(self) -> None:
+    def register(self) -> None:
         """Count this thread, if it is a new one, until it ends."""
-        if not hasattr(self._local, "membership"):
-            self._local.membership = Membership(self)
+        if not hasattr(self._local, "registration"):
+            self._local.registration = Registration(self)
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
         """Do not count this thread during the block, in which it waits for a client."""
         self._add(-1)
         with self._lock:
-            if self._parked and self._active < self.least:
+            if self._parked and self._active < self.min_active:
                 self._active += 1
                 self._parked.pop().release()
         try:
@@ -43,10 +43,10 @@ class Threads:
 
     def park(self) -> None:
         """Park this thread if there are too many."""
-        if self._active <= self.most:
+        if self._active <= self.max_active:
             return
         with self._lock:
-            if self._active <= self.most:
+            if self._active <= self.max_active:
                 return
             self._active -= 1
             woken = threading.Lock()
@@ -59,8 +59,8 @@ class Threads:
             self._active += number
 
 
-class Membership:
-    """The membership of a thread. It is deleted with the local data of the thread, when the thread ends."""
+class Registration:
+    """The registration of a thread. It is deleted with the local data of the thread, when the thread ends."""
 
     def __init__(self, threads: Threads) -> None:
         self.threads = threads

@@ -11,7 +11,15 @@ from config.wsgi import Application
 
 
 def dispatcher_of(
-    django, *, slots=1, capacity=2, queue_timeout=20, max_bodies=1, max_bodies_per_sender=1, least=1, most=1000
+    django,
+    *,
+    slots=1,
+    capacity=2,
+    queue_timeout=20,
+    max_bodies=1,
+    max_bodies_per_sender=1,
+    min_active=1,
+    max_active=1000,
 ):
     admission = Admission(
         slots=slots,
@@ -20,7 +28,9 @@ def dispatcher_of(
         max_bodies=max_bodies,
         max_bodies_per_sender=max_bodies_per_sender,
     )
-    return Dispatcher(Application(django), admission=admission, threads=Threads(least=least, most=most))
+    return Dispatcher(
+        Application(django), admission=admission, threads=Threads(min_active=min_active, max_active=max_active)
+    )
 
 
 def wait_until(condition):

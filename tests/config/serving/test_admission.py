@@ -309,7 +309,7 @@ def test_a_body_that_cannot_be_read_makes_room_for_others():
     ids=["no body", "empty", "read", "not read", "incomplete", "too long"],
 )
 def test_a_thread_with_an_unread_body_is_not_parked(settings, environ, is_parked):
-    dispatcher = dispatcher_of(answering(), most=0)
+    dispatcher = dispatcher_of(answering(), max_active=0)
     thread = threading.Thread(
         target=lambda: Call(dispatcher, wait=False, **{"wsgi.input": Body(b"x"), **environ(settings.MAX_BODY_BYTES)})
     )

@@ -8,21 +8,21 @@ import pytest
 from config.serving.threads import Threads
 from tests.support.admission import wait_until
 
-LEAST, MOST = 1, 2
+MIN_ACTIVE, MAX_ACTIVE = 1, 2
 
 
 class Server:
     """A server whose threads take requests from a queue. A request is a function."""
 
     def __init__(self):
-        self.threads = Threads(least=LEAST, most=MOST)
+        self.threads = Threads(min_active=MIN_ACTIVE, max_active=MAX_ACTIVE)
         self.requests = SimpleQueue()
         self.started = []
 
     def start_thread(self):
         def run():
             while (request := self.requests.get()) is not None:
-                self.threads.join()
+                self.threads.register()
                 request()
                 self.threads.park()
 
@@ -69,7 +69,7 @@ def start_threads(server, number):
     for _ in range(number):
         server.start_thread()
         server.requests.put(together.wait)
-    server.wait_for(active=min(number, MOST), parked=max(0, number - MOST))
+    server.wait_for(active=min(number, MAX_ACTIVE), parked=max(0, number - MAX_ACTIVE))
 
 
 def test_it_works(server):
