@@ -40,7 +40,8 @@ class Application:
         environ.pop("wsgi.file_wrapper", None)  # `respond` reads files itself
         exchange = Exchange(environ, self.in_flight)
         try:
-            response = self.respond(exchange)
+            is_complete = not exchange.body_size() or exchange.read_body()
+            response = self.respond(exchange) if is_complete else self.reject(exchange, 400)
             start_response(exchange.status_line, exchange.headers)
         finally:
             exchange.end()

@@ -4,7 +4,6 @@ The threads of the server call the `Dispatcher`. They take few requests at a tim
 queue, without its thread, and a thread that has answered a request continues with the next one in the queue.
 """
 
-import io
 import logging
 import threading
 from collections.abc import Iterator
@@ -64,7 +63,7 @@ class Dispatcher:
         with failing(exchange):
             self.dispatch(exchange)
         # The server discards an unread body when this method returns. Until then, the connection accepts no further request.
-        if not has_unread_body(exchange.environ):
+        if not exchange.has_unread_body():
             self.threads.park()
 
     def dispatch(self, exchange: ServerExchange) -> None:
@@ -73,8 +72,8 @@ class Dispatcher:
             self.answer(exchange)
         elif path == "/readyz":
             self.answer_probe(exchange)
-        elif size := body_size(exchange.environ):
-            self.read_body(exchange, size)
+        elif exchange.body_size():
+            self.read_body(exchange)
         elif self.admission.enter():
             self.answer_or_queue(exchange)
         else:
@@ -100,32 +99,27 @@ class Dispatcher:
         finally:
             self.probes.release()
 
-    def read_body(self, exchange: ServerExchange, size: int) -> None:
+    def read_body(self, exchange: ServerExchange) -> None:
         """Read the body of a request, and then answer or queue it. Reject it if its body is one too many, or incomplete.
 
         The body is read before a slot is acquired, as the client may send it slowly.
         """
-        environ = exchange.environ
-        sender = client_address.from_environ(environ)
+        sender = client_address.from_environ(exchange.environ)
         if not self.admission.enter(sender) and not self.enter_later(sender):
             self.reject_later(exchange)
             return
-        body = None
+        is_complete = False
         try:
             with self.threads.waiting():
-                body = environ["wsgi.input"].read(size)
+                is_complete = exchange.read_body()
         finally:
             self.admission.finish_body(sender)
-            if body is None:
+            if not is_complete:
                 self.admission.leave()
-        # An incomplete body must be refused (RFC 9112, section 8). The server does not tell whether a chunked body is complete.
-        if len(body) < size <= settings.MAX_BODY_BYTES:
-            self.admission.leave()
+        if is_complete:
+            self.answer_or_queue(exchange)
+        else:
             self.reject(exchange, 400)
-            return
-        environ["wsgi.input"] = io.BytesIO(body)
-        environ["CONTENT_LENGTH"] = str(len(body))
-        self.answer_or_queue(exchange)
 
     def enter_later(self, sender: str) -> bool:
         """Admit a request after a short delay, if the limits allow it then.
@@ -162,7 +156,7 @@ class Dispatcher:
                 self.send_stream(exchange, stream)
                 return
             self.admission.leave()
-            if has_unread_body(exchange.environ):
+            if exchange.has_unread_body():
                 # This thread has to return to the server, which then discards the body.
                 self.release(slot)
                 return
@@ -236,22 +230,3 @@ def failing(exchange: ServerExchange) -> Iterator[None]:
     except Exception:
         logger.exception("request %s failed", exchange.summary)
         exchange.fail()
-
-
-def has_unread_body(environ: "WSGIEnvironment") -> bool:
-    has_body = "HTTP_TRANSFER_ENCODING" in environ or environ.get("CONTENT_LENGTH", "0") != "0"
-    return has_body and not isinstance(environ["wsgi.input"], io.BytesIO)
-
-
-def body_size(environ: "WSGIEnvironment") -> int:
-    """Return how many bytes of the body to read: 0 without a body, or if the body is too long and will be refused.
-
-    A chunked body has no known length. One byte more than the limit is read, which is enough to refuse it.
-    """
-    if "HTTP_TRANSFER_ENCODING" in environ and "chunked" in environ["HTTP_TRANSFER_ENCODING"].lower():
-        return settings.MAX_BODY_BYTES + 1
-    try:
-        length = int(environ.get("CONTENT_LENGTH") or 0)
-    except ValueError:
-        return 0
-    return length if 0 < length <= settings.MAX_BODY_BYTES else 0

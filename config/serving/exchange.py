@@ -1,5 +1,6 @@
 """A request and its response, with an id, a record and a line in the access log."""
 
+import io
 import logging
 import re
 import secrets
@@ -7,6 +8,8 @@ from collections.abc import Iterable
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote
+
+from django.conf import settings
 
 from config.serving.in_flight import InFlight
 from core.logs import ACCESS_LOG, omit_inner_query, redact, redact_query
@@ -51,6 +54,36 @@ class Exchange:
         """Take the status line and the headers of the response, as `start_response` of WSGI does, and add the id."""
         self.status_line = line
         self.headers = [*headers, ("X-Request-Id", self.id)]
+
+    def has_unread_body(self) -> bool:
+        has_body = "HTTP_TRANSFER_ENCODING" in self.environ or self.environ.get("CONTENT_LENGTH", "0") != "0"
+        return has_body and not isinstance(self.environ["wsgi.input"], io.BytesIO)
+
+    def body_size(self) -> int:
+        """Return how many bytes of the body to read: 0 without a body, or if the body is too long and will be refused.
+
+        A chunked body has no known length. One byte more than the limit is read, which is enough to refuse it.
+        """
+        if "chunked" in self.environ.get("HTTP_TRANSFER_ENCODING", "").lower():
+            return settings.MAX_BODY_BYTES + 1
+        try:
+            length = int(self.environ.get("CONTENT_LENGTH") or 0)
+        except ValueError:
+            return 0
+        return length if 0 < length <= settings.MAX_BODY_BYTES else 0
+
+    def read_body(self) -> bool:
+        """Read the body, and return whether it is complete. An incomplete body must be refused (RFC 9112, section 8).
+
+        The server does not tell whether a chunked body is complete.
+        """
+        size = self.body_size()
+        body = self.environ["wsgi.input"].read(size)
+        if len(body) < size <= settings.MAX_BODY_BYTES:
+            return False
+        self.environ["wsgi.input"] = io.BytesIO(body)
+        self.environ["CONTENT_LENGTH"] = str(len(body))
+        return True
 
     def end(self) -> None:
         """Write the line in the access log, and remove the record, if this has not been done."""
