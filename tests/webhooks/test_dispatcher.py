@@ -47,6 +47,13 @@ def test_it_works(receiver):
 def test_endpoints_that_hang_do_not_delay_others(acme, receiver, monkeypatch):
     """The requests to failing endpoints have a limit of their own, and a request that hangs occupies no thread."""
     monkeypatch.setattr(dispatcher, "MAX_FAILING_REQUESTS", 2)
+    start, failing_at_once = dispatcher.Dispatcher.start, []
+
+    def start_and_count(self, leases):
+        start(self, leases)
+        failing_at_once.append(len(self.failing_in_flight))
+
+    monkeypatch.setattr(dispatcher.Dispatcher, "start", start_and_count)
     release = threading.Event()
     with run_receiver() as hanging:
         hanging.respond = lambda request: (500 if release.wait(TIMEOUT) else 504, {}, b"")
@@ -72,8 +79,9 @@ def test_endpoints_that_hang_do_not_delay_others(acme, receiver, monkeypatch):
         finally:
             release.set()
         assert receiver.numbers == [14, 15, 16]
-        # Of the six endpoints that had failed, two were called at the same time.
-        assert len(called) == 4 + 2
+        # Of the six endpoints that had failed, two were called at the same time. If their requests time out on a busy machine, others
+        # are called.
+        assert max(failing_at_once) == 2
 
 
 def test_endpoints_with_many_events_queue_again_while_many_requests_are_in_progress(acme, receiver):
