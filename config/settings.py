@@ -312,9 +312,9 @@ BODY_TIMEOUT = 300
 # How long a client may take to send the headers, or keep an idle connection open, in seconds. The web server enforces this timeout.
 HEADER_TIMEOUT = 30
 MAX_CLIENT_CONNECTIONS = 512
-# A request is rejected after a delay, in seconds, and at this interval from the rejection before it. All connections of a worker can be
-# rejected within two seconds. Faster rejections would only take CPU time from other requests.
-REJECTION_DELAY, REJECTION_INTERVAL = 0.03, 0.004
+# A request is rejected after a delay, in seconds, and at this interval from the rejection before it. All connections of a worker that find
+# no room in the queue can be rejected within two seconds. Faster rejections would only take CPU time from other requests.
+REJECTION_DELAY, REJECTION_INTERVAL = 0.03, 0.006
 # The number of requests with a body that may wait for this delay and then try again to be admitted.
 MAX_SECOND_TRIES = 8
 # The number of requests to /readyz at a time. Those at the same time share one query, so no probe waits for another.
