@@ -229,14 +229,18 @@ class Follower(models.Model):
         return f"{self.name} {self.key}"
 
 
+# The due rows are in a common table expression, which is executed once. A subquery of the UPDATE may be executed once for each row, and each
+# time it finds other rows, so more than the limit would be leased.
 _LEASE = """
-UPDATE core_follower SET due_at = clock_timestamp() + %(duration)s * interval '1 second', token = token + 1
-WHERE (account_id, name, key) IN (
+WITH due AS (
     SELECT account_id, name, key FROM core_follower
     WHERE name = ANY(%(names)s::text[]) AND due_at <= clock_timestamp(){condition}
     ORDER BY due_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 )
-RETURNING account_id, name, key, cursor, newest, token, failures
+UPDATE core_follower SET due_at = clock_timestamp() + %(duration)s * interval '1 second', token = token + 1
+FROM due
+WHERE core_follower.account_id = due.account_id AND core_follower.name = due.name AND core_follower.key = due.key
+RETURNING core_follower.account_id, core_follower.name, core_follower.key, cursor, newest, token, failures
 """
 # The rows are locked in a fixed order, so that this statement and the one that assigns numbers cannot deadlock.
 ADVANCE = """

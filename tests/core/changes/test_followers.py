@@ -108,6 +108,18 @@ def test_a_leased_follower_is_not_leased_again(leased):
     assert Follower.objects.lease(["recorder"], limit=10) == []
 
 
+def test_a_lease_has_a_limit_with_every_plan(acme, recorder):
+    """A nested loop may execute a subquery with SKIP LOCKED once for each row, and each time it finds other rows."""
+    Follower.objects.bulk_create(
+        Follower(account=acme.account, name="recorder", key=key, cursor=0, newest=1, due_at=timezone.now())
+        for key in range(1, 7)
+    )
+    with transaction.atomic(), connection.cursor() as cursor:
+        for kind in ("hashjoin", "mergejoin", "hashagg", "sort", "material"):
+            cursor.execute(f"SET LOCAL enable_{kind} = off")
+        assert len(Follower.objects.lease(["recorder"], limit=2)) == 2
+
+
 def test_an_expired_lease_is_taken_over_and_its_holder_refused(acme, recorder, leased):
     """The token of the former holder is outdated: its effects are rolled back, and the cursor does not move."""
     let_delays_pass(seconds=followers.LEASE_DURATION.total_seconds() + 1)
