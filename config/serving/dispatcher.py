@@ -7,7 +7,7 @@ queue, without its thread, and a thread that has answered a request continues wi
 import logging
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from queue import Empty, SimpleQueue
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
@@ -174,8 +174,9 @@ class Dispatcher:
             self.streams.release()
             self.admission.leave()
 
-        with self.threads.waiting():
-            exchange.send_stream(Streaming(response, self, leave))
+        # The server closes the stream too, unless it can't begin to send it.
+        with self.threads.waiting(), failing(exchange), closing(Streaming(response, self, leave)) as stream:
+            exchange.send_stream(stream)
 
     def acquire(self) -> BaseDatabaseWrapper | None:
         """Wait for a slot in this thread, for a stream."""
@@ -184,8 +185,12 @@ class Dispatcher:
     def release(self, slot: BaseDatabaseWrapper) -> None:
         """Release a slot. If a request gets it, another thread answers this request, as this one has something else to do."""
         exchange = self.admission.release(slot)
-        if exchange is not None:
+        if exchange is None:
+            return
+        try:
             threading.Thread(target=self.answer_all, args=(exchange, slot), name="request", daemon=True).start()
+        except RuntimeError:  # no memory, or too many threads
+            self.answer_all(exchange, slot)
 
     def reject_later(self, exchange: ServerExchange) -> None:
         """Reject a request after a delay: most clients send the next request as soon as they are rejected.

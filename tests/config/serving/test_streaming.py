@@ -9,7 +9,7 @@ from django.http import FileResponse, HttpResponse, StreamingHttpResponse
 from config.serving import streaming
 from config.serving.streaming import Streaming
 from config.wsgi import MAX_FILE_BYTES
-from tests.support.admission import Call, dispatcher_of
+from tests.support.admission import Call, dispatcher_of, wait_until
 
 
 class Slots:
@@ -136,16 +136,26 @@ def test_too_many_streams_are_rejected():
     assert call_in_thread(dispatcher).status == "200"
 
 
-def test_another_thread_answers_the_request_that_gets_the_slot_of_a_stream():
-    """A stream could not continue if its thread answered the requests of a queue that is never empty."""
+@pytest.mark.parametrize("can_start", [True, False], ids=["new thread", "no further threads"])
+def test_a_request_gets_the_slot_of_a_stream(monkeypatch, can_start):
+    """Another thread answers it, because a stream could not continue if its thread answered a queue that is never empty.
+
+    If no thread can be started, neither the request nor the slot are lost.
+    """
     other = []
+
+    def refuse(thread):
+        raise RuntimeError("can't start new thread")
 
     def chunks():
         yield b"0"
         # While the stream has the only slot, a request arrives.
         other.append(Noting(dispatcher, wait=False))
         assert not other[0].is_answered.is_set()
+        if not can_start:
+            monkeypatch.setattr(threading.Thread, "start", refuse)
         yield b"1"
+        monkeypatch.undo()
         yield b"2"
 
     class Noting(Call):
@@ -156,7 +166,21 @@ def test_another_thread_answers_the_request_that_gets_the_slot_of_a_stream():
     dispatcher = dispatcher_of(responding(lambda: StreamingHttpResponse(chunks())))
     assert call_in_thread(dispatcher, "/stream").content == b"012"
     assert other[0].is_answered.wait(20)
-    assert (other[0].content, other[0].thread) == (b"other", "request")
+    assert (other[0].content, other[0].thread == "request") == (b"other", can_start)
+    wait_until(lambda: len(dispatcher.admission._free_slots) == 1)
+
+
+def test_a_stream_that_cannot_be_sent_makes_room_for_others():
+    class Refusing(Call):
+        def response_iter(self, status, headers, body):
+            raise ValueError("a header that can't be sent")
+
+    dispatcher = dispatcher_of(responding(lambda: StreamingHttpResponse([b"0"])), capacity=1)
+    streams = dispatcher.streams._value
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(Refusing, dispatcher, "/stream").result(20).status == "500"
+    assert call_in_thread(dispatcher, "/stream").content == b"0"
+    assert dispatcher.streams._value == streams
 
 
 @pytest.mark.parametrize(("size", "status"), [(20_000, "200"), (MAX_FILE_BYTES, "503")])
