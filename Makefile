@@ -20,7 +20,7 @@ help:
 	@echo 'make run      start the service and an embedded PostgreSQL on http://localhost:8000 (PORT, DATA_DIR, ...)'
 	@echo 'make manage   run a management command on the data of make run (ARGS="create_account acme ...")'
 	@echo "make test     run all tests in parallel (ARGS=... goes to pytest: \"-m 'not slow'\" leaves out those that take long)"
-	@echo 'make docs     write the answers of the service into README.md and docs/, where make test compares them'
+	@echo 'make docs     write the answers of the service and the schema into README.md and docs/, where make test compares them'
 	@echo 'make fuzz     send requests generated from the OpenAPI document to a running service (ARGS="--requests 20000")'
 	@echo 'make lint     check style, types, templates, imports, migrations and production settings'
 	@echo 'make format   format the code as make lint expects it'
@@ -41,7 +41,7 @@ test: $(VENV)/development
 	@exec $(python) -m pytest --numprocesses=logical --dist=worksteal $(ARGS)
 
 docs: $(VENV)/development
-	@UPDATE_DOCS=1 exec $(python) -m pytest --quiet --numprocesses=0 tests/test_documents.py tests/test_routes.py $(ARGS)
+	@UPDATE_DOCS=1 exec $(python) -m pytest --quiet --numprocesses=0 tests/test_documents.py tests/test_routes.py tests/test_migrations.py $(ARGS)
 
 fuzz: $(VENV)/development
 	@exec $(python) -m tests.openapi.fuzz $(ARGS)
@@ -75,7 +75,7 @@ lock: $(VENV)/made
 	$(compile) --extra development pyproject.toml -o requirements/development.txt
 
 clean:
-	rm -rf $(VENV) .pytest_cache .hypothesis .ruff_cache .import_linter_cache
+	rm -rf $(VENV) .cache .pytest_cache .hypothesis .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -not -path './.data/*' -prune -exec rm -rf {} +
 
 # Use the first Python that is new enough and can create virtual environments; PYTHON=... selects another.

@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from accounts.signals import currency_changed
+from core.db.fields import PlainField
 from core.db.prepared import prepared
 
 PREFIX_PATTERN = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])\Z"
@@ -42,6 +43,18 @@ def default_lost_reasons() -> list[str]:
     return list(DEFAULT_LOST_REASONS)
 
 
+class AccountKeyField(PlainField, models.BigIntegerField):
+    """The primary key of an account, with a random default."""
+
+    python_arguments = ("default",)
+
+
+class ReasonsField(PlainField, ArrayField):
+    """The reasons that the team can choose when it closes a deal."""
+
+    python_arguments = ("default",)
+
+
 class AgentsSee(models.TextChoices):
     """The rows of the CRM that the agents of an account can access (`accounts.access`)."""
 
@@ -53,7 +66,7 @@ class AgentsSee(models.TextChoices):
 class Account(models.Model):
     """A tenant, created by `accounts.account_creation`."""
 
-    id = models.BigIntegerField(primary_key=True, default=random_account_id, editable=False)
+    id = AccountKeyField(primary_key=True, default=random_account_id, editable=False)
     prefix = models.CharField(max_length=63, validators=[RegexValidator(PREFIX_PATTERN)])
     name = models.CharField(max_length=255, blank=True, default="")
     initial_module = models.CharField(max_length=255, default="forum")
@@ -69,8 +82,8 @@ class Account(models.Model):
     # Whether links from users to the customers with their verified e-mail need no confirmation by the team.
     confirms_user_links = models.BooleanField(default=False, db_default=False)
     # The reasons that are offered when a deal is won or lost.
-    won_reasons = ArrayField(models.CharField(max_length=255), default=default_won_reasons, db_default=[])
-    lost_reasons = ArrayField(models.CharField(max_length=255), default=default_lost_reasons, db_default=[])
+    won_reasons = ReasonsField(models.CharField(max_length=255), default=default_won_reasons, db_default=[])
+    lost_reasons = ReasonsField(models.CharField(max_length=255), default=default_lost_reasons, db_default=[])
     # The keys of the resources for which the account defines fields. A request that finds none here reads no definitions.
     resources_with_fields = ArrayField(models.TextField(), default=list, db_default=[], editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)

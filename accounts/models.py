@@ -1,7 +1,6 @@
 """The models of the app, imported here for Django. Each subject has its own module."""
 
 from accounts.account import Account as Account
-from accounts.account import random_account_id as random_account_id  # used by the first migration
 from accounts.branding import Branding as Branding
 from accounts.groups import Group as Group
 from accounts.handovers import Handover as Handover

@@ -26,18 +26,10 @@ from core.db.backfill import fill_column
 HALF_LIFE = timedelta(days=7)
 
 
-class Trending(Func):
-    """The expression of the column `trending`. Its function is immutable and a part of the database (`CREATE_FUNCTIONS`)."""
-
-    function = "forum_trending"
-    output_field = models.FloatField()
-
-
 def trending_field() -> models.GeneratedField:
-    """Return the field of a post by which the order `trending` sorts."""
-    return models.GeneratedField(
-        expression=Trending(F("created_at"), F("vote_weight")), output_field=models.FloatField(), db_persist=True
-    )
+    """Return the field of a post by which the order `trending` sorts. Its function is immutable and a part of the database."""
+    trending = Func(F("created_at"), F("vote_weight"), function="forum_trending")
+    return models.GeneratedField(expression=trending, output_field=models.FloatField(), db_persist=True)
 
 
 # Migrations

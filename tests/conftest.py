@@ -6,12 +6,14 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import django
 import psycopg
 import pytest
 
 from config.local.postgres import Cluster
+from tests.support.template import copy_migrated_data
 
 # Container images often disable bytecode files. Without them, each worker rewrites the assertions of all tests, and each process that a
 # test starts compiles all code.
@@ -39,6 +41,7 @@ def _database() -> Iterator[None]:
         return
     directory = tempfile.mkdtemp(prefix="rostrum-tests-")
     try:
+        copy_migrated_data(Path(directory))
         with Cluster(directory, durable=False) as cluster:
             os.environ |= {"DATABASE_URL": cluster.url, "TESTS_OWN_SERVER": "1"}
             with psycopg.connect(cluster.url, user="postgres", dbname="postgres") as connection:

@@ -1,9 +1,10 @@
-"""The declaration `search = Search(…)` of a model, and the migrations made from it."""
+"""The declaration `search = Search(…)` of a model, and the objects that migrations create for it."""
+
+from io import StringIO
 
 import pytest
-from django.db import connection, migrations, models
-from django.db.migrations.autodetector import MigrationAutodetector
-from django.db.migrations.state import ModelState, ProjectState
+from django.core.management import CommandError, call_command
+from django.db import connection, models
 
 from core.models import Word
 from core.search.declaration import Search, searched_models
@@ -25,7 +26,7 @@ WHERE tgrelid = %(table)s::regclass AND tgfoid::regproc::text LIKE 'search.%%'
 """
 FIELD_IS_MISSING = (
     "{model}.{field} is neither searched nor excluded: name it in {model}.search, in `short`, `words` or `long`, or in `not_searched`"
-    " with the reason, and run `manage.py makemigrations`"
+    " with the reason. If it is searched, write a migration with the statements that `manage.py search_sql {model}` prints"
 )
 every_model = pytest.mark.parametrize("model", searched_models(), ids=lambda model: model.__name__)
 
@@ -46,17 +47,17 @@ def text_fields(model: type[models.Model]) -> list[str]:
     ]
 
 
-def replace(model: type[models.Model], old: Search, new: Search) -> None:
-    """Replace the declaration of a model as a migration does."""
+def create(model: type[models.Model], search: Search) -> None:
+    """Create the search of a model, in place of an existing one, as a migration does."""
     # Run the deferred triggers of the rows of the test.
     connection.check_constraints()
-    with connection.schema_editor() as editor:
-        editor.remove_constraint(model, old)
-        editor.add_constraint(model, new)
+    with connection.cursor() as cursor:
+        for statement in search.create_statements(model):
+            cursor.execute(statement)
 
 
 def make_search(**fields) -> Search:
-    return Search(name="client_search", filters=Client.search.filters, **fields)
+    return Search(filters=Client.search.filters, **fields)
 
 
 def words(account) -> set[str]:
@@ -80,72 +81,29 @@ def test_the_database_has_the_declared_objects(db, model):
     # The columns, the indexes, and the triggers.
     name_objects = 2 if model.search.is_ordered_by_name else 0
     assert len(before) == 2 + 1 + len(model.search.more_indexes) + 3 + name_objects
-    replace(model, model.search, model.search)
-    assert objects(model) == before
-
-
-def test_a_search_can_be_removed(db):
-    with connection.schema_editor() as editor:
-        editor.remove_constraint(Client, Client.search)
-    assert objects(Client) == set()
-
-
-def test_a_search_can_be_created_again(db):
-    before = objects(Client)
-    with connection.schema_editor() as editor:
-        editor.add_constraint(Client, Client.search)
-    assert objects(Client) == before
+    create(model, model.search)
+    assert objects(model) == before, (
+        f"write a migration with the statements that `manage.py search_sql {model.__name__}` prints"
+    )
 
 
 def test_a_changed_search_includes_existing_rows(acme):
     make_client(acme.alice, "Kowalski", shortcut="Abbreviated", country="Portugal", note="in passing")
-    changed = make_search(short=("country",), long=("note",))
-    replace(Client, Client.search, changed)
+    create(Client, make_search(short=("country",), long=("note",)))
     assert words(acme.account) == {"kowalski", "portugal"}
     json = acme.json()
     for query, expected in {"ortuga": 1, "potrugal": 1, "passing": 1, "abbreviated": 0}.items():
         assert len(values_of(json.get("/app/clients.json", params={"q": query}))) == expected, query
-    replace(Client, changed, Client.search)
+    create(Client, Client.search)
     assert words(acme.account) == {"kowalski", "abbreviated"}
 
 
-def test_the_first_migration_of_a_table_may_create_its_search(acme):
-    """The migration optimizer merges the creation of a model with its search into one operation."""
-    fields = [
-        ("id", models.BigIntegerField(primary_key=True)),
-        ("account_id", models.BigIntegerField()),
-        ("name", models.CharField(max_length=255)),
-        ("trashed_at", models.DateTimeField(null=True)),
-    ]
-    operation = migrations.CreateModel("Specimen", fields, {"constraints": [Search(name="specimen_search")]})
-    before, state = ProjectState(), ProjectState()
-    operation.state_forwards("crm", state)
-    with connection.schema_editor() as editor:
-        operation.database_forwards("crm", editor, before, state)
-    assert len(objects(state.apps.get_model("crm", "Specimen"))) == 8
-    with connection.cursor() as cursor:
-        cursor.execute("INSERT INTO crm_specimen VALUES (1, %s, 'Wheelbarrow')", [acme.account.id])
-    assert Word.objects.filter(account=acme.account, kind="crm_specimen", word="wheelbarrow").exists()
+def test_the_statements_are_printed():
+    out = StringIO()
+    call_command("search_sql", "Client", stdout=out)
+    assert out.getvalue() == "".join(f"{statement.strip()};\n" for statement in Client.search.create_statements(Client))
 
 
-def changes(new: Search) -> list[str]:
-    """Return the operations of `makemigrations` for a changed declaration of clients."""
-    before, after = (ProjectState(real_apps={"accounts"}) for _ in range(2))
-    for state, search in ((before, Client.search), (after, new)):
-        client = ModelState.from_model(Client)
-        client.options["constraints"] = [search]
-        state.add_model(client)
-    detected = MigrationAutodetector(before, after)._detect_changes()
-    return [type(operation).__name__ for migration in detected.get("crm", []) for operation in migration.operations]
-
-
-def test_makemigrations_detects_a_change():
-    assert changes(Client.search.clone()) == []
-    assert changes(make_search(short=("country",))) == ["RemoveConstraint", "AddConstraint"]
-
-
-def test_reasons_for_exclusion_need_no_migration():
-    other = Client.search.clone()
-    other.not_searched = {"country": "another reason"}
-    assert changes(other) == []
-    assert "not_searched" not in other.deconstruct()[2]
+def test_an_unknown_model_is_rejected():
+    with pytest.raises(CommandError, match=r"Comment declares no search\. The models that do: Client, Contact"):
+        call_command("search_sql", "Comment")

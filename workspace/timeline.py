@@ -30,6 +30,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Account, User
 from core.api.paging import Page
 from core.db.access import Access, prepared_access
+from core.db.fields import JSONField
 from core.db.prepared import prepared
 from core.db.tenancy import account_of
 from crm.base import Resource
@@ -258,7 +259,7 @@ class TimelineEntry(models.Model):
     resource_id = models.BigIntegerField()
     # The user who acted, if this is known.
     user_id = models.BigIntegerField(null=True)
-    data = models.JSONField(default=dict, encoder=DjangoJSONEncoder, decoder=ExactDecoder)
+    data = JSONField(default=dict, encoder=DjangoJSONEncoder, decoder=ExactDecoder)
 
     # The annotations of `timeline_of`. `subject` has the title and further values of the row that the entry is about.
     subject: dict[str, Any]

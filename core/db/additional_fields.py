@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 from django.db import migrations, models
 
+from core.db.fields import JSONField
 from core.decimals import encode_decimal
 
 # The reason that `Search.not_searched` of a model gives.
@@ -50,7 +51,7 @@ def merge(stored: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 
 def additional_fields() -> models.JSONField:
     """Return the column of the additional fields."""
-    return models.JSONField(default=dict, encoder=_Encoder, decoder=_Decoder)
+    return JSONField(default=dict, encoder=_Encoder, decoder=_Decoder)
 
 
 def add_additional_fields(model: str, table: str) -> list[migrations.operations.base.Operation]:

@@ -14,11 +14,13 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection, migrations, models
 
+from core.db.fields import PlainField
+
 if TYPE_CHECKING:
     from accounts.account import Account
 
 
-class AccountIdField(models.BigIntegerField):
+class AccountIdField(PlainField, models.BigIntegerField):
     """The id of a row within its account. If a row is inserted without an id, a trigger sets the account's next id."""
 
     db_returning = True
@@ -32,21 +34,18 @@ class AccountIdField(models.BigIntegerField):
         return None if value is None else super().get_db_prep_save(value, connection)
 
 
-class FoldedField(models.TextField):
+class FoldedField(PlainField, models.TextField):
     """The folded text of another field, for case-insensitive uniqueness and lookups.
 
     Python folds the text, because the result in PostgreSQL would depend on the locale of the database.
     """
 
+    python_arguments = ("source",)
+
     def __init__(self, *args: Any, source: str, **kwargs: Any) -> None:
         self.source = source
         kwargs["editable"] = False
         super().__init__(*args, **kwargs)
-
-    def deconstruct(self) -> Any:
-        name, path, args, kwargs = super().deconstruct()
-        del kwargs["editable"]
-        return name, path, args, {**kwargs, "source": self.source}
 
     @staticmethod
     def derive(text: str) -> str:

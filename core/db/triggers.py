@@ -4,8 +4,10 @@ from typing import Any
 
 from django.db import models
 
+from core.db.fields import PlainField
 
-class TriggerField(models.Field):
+
+class TriggerField(PlainField):
     """A mixin for a column that a trigger sets with inserts and updates. The instance gets the value with the write."""
 
     db_returning = True

@@ -6,11 +6,8 @@ Every statement can be executed repeatedly, because a migration with `atomic = F
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from django.db import migrations
-
 TRIGGERS = ("unlearn", "relearn", "learn")
 COLUMNS = ("search_words", "search_text", "search_name")
-NOT_TRASHED = "{row}trashed_at IS NULL"
 # The numbers of characters of the folded texts whose words are searched. A tsvector has at most 1 MB. It needs most for different words of
 # one character of four bytes: 9 bytes for the account, 4 for its position, 1 for alignment, and so 9 for each character with its space.
 MAX_SHORT_LENGTH, MAX_LONG_LENGTH = 35_000, 65_536
@@ -31,18 +28,17 @@ def add_columns(
     numbers: Sequence[str] = (),
     words: Sequence[str] = (),
     long: Sequence[str] = (),
-    by_account: bool,
     is_ordered_by_name: bool,
 ) -> str:
     """Return the statement that replaces the generated columns. The arguments are SQL expressions. It rewrites the table once.
 
-    With `by_account`, the words contain the account. Call `create_indexes` afterwards, because dropping a column also drops its indexes.
+    Call `create_indexes` afterwards, because dropping a column also drops its indexes.
     """
     text = f"search.fold({concatenate(name, *short, *numbers)})"
     if numbers:
         separated = concatenate(*numbers, separator=r"E'\x01'")
         text += f" || ' ' || search.compact({separated})"
-    lexemes = "search.words(account_id, {}, {})" if by_account else "search.words({})"
+    lexemes = "search.words(account_id, {}, {})"
     short_words = lexemes.format(concatenate(name, *short, *numbers, *words), MAX_SHORT_LENGTH)
     all_words = f"setweight({short_words}, 'A')"
     if long:
@@ -61,24 +57,19 @@ def add_name_column(name: str) -> str:
     return f'ADD COLUMN search_name text COLLATE "C" NOT NULL GENERATED ALWAYS AS (search.name({name})) STORED'
 
 
-def drop_columns(table: str) -> str:
-    return f"ALTER TABLE {table} {', '.join(f'DROP COLUMN IF EXISTS {column}' for column in COLUMNS)}"
-
-
 def create_indexes(
     table: str,
     *,
     filters: Sequence[str],
     condition: str,
     more: Mapping[str, str],
-    by_account: bool,
     is_ordered_by_name: bool,
 ) -> list[str]:
     """Return the statements for the search indexes, and for the index by name if lists have that order.
 
     The other arguments are those of `search_indexes`.
     """
-    indexes = search_indexes(table, filters=filters, condition=condition, more=more, by_account=by_account)
+    indexes = search_indexes(table, filters=filters, condition=condition, more=more)
     return [
         *([name_index(table, condition)] if is_ordered_by_name else []),
         *(statement for index in indexes for statement in index.create()),
@@ -86,7 +77,7 @@ def create_indexes(
 
 
 def search_indexes(
-    table: str, *, filters: Sequence[str], condition: str, more: Mapping[str, str], by_account: bool
+    table: str, *, filters: Sequence[str], condition: str, more: Mapping[str, str]
 ) -> "list[SearchIndex]":
     """Return the search indexes of a table: one for the rows of `condition`, and one for each of the conditions in `more`.
 
@@ -94,9 +85,9 @@ def search_indexes(
     """
     name = table.partition("_")[2]
     return [
-        SearchIndex(f"{name}_found", table, [*filters, "search_words"], condition, by_account),
+        SearchIndex(f"{name}_found", table, [*filters, "search_words"], condition),
         *(
-            SearchIndex(f"{prefix}_found", table, ["search_words"], other_condition, by_account)
+            SearchIndex(f"{prefix}_found", table, ["search_words"], other_condition)
             for prefix, other_condition in more.items()
         ),
     ]
@@ -108,21 +99,10 @@ def name_index(table: str, condition: str) -> str:
     return f"CREATE INDEX IF NOT EXISTS {name}_by_name ON {table} (account_id, search_name, id) WHERE {condition}"
 
 
-def drop_name_order(table: str, name: str) -> migrations.RunSQL:
-    """Return the operation that removes the order by name from the search of a table, without rewriting the table.
-
-    `name` is the SQL expression of the name. The operation is for the database: the state needs `ReplaceSearch`.
-    """
-    return migrations.RunSQL(
-        f"ALTER TABLE {table} DROP COLUMN IF EXISTS search_name",
-        [f"ALTER TABLE {table} {add_name_column(name)}", name_index(table, NOT_TRASHED.format(row=""))],
-    )
-
-
 class SearchIndex(NamedTuple):
     """A GIN index that supports all conditions of a search, in any combination.
 
-    With `by_account`, the trigrams of the short texts contain the account (`search.parts`).
+    The trigrams of the short texts contain the account (`search.parts`).
 
     New rows are appended to the pending list of the index, which every search reads. The write that exceeds the limit of the list moves its
     rows into the index (`PENDING_LIST_LIMIT`).
@@ -132,31 +112,17 @@ class SearchIndex(NamedTuple):
     table: str
     columns: Sequence[str]
     condition: str
-    by_account: bool
 
-    def create(self, how: str = "IF NOT EXISTS") -> list[str]:
-        """Return the statements that create the index. `how` follows CREATE INDEX."""
-        parts = "search.parts(account_id, search_text)" if self.by_account else "search_text gin_trgm_ops"
-        columns = ["account_id", *self.columns, parts]
-        statements = [
-            (
-                f"CREATE INDEX {how} {self.name} ON {self.table} USING gin ({', '.join(columns)})"
-                f" WITH (gin_pending_list_limit = {PENDING_LIST_LIMIT}) WHERE {self.condition}"
-            )
-        ]
-        if self.by_account:
-            # PostgreSQL would multiply the frequencies of the trigrams, although the trigrams of a word occur together.
-            statements.append(f"ALTER INDEX {self.name} ALTER COLUMN {len(columns)} SET STATISTICS 0")
-        return statements
-
-    def replace(self) -> list[str]:
-        """Return the statements that create the index again, beside the work of the service."""
-        new = self._replace(name=f"{self.name}_new")
+    def create(self) -> list[str]:
+        """Return the statements that create the index."""
+        columns = ["account_id", *self.columns, "search.parts(account_id, search_text)"]
         return [
-            f"DROP INDEX CONCURRENTLY IF EXISTS {new.name}",
-            *new.create("CONCURRENTLY"),
-            f"DROP INDEX CONCURRENTLY IF EXISTS {self.name}",
-            f"ALTER INDEX {new.name} RENAME TO {self.name}",
+            (
+                f"CREATE INDEX IF NOT EXISTS {self.name} ON {self.table} USING gin ({', '.join(columns)})"
+                f" WITH (gin_pending_list_limit = {PENDING_LIST_LIMIT}) WHERE {self.condition}"
+            ),
+            # PostgreSQL would multiply the frequencies of the trigrams, although the trigrams of a word occur together.
+            f"ALTER INDEX {self.name} ALTER COLUMN {len(columns)} SET STATISTICS 0",
         ]
 
 
@@ -197,48 +163,5 @@ def learn_words(table: str, *, condition: str) -> str:
 
 
 def forget_words(table: str) -> list[str]:
+    """Return the statements that remove the words of the table."""
     return [f"DELETE FROM {words} WHERE kind = '{table}'" for words in ("accounts_word", "accounts_staleword")]  # noqa: S608
-
-
-# For migrations that are older than `core.search.declaration.Search`
-
-
-def add_search(
-    table: str,
-    *,
-    name: str = "name",
-    filters: Sequence[str] = (),
-    condition: str = NOT_TRASHED,
-    **columns: Sequence[str],
-) -> migrations.RunSQL:
-    """Return the operation that adds the columns and indexes of a table. `condition` is SQL with `{row}` before each column."""
-    return migrations.RunSQL(
-        [
-            add_columns(table, name=name, by_account=False, is_ordered_by_name=True, **columns),
-            *create_indexes(
-                table,
-                filters=filters,
-                condition=condition.format(row=""),
-                more={},
-                by_account=False,
-                is_ordered_by_name=True,
-            ),
-        ],
-        drop_columns(table),
-    )
-
-
-def add_words(table: str, *, condition: str = NOT_TRASHED) -> migrations.RunSQL:
-    """Return the operation that creates the triggers of a searched table and stores the words of its rows.
-
-    The migration needs `atomic = False`, so that the table is not locked while the words of its rows are stored.
-    """
-    return migrations.RunSQL(
-        [
-            *create_triggers(
-                table, old_condition=condition.format(row="OLD."), new_condition=condition.format(row="NEW.")
-            ),
-            learn_words(table, condition=condition.format(row="")),
-        ],
-        [*drop_triggers(table)],
-    )

@@ -1,16 +1,24 @@
+from pathlib import Path
+
 import django.contrib.postgres.fields
+import django.contrib.postgres.indexes
 import django.db.models.deletion
+import django.db.models.lookups
 import django.utils.timezone
 from django.db import migrations, models
 
-import core.db.tenancy
+
+def run_sql(name):
+    # PostgreSQL would check the functions before their tables exist.
+    sql = "SET LOCAL check_function_bodies = off;\n" + Path(__file__).with_name(name).read_text()
+    return migrations.RunSQL(sql)
 
 
 class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ("accounts", "0001_initial"),
+        ("core", "0002_tables"),
     ]
 
     operations = [
@@ -23,21 +31,34 @@ class Migration(migrations.Migration):
                         "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", core.db.tenancy.AccountIdField(editable=False)),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
+                    ),
+                ),
+                ("id", models.BigIntegerField(editable=False)),
+                ("trashed_at", models.DateTimeField(editable=False, null=True)),
+                ("trashed_by_id", models.BigIntegerField(editable=False, null=True)),
                 (
                     "tags",
                     django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), default=list, size=None),
                 ),
-                ("trashed_at", models.DateTimeField(editable=False, null=True)),
-                ("trashed_by_id", models.BigIntegerField(editable=False, null=True)),
-                ("external_ids", models.JSONField(default=dict)),
                 ("creator_id", models.BigIntegerField(editable=False)),
                 ("updater_id", models.BigIntegerField(editable=False)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ("updated_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("consent", models.BooleanField(null=True)),
+                ("consent_at", models.DateTimeField(editable=False, null=True)),
+                ("consent_by_id", models.BigIntegerField(editable=False, null=True)),
+                ("do_not_contact", models.BooleanField(db_default=False, default=False)),
+                ("do_not_contact_at", models.DateTimeField(editable=False, null=True)),
+                ("do_not_contact_by_id", models.BigIntegerField(editable=False, null=True)),
+                ("external_ids", models.JSONField(default=dict)),
+                ("further_external_ids", models.JSONField(editable=False, null=True)),
                 ("name", models.CharField(max_length=255)),
                 ("email", models.CharField(blank=True, max_length=255, null=True)),
-                ("email_key", core.db.tenancy.FoldedField(null=True, source="email")),
+                ("email_key", models.TextField(editable=False, null=True)),
                 ("note", models.CharField(blank=True, max_length=65536, null=True)),
                 ("first_name", models.CharField(blank=True, max_length=255, null=True)),
                 ("last_name", models.CharField(blank=True, max_length=255, null=True)),
@@ -68,12 +89,7 @@ class Migration(migrations.Migration):
                 ("trashed_contact_id", models.BigIntegerField(editable=False, null=True)),
                 ("url", models.CharField(blank=True, max_length=255, null=True)),
                 ("origin", models.CharField(blank=True, max_length=255, null=True)),
-                (
-                    "account",
-                    models.ForeignKey(
-                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
-                    ),
-                ),
+                ("additional_fields", models.JSONField(default=dict)),
             ],
             options={
                 "default_related_name": "clients",
@@ -98,6 +114,21 @@ class Migration(migrations.Migration):
                         fields=["account", "trashed_at", "id"],
                         name="client_trash",
                     ),
+                    models.Index(
+                        condition=models.Q(("trashed_at", None)), fields=["account", "id"], name="client_by_id"
+                    ),
+                    models.Index(
+                        condition=models.Q(("trashed_at", None)),
+                        fields=["account", "created_at", "id"],
+                        name="client_by_creation",
+                    ),
+                    django.contrib.postgres.indexes.GinIndex(
+                        condition=models.Q(("trashed_at", None), models.Q(("additional_fields", {}), _negated=True)),
+                        fields=["account", "additional_fields"],
+                        gin_pending_list_limit=1024,
+                        name="client_by_additional_fields",
+                        opclasses=["int8_ops", "jsonb_path_ops"],
+                    ),
                 ],
             },
         ),
@@ -110,9 +141,6 @@ class Migration(migrations.Migration):
                         "account_id", "key", "value", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("key", models.CharField(max_length=64)),
-                ("value", models.CharField(max_length=255)),
-                ("holder_id", models.BigIntegerField()),
                 (
                     "account",
                     models.ForeignKey(
@@ -122,9 +150,48 @@ class Migration(migrations.Migration):
                         to="accounts.account",
                     ),
                 ),
+                ("key", models.CharField(max_length=64)),
+                ("value", models.CharField(max_length=255)),
+                ("holder_id", models.BigIntegerField()),
             ],
             options={
                 "indexes": [models.Index(fields=["account", "holder_id"], name="client_external_ids")],
+            },
+        ),
+        migrations.CreateModel(
+            name="ClientLastChange",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        to="accounts.account",
+                    ),
+                ),
+                ("id", models.BigIntegerField()),
+                ("updated_at", models.DateTimeField()),
+                (
+                    "row",
+                    models.ForeignObject(
+                        from_fields=["account_id", "id"],
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="last_change",
+                        to="crm.client",
+                        to_fields=["account_id", "id"],
+                    ),
+                ),
+            ],
+            options={
+                "default_related_name": "client_last_changes",
+                "indexes": [models.Index(fields=["account", "updated_at", "id"], name="client_by_last_change")],
             },
         ),
         migrations.CreateModel(
@@ -136,22 +203,36 @@ class Migration(migrations.Migration):
                         "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", core.db.tenancy.AccountIdField(editable=False)),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
+                    ),
+                ),
+                ("id", models.BigIntegerField(editable=False)),
+                ("trashed_at", models.DateTimeField(editable=False, null=True)),
+                ("trashed_by_id", models.BigIntegerField(editable=False, null=True)),
                 (
                     "tags",
                     django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), default=list, size=None),
                 ),
-                ("trashed_at", models.DateTimeField(editable=False, null=True)),
-                ("trashed_by_id", models.BigIntegerField(editable=False, null=True)),
                 ("creator_id", models.BigIntegerField(editable=False)),
                 ("updater_id", models.BigIntegerField(editable=False)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ("updated_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("consent", models.BooleanField(null=True)),
+                ("consent_at", models.DateTimeField(editable=False, null=True)),
+                ("consent_by_id", models.BigIntegerField(editable=False, null=True)),
+                ("do_not_contact", models.BooleanField(db_default=False, default=False)),
+                ("do_not_contact_at", models.DateTimeField(editable=False, null=True)),
+                ("do_not_contact_by_id", models.BigIntegerField(editable=False, null=True)),
+                ("external_ids", models.JSONField(default=dict)),
+                ("further_external_ids", models.JSONField(editable=False, null=True)),
                 ("client_id", models.BigIntegerField(null=True)),
                 ("trashed_client_id", models.BigIntegerField(editable=False, null=True)),
                 ("name", models.CharField(max_length=255)),
                 ("email", models.CharField(blank=True, max_length=255, null=True)),
-                ("email_key", core.db.tenancy.FoldedField(null=True, source="email")),
+                ("email_key", models.TextField(editable=False, null=True)),
                 ("note", models.CharField(blank=True, max_length=65536, null=True)),
                 ("first_name", models.CharField(blank=True, max_length=255, null=True)),
                 ("last_name", models.CharField(blank=True, max_length=255, null=True)),
@@ -160,16 +241,16 @@ class Migration(migrations.Migration):
                 ("position", models.CharField(blank=True, max_length=255, null=True)),
                 ("description", models.CharField(blank=True, max_length=65536, null=True)),
                 ("responsible_id", models.BigIntegerField(null=True)),
-                (
-                    "account",
-                    models.ForeignKey(
-                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
-                    ),
-                ),
+                ("additional_fields", models.JSONField(default=dict)),
             ],
             options={
                 "default_related_name": "contacts",
                 "indexes": [
+                    models.Index(
+                        condition=models.Q(("email_key__isnull", False), ("trashed_at", None)),
+                        fields=["account", "email_key", "id"],
+                        name="contact_by_email",
+                    ),
                     models.Index(
                         condition=models.Q(("client_id__isnull", False)),
                         fields=["account", "client_id", "id"],
@@ -185,7 +266,84 @@ class Migration(migrations.Migration):
                         fields=["account", "trashed_at", "id"],
                         name="contact_trash",
                     ),
+                    models.Index(
+                        condition=models.Q(("trashed_at", None)), fields=["account", "id"], name="contact_by_id"
+                    ),
+                    models.Index(
+                        condition=models.Q(("trashed_at", None)),
+                        fields=["account", "created_at", "id"],
+                        name="contact_by_creation",
+                    ),
+                    django.contrib.postgres.indexes.GinIndex(
+                        condition=models.Q(("trashed_at", None), models.Q(("additional_fields", {}), _negated=True)),
+                        fields=["account", "additional_fields"],
+                        gin_pending_list_limit=1024,
+                        name="contact_by_additional_fields",
+                        opclasses=["int8_ops", "jsonb_path_ops"],
+                    ),
                 ],
+            },
+        ),
+        migrations.CreateModel(
+            name="ContactExternalId",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "account_id", "key", "value", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="accounts.account",
+                    ),
+                ),
+                ("key", models.CharField(max_length=64)),
+                ("value", models.CharField(max_length=255)),
+                ("holder_id", models.BigIntegerField()),
+            ],
+            options={
+                "indexes": [models.Index(fields=["account", "holder_id"], name="contact_external_ids")],
+            },
+        ),
+        migrations.CreateModel(
+            name="ContactLastChange",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        to="accounts.account",
+                    ),
+                ),
+                ("id", models.BigIntegerField()),
+                ("updated_at", models.DateTimeField()),
+                (
+                    "row",
+                    models.ForeignObject(
+                        from_fields=["account_id", "id"],
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="last_change",
+                        to="crm.contact",
+                        to_fields=["account_id", "id"],
+                    ),
+                ),
+            ],
+            options={
+                "default_related_name": "contact_last_changes",
+                "indexes": [models.Index(fields=["account", "updated_at", "id"], name="contact_by_last_change")],
             },
         ),
         migrations.CreateModel(
@@ -197,7 +355,13 @@ class Migration(migrations.Migration):
                         "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", core.db.tenancy.AccountIdField(editable=False)),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
+                    ),
+                ),
+                ("id", models.BigIntegerField(editable=False)),
                 ("trashed_at", models.DateTimeField(editable=False, null=True)),
                 ("trashed_by_id", models.BigIntegerField(editable=False, null=True)),
                 ("creator_id", models.BigIntegerField(editable=False)),
@@ -205,12 +369,6 @@ class Migration(migrations.Migration):
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ("updated_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ("name", models.CharField(max_length=255)),
-                (
-                    "account",
-                    models.ForeignKey(
-                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
-                    ),
-                ),
             ],
             options={
                 "default_related_name": "contact_lists",
@@ -231,6 +389,38 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name="ContactListCount",
+            fields=[
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="accounts.account",
+                    ),
+                ),
+                ("shard", models.SmallIntegerField()),
+                ("uses", models.BigIntegerField()),
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "account_id",
+                        "contact_list_id",
+                        "shard",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("contact_list_id", models.BigIntegerField()),
+            ],
+            options={
+                "abstract": False,
+            },
+        ),
+        migrations.CreateModel(
             name="ContactListMembership",
             fields=[
                 (
@@ -245,8 +435,6 @@ class Migration(migrations.Migration):
                         serialize=False,
                     ),
                 ),
-                ("contact_id", models.BigIntegerField()),
-                ("contact_list_id", models.BigIntegerField()),
                 (
                     "account",
                     models.ForeignKey(
@@ -256,6 +444,8 @@ class Migration(migrations.Migration):
                         to="accounts.account",
                     ),
                 ),
+                ("contact_id", models.BigIntegerField()),
+                ("contact_list_id", models.BigIntegerField()),
             ],
             options={
                 "indexes": [models.Index(fields=["account", "contact_list_id", "contact_id"], name="contacts_of_list")],
@@ -270,18 +460,25 @@ class Migration(migrations.Migration):
                         "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", core.db.tenancy.AccountIdField(editable=False)),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
+                    ),
+                ),
+                ("id", models.BigIntegerField(editable=False)),
+                ("trashed_at", models.DateTimeField(editable=False, null=True)),
+                ("trashed_by_id", models.BigIntegerField(editable=False, null=True)),
                 (
                     "tags",
                     django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), default=list, size=None),
                 ),
-                ("trashed_at", models.DateTimeField(editable=False, null=True)),
-                ("trashed_by_id", models.BigIntegerField(editable=False, null=True)),
-                ("external_ids", models.JSONField(default=dict)),
                 ("creator_id", models.BigIntegerField(editable=False)),
                 ("updater_id", models.BigIntegerField(editable=False)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ("updated_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("external_ids", models.JSONField(default=dict)),
+                ("further_external_ids", models.JSONField(editable=False, null=True)),
                 ("client_id", models.BigIntegerField(null=True)),
                 ("trashed_client_id", models.BigIntegerField(editable=False, null=True)),
                 ("name", models.CharField(max_length=255)),
@@ -293,12 +490,14 @@ class Migration(migrations.Migration):
                 ("url", models.CharField(blank=True, max_length=255, null=True)),
                 ("origin", models.CharField(blank=True, max_length=255, null=True)),
                 ("expected_close_date", models.DateField(null=True)),
-                (
-                    "account",
-                    models.ForeignKey(
-                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
-                    ),
-                ),
+                ("contact_id", models.BigIntegerField(null=True)),
+                ("trashed_contact_id", models.BigIntegerField(editable=False, null=True)),
+                ("won_reason", models.CharField(blank=True, max_length=255, null=True)),
+                ("lost_reason", models.CharField(blank=True, max_length=255, null=True)),
+                ("closed_at", models.DateTimeField(editable=False, null=True)),
+                ("stage_entered_at", models.DateTimeField(editable=False, null=True)),
+                ("board_position", models.BigIntegerField(editable=False, null=True)),
+                ("additional_fields", models.JSONField(default=dict)),
             ],
             options={
                 "default_related_name": "deals",
@@ -314,11 +513,106 @@ class Migration(migrations.Migration):
                         name="deal_of_trashed_client",
                     ),
                     models.Index(
+                        condition=models.Q(("contact_id__isnull", False)),
+                        fields=["account", "contact_id", "id"],
+                        name="deal_of_contact",
+                    ),
+                    models.Index(
+                        condition=models.Q(("trashed_contact_id__isnull", False)),
+                        fields=["account", "trashed_contact_id"],
+                        name="deal_of_trashed_contact",
+                    ),
+                    models.Index(
+                        condition=models.Q(("status_id__isnull", False), ("trashed_at", None)),
+                        fields=["account", "status_id", "board_position", "id"],
+                        name="deal_by_position",
+                    ),
+                    models.Index(
+                        condition=models.Q(
+                            ("responsible_id__isnull", False), ("status_id__isnull", False), ("trashed_at", None)
+                        ),
+                        fields=["account", "responsible_id", "status_id", "board_position", "id"],
+                        name="deal_of_user_by_position",
+                    ),
+                    models.Index(
+                        condition=models.Q(("status_id", None), ("trashed_at", None)),
+                        fields=["account", "board_position", "id"],
+                        name="deal_without_status",
+                    ),
+                    models.Index(
+                        condition=models.Q(
+                            ("responsible_id__isnull", False), ("status_id", None), ("trashed_at", None)
+                        ),
+                        fields=["account", "responsible_id", "board_position", "id"],
+                        name="deal_of_user_without_status",
+                    ),
+                    models.Index(
+                        condition=models.Q(("closed_at__isnull", False), ("trashed_at", None)),
+                        fields=["account", "closed_at", "id"],
+                        name="deal_by_closing",
+                    ),
+                    models.Index(
+                        condition=models.Q(("expected_close_date__isnull", False), ("trashed_at", None)),
+                        fields=["account", "expected_close_date", "id"],
+                        name="deal_by_expected_close",
+                    ),
+                    models.Index(
                         condition=models.Q(("trashed_at__isnull", False)),
                         fields=["account", "trashed_at", "id"],
                         name="deal_trash",
                     ),
+                    models.Index(condition=models.Q(("trashed_at", None)), fields=["account", "id"], name="deal_by_id"),
+                    models.Index(
+                        condition=models.Q(("trashed_at", None)),
+                        fields=["account", "created_at", "id"],
+                        name="deal_by_creation",
+                    ),
+                    django.contrib.postgres.indexes.GinIndex(
+                        condition=models.Q(("trashed_at", None), models.Q(("additional_fields", {}), _negated=True)),
+                        fields=["account", "additional_fields"],
+                        gin_pending_list_limit=1024,
+                        name="deal_by_additional_fields",
+                        opclasses=["int8_ops", "jsonb_path_ops"],
+                    ),
                 ],
+            },
+        ),
+        migrations.CreateModel(
+            name="DealCount",
+            fields=[
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="accounts.account",
+                    ),
+                ),
+                ("number", models.BigIntegerField()),
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "account_id",
+                        "status_id",
+                        "currency",
+                        "responsible_id",
+                        "number",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("status_id", models.BigIntegerField()),
+                ("currency", models.TextField()),
+                ("responsible_id", models.BigIntegerField()),
+                ("deals", models.IntegerField()),
+                ("price", models.DecimalField(decimal_places=6, max_digits=30)),
+            ],
+            options={
+                "abstract": False,
             },
         ),
         migrations.CreateModel(
@@ -330,9 +624,6 @@ class Migration(migrations.Migration):
                         "account_id", "key", "value", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("key", models.CharField(max_length=64)),
-                ("value", models.CharField(max_length=255)),
-                ("holder_id", models.BigIntegerField()),
                 (
                     "account",
                     models.ForeignKey(
@@ -342,9 +633,370 @@ class Migration(migrations.Migration):
                         to="accounts.account",
                     ),
                 ),
+                ("key", models.CharField(max_length=64)),
+                ("value", models.CharField(max_length=255)),
+                ("holder_id", models.BigIntegerField()),
             ],
             options={
                 "indexes": [models.Index(fields=["account", "holder_id"], name="deal_external_ids")],
             },
         ),
+        migrations.CreateModel(
+            name="DealLastChange",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        to="accounts.account",
+                    ),
+                ),
+                ("id", models.BigIntegerField()),
+                ("updated_at", models.DateTimeField()),
+                (
+                    "row",
+                    models.ForeignObject(
+                        from_fields=["account_id", "id"],
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="last_change",
+                        to="crm.deal",
+                        to_fields=["account_id", "id"],
+                    ),
+                ),
+            ],
+            options={
+                "default_related_name": "deal_last_changes",
+                "indexes": [models.Index(fields=["account", "updated_at", "id"], name="deal_by_last_change")],
+            },
+        ),
+        migrations.CreateModel(
+            name="DealStage",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "account_id", "deal_id", "number", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        to="accounts.account",
+                    ),
+                ),
+                ("deal_id", models.BigIntegerField()),
+                ("number", models.BigIntegerField()),
+                ("status_id", models.BigIntegerField(null=True)),
+                ("entered_at", models.DateTimeField()),
+                ("left_at", models.DateTimeField(null=True)),
+                ("user_id", models.BigIntegerField()),
+            ],
+            options={
+                "default_related_name": "deal_stages",
+                "indexes": [models.Index(fields=["account", "entered_at"], name="deal_stage_by_time")],
+            },
+        ),
+        migrations.CreateModel(
+            name="FieldDefinition",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
+                    ),
+                ),
+                ("id", models.BigIntegerField(editable=False)),
+                (
+                    "resource",
+                    models.CharField(
+                        choices=[("client", "Clients"), ("contact", "Contacts"), ("deal", "Deals")], max_length=255
+                    ),
+                ),
+                ("key", models.CharField(max_length=64)),
+                ("label", models.CharField(max_length=255)),
+                (
+                    "type",
+                    models.CharField(
+                        choices=[
+                            ("text", "Text"),
+                            ("number", "Number"),
+                            ("money", "Amount of money"),
+                            ("date", "Date"),
+                            ("boolean", "Yes or no"),
+                            ("choice", "One of several choices"),
+                            ("choices", "Any of several choices"),
+                            ("link", "Link"),
+                        ],
+                        default="text",
+                        max_length=255,
+                    ),
+                ),
+                (
+                    "choices",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.TextField(), blank=True, default=list, size=None
+                    ),
+                ),
+                ("required", models.BooleanField(default=False)),
+                ("in_lists", models.BooleanField(default=False)),
+                ("position", models.IntegerField(default=0)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("updated_at", models.DateTimeField(auto_now=True)),
+            ],
+            options={
+                "db_table": "crm_fielddefinition",
+                "default_related_name": "field_definitions",
+                "constraints": [
+                    models.UniqueConstraint(fields=("account", "resource", "key"), name="field_key_unique"),
+                    models.UniqueConstraint(fields=("account", "resource", "label"), name="field_label_unique"),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="Note",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
+                    ),
+                ),
+                ("id", models.BigIntegerField(editable=False)),
+                ("trashed_at", models.DateTimeField(editable=False, null=True)),
+                ("trashed_by_id", models.BigIntegerField(editable=False, null=True)),
+                ("creator_id", models.BigIntegerField(editable=False)),
+                ("updater_id", models.BigIntegerField(editable=False)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("updated_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("client_id", models.BigIntegerField(null=True)),
+                ("contact_id", models.BigIntegerField(null=True)),
+                ("deal_id", models.BigIntegerField(null=True)),
+                ("trashed_client_id", models.BigIntegerField(editable=False, null=True)),
+                ("trashed_contact_id", models.BigIntegerField(editable=False, null=True)),
+                ("trashed_deal_id", models.BigIntegerField(editable=False, null=True)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[("note", "Note"), ("call", "Call"), ("meeting", "Meeting"), ("email", "E-mail")],
+                        default="note",
+                        max_length=255,
+                    ),
+                ),
+                ("content", models.CharField(max_length=65536)),
+                ("excerpt", models.TextField(editable=False)),
+                ("noted_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("duration", models.IntegerField(null=True)),
+                (
+                    "mentioned_user_ids",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.BigIntegerField(), default=list, editable=False, size=None
+                    ),
+                ),
+            ],
+            options={
+                "default_related_name": "notes",
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("client_id__isnull", False)),
+                        fields=["account", "client_id", "id"],
+                        name="note_of_client",
+                    ),
+                    models.Index(
+                        condition=models.Q(("trashed_client_id__isnull", False)),
+                        fields=["account", "trashed_client_id"],
+                        name="note_of_trashed_client",
+                    ),
+                    models.Index(
+                        condition=models.Q(("contact_id__isnull", False)),
+                        fields=["account", "contact_id", "id"],
+                        name="note_of_contact",
+                    ),
+                    models.Index(
+                        condition=models.Q(("trashed_contact_id__isnull", False)),
+                        fields=["account", "trashed_contact_id"],
+                        name="note_of_trashed_contact",
+                    ),
+                    models.Index(
+                        condition=models.Q(("deal_id__isnull", False)),
+                        fields=["account", "deal_id", "id"],
+                        name="note_of_deal",
+                    ),
+                    models.Index(
+                        condition=models.Q(("trashed_deal_id__isnull", False)),
+                        fields=["account", "trashed_deal_id"],
+                        name="note_of_trashed_deal",
+                    ),
+                    models.Index(
+                        condition=models.Q(("client_id__isnull", False), ("trashed_at", None)),
+                        fields=["account", "client_id", "updated_at"],
+                        name="note_of_client_by_change",
+                    ),
+                    models.Index(
+                        condition=models.Q(("contact_id__isnull", False), ("trashed_at", None)),
+                        fields=["account", "contact_id", "updated_at"],
+                        name="note_of_contact_by_change",
+                    ),
+                    models.Index(
+                        condition=models.Q(("deal_id__isnull", False), ("trashed_at", None)),
+                        fields=["account", "deal_id", "updated_at"],
+                        name="note_of_deal_by_change",
+                    ),
+                    models.Index(
+                        condition=models.Q(("trashed_at__isnull", False)),
+                        fields=["account", "trashed_at", "id"],
+                        name="note_trash",
+                    ),
+                    models.Index(condition=models.Q(("trashed_at", None)), fields=["account", "id"], name="note_by_id"),
+                    models.Index(
+                        condition=models.Q(("trashed_at", None)),
+                        fields=["account", "created_at", "id"],
+                        name="note_by_creation",
+                    ),
+                    models.Index(
+                        condition=models.Q(("trashed_at", None)),
+                        fields=["account", "updated_at", "id"],
+                        name="note_by_change",
+                    ),
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=django.db.models.lookups.Exact(
+                            models.Func(
+                                models.F("client_id"),
+                                models.F("trashed_client_id"),
+                                models.F("contact_id"),
+                                models.F("trashed_contact_id"),
+                                models.F("deal_id"),
+                                models.F("trashed_deal_id"),
+                                function="num_nonnulls",
+                                output_field=models.IntegerField(),
+                            ),
+                            1,
+                        ),
+                        name="note_of_one_row",
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="UserLink",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
+                    ),
+                ),
+                ("id", models.BigIntegerField(editable=False)),
+                ("user_id", models.BigIntegerField()),
+                (
+                    "user",
+                    models.ForeignObject(
+                        from_fields=["account_id", "user_id"],
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="accounts.user",
+                        to_fields=["account_id", "id"],
+                    ),
+                ),
+                ("client_id", models.BigIntegerField(null=True)),
+                ("contact_id", models.BigIntegerField(null=True)),
+                ("trashed_client_id", models.BigIntegerField(editable=False, null=True)),
+                ("trashed_contact_id", models.BigIntegerField(editable=False, null=True)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[("proposed", "Proposed"), ("confirmed", "Confirmed"), ("rejected", "Rejected")],
+                        default="confirmed",
+                        max_length=255,
+                    ),
+                ),
+                ("creator_id", models.BigIntegerField(editable=False, null=True)),
+                ("updater_id", models.BigIntegerField(editable=False, null=True)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("updated_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+            ],
+            options={
+                "db_table": "crm_userlink",
+                "default_related_name": "user_links",
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("client_id__isnull", False)),
+                        fields=["account", "client_id", "id"],
+                        name="userlink_of_client",
+                    ),
+                    models.Index(
+                        condition=models.Q(("trashed_client_id__isnull", False)),
+                        fields=["account", "trashed_client_id"],
+                        name="userlink_of_trashed_client",
+                    ),
+                    models.Index(
+                        condition=models.Q(("contact_id__isnull", False)),
+                        fields=["account", "contact_id", "id"],
+                        name="userlink_of_contact",
+                    ),
+                    models.Index(
+                        condition=models.Q(("trashed_contact_id__isnull", False)),
+                        fields=["account", "trashed_contact_id"],
+                        name="userlink_of_trashed_contact",
+                    ),
+                    models.Index(fields=["account", "state", "id"], name="userlink_by_state"),
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=django.db.models.lookups.Exact(
+                            models.Func(
+                                models.F("client_id"),
+                                models.F("trashed_client_id"),
+                                models.F("contact_id"),
+                                models.F("trashed_contact_id"),
+                                function="num_nonnulls",
+                                output_field=models.IntegerField(),
+                            ),
+                            1,
+                        ),
+                        name="userlink_to_one_row",
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("state", "confirmed")),
+                        fields=("account", "user_id"),
+                        name="userlink_confirmed_unique",
+                    ),
+                    models.UniqueConstraint(fields=("account", "user_id", "client_id"), name="userlink_client_unique"),
+                    models.UniqueConstraint(
+                        fields=("account", "user_id", "contact_id"), name="userlink_contact_unique"
+                    ),
+                ],
+            },
+        ),
+        run_sql("0001_initial.sql"),
     ]

@@ -1,48 +1,28 @@
+from pathlib import Path
+
 import django.contrib.postgres.fields
 import django.db.models.deletion
+import django.db.models.functions.comparison
 import django.utils.timezone
 from django.db import migrations, models
 
-import core.db.tenancy
+
+def run_sql(name):
+    # PostgreSQL would check the functions before their tables exist.
+    sql = "SET LOCAL check_function_bodies = off;\n" + Path(__file__).with_name(name).read_text()
+    return migrations.RunSQL(sql)
 
 
 class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ("accounts", "0001_initial"),
+        ("core", "0002_tables"),
+        ("crm", "0001_initial"),
     ]
 
     operations = [
-        migrations.CreateModel(
-            name="Vote",
-            fields=[
-                (
-                    "pk",
-                    models.CompositePrimaryKey(
-                        "account_id",
-                        "post_id",
-                        "user_id",
-                        blank=True,
-                        editable=False,
-                        primary_key=True,
-                        serialize=False,
-                    ),
-                ),
-                ("post_id", models.BigIntegerField()),
-                ("user_id", models.BigIntegerField()),
-                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                (
-                    "account",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="votes",
-                        to="accounts.account",
-                    ),
-                ),
-            ],
-        ),
+        run_sql("0001_before_tables.sql"),
         migrations.CreateModel(
             name="Category",
             fields=[
@@ -52,19 +32,19 @@ class Migration(migrations.Migration):
                         "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", core.db.tenancy.AccountIdField(editable=False)),
-                ("forum_id", models.BigIntegerField()),
-                ("name", models.CharField(max_length=255)),
-                ("name_key", core.db.tenancy.FoldedField(source="name")),
-                ("position", models.IntegerField(default=0)),
-                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ("updated_at", models.DateTimeField(auto_now=True)),
                 (
                     "account",
                     models.ForeignKey(
                         db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
                     ),
                 ),
+                ("id", models.BigIntegerField(editable=False)),
+                ("forum_id", models.BigIntegerField()),
+                ("name", models.CharField(max_length=255)),
+                ("name_key", models.TextField(editable=False)),
+                ("position", models.IntegerField(default=0)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("updated_at", models.DateTimeField(auto_now=True)),
             ],
             options={
                 "verbose_name_plural": "categories",
@@ -107,20 +87,16 @@ class Migration(migrations.Migration):
                         "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", core.db.tenancy.AccountIdField(editable=False)),
-                ("post_id", models.BigIntegerField()),
-                ("user_id", models.BigIntegerField()),
-                ("agent", models.CharField(blank=True, default="", max_length=255)),
-                ("comment", models.CharField(max_length=65536)),
-                ("kind", models.CharField(max_length=255, null=True)),
-                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ("updated_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 (
                     "account",
                     models.ForeignKey(
                         db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
                     ),
                 ),
+                ("id", models.BigIntegerField(editable=False)),
+                ("post_id", models.BigIntegerField()),
+                ("from_post_id", models.BigIntegerField(editable=False, null=True)),
+                ("user_id", models.BigIntegerField()),
                 (
                     "user",
                     models.ForeignObject(
@@ -131,10 +107,137 @@ class Migration(migrations.Migration):
                         to_fields=["account_id", "id"],
                     ),
                 ),
+                ("agent", models.CharField(blank=True, default="", max_length=255)),
+                ("comment", models.CharField(max_length=65536)),
+                ("comment_html", models.CharField(editable=False, max_length=1048576, null=True)),
+                ("kind", models.CharField(max_length=255, null=True)),
+                ("internal", models.BooleanField(db_default=False, default=False)),
+                ("edited_at", models.DateTimeField(editable=False, null=True)),
+                ("edited_by_other", models.BooleanField(db_default=False, default=False, editable=False)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("updated_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
             ],
             options={
                 "default_related_name": "comments",
-                "indexes": [models.Index(fields=["account", "post_id", "created_at", "id"], name="comment_of_post")],
+                "indexes": [
+                    models.Index(fields=["account", "post_id", "created_at", "id"], name="comment_of_post"),
+                    models.Index(
+                        condition=models.Q(("from_post_id__isnull", False)),
+                        fields=["account", "from_post_id"],
+                        name="comment_from_post",
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="CommentVersion",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
+                    ),
+                ),
+                ("id", models.BigIntegerField(editable=False)),
+                ("comment_id", models.BigIntegerField()),
+                ("text", models.CharField(max_length=65536)),
+                ("user_id", models.BigIntegerField()),
+                (
+                    "user",
+                    models.ForeignObject(
+                        from_fields=["account_id", "user_id"],
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="accounts.user",
+                        to_fields=["account_id", "id"],
+                    ),
+                ),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+            ],
+            options={
+                "default_related_name": "comment_versions",
+                "indexes": [
+                    models.Index(fields=["account", "comment_id", "created_at", "id"], name="version_of_comment")
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="FacetCount",
+            fields=[
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="accounts.account",
+                    ),
+                ),
+                ("number", models.BigIntegerField()),
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "account_id",
+                        "forum_id",
+                        "level",
+                        "tag",
+                        "category_id",
+                        "status_id",
+                        "kind",
+                        "shelf",
+                        "number",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("forum_id", models.BigIntegerField()),
+                ("level", models.SmallIntegerField(choices=[(0, "Post"), (1, "Tag"), (2, "Tag Of Post")])),
+                ("tag", models.TextField()),
+                ("category_id", models.BigIntegerField()),
+                ("status_id", models.BigIntegerField()),
+                ("kind", models.TextField()),
+                ("shelf", models.SmallIntegerField()),
+                ("posts", models.IntegerField()),
+            ],
+            options={
+                "abstract": False,
+            },
+        ),
+        migrations.CreateModel(
+            name="Follow",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
+                    ),
+                ),
+                ("id", models.BigIntegerField(editable=False)),
+                ("post_id", models.BigIntegerField()),
+                ("user_id", models.BigIntegerField()),
+                ("is_following", models.BooleanField()),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+            ],
+            options={
+                "default_related_name": "follows",
+                "constraints": [
+                    models.UniqueConstraint(fields=("account", "post_id", "user_id"), name="follow_unique")
+                ],
             },
         ),
         migrations.CreateModel(
@@ -146,18 +249,29 @@ class Migration(migrations.Migration):
                         "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", core.db.tenancy.AccountIdField(editable=False)),
-                ("host_id", models.BigIntegerField()),
-                ("name", models.CharField(max_length=255)),
-                ("is_default", models.BooleanField(default=False)),
-                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ("updated_at", models.DateTimeField(auto_now=True)),
                 (
                     "account",
                     models.ForeignKey(
                         db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
                     ),
                 ),
+                ("id", models.BigIntegerField(editable=False)),
+                ("host_id", models.BigIntegerField()),
+                ("name", models.CharField(max_length=255)),
+                ("description", models.CharField(blank=True, db_default="", default="", max_length=1000)),
+                (
+                    "access",
+                    models.CharField(
+                        choices=[("public", "Public"), ("members", "Members"), ("private", "Private")],
+                        db_default="public",
+                        default="public",
+                        max_length=255,
+                    ),
+                ),
+                ("approval", models.BooleanField(db_default=False, default=False)),
+                ("is_default", models.BooleanField(default=False)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("updated_at", models.DateTimeField(auto_now=True)),
             ],
             options={
                 "default_related_name": "forums",
@@ -165,6 +279,151 @@ class Migration(migrations.Migration):
                     models.UniqueConstraint(fields=("account", "host_id"), name="forum_host_unique"),
                     models.UniqueConstraint(
                         condition=models.Q(("is_default", True)), fields=("account",), name="forum_one_default"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("access__in", ["public", "members", "private"])), name="forum_access_known"
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="PostCount",
+            fields=[
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="accounts.account",
+                    ),
+                ),
+                ("number", models.BigIntegerField()),
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "account_id",
+                        "category_id",
+                        "created_at",
+                        "id",
+                        "number",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("category_id", models.BigIntegerField()),
+                ("created_at", models.DateTimeField()),
+                ("id", models.BigIntegerField()),
+                ("is_mark", models.BooleanField()),
+                ("shelf", models.SmallIntegerField()),
+                ("status_id", models.BigIntegerField()),
+                ("posts", models.IntegerField()),
+            ],
+            options={
+                "abstract": False,
+            },
+        ),
+        migrations.CreateModel(
+            name="PostSortKey",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        to="accounts.account",
+                    ),
+                ),
+                ("id", models.BigIntegerField()),
+                ("category_id", models.BigIntegerField(null=True)),
+                ("forum_id", models.BigIntegerField(null=True)),
+                ("status_id", models.BigIntegerField()),
+                ("shelf", models.SmallIntegerField()),
+                ("client_id", models.BigIntegerField(null=True)),
+                ("contact_id", models.BigIntegerField(null=True)),
+                ("deal_id", models.BigIntegerField(null=True)),
+                ("votes_cache", models.IntegerField()),
+                ("comments_cache", models.IntegerField()),
+                ("trending", models.FloatField()),
+                ("updated_at", models.DateTimeField()),
+            ],
+            options={
+                "default_related_name": "post_sort_keys",
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("category_id__isnull", False)),
+                        fields=["account", "category_id", "shelf", "votes_cache", "id"],
+                        name="sort_key_by_votes",
+                    ),
+                    models.Index(
+                        condition=models.Q(("category_id__isnull", False)),
+                        fields=["account", "category_id", "shelf", "comments_cache", "id"],
+                        name="sort_key_by_comments",
+                    ),
+                    models.Index(
+                        condition=models.Q(("category_id__isnull", False)),
+                        fields=["account", "category_id", "shelf", "updated_at", "id"],
+                        name="sort_key_by_activity",
+                    ),
+                    models.Index(
+                        condition=models.Q(("forum_id__isnull", False)),
+                        fields=["account", "forum_id", "shelf", "trending", "id"],
+                        name="sort_key_of_forum_by_trend",
+                    ),
+                    models.Index(
+                        condition=models.Q(("forum_id__isnull", False)),
+                        fields=["account", "forum_id", "shelf", "votes_cache", "id"],
+                        name="sort_key_of_forum_by_votes",
+                    ),
+                    models.Index(
+                        condition=models.Q(("forum_id__isnull", False)),
+                        fields=["account", "forum_id", "shelf", "comments_cache", "id"],
+                        name="sort_key_of_forum_by_comments",
+                    ),
+                    models.Index(
+                        condition=models.Q(("forum_id__isnull", False)),
+                        fields=["account", "forum_id", "shelf", "updated_at", "id"],
+                        name="sort_key_of_forum_by_activity",
+                    ),
+                    models.Index(
+                        condition=models.Q(("shelf", 1)),
+                        fields=["account", "forum_id", "status_id", "votes_cache", "id"],
+                        name="sort_key_of_roadmap",
+                    ),
+                    models.Index(
+                        condition=models.Q(("category_id__isnull", False)),
+                        fields=["account", "updated_at", "id"],
+                        name="sort_key_of_post_by_change",
+                    ),
+                    models.Index(
+                        condition=models.Q(("category_id__isnull", True)),
+                        fields=["account", "updated_at", "id"],
+                        name="sort_key_of_task_by_change",
+                    ),
+                    models.Index(
+                        condition=models.Q(("client_id__isnull", False)),
+                        fields=["account", "client_id", "updated_at"],
+                        name="sort_key_of_client",
+                    ),
+                    models.Index(
+                        condition=models.Q(("contact_id__isnull", False)),
+                        fields=["account", "contact_id", "updated_at"],
+                        name="sort_key_of_contact",
+                    ),
+                    models.Index(
+                        condition=models.Q(("deal_id__isnull", False)),
+                        fields=["account", "deal_id", "updated_at"],
+                        name="sort_key_of_deal",
                     ),
                 ],
             },
@@ -178,13 +437,22 @@ class Migration(migrations.Migration):
                         "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", core.db.tenancy.AccountIdField(editable=False)),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
+                    ),
+                ),
+                ("id", models.BigIntegerField(editable=False)),
+                ("trashed_at", models.DateTimeField(editable=False, null=True)),
+                ("trashed_by_id", models.BigIntegerField(editable=False, null=True)),
                 (
                     "tags",
                     django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), default=list, size=None),
                 ),
-                ("trashed_at", models.DateTimeField(editable=False, null=True)),
-                ("trashed_by_id", models.BigIntegerField(editable=False, null=True)),
+                ("duplicate_from_id", models.BigIntegerField(null=True)),
+                ("status_before_merge_id", models.BigIntegerField(editable=False, null=True)),
+                ("closed_before_merge", models.BooleanField(editable=False, null=True)),
                 ("forum_id", models.BigIntegerField(null=True)),
                 ("category_id", models.BigIntegerField(null=True)),
                 (
@@ -221,24 +489,76 @@ class Migration(migrations.Migration):
                 ),
                 ("title", models.CharField(max_length=255)),
                 ("content", models.CharField(blank=True, default="", max_length=65536)),
+                ("content_html", models.CharField(editable=False, max_length=1048576, null=True)),
                 ("agent", models.CharField(blank=True, default="", max_length=255)),
                 ("user_id", models.BigIntegerField()),
+                (
+                    "user",
+                    models.ForeignObject(
+                        from_fields=["account_id", "user_id"],
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="accounts.user",
+                        to_fields=["account_id", "id"],
+                    ),
+                ),
                 ("status_id", models.BigIntegerField()),
+                (
+                    "status",
+                    models.ForeignObject(
+                        from_fields=["account_id", "status_id"],
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="accounts.status",
+                        to_fields=["account_id", "id"],
+                    ),
+                ),
                 ("responsible_id", models.BigIntegerField(null=True)),
                 ("client_id", models.BigIntegerField(null=True)),
                 ("trashed_client_id", models.BigIntegerField(editable=False, null=True)),
-                ("duplicate_from_id", models.BigIntegerField(null=True)),
+                ("contact_id", models.BigIntegerField(null=True)),
+                ("trashed_contact_id", models.BigIntegerField(editable=False, null=True)),
+                ("deal_id", models.BigIntegerField(null=True)),
+                ("trashed_deal_id", models.BigIntegerField(editable=False, null=True)),
                 ("private", models.BooleanField(default=False)),
                 ("approved", models.BooleanField(default=True)),
                 ("closed", models.BooleanField(default=False)),
                 ("priority", models.IntegerField(default=0)),
                 ("scheduled_at", models.DateTimeField(null=True)),
+                ("remind_at", models.DateTimeField(null=True)),
+                ("completed_at", models.DateTimeField(editable=False, null=True)),
                 ("response", models.CharField(max_length=65536, null=True)),
+                ("response_html", models.CharField(editable=False, max_length=1048576, null=True)),
                 ("response_user_id", models.BigIntegerField(null=True)),
                 ("votes_cache", models.IntegerField(default=0)),
                 ("comments_cache", models.IntegerField(default=0)),
+                ("vote_weight", models.FloatField(editable=False, null=True)),
+                (
+                    "trending",
+                    models.GeneratedField(
+                        db_persist=True,
+                        expression=models.Func(
+                            models.F("created_at"), models.F("vote_weight"), function="forum_trending"
+                        ),
+                        output_field=models.FloatField(),
+                    ),
+                ),
+                ("internal_comments_cache", models.IntegerField(db_default=0, default=0, editable=False)),
+                ("handled_at", models.DateTimeField(editable=False, null=True)),
+                ("answered_at", models.DateTimeField(editable=False, null=True)),
+                ("additional_fields", models.JSONField(default=dict)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ("updated_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                (
+                    "sort_key",
+                    models.ForeignObject(
+                        from_fields=["account_id", "id"],
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="forum.postsortkey",
+                        to_fields=["account_id", "id"],
+                    ),
+                ),
                 (
                     "shelf",
                     models.GeneratedField(
@@ -262,47 +582,22 @@ class Migration(migrations.Migration):
                         output_field=models.SmallIntegerField(),
                     ),
                 ),
-                (
-                    "account",
-                    models.ForeignKey(
-                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
-                    ),
-                ),
-                (
-                    "status",
-                    models.ForeignObject(
-                        from_fields=["account_id", "status_id"],
-                        on_delete=django.db.models.deletion.DO_NOTHING,
-                        related_name="+",
-                        to="accounts.status",
-                        to_fields=["account_id", "id"],
-                    ),
-                ),
-                (
-                    "user",
-                    models.ForeignObject(
-                        from_fields=["account_id", "user_id"],
-                        on_delete=django.db.models.deletion.DO_NOTHING,
-                        related_name="+",
-                        to="accounts.user",
-                        to_fields=["account_id", "id"],
-                    ),
-                ),
             ],
             options={
                 "default_related_name": "posts",
                 "indexes": [
                     models.Index(fields=["account", "category_id", "shelf", "created_at", "id"], name="post_by_age"),
-                    models.Index(fields=["account", "category_id", "shelf", "votes_cache", "id"], name="post_by_votes"),
-                    models.Index(
-                        fields=["account", "category_id", "shelf", "comments_cache", "id"], name="post_by_comments"
-                    ),
-                    models.Index(
-                        fields=["account", "category_id", "shelf", "updated_at", "id"], name="post_by_activity"
-                    ),
                     models.Index(
                         fields=["account", "category_id", "shelf", "status_id", "created_at", "id"],
                         name="post_by_status",
+                    ),
+                    models.Index(
+                        fields=["account", "forum_id", "shelf", "created_at", "id"], name="post_of_forum_by_age"
+                    ),
+                    models.Index(
+                        condition=models.Q(("shelf__gt", 0), models.Q(("kind", "suggestion"), _negated=True)),
+                        fields=["account", "forum_id", "kind", "id"],
+                        name="post_of_forum_by_kind",
                     ),
                     models.Index(
                         condition=models.Q(("shelf", 2)),
@@ -315,6 +610,105 @@ class Migration(migrations.Migration):
                         name="post_tasks",
                     ),
                     models.Index(
+                        condition=models.Q(("category_id__isnull", False), ("trashed_at", None)),
+                        fields=["account", "id"],
+                        name="any_post_by_id",
+                    ),
+                    models.Index(
+                        condition=models.Q(("category_id__isnull", False), ("trashed_at", None)),
+                        fields=["account", "created_at", "id"],
+                        name="any_post_by_creation",
+                    ),
+                    models.Index(
+                        condition=models.Q(("category_id__isnull", True), ("trashed_at", None)),
+                        fields=["account", "id"],
+                        name="task_by_id",
+                    ),
+                    models.Index(
+                        condition=models.Q(("category_id__isnull", True), ("trashed_at", None)),
+                        fields=["account", "created_at", "id"],
+                        name="task_by_creation",
+                    ),
+                    models.Index(
+                        condition=models.Q(("category_id", None), ("trashed_at", None)),
+                        fields=["account", "scheduled_at", "id"],
+                        name="task_by_schedule",
+                    ),
+                    models.Index(
+                        condition=models.Q(("category_id", None), ("trashed_at", None)),
+                        fields=["account", "completed_at", "id"],
+                        name="task_by_completion",
+                    ),
+                    models.Index(
+                        condition=models.Q(("category_id", None), ("closed", False), ("trashed_at", None)),
+                        fields=["account", "scheduled_at", "id"],
+                        name="task_open",
+                    ),
+                    models.Index(
+                        condition=models.Q(
+                            ("category_id", None),
+                            ("closed", False),
+                            ("trashed_at", None),
+                            ("responsible_id__isnull", False),
+                        ),
+                        fields=["account", "responsible_id", "scheduled_at", "id"],
+                        name="task_of_responsible",
+                    ),
+                    models.Index(
+                        condition=models.Q(
+                            ("category_id", None),
+                            ("trashed_at", None),
+                            ("closed", True),
+                            ("responsible_id__isnull", False),
+                        ),
+                        fields=["account", "responsible_id", "completed_at", "id"],
+                        name="task_done_by_responsible",
+                    ),
+                    models.Index(
+                        condition=models.Q(
+                            ("category_id", None),
+                            ("closed", False),
+                            ("trashed_at", None),
+                            ("client_id__isnull", False),
+                            ("scheduled_at__isnull", False),
+                        ),
+                        fields=["account", "client_id", "scheduled_at"],
+                        name="task_of_client",
+                    ),
+                    models.Index(
+                        condition=models.Q(
+                            ("category_id", None),
+                            ("closed", False),
+                            ("trashed_at", None),
+                            ("contact_id__isnull", False),
+                            ("scheduled_at__isnull", False),
+                        ),
+                        fields=["account", "contact_id", "scheduled_at"],
+                        name="task_of_contact",
+                    ),
+                    models.Index(
+                        condition=models.Q(
+                            ("category_id", None),
+                            ("closed", False),
+                            ("trashed_at", None),
+                            ("deal_id__isnull", False),
+                            ("scheduled_at__isnull", False),
+                        ),
+                        fields=["account", "deal_id", "scheduled_at"],
+                        name="task_of_deal",
+                    ),
+                    models.Index(
+                        django.db.models.functions.comparison.Coalesce("remind_at", "scheduled_at"),
+                        condition=models.Q(
+                            ("category_id", None),
+                            ("closed", False),
+                            ("trashed_at", None),
+                            ("responsible_id__isnull", False),
+                            models.Q(("remind_at__isnull", False), ("scheduled_at__isnull", False), _connector="OR"),
+                        ),
+                        name="task_reminder_time",
+                    ),
+                    models.Index(
                         condition=models.Q(("client_id__isnull", False)),
                         fields=["account", "client_id", "id"],
                         name="post_of_client",
@@ -323,6 +717,85 @@ class Migration(migrations.Migration):
                         condition=models.Q(("trashed_client_id__isnull", False)),
                         fields=["account", "trashed_client_id"],
                         name="post_of_trashed_client",
+                    ),
+                    models.Index(
+                        condition=models.Q(("contact_id__isnull", False)),
+                        fields=["account", "contact_id", "id"],
+                        name="post_of_contact",
+                    ),
+                    models.Index(
+                        condition=models.Q(("trashed_contact_id__isnull", False)),
+                        fields=["account", "trashed_contact_id"],
+                        name="post_of_trashed_contact",
+                    ),
+                    models.Index(
+                        condition=models.Q(("deal_id__isnull", False)),
+                        fields=["account", "deal_id", "id"],
+                        name="post_of_deal",
+                    ),
+                    models.Index(
+                        condition=models.Q(("trashed_deal_id__isnull", False)),
+                        fields=["account", "trashed_deal_id"],
+                        name="post_of_trashed_deal",
+                    ),
+                    models.Index(
+                        condition=models.Q(("category_id__isnull", False), ("trashed_at", None)),
+                        fields=["account", "user_id", "created_at", "id"],
+                        name="post_by_author",
+                    ),
+                    models.Index(
+                        condition=models.Q(("approved", False), ("category_id__isnull", False), ("trashed_at", None)),
+                        fields=["account", "forum_id", "created_at", "id"],
+                        name="post_waiting",
+                    ),
+                    models.Index(
+                        condition=models.Q(
+                            ("handled_at", None),
+                            ("category_id__isnull", False),
+                            ("duplicate_from_id", None),
+                            ("trashed_at", None),
+                        ),
+                        fields=["account", "forum_id", "created_at", "id"],
+                        name="post_inbox_new",
+                    ),
+                    models.Index(
+                        condition=models.Q(
+                            ("answered_at", None),
+                            ("approved", True),
+                            ("closed", False),
+                            ("response_user_id", None),
+                            ("category_id__isnull", False),
+                            ("duplicate_from_id", None),
+                            ("trashed_at", None),
+                        ),
+                        fields=["account", "forum_id", "created_at", "id"],
+                        name="post_inbox_unanswered",
+                    ),
+                    models.Index(
+                        condition=models.Q(
+                            ("closed", False),
+                            ("responsible_id__isnull", False),
+                            ("category_id__isnull", False),
+                            ("duplicate_from_id", None),
+                            ("trashed_at", None),
+                        ),
+                        fields=["account", "forum_id", "responsible_id", "created_at", "id"],
+                        name="post_inbox_mine",
+                    ),
+                    models.Index(
+                        condition=models.Q(("duplicate_from_id__isnull", False)),
+                        fields=["account", "duplicate_from_id", "id"],
+                        name="post_by_original",
+                    ),
+                    models.Index(
+                        condition=models.Q(("response_user_id__isnull", False)),
+                        fields=["account", "response_user_id", "id"],
+                        name="post_by_response",
+                    ),
+                    models.Index(
+                        condition=models.Q(("status_before_merge_id__isnull", False)),
+                        fields=["account", "status_before_merge_id", "id"],
+                        name="post_by_status_before_merge",
                     ),
                     models.Index(
                         condition=models.Q(("trashed_at__isnull", False)),
@@ -348,4 +821,380 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
+        migrations.CreateModel(
+            name="Activity",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
+                    ),
+                ),
+                ("id", models.BigIntegerField(editable=False)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("new_post", "New suggestion"),
+                            ("comment", "Comment"),
+                            ("response", "Official response"),
+                            ("status", "Change of status"),
+                            ("merge", "Merge"),
+                            ("unmerge", "Undone merge"),
+                            ("approval", "Approval"),
+                            ("assignment", "Assignment"),
+                            ("reminder", "Reminder"),
+                            ("sign_up", "Sign-up"),
+                            ("note", "Note"),
+                        ],
+                        max_length=255,
+                    ),
+                ),
+                ("post_id", models.BigIntegerField(null=True)),
+                (
+                    "post",
+                    models.ForeignObject(
+                        from_fields=["account_id", "post_id"],
+                        null=True,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="forum.post",
+                        to_fields=["account_id", "id"],
+                    ),
+                ),
+                ("comment_id", models.BigIntegerField(null=True)),
+                (
+                    "comment",
+                    models.ForeignObject(
+                        from_fields=["account_id", "comment_id"],
+                        null=True,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="forum.comment",
+                        to_fields=["account_id", "id"],
+                    ),
+                ),
+                ("note_id", models.BigIntegerField(null=True)),
+                ("user_id", models.BigIntegerField()),
+                (
+                    "user",
+                    models.ForeignObject(
+                        from_fields=["account_id", "user_id"],
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="accounts.user",
+                        to_fields=["account_id", "id"],
+                    ),
+                ),
+                ("internal", models.BooleanField(default=False)),
+                ("before", models.CharField(max_length=255, null=True)),
+                ("after", models.CharField(max_length=255, null=True)),
+                ("scheduled_at", models.DateTimeField(null=True)),
+                ("announced", models.BooleanField(default=False)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+            ],
+            options={
+                "verbose_name_plural": "activities",
+                "default_related_name": "activities",
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("announced", False)), fields=["account", "id"], name="activity_pending"
+                    ),
+                    models.Index(fields=["account", "post_id", "id"], name="activity_of_post"),
+                    models.Index(
+                        condition=models.Q(("comment_id__isnull", False)),
+                        fields=["account", "comment_id"],
+                        name="activity_of_comment",
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("kind", "new_post")),
+                        fields=("account", "post_id"),
+                        name="activity_new_post_unique",
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("kind", "reminder")),
+                        fields=("account", "post_id", "scheduled_at"),
+                        name="activity_reminder_unique",
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("note_id__isnull", False)),
+                        fields=("account", "note_id"),
+                        name="activity_note_unique",
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="Notification",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
+                    ),
+                ),
+                ("id", models.BigIntegerField(editable=False)),
+                ("user_id", models.BigIntegerField()),
+                ("activity_id", models.BigIntegerField()),
+                (
+                    "activity",
+                    models.ForeignObject(
+                        from_fields=["account_id", "activity_id"],
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="forum.activity",
+                        to_fields=["account_id", "id"],
+                    ),
+                ),
+                (
+                    "reason",
+                    models.SmallIntegerField(
+                        choices=[
+                            (1, "you were mentioned"),
+                            (2, "you are responsible for this suggestion"),
+                            (3, "you wrote this suggestion"),
+                            (4, "you commented on this suggestion"),
+                            (5, "you voted for this suggestion"),
+                            (6, "you follow this suggestion"),
+                            (7, "you are on the team"),
+                            (8, "you chose news of everything"),
+                            (9, "you are responsible for this task"),
+                        ]
+                    ),
+                ),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("read_at", models.DateTimeField(null=True)),
+                ("mail_at", models.DateTimeField(null=True)),
+                ("mailed_at", models.DateTimeField(null=True)),
+            ],
+            options={
+                "default_related_name": "notifications",
+                "indexes": [
+                    models.Index(fields=["account", "user_id", "-id"], name="notification_of_user"),
+                    models.Index(
+                        condition=models.Q(("read_at", None)),
+                        fields=["account", "user_id", "-id"],
+                        name="notification_unread",
+                    ),
+                    models.Index(
+                        condition=models.Q(("mail_at__isnull", False)),
+                        fields=["account", "user_id"],
+                        name="notification_waiting",
+                    ),
+                    models.Index(
+                        condition=models.Q(("mail_at__isnull", False)), fields=["mail_at"], name="notification_due"
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("account", "activity_id", "user_id"), name="notification_unique")
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="ProxyVote",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
+                    ),
+                ),
+                ("id", models.BigIntegerField(editable=False)),
+                ("post_id", models.BigIntegerField()),
+                ("client_id", models.BigIntegerField(null=True)),
+                (
+                    "client",
+                    models.ForeignObject(
+                        from_fields=["account_id", "client_id"],
+                        null=True,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="crm.client",
+                        to_fields=["account_id", "id"],
+                    ),
+                ),
+                ("contact_id", models.BigIntegerField(null=True)),
+                (
+                    "contact",
+                    models.ForeignObject(
+                        from_fields=["account_id", "contact_id"],
+                        null=True,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="crm.contact",
+                        to_fields=["account_id", "id"],
+                    ),
+                ),
+                ("user_id", models.BigIntegerField()),
+                (
+                    "user",
+                    models.ForeignObject(
+                        from_fields=["account_id", "user_id"],
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="accounts.user",
+                        to_fields=["account_id", "id"],
+                    ),
+                ),
+                ("from_post_id", models.BigIntegerField(editable=False, null=True)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+            ],
+            options={
+                "default_related_name": "proxy_votes",
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("client_id__isnull", False)),
+                        fields=["account", "client_id"],
+                        name="proxyvote_of_client",
+                    ),
+                    models.Index(
+                        condition=models.Q(("contact_id__isnull", False)),
+                        fields=["account", "contact_id"],
+                        name="proxyvote_of_contact",
+                    ),
+                    models.Index(
+                        condition=models.Q(("from_post_id__isnull", False)),
+                        fields=["account", "from_post_id"],
+                        name="proxyvote_from_post",
+                    ),
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("client_id", None), ("contact_id__isnull", False)),
+                            models.Q(("client_id__isnull", False), ("contact_id", None)),
+                            _connector="OR",
+                        ),
+                        name="proxyvote_of_client_or_contact",
+                    ),
+                    models.UniqueConstraint(fields=("account", "post_id", "client_id"), name="proxyvote_client_unique"),
+                    models.UniqueConstraint(
+                        fields=("account", "post_id", "contact_id"), name="proxyvote_contact_unique"
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="StatusChange",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
+                    ),
+                ),
+                ("id", models.BigIntegerField(editable=False)),
+                ("post_id", models.BigIntegerField()),
+                ("from_name", models.CharField(max_length=255, null=True)),
+                ("name", models.CharField(max_length=255)),
+                ("color", models.CharField(max_length=255, null=True)),
+                ("response", models.CharField(max_length=65536, null=True)),
+                ("response_html", models.CharField(editable=False, max_length=1048576, null=True)),
+                ("user_id", models.BigIntegerField()),
+                (
+                    "user",
+                    models.ForeignObject(
+                        from_fields=["account_id", "user_id"],
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="accounts.user",
+                        to_fields=["account_id", "id"],
+                    ),
+                ),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+            ],
+            options={
+                "default_related_name": "status_changes",
+                "indexes": [
+                    models.Index(fields=["account", "post_id", "created_at", "id"], name="statuschange_of_post")
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="Vote",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "account_id",
+                        "post_id",
+                        "user_id",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="votes",
+                        to="accounts.account",
+                    ),
+                ),
+                ("post_id", models.BigIntegerField()),
+                (
+                    "post",
+                    models.ForeignObject(
+                        from_fields=["account_id", "post_id"],
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="votes",
+                        to="forum.post",
+                        to_fields=["account_id", "id"],
+                    ),
+                ),
+                ("user_id", models.BigIntegerField()),
+                (
+                    "user",
+                    models.ForeignObject(
+                        from_fields=["account_id", "user_id"],
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="accounts.user",
+                        to_fields=["account_id", "id"],
+                    ),
+                ),
+                ("from_post_id", models.BigIntegerField(editable=False, null=True)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+            ],
+            options={
+                "indexes": [
+                    models.Index(fields=["account", "user_id", "created_at", "post_id"], name="vote_of_user"),
+                    models.Index(
+                        condition=models.Q(("from_post_id__isnull", False)),
+                        fields=["account", "from_post_id"],
+                        name="vote_from_post",
+                    ),
+                ],
+            },
+        ),
+        run_sql("0001_initial.sql"),
     ]

@@ -1,11 +1,9 @@
 """Confusable names and invisible characters, on every path that accepts names."""
 
-import importlib
 import io
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
 
 from accounts import links
 from accounts.models import Account, User
@@ -273,29 +271,3 @@ def test_an_older_forum_may_keep_a_taken_name(acme, other):
     send(page, path, status=422, **forum_values(acme, "acme", host="host-1"))
     send(page, path, **forum_values(acme, "Ideas", host="host-1"))
     send(page, path, **forum_values(acme, "IDEAS", host="host-1"))
-
-
-# The migration
-
-
-def test_the_migration_accepts_existing_lookalikes(acme, monkeypatch):
-    migration = importlib.import_module("accounts.migrations.0014_user_skeletons")
-    monkeypatch.setattr(migration, "BATCH", 2)
-    for number, name in enumerate(["boss", "вoss", "bo\u200bss"]):
-        row = make_user(acme.account, f"temporary{number}")
-        User.objects.filter(pk=row.pk).update(login=name, login_key=name)
-    User.objects.update(login_skeleton="", email_skeleton="")
-    with connection.schema_editor(atomic=False) as editor:
-        migration.fill(None, editor)
-    for login, email, login_skeleton, email_skeleton in User.objects.values_list(
-        "login", "email", "login_skeleton", "email_skeleton"
-    ):
-        assert (login_skeleton, email_skeleton) == (skeleton(login), skeleton(email))
-    assert User.objects.filter(login_skeleton="boss").count() == 3
-    # Existing users can still sign in; a new lookalike is rejected.
-    for name in ("boss", "вoss"):
-        assert XMLClient(acme.host, auth=(name, PASSWORD)).get("/app/users/me.xml").status_code == 200
-    assert shown(create(acme, "bоss")) == refusal(422, "Login is already taken")
-    row = User.objects.get(login="вoss")
-    row.account = acme.account
-    row.change_profile(login="вoss", name="Another")

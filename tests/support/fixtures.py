@@ -89,6 +89,9 @@ def django_db_setup(request, django_test_environment, django_db_blocker, django_
     This replaces the fixture of pytest-django, which creates no database if all tests of the run use rows of a module
     (`committed`).
     """
+    if OWN_SERVER in os.environ:
+        # The database of the service in the tests' own cluster has all migrations.
+        connection.settings_dict["TEST"]["TEMPLATE"] = connection.settings_dict["NAME"]
     with django_db_blocker.unblock():
         databases = setup_databases(request.config.option.verbose, interactive=False, serialized_aliases=())
     yield

@@ -2,11 +2,9 @@
 
 from datetime import timedelta
 from decimal import Decimal
-from importlib import import_module
 
 import pytest
 from django.db import connection
-from django.db.migrations.state import ProjectState
 from django.utils import timezone
 
 from accounts.models import User
@@ -350,27 +348,3 @@ def test_limited_agents_see_the_entries_of_their_rows(acme, client):
     hidden = [entry for entry in entries(client, acme.alice) if "hidden" in entry[1]]
     assert len(hidden) == 8
     assert entries(client, bob) == [entry for entry in entries(client, acme.alice) if entry not in hidden]
-
-
-# Existing rows
-
-
-def test_existing_rows_get_entries(acme, client):
-    """The migration inserts the entries of rows that were written before the triggers existed."""
-    contact = make_contact(acme.alice, client_id=client.id)
-    statuses = {status.code: status.id for status in acme.account.statuses_of_kind("deal")}
-    deal = make_deal(acme.alice, client_id=client.id, contact_id=contact.id, status_id=statuses["new"])
-    deal.write({"status_id": statuses["won"]}, by=acme.bob)
-    make_note(acme.bob, deal_id=deal.id)
-    make_task(acme.bob, contact_id=contact.id).write({"closed": True}, by=acme.bob)
-    make_post(acme.carol, "Voted").cast_proxy_vote(by=acme.bob, client_id=client.id)
-    columns = [*COLUMNS, "data"]
-    before = list(TimelineEntry.objects.order_by("at", "kind").values(*columns))
-    assert len(before) == 6
-    TimelineEntry.objects.all().delete()
-    migration = import_module("workspace.migrations.0003_timeline_of_existing_rows").Migration
-    with connection.schema_editor() as editor:
-        for _ in range(2):
-            for operation in migration.operations:
-                operation.database_forwards("workspace", editor, ProjectState(), ProjectState())
-    assert list(TimelineEntry.objects.order_by("at", "kind").values(*columns)) == before

@@ -1,18 +1,22 @@
+from pathlib import Path
+
 import django.contrib.postgres.fields
 import django.db.models.deletion
 import django.utils.timezone
 from django.db import migrations, models
 
-import core.db.tenancy
-from core.db.tenancy import composite_foreign_key, id_triggers, plan_for_large_accounts
+
+def run_sql(name):
+    # PostgreSQL would check the functions before their tables exist.
+    sql = "SET LOCAL check_function_bodies = off;\n" + Path(__file__).with_name(name).read_text()
+    return migrations.RunSQL(sql)
 
 
 class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ("accounts", "0017_declare_search"),
-        ("core", "0003_follower"),
+        ("core", "0002_tables"),
     ]
 
     operations = [
@@ -25,7 +29,13 @@ class Migration(migrations.Migration):
                         "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", core.db.tenancy.AccountIdField(editable=False)),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
+                    ),
+                ),
+                ("id", models.BigIntegerField(editable=False)),
                 ("url", models.CharField(max_length=2000)),
                 (
                     "events",
@@ -66,12 +76,6 @@ class Migration(migrations.Migration):
                 ("delivered_at", models.DateTimeField(editable=False, null=True)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ("updated_at", models.DateTimeField(auto_now=True)),
-                (
-                    "account",
-                    models.ForeignKey(
-                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
-                    ),
-                ),
             ],
             options={
                 "db_table": "webhooks_endpoint",
@@ -87,8 +91,24 @@ class Migration(migrations.Migration):
                         "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", core.db.tenancy.AccountIdField(editable=False)),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
+                    ),
+                ),
+                ("id", models.BigIntegerField(editable=False)),
                 ("endpoint_id", models.BigIntegerField()),
+                (
+                    "endpoint",
+                    models.ForeignObject(
+                        from_fields=["account_id", "endpoint_id"],
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="deliveries",
+                        to="webhooks.endpoint",
+                        to_fields=["account_id", "id"],
+                    ),
+                ),
                 (
                     "cause",
                     models.CharField(
@@ -106,22 +126,6 @@ class Migration(migrations.Migration):
                 ("request", models.TextField()),
                 ("response", models.TextField()),
                 ("set_aside", models.BooleanField(default=False)),
-                (
-                    "account",
-                    models.ForeignKey(
-                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
-                    ),
-                ),
-                (
-                    "endpoint",
-                    models.ForeignObject(
-                        from_fields=["account_id", "endpoint_id"],
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="deliveries",
-                        to="webhooks.endpoint",
-                        to_fields=["account_id", "id"],
-                    ),
-                ),
             ],
             options={
                 "db_table": "webhooks_delivery",
@@ -132,7 +136,5 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
-        *id_triggers("webhooks_endpoint", "webhooks_delivery"),
-        composite_foreign_key("webhooks_delivery", "endpoint_id", "webhooks_endpoint", on_delete="CASCADE"),
-        *plan_for_large_accounts("webhooks_endpoint", "webhooks_delivery"),
+        run_sql("0001_initial.sql"),
     ]

@@ -1,0 +1,33 @@
+"""Fields of the project that migrations write as the fields of Django on which they are based.
+
+Migrations import nothing of the project, so that a later change of the code does not change them.
+"""
+
+from typing import Any, ClassVar, Self
+
+from django.db import models
+
+
+class PlainField(models.Field):
+    """A mixin for a field class. It comes first of the bases; the next base is a field of Django."""
+
+    # The names of arguments that exist in Python only. Migrations do not contain them.
+    python_arguments: ClassVar[tuple[str, ...]] = ()
+
+    def deconstruct(self) -> Any:
+        name, _path, args, kwargs = super().deconstruct()
+        base = next(base for base in type(self).__mro__ if base.__module__.startswith("django."))
+        package = "django.db.models" if base.__module__.startswith("django.db.") else base.__module__.rpartition(".")[0]
+        kwargs = {key: value for key, value in kwargs.items() if key not in self.python_arguments}
+        return name, f"{package}.{base.__name__}", args, kwargs
+
+    def clone(self) -> Self:
+        _name, _path, args, kwargs = self.deconstruct()
+        field_class: Any = type(self)
+        return field_class(*args, **kwargs, **{key: getattr(self, key) for key in self.python_arguments})
+
+
+class JSONField(PlainField, models.JSONField):
+    """A JSON field with an encoder and a decoder of the project."""
+
+    python_arguments = ("encoder", "decoder")

@@ -1,0 +1,20 @@
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from core.search.declaration import searches
+
+
+class Command(BaseCommand):
+    help = "Print the statements that create the search of a model, for a migration."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("model", help="the name of the model, such as Client")
+
+    def handle(self, *args: Any, model: str, **options: Any) -> None:
+        declarations = {each.__name__: (each, search) for each, search in searches()}
+        if model not in declarations:
+            raise CommandError(f"{model} declares no search. The models that do: {', '.join(sorted(declarations))}")
+        searched, search = declarations[model]
+        for statement in search.create_statements(searched):
+            self.stdout.write(f"{statement.strip()};")

@@ -1,0 +1,202 @@
+CREATE SCHEMA account_ids;
+
+CREATE SCHEMA search;
+
+CREATE EXTENSION IF NOT EXISTS btree_gin WITH SCHEMA public;
+
+CREATE EXTENSION IF NOT EXISTS pg_trgm WITH SCHEMA public;
+
+CREATE EXTENSION IF NOT EXISTS unaccent WITH SCHEMA public;
+
+CREATE FUNCTION account_ids.advance(account bigint, past bigint) RETURNS void
+    LANGUAGE sql
+    AS $$
+    INSERT INTO account_ids.counter SELECT account, past WHERE NOT EXISTS (
+        SELECT FROM account_ids.counter WHERE account_id = account AND last >= past
+    )
+$$;
+
+CREATE FUNCTION account_ids.close() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    DELETE FROM account_ids.counter WHERE account_id = OLD.id;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION account_ids.open() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO account_ids.counter VALUES (NEW.id, 0);
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION account_ids.reserve(account bigint, number bigint) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    has_main_lock CONSTANT boolean := pg_try_advisory_xact_lock(hashint8extended(account, -1));
+    first bigint;
+    block bigint;
+BEGIN
+    IF has_main_lock THEN
+        UPDATE account_ids.counter SET last = last + number
+        WHERE account_id = account AND last = (SELECT max(last) FROM account_ids.counter WHERE account_id = account)
+            AND (last + number) >> 6 = last >> 6
+        RETURNING last - number + 1 INTO first;
+        IF FOUND THEN
+            IF first & 63 = 1 THEN
+                -- The block began with a row of its own, so the rows below count no longer. The lower limit keeps the scan short while
+                -- an old snapshot prevents the removal of dead rows.
+                DELETE FROM account_ids.counter WHERE account_id = account AND last BETWEEN first - 4096 AND first - 1;
+            END IF;
+            RETURN first;
+        END IF;
+    END IF;
+    LOOP
+        -- Without the main lock, continue only after an id of this transaction, or else enter another block.
+        SELECT CASE
+            WHEN has_main_lock OR xmin = pg_current_xact_id_if_assigned()::xid THEN last + 1 ELSE ((last >> 6) + 1) << 6
+        END INTO first FROM account_ids.counter WHERE account_id = account ORDER BY last DESC LIMIT 1;
+        block := first >> 6;
+        WHILE block <= (first + number - 1) >> 6 LOOP
+            IF NOT pg_try_advisory_xact_lock(hashint8extended(account, block)) THEN
+                first := (block + 1) << 6;
+            END IF;
+            block := block + 1;
+        END LOOP;
+        INSERT INTO account_ids.counter SELECT account, first + number - 1 WHERE NOT EXISTS (
+            SELECT FROM account_ids.counter AS later WHERE later.account_id = account AND later.last >= first
+        );
+        EXIT WHEN FOUND;
+    END LOOP;
+    RETURN first;
+END $$;
+
+CREATE FUNCTION account_ids.take() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    NEW.id := account_ids.reserve(NEW.account_id, 1);
+    RETURN NEW;
+END $$;
+
+CREATE FUNCTION public.drop_counts() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    DELETE FROM forum_postcount WHERE account_id = OLD.account_id AND category_id = OLD.id;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.note_change() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    thing CONSTANT record := coalesce(NEW, OLD);
+BEGIN
+    INSERT INTO accounts_change (account_id, position, resource, id, change, at)
+    SELECT
+        thing.account_id,
+        nextval('accounts_change_positions'),
+        TG_ARGV[0],
+        thing.id,
+        TG_ARGV[1],
+        clock_timestamp()
+    -- If the account itself was deleted, insert nothing.
+    FROM accounts_account WHERE accounts_account.id = thing.account_id;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION search.account(bigint) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (rtrim(encode(ltrim(int8send($1), '\x00'::bytea), 'base64'::text), '='::text) || '.'::text);
+
+CREATE FUNCTION search.compact(text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN translate(regexp_replace(lower($1), '[\t-/:-@\[-`{-~]+'::text, ''::text, 'g'::text), ''::text, ' '::text);
+
+CREATE FUNCTION search.composed(text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN ((octet_length($1) = length($1)) OR ($1 IS NFKC NORMALIZED)) THEN $1 ELSE NORMALIZE($1, NFKC) END;
+
+CREATE FUNCTION search.fold(text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN regexp_replace(lower(public.unaccent('public.unaccent'::regdictionary, search.composed($1))), '[\t-/:-@\[-`{-~]+'::text, ' '::text, 'g'::text);
+
+CREATE FUNCTION search.learn() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO accounts_word (account_id, kind, word, noted_by)
+    SELECT DISTINCT account_id, TG_TABLE_NAME, word, pg_backend_pid()
+    FROM written, search.unknown(account_id, TG_TABLE_NAME, search_text) AS word
+    ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION search.name(text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN "left"(search.fold($1), 255);
+
+CREATE FUNCTION search.parts(account_id bigint, text text) RETURNS bigint[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ARRAY(SELECT hashtextextended(trigram.trigram, parts.account_id) AS hashtextextended FROM unnest(public.show_trgm(parts.text)) trigram(trigram) WHERE (trigram.trigram !~~ '% %'::text));
+
+CREATE FUNCTION search.query(account_id bigint, query text) RETURNS tsquery
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (regexp_replace((to_tsquery('simple'::regconfig, query))::text, '''([^'']+)'''::text, ((''''::text || search.account(account_id)) || '\1'''::text), 'g'::text))::tsquery;
+
+CREATE FUNCTION search.relearn() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF TG_OP = 'UPDATE' THEN
+        INSERT INTO accounts_word (account_id, kind, word, noted_by)
+        SELECT NEW.account_id, TG_TABLE_NAME, word, pg_backend_pid()
+        FROM search.unknown(NEW.account_id, TG_TABLE_NAME, NEW.search_text) AS word
+        ON CONFLICT DO NOTHING;
+    END IF;
+    INSERT INTO accounts_staleword (account_id, kind, word, noted_by)
+    SELECT OLD.account_id, TG_TABLE_NAME, word, pg_backend_pid() FROM search.spelled(OLD.search_text) AS word
+    ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION search.spelled(text) RETURNS SETOF text
+    LANGUAGE sql IMMUTABLE ROWS 8 PARALLEL SAFE
+    AS $_$ SELECT DISTINCT word FROM string_to_table($1, ' ') AS word WHERE word ~ '^[a-z]{5,64}$' ORDER BY 1 $_$;
+
+CREATE FUNCTION search.unknown(account_id bigint, kind text, text text) RETURNS SETOF text
+    LANGUAGE sql STABLE ROWS 8
+    AS $_$
+    SELECT word FROM search.spelled($3) AS spelled (word) WHERE NOT EXISTS (
+        SELECT FROM accounts_word AS known WHERE known.account_id = $1 AND known.kind = $2 AND known.word = spelled.word
+    )
+$_$;
+
+CREATE FUNCTION search.words(text) RETURNS tsvector
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN to_tsvector('simple'::regconfig, "left"(search.fold($1), 100000));
+
+CREATE FUNCTION search.words(account_id bigint, text text, length integer) RETURNS tsvector
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (replace((' '::text || (to_tsvector('simple'::regconfig, regexp_replace("left"(search.fold(text), length), '([^ ]{255})[^ ]+'::text, '\1'::text, 'g'::text)))::text), ' '''::text, (' '''::text || search.account(account_id))))::tsvector;
+
+CREATE TABLE account_ids.counter (
+    account_id bigint NOT NULL,
+    last bigint NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
+ALTER TABLE ONLY account_ids.counter ALTER COLUMN account_id SET (n_distinct=-1);
+
+CREATE SEQUENCE public.accounts_change_positions
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+ALTER TABLE ONLY account_ids.counter
+    ADD CONSTRAINT counter_pkey PRIMARY KEY (account_id, last);

@@ -1,0 +1,242 @@
+from pathlib import Path
+
+import django.contrib.postgres.indexes
+import django.db.models.deletion
+import django.utils.timezone
+from django.db import migrations, models
+
+
+def run_sql(name):
+    # PostgreSQL would check the functions before their tables exist.
+    sql = "SET LOCAL check_function_bodies = off;\n" + Path(__file__).with_name(name).read_text()
+    return migrations.RunSQL(sql)
+
+
+class Migration(migrations.Migration):
+    initial = True
+
+    dependencies = [
+        ("accounts", "0001_initial"),
+        ("core", "0001_functions"),
+        ("procrastinate", "0041_post_retry_failed_job"),
+    ]
+
+    operations = [
+        migrations.CreateModel(
+            name="Change",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "account_id", "position", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
+                    ),
+                ),
+                ("position", models.BigIntegerField()),
+                ("number", models.BigIntegerField(null=True)),
+                ("resource", models.CharField(max_length=255)),
+                ("id", models.BigIntegerField()),
+                (
+                    "change",
+                    models.CharField(
+                        choices=[
+                            ("created", "Created"),
+                            ("updated", "Updated"),
+                            ("deleted", "Deleted"),
+                            ("restored", "Restored"),
+                        ],
+                        max_length=255,
+                    ),
+                ),
+                ("at", models.DateTimeField()),
+            ],
+            options={
+                "db_table": "accounts_change",
+                "default_related_name": "changes",
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("number", None)), fields=["account", "position"], name="change_unnumbered"
+                    )
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("number__isnull", False)),
+                        fields=("account", "number"),
+                        name="change_numbered",
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="Follower",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "account_id", "name", "key", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
+                    ),
+                ),
+                ("name", models.CharField(max_length=255)),
+                ("key", models.BigIntegerField(default=0)),
+                ("cursor", models.BigIntegerField()),
+                ("newest", models.BigIntegerField()),
+                ("due_at", models.DateTimeField(null=True)),
+                ("token", models.BigIntegerField(default=0)),
+                ("failures", models.IntegerField(default=0)),
+            ],
+            options={
+                "db_table": "core_follower",
+                "default_related_name": "followers",
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("due_at__isnull", False)), fields=["name", "due_at"], name="follower_due"
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="IdempotentAnswer",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "account_id", "caller", "key", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="accounts.account",
+                    ),
+                ),
+                ("caller", models.CharField(max_length=255)),
+                ("key", models.CharField(max_length=255)),
+                ("fingerprint", models.BinaryField()),
+                ("status", models.SmallIntegerField()),
+                ("headers", models.JSONField()),
+                ("body", models.BinaryField()),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+            ],
+            options={
+                "db_table": "accounts_idempotentanswer",
+            },
+        ),
+        migrations.CreateModel(
+            name="JobError",
+            fields=[
+                ("job_id", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("attempt", models.IntegerField()),
+                ("error", models.CharField(max_length=255)),
+                ("at", models.DateTimeField()),
+            ],
+        ),
+        migrations.SeparateDatabaseAndState(
+            database_operations=[
+                migrations.RunSQL(
+                    sql="\nCREATE UNLOGGED TABLE accounts_ratecount (\n    key varchar(128) PRIMARY KEY,\n    used integer NOT NULL,\n    ends_at timestamptz NOT NULL\n) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000)\n",
+                ),
+            ],
+            state_operations=[
+                migrations.CreateModel(
+                    name="RateCount",
+                    fields=[
+                        ("key", models.CharField(max_length=128, primary_key=True, serialize=False)),
+                        ("used", models.IntegerField()),
+                        ("ends_at", models.DateTimeField()),
+                    ],
+                    options={
+                        "db_table": "accounts_ratecount",
+                    },
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="StaleWord",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "account_id",
+                        "kind",
+                        "word",
+                        "noted_by",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="accounts.account",
+                    ),
+                ),
+                ("kind", models.CharField(max_length=255)),
+                ("word", models.CharField(max_length=255)),
+                ("noted_by", models.IntegerField()),
+            ],
+            options={
+                "db_table": "accounts_staleword",
+            },
+        ),
+        migrations.CreateModel(
+            name="Word",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "account_id",
+                        "kind",
+                        "word",
+                        "noted_by",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="accounts.account",
+                    ),
+                ),
+                ("kind", models.CharField(max_length=255)),
+                ("word", models.CharField(db_collation="C", max_length=255)),
+                ("noted_by", models.IntegerField()),
+            ],
+            options={
+                "db_table": "accounts_word",
+                "indexes": [
+                    django.contrib.postgres.indexes.GinIndex(
+                        fields=["account", "kind", "word"],
+                        name="word_spelling",
+                        opclasses=["int8_ops", "text_ops", "gin_trgm_ops"],
+                    )
+                ],
+            },
+        ),
+        run_sql("0002_tables.sql"),
+    ]

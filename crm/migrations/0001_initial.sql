@@ -1,0 +1,372 @@
+-- Sequences
+
+CREATE SEQUENCE public.crm_dealcount_numbers
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE SEQUENCE public.crm_dealstage_numbers
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+-- Functions
+
+CREATE FUNCTION public.crm_client_insert_last_changes() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+            BEGIN
+                INSERT INTO crm_clientlastchange (account_id, id, updated_at)
+                SELECT account_id, id, updated_at FROM written WHERE trashed_at IS NULL;
+                RETURN NULL;
+            END $$;
+
+CREATE FUNCTION public.crm_client_set_last_change() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+            BEGIN
+                IF TG_OP = 'UPDATE' AND NEW.trashed_at IS NULL THEN
+                    INSERT INTO crm_clientlastchange (account_id, id, updated_at) VALUES (NEW.account_id, NEW.id, NEW.updated_at)
+                    ON CONFLICT (account_id, id) DO UPDATE SET updated_at = excluded.updated_at;
+                ELSE
+                    DELETE FROM crm_clientlastchange WHERE account_id = OLD.account_id AND id = OLD.id;
+                END IF;
+                RETURN NULL;
+            END $$;
+
+CREATE FUNCTION public.crm_contact_insert_last_changes() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+            BEGIN
+                INSERT INTO crm_contactlastchange (account_id, id, updated_at)
+                SELECT account_id, id, updated_at FROM written WHERE trashed_at IS NULL;
+                RETURN NULL;
+            END $$;
+
+CREATE FUNCTION public.crm_contact_set_last_change() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+            BEGIN
+                IF TG_OP = 'UPDATE' AND NEW.trashed_at IS NULL THEN
+                    INSERT INTO crm_contactlastchange (account_id, id, updated_at) VALUES (NEW.account_id, NEW.id, NEW.updated_at)
+                    ON CONFLICT (account_id, id) DO UPDATE SET updated_at = excluded.updated_at;
+                ELSE
+                    DELETE FROM crm_contactlastchange WHERE account_id = OLD.account_id AND id = OLD.id;
+                END IF;
+                RETURN NULL;
+            END $$;
+
+CREATE FUNCTION public.crm_deal_insert_last_changes() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+            BEGIN
+                INSERT INTO crm_deallastchange (account_id, id, updated_at)
+                SELECT account_id, id, updated_at FROM written WHERE trashed_at IS NULL;
+                RETURN NULL;
+            END $$;
+
+CREATE FUNCTION public.crm_deal_set_last_change() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+            BEGIN
+                IF TG_OP = 'UPDATE' AND NEW.trashed_at IS NULL THEN
+                    INSERT INTO crm_deallastchange (account_id, id, updated_at) VALUES (NEW.account_id, NEW.id, NEW.updated_at)
+                    ON CONFLICT (account_id, id) DO UPDATE SET updated_at = excluded.updated_at;
+                ELSE
+                    DELETE FROM crm_deallastchange WHERE account_id = OLD.account_id AND id = OLD.id;
+                END IF;
+                RETURN NULL;
+            END $$;
+
+CREATE FUNCTION public.crm_dealcount_insert_deltas() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+            BEGIN
+                IF OLD.id IS NOT NULL AND OLD.trashed_at IS NULL THEN 
+            INSERT INTO crm_dealcount (account_id, status_id, currency, responsible_id, deals, price, number)
+            SELECT *, nextval('crm_dealcount_numbers') FROM (SELECT OLD.account_id, value.*, -1, -1 * coalesce(OLD.price, 0) FROM (SELECT coalesce(OLD.status_id, 0), OLD.currency, coalesce(OLD.responsible_id, 0)) AS value) AS rows
+        ; END IF; IF NEW.id IS NOT NULL AND NEW.trashed_at IS NULL THEN 
+            INSERT INTO crm_dealcount (account_id, status_id, currency, responsible_id, deals, price, number)
+            SELECT *, nextval('crm_dealcount_numbers') FROM (SELECT NEW.account_id, value.*, 1, 1 * coalesce(NEW.price, 0) FROM (SELECT coalesce(NEW.status_id, 0), NEW.currency, coalesce(NEW.responsible_id, 0)) AS value) AS rows
+        ; END IF;
+                RETURN NULL;
+            END $$;
+
+CREATE FUNCTION public.crm_enter_stage() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    moment CONSTANT timestamptz := CASE
+        WHEN TG_OP = 'INSERT' THEN NEW.created_at
+        WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updated_at
+        ELSE clock_timestamp()
+    END;
+    outcome text;
+    former_outcome text;
+BEGIN
+    IF NEW.status_id IS NULL THEN
+        NEW.stage_entered_at := NULL;
+    ELSE
+        NEW.stage_entered_at := moment;
+        SELECT accounts_status.outcome INTO outcome FROM accounts_status WHERE account_id = NEW.account_id AND id = NEW.status_id;
+    END IF;
+    IF outcome IS NULL OR outcome = 'open' THEN
+        NEW.closed_at := NULL;
+    ELSE
+        IF TG_OP = 'UPDATE' AND OLD.closed_at IS NOT NULL THEN
+            SELECT accounts_status.outcome INTO former_outcome FROM accounts_status
+            WHERE account_id = OLD.account_id AND id = OLD.status_id;
+        END IF;
+        IF former_outcome IS DISTINCT FROM outcome OR NEW.closed_at IS NULL THEN
+            NEW.closed_at := moment;
+        END IF;
+    END IF;
+    IF NEW.board_position IS NULL OR (TG_OP = 'UPDATE' AND NEW.board_position IS NOT DISTINCT FROM OLD.board_position) THEN
+        NEW.board_position := -(extract(epoch FROM moment) * 1000000)::bigint;
+    END IF;
+    RETURN NEW;
+END $$;
+
+CREATE FUNCTION public.crm_erase_stages() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    DELETE FROM crm_dealstage WHERE account_id = OLD.account_id AND deal_id = OLD.id;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.crm_record_stage() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    moment CONSTANT timestamptz := coalesce(
+        NEW.stage_entered_at,
+        CASE WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updated_at ELSE clock_timestamp() END
+    );
+BEGIN
+    IF TG_OP = 'UPDATE' THEN
+        UPDATE crm_dealstage SET left_at = moment
+        WHERE account_id = NEW.account_id AND deal_id = NEW.id AND left_at IS NULL;
+    END IF;
+    INSERT INTO crm_dealstage (account_id, deal_id, number, status_id, entered_at, user_id)
+    VALUES (NEW.account_id, NEW.id, nextval('crm_dealstage_numbers'), NEW.status_id, moment, NEW.updater_id);
+    RETURN NULL;
+END $$;
+
+-- Generated columns, storage and statistics
+
+ALTER TABLE public.crm_client
+    ADD COLUMN search_name text COLLATE "C" NOT NULL GENERATED ALWAYS AS (search.name(name)) STORED,
+    ADD COLUMN search_text text NOT NULL GENERATED ALWAYS AS (search.fold(coalesce(name, '') || ' ' || coalesce(first_name, '') || ' ' || coalesce(last_name, '') || ' ' || coalesce(email, '') || ' ' || coalesce(shortcut, '') || ' ' || coalesce(city, '') || ' ' || coalesce(www, '') || ' ' || coalesce(phone, '') || ' ' || coalesce(mobile_phone, '') || ' ' || coalesce(fax, '') || ' ' || coalesce(tax_no, '') || ' ' || coalesce(register_number, '')) || ' ' || search.compact(coalesce(phone, '') || E'\x01' || coalesce(mobile_phone, '') || E'\x01' || coalesce(fax, '') || E'\x01' || coalesce(tax_no, '') || E'\x01' || coalesce(register_number, ''))) STORED,
+    ADD COLUMN search_words tsvector NOT NULL GENERATED ALWAYS AS (setweight(search.words(account_id, coalesce(name, '') || ' ' || coalesce(first_name, '') || ' ' || coalesce(last_name, '') || ' ' || coalesce(email, '') || ' ' || coalesce(shortcut, '') || ' ' || coalesce(city, '') || ' ' || coalesce(www, '') || ' ' || coalesce(phone, '') || ' ' || coalesce(mobile_phone, '') || ' ' || coalesce(fax, '') || ' ' || coalesce(tax_no, '') || ' ' || coalesce(register_number, '') || ' ' || coalesce(street, '') || ' ' || coalesce(street_no, '') || ' ' || coalesce(post_code, '') || ' ' || coalesce(jsonb_path_query_array(external_ids, '$.*')::text, ''), 35000), 'A') || setweight(search.words(account_id, coalesce(note, '') || ' ' || coalesce(description, ''), 65536), 'D')) STORED;
+
+ALTER TABLE public.crm_client SET (fillfactor='90', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+ALTER TABLE ONLY public.crm_client ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.crm_clientexternalid ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE public.crm_clientlastchange SET (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+ALTER TABLE ONLY public.crm_clientlastchange ALTER COLUMN account_id SET (n_distinct=2);
+
+ALTER TABLE public.crm_contact
+    ADD COLUMN search_name text COLLATE "C" NOT NULL GENERATED ALWAYS AS (search.name(name)) STORED,
+    ADD COLUMN search_text text NOT NULL GENERATED ALWAYS AS (search.fold(coalesce(name, '') || ' ' || coalesce(first_name, '') || ' ' || coalesce(last_name, '') || ' ' || coalesce(email, '') || ' ' || coalesce(position, '') || ' ' || coalesce(phone, '') || ' ' || coalesce(mobile_phone, '')) || ' ' || search.compact(coalesce(phone, '') || E'\x01' || coalesce(mobile_phone, ''))) STORED,
+    ADD COLUMN search_words tsvector NOT NULL GENERATED ALWAYS AS (setweight(search.words(account_id, coalesce(name, '') || ' ' || coalesce(first_name, '') || ' ' || coalesce(last_name, '') || ' ' || coalesce(email, '') || ' ' || coalesce(position, '') || ' ' || coalesce(phone, '') || ' ' || coalesce(mobile_phone, '') || ' ' || coalesce(jsonb_path_query_array(external_ids, '$.*')::text, ''), 35000), 'A') || setweight(search.words(account_id, coalesce(note, '') || ' ' || coalesce(description, ''), 65536), 'D')) STORED;
+
+ALTER TABLE public.crm_contact SET (fillfactor='95', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+ALTER TABLE public.crm_contact ALTER COLUMN additional_fields SET DEFAULT '{}';
+ALTER TABLE public.crm_contact ALTER COLUMN external_ids SET DEFAULT '{}';
+ALTER TABLE ONLY public.crm_contact ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.crm_contactexternalid ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE public.crm_contactlastchange SET (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+ALTER TABLE ONLY public.crm_contactlastchange ALTER COLUMN account_id SET (n_distinct=2);
+
+ALTER TABLE public.crm_contactlist
+    ADD COLUMN search_name text COLLATE "C" NOT NULL GENERATED ALWAYS AS (search.name(name)) STORED,
+    ADD COLUMN search_text text NOT NULL GENERATED ALWAYS AS (search.fold(coalesce(name, ''))) STORED,
+    ADD COLUMN search_words tsvector NOT NULL GENERATED ALWAYS AS (setweight(search.words(account_id, coalesce(name, ''), 35000), 'A')) STORED;
+
+ALTER TABLE ONLY public.crm_contactlist ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.crm_contactlistcount ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.crm_contactlistmembership ALTER COLUMN account_id SET (n_distinct=2);
+
+ALTER TABLE public.crm_deal
+    ADD COLUMN search_name text COLLATE "C" NOT NULL GENERATED ALWAYS AS (search.name(name)) STORED,
+    ADD COLUMN search_text text NOT NULL GENERATED ALWAYS AS (search.fold(coalesce(name, ''))) STORED,
+    ADD COLUMN search_words tsvector NOT NULL GENERATED ALWAYS AS (setweight(search.words(account_id, coalesce(name, '') || ' ' || coalesce(jsonb_path_query_array(external_ids, '$.*')::text, ''), 35000), 'A') || setweight(search.words(account_id, coalesce(description, ''), 65536), 'D')) STORED;
+
+ALTER TABLE public.crm_deal SET (fillfactor='95', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+ALTER TABLE public.crm_deal ALTER COLUMN additional_fields SET DEFAULT '{}';
+ALTER TABLE ONLY public.crm_deal ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE public.crm_dealcount SET (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
+ALTER TABLE ONLY public.crm_dealcount ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.crm_dealexternalid ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE public.crm_deallastchange SET (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+ALTER TABLE ONLY public.crm_deallastchange ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.crm_dealstage ALTER COLUMN account_id SET (n_distinct=2);
+
+ALTER TABLE public.crm_fielddefinition
+    ADD COLUMN search_name text COLLATE "C" NOT NULL GENERATED ALWAYS AS (search.name(label)) STORED,
+    ADD COLUMN search_text text NOT NULL GENERATED ALWAYS AS (search.fold(coalesce(label, '') || ' ' || coalesce(key, ''))) STORED,
+    ADD COLUMN search_words tsvector NOT NULL GENERATED ALWAYS AS (setweight(search.words(account_id, coalesce(label, '') || ' ' || coalesce(key, ''), 35000), 'A')) STORED;
+
+ALTER TABLE ONLY public.crm_fielddefinition ALTER COLUMN account_id SET (n_distinct=2);
+
+ALTER TABLE public.crm_note
+    ADD COLUMN search_text text NOT NULL GENERATED ALWAYS AS (search.fold(coalesce(excerpt, ''))) STORED,
+    ADD COLUMN search_words tsvector NOT NULL GENERATED ALWAYS AS (setweight(search.words(account_id, coalesce(excerpt, ''), 35000), 'A') || setweight(search.words(account_id, coalesce(content, ''), 65536), 'D')) STORED;
+
+ALTER TABLE public.crm_note SET (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+ALTER TABLE ONLY public.crm_note ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.crm_userlink ALTER COLUMN account_id SET (n_distinct=2);
+
+-- Foreign keys
+
+ALTER TABLE ONLY public.crm_client ADD CONSTRAINT crm_client_consent_by_id_fk FOREIGN KEY (account_id, consent_by_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.crm_client ADD CONSTRAINT crm_client_contact_id_fk FOREIGN KEY (account_id, contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE SET NULL (contact_id);
+ALTER TABLE ONLY public.crm_client ADD CONSTRAINT crm_client_creator_id_fk FOREIGN KEY (account_id, creator_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.crm_client ADD CONSTRAINT crm_client_do_not_contact_by_id_fk FOREIGN KEY (account_id, do_not_contact_by_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.crm_client ADD CONSTRAINT crm_client_responsible_id_fk FOREIGN KEY (account_id, responsible_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.crm_client ADD CONSTRAINT crm_client_status_id_fk FOREIGN KEY (account_id, status_id) REFERENCES public.accounts_status(account_id, id);
+ALTER TABLE ONLY public.crm_client ADD CONSTRAINT crm_client_trashed_by_id_fk FOREIGN KEY (account_id, trashed_by_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.crm_client ADD CONSTRAINT crm_client_trashed_contact_id_fk FOREIGN KEY (account_id, trashed_contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE SET NULL (trashed_contact_id);
+ALTER TABLE ONLY public.crm_client ADD CONSTRAINT crm_client_updater_id_fk FOREIGN KEY (account_id, updater_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.crm_clientexternalid ADD CONSTRAINT crm_clientexternalid_holder_id_fk FOREIGN KEY (account_id, holder_id) REFERENCES public.crm_client(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.crm_contact ADD CONSTRAINT crm_contact_client_id_fk FOREIGN KEY (account_id, client_id) REFERENCES public.crm_client(account_id, id) ON DELETE SET NULL (client_id);
+ALTER TABLE ONLY public.crm_contact ADD CONSTRAINT crm_contact_consent_by_id_fk FOREIGN KEY (account_id, consent_by_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.crm_contact ADD CONSTRAINT crm_contact_creator_id_fk FOREIGN KEY (account_id, creator_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.crm_contact ADD CONSTRAINT crm_contact_do_not_contact_by_id_fk FOREIGN KEY (account_id, do_not_contact_by_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.crm_contact ADD CONSTRAINT crm_contact_responsible_id_fk FOREIGN KEY (account_id, responsible_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.crm_contact ADD CONSTRAINT crm_contact_trashed_by_id_fk FOREIGN KEY (account_id, trashed_by_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.crm_contact ADD CONSTRAINT crm_contact_trashed_client_id_fk FOREIGN KEY (account_id, trashed_client_id) REFERENCES public.crm_client(account_id, id) ON DELETE SET NULL (trashed_client_id);
+ALTER TABLE ONLY public.crm_contact ADD CONSTRAINT crm_contact_updater_id_fk FOREIGN KEY (account_id, updater_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.crm_contactexternalid ADD CONSTRAINT crm_contactexternalid_holder_id_fk FOREIGN KEY (account_id, holder_id) REFERENCES public.crm_contact(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.crm_contactlist ADD CONSTRAINT crm_contactlist_creator_id_fk FOREIGN KEY (account_id, creator_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.crm_contactlist ADD CONSTRAINT crm_contactlist_trashed_by_id_fk FOREIGN KEY (account_id, trashed_by_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.crm_contactlist ADD CONSTRAINT crm_contactlist_updater_id_fk FOREIGN KEY (account_id, updater_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.crm_contactlistcount ADD CONSTRAINT crm_contactlistcount_contact_list_id_fk FOREIGN KEY (account_id, contact_list_id) REFERENCES public.crm_contactlist(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.crm_contactlistmembership ADD CONSTRAINT crm_contactlistmembership_contact_id_fk FOREIGN KEY (account_id, contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.crm_contactlistmembership ADD CONSTRAINT crm_contactlistmembership_contact_list_id_fk FOREIGN KEY (account_id, contact_list_id) REFERENCES public.crm_contactlist(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.crm_deal ADD CONSTRAINT crm_deal_client_id_fk FOREIGN KEY (account_id, client_id) REFERENCES public.crm_client(account_id, id) ON DELETE SET NULL (client_id);
+ALTER TABLE ONLY public.crm_deal ADD CONSTRAINT crm_deal_contact_id_fk FOREIGN KEY (account_id, contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE SET NULL (contact_id);
+ALTER TABLE ONLY public.crm_deal ADD CONSTRAINT crm_deal_creator_id_fk FOREIGN KEY (account_id, creator_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.crm_deal ADD CONSTRAINT crm_deal_responsible_id_fk FOREIGN KEY (account_id, responsible_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.crm_deal ADD CONSTRAINT crm_deal_status_id_fk FOREIGN KEY (account_id, status_id) REFERENCES public.accounts_status(account_id, id);
+ALTER TABLE ONLY public.crm_deal ADD CONSTRAINT crm_deal_trashed_by_id_fk FOREIGN KEY (account_id, trashed_by_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.crm_deal ADD CONSTRAINT crm_deal_trashed_client_id_fk FOREIGN KEY (account_id, trashed_client_id) REFERENCES public.crm_client(account_id, id) ON DELETE SET NULL (trashed_client_id);
+ALTER TABLE ONLY public.crm_deal ADD CONSTRAINT crm_deal_trashed_contact_id_fk FOREIGN KEY (account_id, trashed_contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE SET NULL (trashed_contact_id);
+ALTER TABLE ONLY public.crm_deal ADD CONSTRAINT crm_deal_updater_id_fk FOREIGN KEY (account_id, updater_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.crm_dealexternalid ADD CONSTRAINT crm_dealexternalid_holder_id_fk FOREIGN KEY (account_id, holder_id) REFERENCES public.crm_deal(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.crm_note ADD CONSTRAINT crm_note_client_id_fk FOREIGN KEY (account_id, client_id) REFERENCES public.crm_client(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.crm_note ADD CONSTRAINT crm_note_contact_id_fk FOREIGN KEY (account_id, contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.crm_note ADD CONSTRAINT crm_note_creator_id_fk FOREIGN KEY (account_id, creator_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.crm_note ADD CONSTRAINT crm_note_deal_id_fk FOREIGN KEY (account_id, deal_id) REFERENCES public.crm_deal(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.crm_note ADD CONSTRAINT crm_note_trashed_by_id_fk FOREIGN KEY (account_id, trashed_by_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.crm_note ADD CONSTRAINT crm_note_trashed_client_id_fk FOREIGN KEY (account_id, trashed_client_id) REFERENCES public.crm_client(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.crm_note ADD CONSTRAINT crm_note_trashed_contact_id_fk FOREIGN KEY (account_id, trashed_contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.crm_note ADD CONSTRAINT crm_note_trashed_deal_id_fk FOREIGN KEY (account_id, trashed_deal_id) REFERENCES public.crm_deal(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.crm_note ADD CONSTRAINT crm_note_updater_id_fk FOREIGN KEY (account_id, updater_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.crm_userlink ADD CONSTRAINT crm_userlink_client_id_fk FOREIGN KEY (account_id, client_id) REFERENCES public.crm_client(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.crm_userlink ADD CONSTRAINT crm_userlink_contact_id_fk FOREIGN KEY (account_id, contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.crm_userlink ADD CONSTRAINT crm_userlink_creator_id_fk FOREIGN KEY (account_id, creator_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.crm_userlink ADD CONSTRAINT crm_userlink_trashed_client_id_fk FOREIGN KEY (account_id, trashed_client_id) REFERENCES public.crm_client(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.crm_userlink ADD CONSTRAINT crm_userlink_trashed_contact_id_fk FOREIGN KEY (account_id, trashed_contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.crm_userlink ADD CONSTRAINT crm_userlink_updater_id_fk FOREIGN KEY (account_id, updater_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.crm_userlink ADD CONSTRAINT crm_userlink_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
+
+-- Triggers
+
+CREATE TRIGGER crm_dealcount_count AFTER INSERT OR DELETE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.crm_dealcount_insert_deltas();
+CREATE TRIGGER crm_dealcount_count_changed AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN ((((((((old.currency)::text IS DISTINCT FROM (new.currency)::text) OR (old.id IS DISTINCT FROM new.id)) OR (old.price IS DISTINCT FROM new.price)) OR (old.responsible_id IS DISTINCT FROM new.responsible_id)) OR (old.status_id IS DISTINCT FROM new.status_id)) OR (old.trashed_at IS DISTINCT FROM new.trashed_at))) EXECUTE FUNCTION public.crm_dealcount_insert_deltas();
+CREATE TRIGGER delete_last_change AFTER DELETE ON public.crm_client FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.crm_client_set_last_change();
+CREATE TRIGGER delete_last_change AFTER DELETE ON public.crm_contact FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.crm_contact_set_last_change();
+CREATE TRIGGER delete_last_change AFTER DELETE ON public.crm_deal FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.crm_deal_set_last_change();
+CREATE TRIGGER enter_stage BEFORE INSERT ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.crm_enter_stage();
+CREATE TRIGGER enter_stage_changed BEFORE UPDATE ON public.crm_deal FOR EACH ROW WHEN ((old.status_id IS DISTINCT FROM new.status_id)) EXECUTE FUNCTION public.crm_enter_stage();
+CREATE TRIGGER erase_stages AFTER DELETE ON public.crm_deal FOR EACH ROW WHEN (((old.status_id IS NOT NULL) OR (old.stage_entered_at IS NOT NULL))) EXECUTE FUNCTION public.crm_erase_stages();
+CREATE TRIGGER insert_last_changes AFTER INSERT ON public.crm_client REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION public.crm_client_insert_last_changes();
+CREATE TRIGGER insert_last_changes AFTER INSERT ON public.crm_contact REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION public.crm_contact_insert_last_changes();
+CREATE TRIGGER insert_last_changes AFTER INSERT ON public.crm_deal REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION public.crm_deal_insert_last_changes();
+CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('client', 'created');
+CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('contact', 'created');
+CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_contactlist DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('contact_list', 'created');
+CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('deal', 'created');
+CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_fielddefinition DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('field_definition', 'created');
+CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('note', 'created');
+CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_userlink DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('user_link', 'created');
+CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('client', 'deleted');
+CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('contact', 'deleted');
+CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_contactlist DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('contact_list', 'deleted');
+CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('deal', 'deleted');
+CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_fielddefinition DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('field_definition', 'deleted');
+CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('note', 'deleted');
+CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_userlink DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('user_link', 'deleted');
+CREATE CONSTRAINT TRIGGER note_restored AFTER UPDATE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((NOT (old.trashed_at IS NULL)) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('client', 'restored');
+CREATE CONSTRAINT TRIGGER note_restored AFTER UPDATE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((NOT (old.trashed_at IS NULL)) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('contact', 'restored');
+CREATE CONSTRAINT TRIGGER note_restored AFTER UPDATE ON public.crm_contactlist DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((NOT (old.trashed_at IS NULL)) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('contact_list', 'restored');
+CREATE CONSTRAINT TRIGGER note_restored AFTER UPDATE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((NOT (old.trashed_at IS NULL)) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('deal', 'restored');
+CREATE CONSTRAINT TRIGGER note_restored AFTER UPDATE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((NOT (old.trashed_at IS NULL)) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('note', 'restored');
+CREATE CONSTRAINT TRIGGER note_trashed AFTER UPDATE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (NOT (new.trashed_at IS NULL)))) EXECUTE FUNCTION public.note_change('client', 'deleted');
+CREATE CONSTRAINT TRIGGER note_trashed AFTER UPDATE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (NOT (new.trashed_at IS NULL)))) EXECUTE FUNCTION public.note_change('contact', 'deleted');
+CREATE CONSTRAINT TRIGGER note_trashed AFTER UPDATE ON public.crm_contactlist DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (NOT (new.trashed_at IS NULL)))) EXECUTE FUNCTION public.note_change('contact_list', 'deleted');
+CREATE CONSTRAINT TRIGGER note_trashed AFTER UPDATE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (NOT (new.trashed_at IS NULL)))) EXECUTE FUNCTION public.note_change('deal', 'deleted');
+CREATE CONSTRAINT TRIGGER note_trashed AFTER UPDATE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (NOT (new.trashed_at IS NULL)))) EXECUTE FUNCTION public.note_change('note', 'deleted');
+CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('client', 'updated');
+CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('contact', 'updated');
+CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_contactlist DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('contact_list', 'updated');
+CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('deal', 'updated');
+CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_fielddefinition DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((true AND true)) EXECUTE FUNCTION public.note_change('field_definition', 'updated');
+CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('note', 'updated');
+CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_userlink DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((true AND true)) EXECUTE FUNCTION public.note_change('user_link', 'updated');
+CREATE TRIGGER record_stage AFTER INSERT ON public.crm_deal FOR EACH ROW WHEN ((new.status_id IS NOT NULL)) EXECUTE FUNCTION public.crm_record_stage();
+CREATE TRIGGER record_stage_changed AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN ((old.status_id IS DISTINCT FROM new.status_id)) EXECUTE FUNCTION public.crm_record_stage();
+CREATE TRIGGER set_last_change AFTER UPDATE ON public.crm_client FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at))) EXECUTE FUNCTION public.crm_client_set_last_change();
+CREATE TRIGGER set_last_change AFTER UPDATE ON public.crm_contact FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at))) EXECUTE FUNCTION public.crm_contact_set_last_change();
+CREATE TRIGGER set_last_change AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at))) EXECUTE FUNCTION public.crm_deal_set_last_change();
+CREATE TRIGGER take_id BEFORE INSERT ON public.crm_client FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+CREATE TRIGGER take_id BEFORE INSERT ON public.crm_contact FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+CREATE TRIGGER take_id BEFORE INSERT ON public.crm_contactlist FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+CREATE TRIGGER take_id BEFORE INSERT ON public.crm_deal FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+CREATE TRIGGER take_id BEFORE INSERT ON public.crm_fielddefinition FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+CREATE TRIGGER take_id BEFORE INSERT ON public.crm_note FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+CREATE TRIGGER take_id BEFORE INSERT ON public.crm_userlink FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+-- Search: indexes, and triggers that store the words
+
+CREATE INDEX client_by_name ON public.crm_client (account_id, search_name, id) WHERE "trashed_at" IS NULL;
+CREATE INDEX client_found ON public.crm_client USING gin (account_id, status_id, responsible_id, creator_id, updater_id, tags, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE "trashed_at" IS NULL;
+ALTER INDEX public.client_found ALTER COLUMN 8 SET STATISTICS 0;
+CREATE TRIGGER learn AFTER INSERT ON public.crm_client REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
+CREATE TRIGGER relearn AFTER UPDATE ON public.crm_client FOR EACH ROW WHEN (OLD.search_text <> NEW.search_text OR (OLD."trashed_at" IS NULL) <> (NEW."trashed_at" IS NULL)) EXECUTE FUNCTION search.relearn();
+CREATE TRIGGER unlearn AFTER DELETE ON public.crm_client FOR EACH ROW WHEN (OLD."trashed_at" IS NULL) EXECUTE FUNCTION search.relearn();
+CREATE INDEX contact_by_name ON public.crm_contact (account_id, search_name, id) WHERE "trashed_at" IS NULL;
+CREATE INDEX contact_found ON public.crm_contact USING gin (account_id, responsible_id, creator_id, updater_id, tags, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE "trashed_at" IS NULL;
+ALTER INDEX public.contact_found ALTER COLUMN 7 SET STATISTICS 0;
+CREATE TRIGGER learn AFTER INSERT ON public.crm_contact REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
+CREATE TRIGGER relearn AFTER UPDATE ON public.crm_contact FOR EACH ROW WHEN (OLD.search_text <> NEW.search_text OR (OLD."trashed_at" IS NULL) <> (NEW."trashed_at" IS NULL)) EXECUTE FUNCTION search.relearn();
+CREATE TRIGGER unlearn AFTER DELETE ON public.crm_contact FOR EACH ROW WHEN (OLD."trashed_at" IS NULL) EXECUTE FUNCTION search.relearn();
+CREATE INDEX contactlist_by_name ON public.crm_contactlist (account_id, search_name, id) WHERE "trashed_at" IS NULL;
+CREATE INDEX contactlist_found ON public.crm_contactlist USING gin (account_id, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE "trashed_at" IS NULL;
+ALTER INDEX public.contactlist_found ALTER COLUMN 3 SET STATISTICS 0;
+CREATE TRIGGER learn AFTER INSERT ON public.crm_contactlist REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
+CREATE TRIGGER relearn AFTER UPDATE ON public.crm_contactlist FOR EACH ROW WHEN (OLD.search_text <> NEW.search_text OR (OLD."trashed_at" IS NULL) <> (NEW."trashed_at" IS NULL)) EXECUTE FUNCTION search.relearn();
+CREATE TRIGGER unlearn AFTER DELETE ON public.crm_contactlist FOR EACH ROW WHEN (OLD."trashed_at" IS NULL) EXECUTE FUNCTION search.relearn();
+CREATE INDEX deal_by_name ON public.crm_deal (account_id, search_name, id) WHERE "trashed_at" IS NULL;
+CREATE INDEX deal_found ON public.crm_deal USING gin (account_id, status_id, responsible_id, creator_id, updater_id, tags, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE "trashed_at" IS NULL;
+ALTER INDEX public.deal_found ALTER COLUMN 8 SET STATISTICS 0;
+CREATE TRIGGER learn AFTER INSERT ON public.crm_deal REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
+CREATE TRIGGER relearn AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN (OLD.search_text <> NEW.search_text OR (OLD."trashed_at" IS NULL) <> (NEW."trashed_at" IS NULL)) EXECUTE FUNCTION search.relearn();
+CREATE TRIGGER unlearn AFTER DELETE ON public.crm_deal FOR EACH ROW WHEN (OLD."trashed_at" IS NULL) EXECUTE FUNCTION search.relearn();
+CREATE INDEX fielddefinition_by_name ON public.crm_fielddefinition (account_id, search_name, id) WHERE true;
+CREATE INDEX fielddefinition_found ON public.crm_fielddefinition USING gin (account_id, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE true;
+ALTER INDEX public.fielddefinition_found ALTER COLUMN 3 SET STATISTICS 0;
+CREATE TRIGGER learn AFTER INSERT ON public.crm_fielddefinition REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
+CREATE TRIGGER relearn AFTER UPDATE ON public.crm_fielddefinition FOR EACH ROW WHEN (OLD.search_text <> NEW.search_text OR (true) <> (true)) EXECUTE FUNCTION search.relearn();
+CREATE TRIGGER unlearn AFTER DELETE ON public.crm_fielddefinition FOR EACH ROW WHEN (true) EXECUTE FUNCTION search.relearn();
+CREATE INDEX note_found ON public.crm_note USING gin (account_id, creator_id, updater_id, kind, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE "trashed_at" IS NULL;
+ALTER INDEX public.note_found ALTER COLUMN 6 SET STATISTICS 0;
+CREATE TRIGGER learn AFTER INSERT ON public.crm_note REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
+CREATE TRIGGER relearn AFTER UPDATE ON public.crm_note FOR EACH ROW WHEN (OLD.search_text <> NEW.search_text OR (OLD."trashed_at" IS NULL) <> (NEW."trashed_at" IS NULL)) EXECUTE FUNCTION search.relearn();
+CREATE TRIGGER unlearn AFTER DELETE ON public.crm_note FOR EACH ROW WHEN (OLD."trashed_at" IS NULL) EXECUTE FUNCTION search.relearn();

@@ -1,0 +1,4874 @@
+CREATE SCHEMA account_ids;
+
+CREATE SCHEMA search;
+
+CREATE EXTENSION IF NOT EXISTS btree_gin WITH SCHEMA public;
+
+CREATE EXTENSION IF NOT EXISTS pg_trgm WITH SCHEMA public;
+
+CREATE EXTENSION IF NOT EXISTS unaccent WITH SCHEMA public;
+
+CREATE TYPE public.procrastinate_job_event_type AS ENUM (
+    'deferred',
+    'started',
+    'deferred_for_retry',
+    'failed',
+    'succeeded',
+    'cancelled',
+    'abort_requested',
+    'aborted',
+    'scheduled',
+    'retried'
+);
+
+CREATE TYPE public.procrastinate_job_status AS ENUM (
+    'todo',
+    'doing',
+    'succeeded',
+    'failed',
+    'cancelled',
+    'aborting',
+    'aborted'
+);
+
+CREATE TYPE public.procrastinate_job_to_defer_v1 AS (
+	queue_name character varying,
+	task_name character varying,
+	priority integer,
+	lock text,
+	queueing_lock text,
+	args jsonb,
+	scheduled_at timestamp with time zone
+);
+
+CREATE FUNCTION account_ids.advance(account bigint, past bigint) RETURNS void
+    LANGUAGE sql
+    AS $$
+    INSERT INTO account_ids.counter SELECT account, past WHERE NOT EXISTS (
+        SELECT FROM account_ids.counter WHERE account_id = account AND last >= past
+    )
+$$;
+
+CREATE FUNCTION account_ids.close() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    DELETE FROM account_ids.counter WHERE account_id = OLD.id;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION account_ids.open() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO account_ids.counter VALUES (NEW.id, 0);
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION account_ids.reserve(account bigint, number bigint) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    has_main_lock CONSTANT boolean := pg_try_advisory_xact_lock(hashint8extended(account, -1));
+    first bigint;
+    block bigint;
+BEGIN
+    IF has_main_lock THEN
+        UPDATE account_ids.counter SET last = last + number
+        WHERE account_id = account AND last = (SELECT max(last) FROM account_ids.counter WHERE account_id = account)
+            AND (last + number) >> 6 = last >> 6
+        RETURNING last - number + 1 INTO first;
+        IF FOUND THEN
+            IF first & 63 = 1 THEN
+                -- The block began with a row of its own, so the rows below count no longer. The lower limit keeps the scan short while
+                -- an old snapshot prevents the removal of dead rows.
+                DELETE FROM account_ids.counter WHERE account_id = account AND last BETWEEN first - 4096 AND first - 1;
+            END IF;
+            RETURN first;
+        END IF;
+    END IF;
+    LOOP
+        -- Without the main lock, continue only after an id of this transaction, or else enter another block.
+        SELECT CASE
+            WHEN has_main_lock OR xmin = pg_current_xact_id_if_assigned()::xid THEN last + 1 ELSE ((last >> 6) + 1) << 6
+        END INTO first FROM account_ids.counter WHERE account_id = account ORDER BY last DESC LIMIT 1;
+        block := first >> 6;
+        WHILE block <= (first + number - 1) >> 6 LOOP
+            IF NOT pg_try_advisory_xact_lock(hashint8extended(account, block)) THEN
+                first := (block + 1) << 6;
+            END IF;
+            block := block + 1;
+        END LOOP;
+        INSERT INTO account_ids.counter SELECT account, first + number - 1 WHERE NOT EXISTS (
+            SELECT FROM account_ids.counter AS later WHERE later.account_id = account AND later.last >= first
+        );
+        EXIT WHEN FOUND;
+    END LOOP;
+    RETURN first;
+END $$;
+
+CREATE FUNCTION account_ids.take() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    NEW.id := account_ids.reserve(NEW.account_id, 1);
+    RETURN NEW;
+END $$;
+
+CREATE FUNCTION public.accounts_complete_deal_status() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    NEW.outcome := CASE WHEN NOT NEW.closed THEN 'open' WHEN NEW.outcome = 'won' THEN 'won' ELSE 'lost' END;
+    NEW.probability := CASE NEW.outcome WHEN 'won' THEN 100 WHEN 'lost' THEN 0 ELSE coalesce(NEW.probability, 50) END;
+    IF NEW.pipeline_id IS NULL THEN
+        INSERT INTO accounts_pipeline (account_id, id, name, position, created_at, updated_at)
+        VALUES (NEW.account_id, 1, 'Sales', 1, now(), now()) ON CONFLICT DO NOTHING;
+        NEW.pipeline_id := (
+            SELECT id FROM accounts_pipeline WHERE account_id = NEW.account_id ORDER BY position, id LIMIT 1
+        );
+    END IF;
+    RETURN NEW;
+END $$;
+
+CREATE FUNCTION public.count_read_notifications() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    UPDATE accounts_user SET unread_notifications = greatest(0, unread_notifications + counted.number)
+    FROM (
+        SELECT account_id, user_id, sum(step) AS number FROM (
+            SELECT account_id, user_id, -1 AS step FROM before WHERE read_at IS NULL
+            UNION ALL SELECT account_id, user_id, 1 FROM after WHERE read_at IS NULL
+        ) AS steps GROUP BY account_id, user_id HAVING sum(step) <> 0
+    ) AS counted
+    WHERE accounts_user.account_id = counted.account_id AND accounts_user.id = counted.user_id;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.count_unread_notifications() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    step CONSTANT integer := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
+BEGIN
+    PERFORM FROM accounts_user WHERE (account_id, id) IN (SELECT account_id, user_id FROM changed WHERE read_at IS NULL)
+    ORDER BY account_id, id FOR NO KEY UPDATE;
+    UPDATE accounts_user SET unread_notifications = greatest(0, unread_notifications + step * counted.number)
+    FROM (
+        SELECT account_id, user_id, count(*) AS number FROM changed WHERE read_at IS NULL GROUP BY account_id, user_id
+    ) AS counted
+    WHERE accounts_user.account_id = counted.account_id AND accounts_user.id = counted.user_id;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.crm_client_insert_last_changes() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+            BEGIN
+                INSERT INTO crm_clientlastchange (account_id, id, updated_at)
+                SELECT account_id, id, updated_at FROM written WHERE trashed_at IS NULL;
+                RETURN NULL;
+            END $$;
+
+CREATE FUNCTION public.crm_client_set_last_change() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+            BEGIN
+                IF TG_OP = 'UPDATE' AND NEW.trashed_at IS NULL THEN
+                    INSERT INTO crm_clientlastchange (account_id, id, updated_at) VALUES (NEW.account_id, NEW.id, NEW.updated_at)
+                    ON CONFLICT (account_id, id) DO UPDATE SET updated_at = excluded.updated_at;
+                ELSE
+                    DELETE FROM crm_clientlastchange WHERE account_id = OLD.account_id AND id = OLD.id;
+                END IF;
+                RETURN NULL;
+            END $$;
+
+CREATE FUNCTION public.crm_contact_insert_last_changes() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+            BEGIN
+                INSERT INTO crm_contactlastchange (account_id, id, updated_at)
+                SELECT account_id, id, updated_at FROM written WHERE trashed_at IS NULL;
+                RETURN NULL;
+            END $$;
+
+CREATE FUNCTION public.crm_contact_set_last_change() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+            BEGIN
+                IF TG_OP = 'UPDATE' AND NEW.trashed_at IS NULL THEN
+                    INSERT INTO crm_contactlastchange (account_id, id, updated_at) VALUES (NEW.account_id, NEW.id, NEW.updated_at)
+                    ON CONFLICT (account_id, id) DO UPDATE SET updated_at = excluded.updated_at;
+                ELSE
+                    DELETE FROM crm_contactlastchange WHERE account_id = OLD.account_id AND id = OLD.id;
+                END IF;
+                RETURN NULL;
+            END $$;
+
+CREATE FUNCTION public.crm_deal_insert_last_changes() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+            BEGIN
+                INSERT INTO crm_deallastchange (account_id, id, updated_at)
+                SELECT account_id, id, updated_at FROM written WHERE trashed_at IS NULL;
+                RETURN NULL;
+            END $$;
+
+CREATE FUNCTION public.crm_deal_set_last_change() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+            BEGIN
+                IF TG_OP = 'UPDATE' AND NEW.trashed_at IS NULL THEN
+                    INSERT INTO crm_deallastchange (account_id, id, updated_at) VALUES (NEW.account_id, NEW.id, NEW.updated_at)
+                    ON CONFLICT (account_id, id) DO UPDATE SET updated_at = excluded.updated_at;
+                ELSE
+                    DELETE FROM crm_deallastchange WHERE account_id = OLD.account_id AND id = OLD.id;
+                END IF;
+                RETURN NULL;
+            END $$;
+
+CREATE FUNCTION public.crm_dealcount_insert_deltas() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+            BEGIN
+                IF OLD.id IS NOT NULL AND OLD.trashed_at IS NULL THEN 
+            INSERT INTO crm_dealcount (account_id, status_id, currency, responsible_id, deals, price, number)
+            SELECT *, nextval('crm_dealcount_numbers') FROM (SELECT OLD.account_id, value.*, -1, -1 * coalesce(OLD.price, 0) FROM (SELECT coalesce(OLD.status_id, 0), OLD.currency, coalesce(OLD.responsible_id, 0)) AS value) AS rows
+        ; END IF; IF NEW.id IS NOT NULL AND NEW.trashed_at IS NULL THEN 
+            INSERT INTO crm_dealcount (account_id, status_id, currency, responsible_id, deals, price, number)
+            SELECT *, nextval('crm_dealcount_numbers') FROM (SELECT NEW.account_id, value.*, 1, 1 * coalesce(NEW.price, 0) FROM (SELECT coalesce(NEW.status_id, 0), NEW.currency, coalesce(NEW.responsible_id, 0)) AS value) AS rows
+        ; END IF;
+                RETURN NULL;
+            END $$;
+
+CREATE FUNCTION public.crm_enter_stage() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    moment CONSTANT timestamptz := CASE
+        WHEN TG_OP = 'INSERT' THEN NEW.created_at
+        WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updated_at
+        ELSE clock_timestamp()
+    END;
+    outcome text;
+    former_outcome text;
+BEGIN
+    IF NEW.status_id IS NULL THEN
+        NEW.stage_entered_at := NULL;
+    ELSE
+        NEW.stage_entered_at := moment;
+        SELECT accounts_status.outcome INTO outcome FROM accounts_status WHERE account_id = NEW.account_id AND id = NEW.status_id;
+    END IF;
+    IF outcome IS NULL OR outcome = 'open' THEN
+        NEW.closed_at := NULL;
+    ELSE
+        IF TG_OP = 'UPDATE' AND OLD.closed_at IS NOT NULL THEN
+            SELECT accounts_status.outcome INTO former_outcome FROM accounts_status
+            WHERE account_id = OLD.account_id AND id = OLD.status_id;
+        END IF;
+        IF former_outcome IS DISTINCT FROM outcome OR NEW.closed_at IS NULL THEN
+            NEW.closed_at := moment;
+        END IF;
+    END IF;
+    IF NEW.board_position IS NULL OR (TG_OP = 'UPDATE' AND NEW.board_position IS NOT DISTINCT FROM OLD.board_position) THEN
+        NEW.board_position := -(extract(epoch FROM moment) * 1000000)::bigint;
+    END IF;
+    RETURN NEW;
+END $$;
+
+CREATE FUNCTION public.crm_erase_stages() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    DELETE FROM crm_dealstage WHERE account_id = OLD.account_id AND deal_id = OLD.id;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.crm_record_stage() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    moment CONSTANT timestamptz := coalesce(
+        NEW.stage_entered_at,
+        CASE WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updated_at ELSE clock_timestamp() END
+    );
+BEGIN
+    IF TG_OP = 'UPDATE' THEN
+        UPDATE crm_dealstage SET left_at = moment
+        WHERE account_id = NEW.account_id AND deal_id = NEW.id AND left_at IS NULL;
+    END IF;
+    INSERT INTO crm_dealstage (account_id, deal_id, number, status_id, entered_at, user_id)
+    VALUES (NEW.account_id, NEW.id, nextval('crm_dealstage_numbers'), NEW.status_id, moment, NEW.updater_id);
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.drop_counts() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    DELETE FROM forum_postcount WHERE account_id = OLD.account_id AND category_id = OLD.id;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.forum_add_sort_key() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO forum_postsortkey (account_id, id, forum_id, category_id, status_id, shelf, client_id, contact_id, deal_id, votes_cache, comments_cache, trending, updated_at) VALUES (NEW.account_id, NEW.id, NEW.forum_id, NEW.category_id, NEW.status_id, NEW.shelf, NEW.client_id, NEW.contact_id, NEW.deal_id, NEW.votes_cache, NEW.comments_cache, NEW.trending, NEW.updated_at);
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.forum_change_sort_key() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    UPDATE forum_postsortkey SET (forum_id, category_id, status_id, shelf, client_id, contact_id, deal_id, votes_cache, comments_cache, trending, updated_at) = ROW (NEW.forum_id, NEW.category_id, NEW.status_id, NEW.shelf, NEW.client_id, NEW.contact_id, NEW.deal_id, NEW.votes_cache, NEW.comments_cache, NEW.trending, NEW.updated_at) WHERE account_id = NEW.account_id AND id = NEW.id;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.forum_clear_sort_key() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    DELETE FROM forum_postsortkey WHERE account_id = OLD.account_id AND id = OLD.id;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.forum_complete_task() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    NEW.completed_at := CASE WHEN NEW.closed THEN statement_timestamp() END;
+    RETURN NEW;
+END $$;
+
+CREATE FUNCTION public.forum_count_cast() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM FROM forum_post WHERE (account_id, id) IN (SELECT account_id, post_id FROM changed)
+    ORDER BY account_id, id FOR NO KEY UPDATE;
+    UPDATE forum_post SET votes_cache = votes_cache + counted.number,
+        vote_weight = forum_log2_add(vote_weight, counted.weight)
+    FROM (
+        SELECT account_id, post_id, count(*) AS number, forum_log2_sum(forum_half_lives(created_at)) AS weight
+        FROM changed GROUP BY account_id, post_id
+    ) AS counted
+    WHERE forum_post.account_id = counted.account_id AND forum_post.id = counted.post_id;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.forum_count_withdrawn() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM FROM forum_post WHERE (account_id, id) IN (SELECT account_id, post_id FROM changed)
+    ORDER BY account_id, id FOR NO KEY UPDATE;
+    UPDATE forum_post SET votes_cache = votes_cache - counted.number, vote_weight = (
+        SELECT forum_log2_sum(forum_half_lives(votes.created_at)) FROM (
+            SELECT created_at FROM forum_vote WHERE account_id = forum_post.account_id AND post_id = forum_post.id
+            UNION ALL
+            SELECT created_at FROM forum_proxyvote WHERE account_id = forum_post.account_id AND post_id = forum_post.id
+        ) AS votes
+    )
+    FROM (SELECT account_id, post_id, count(*) AS number FROM changed GROUP BY account_id, post_id) AS counted
+    WHERE forum_post.account_id = counted.account_id AND forum_post.id = counted.post_id;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.forum_facetcount_insert_deltas() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+            BEGIN
+                IF OLD.shelf > 0 THEN 
+            INSERT INTO forum_facetcount (account_id, forum_id, level, tag, category_id, status_id, kind, shelf, posts, number)
+            SELECT *, nextval('forum_facetcount_numbers') FROM (SELECT OLD.account_id, value.*, -1 FROM (SELECT OLD.forum_id, 0, '', OLD.category_id, OLD.status_id, OLD.kind, OLD.shelf) AS value) AS rows
+        ; END IF; IF OLD.shelf > 0 AND OLD.tags <> '{}' THEN 
+            INSERT INTO forum_facetcount (account_id, forum_id, level, tag, category_id, status_id, kind, shelf, posts, number)
+            SELECT *, nextval('forum_facetcount_numbers') FROM (SELECT OLD.account_id, value.*, -1 FROM (
+            SELECT OLD.forum_id, 1, tag, 0, 0, '', OLD.shelf FROM unnest(OLD.tags) AS tag
+            UNION ALL
+            SELECT OLD.forum_id, 2, tag, OLD.category_id, OLD.status_id, OLD.kind, OLD.shelf
+            FROM unnest(OLD.tags) AS tag
+            ) AS value) AS rows
+        ; END IF; IF NEW.shelf > 0 THEN 
+            INSERT INTO forum_facetcount (account_id, forum_id, level, tag, category_id, status_id, kind, shelf, posts, number)
+            SELECT *, nextval('forum_facetcount_numbers') FROM (SELECT NEW.account_id, value.*, 1 FROM (SELECT NEW.forum_id, 0, '', NEW.category_id, NEW.status_id, NEW.kind, NEW.shelf) AS value) AS rows
+        ; END IF; IF NEW.shelf > 0 AND NEW.tags <> '{}' THEN 
+            INSERT INTO forum_facetcount (account_id, forum_id, level, tag, category_id, status_id, kind, shelf, posts, number)
+            SELECT *, nextval('forum_facetcount_numbers') FROM (SELECT NEW.account_id, value.*, 1 FROM (
+            SELECT NEW.forum_id, 1, tag, 0, 0, '', NEW.shelf FROM unnest(NEW.tags) AS tag
+            UNION ALL
+            SELECT NEW.forum_id, 2, tag, NEW.category_id, NEW.status_id, NEW.kind, NEW.shelf
+            FROM unnest(NEW.tags) AS tag
+            ) AS value) AS rows
+        ; END IF;
+                RETURN NULL;
+            END $$;
+
+CREATE FUNCTION public.forum_half_lives(moment timestamp with time zone) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    SELECT date_part('epoch', moment - to_timestamp(0)) / 604800.0
+$$;
+
+CREATE FUNCTION public.forum_log2_add(a double precision, b double precision) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    SELECT CASE WHEN a IS NULL THEN b WHEN b IS NULL THEN a
+        ELSE greatest(a, b) + ln(1 + power(2::double precision, greatest(-abs(a - b), -60))) / ln(2::double precision) END
+$$;
+
+CREATE FUNCTION public.forum_postcount_insert_deltas() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+            BEGIN
+                IF OLD.shelf > 0 THEN 
+            INSERT INTO forum_postcount (account_id, category_id, created_at, id, is_mark, shelf, status_id, posts, number)
+            SELECT *, nextval('forum_postcount_numbers') FROM (SELECT OLD.account_id, value.*, -1 FROM (SELECT OLD.category_id, OLD.created_at, OLD.id, false, OLD.shelf, OLD.status_id) AS value) AS rows
+        ; END IF; IF NEW.shelf > 0 THEN 
+            INSERT INTO forum_postcount (account_id, category_id, created_at, id, is_mark, shelf, status_id, posts, number)
+            SELECT *, nextval('forum_postcount_numbers') FROM (SELECT NEW.account_id, value.*, 1 FROM (SELECT NEW.category_id, NEW.created_at, NEW.id, false, NEW.shelf, NEW.status_id) AS value) AS rows
+        ; END IF;
+                RETURN NULL;
+            END $$;
+
+CREATE FUNCTION public.forum_trending(created_at timestamp with time zone, vote_weight double precision) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    SELECT public.forum_log2_add(public.forum_half_lives(created_at), vote_weight)
+$$;
+
+CREATE FUNCTION public.forum_weigh_changed() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    UPDATE forum_post SET vote_weight = (
+        SELECT forum_log2_sum(forum_half_lives(votes.created_at)) FROM (
+            SELECT created_at FROM forum_vote WHERE account_id = forum_post.account_id AND post_id = forum_post.id
+            UNION ALL
+            SELECT created_at FROM forum_proxyvote WHERE account_id = forum_post.account_id AND post_id = forum_post.id
+        ) AS votes
+    )
+    WHERE (account_id, id) IN (
+        SELECT account_id, post_id FROM (
+            SELECT account_id, post_id, created_at FROM changed
+            EXCEPT ALL SELECT account_id, post_id, created_at FROM former
+        ) AS moved
+    );
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.note_change() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    thing CONSTANT record := coalesce(NEW, OLD);
+BEGIN
+    INSERT INTO accounts_change (account_id, position, resource, id, change, at)
+    SELECT
+        thing.account_id,
+        nextval('accounts_change_positions'),
+        TG_ARGV[0],
+        thing.id,
+        TG_ARGV[1],
+        clock_timestamp()
+    -- If the account itself was deleted, insert nothing.
+    FROM accounts_account WHERE accounts_account.id = thing.account_id;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.procrastinate_cancel_job_v1(job_id bigint, abort boolean, delete_job boolean) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    _job_id bigint;
+BEGIN
+    IF delete_job THEN
+        DELETE FROM procrastinate_jobs
+        WHERE id = job_id AND status = 'todo'
+        RETURNING id INTO _job_id;
+    END IF;
+    IF _job_id IS NULL THEN
+        IF abort THEN
+            UPDATE procrastinate_jobs
+            SET abort_requested = true,
+                status = CASE status
+                    WHEN 'todo' THEN 'cancelled'::procrastinate_job_status ELSE status
+                END
+            WHERE id = job_id AND status IN ('todo', 'doing')
+            RETURNING id INTO _job_id;
+        ELSE
+            UPDATE procrastinate_jobs
+            SET status = 'cancelled'::procrastinate_job_status
+            WHERE id = job_id AND status = 'todo'
+            RETURNING id INTO _job_id;
+        END IF;
+    END IF;
+    RETURN _job_id;
+END;
+$$;
+
+CREATE FUNCTION public.procrastinate_defer_jobs_v1(jobs public.procrastinate_job_to_defer_v1[]) RETURNS bigint[]
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    job_ids bigint[];
+BEGIN
+    WITH inserted_jobs AS (
+        INSERT INTO procrastinate_jobs (queue_name, task_name, priority, lock, queueing_lock, args, scheduled_at)
+        SELECT (job).queue_name,
+               (job).task_name,
+               (job).priority,
+               (job).lock,
+               (job).queueing_lock,
+               (job).args,
+               (job).scheduled_at
+        FROM unnest(jobs) AS job
+        RETURNING id
+    )
+    SELECT array_agg(id) FROM inserted_jobs INTO job_ids;
+
+    RETURN job_ids;
+END;
+$$;
+
+CREATE FUNCTION public.procrastinate_defer_periodic_job_v2(_queue_name character varying, _lock character varying, _queueing_lock character varying, _task_name character varying, _priority integer, _periodic_id character varying, _defer_timestamp bigint, _args jsonb) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+	_job_id bigint;
+	_defer_id bigint;
+BEGIN
+    INSERT
+        INTO procrastinate_periodic_defers (task_name, periodic_id, defer_timestamp)
+        VALUES (_task_name, _periodic_id, _defer_timestamp)
+        ON CONFLICT DO NOTHING
+        RETURNING id into _defer_id;
+
+    IF _defer_id IS NULL THEN
+        RETURN NULL;
+    END IF;
+
+    UPDATE procrastinate_periodic_defers
+        SET job_id = (
+            SELECT COALESCE((
+                SELECT unnest(procrastinate_defer_jobs_v1(
+                    ARRAY[
+                        ROW(
+                            _queue_name,
+                            _task_name,
+                            _priority,
+                            _lock,
+                            _queueing_lock,
+                            _args,
+                            NULL::timestamptz
+                        )
+                    ]::procrastinate_job_to_defer_v1[]
+                ))
+            ), NULL)
+        )
+        WHERE id = _defer_id
+        RETURNING job_id INTO _job_id;
+
+    DELETE
+        FROM procrastinate_periodic_defers
+        USING (
+            SELECT id
+            FROM procrastinate_periodic_defers
+            WHERE procrastinate_periodic_defers.task_name = _task_name
+            AND procrastinate_periodic_defers.periodic_id = _periodic_id
+            AND procrastinate_periodic_defers.defer_timestamp < _defer_timestamp
+            ORDER BY id
+            FOR UPDATE
+        ) to_delete
+        WHERE procrastinate_periodic_defers.id = to_delete.id;
+
+    RETURN _job_id;
+END;
+$$;
+
+CREATE TABLE public.procrastinate_jobs (
+    id bigint NOT NULL,
+    queue_name character varying(128) NOT NULL,
+    task_name character varying(128) NOT NULL,
+    lock text,
+    args jsonb DEFAULT '{}'::jsonb NOT NULL,
+    status public.procrastinate_job_status DEFAULT 'todo'::public.procrastinate_job_status NOT NULL,
+    scheduled_at timestamp with time zone,
+    attempts integer DEFAULT 0 NOT NULL,
+    queueing_lock text,
+    priority integer DEFAULT 0 NOT NULL,
+    abort_requested boolean DEFAULT false NOT NULL,
+    worker_id bigint,
+    CONSTRAINT check_not_todo_abort_requested CHECK ((NOT ((status = 'todo'::public.procrastinate_job_status) AND (abort_requested = true))))
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
+
+CREATE FUNCTION public.procrastinate_fetch_job_v2(target_queue_names character varying[], p_worker_id bigint) RETURNS public.procrastinate_jobs
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+	found_jobs procrastinate_jobs;
+BEGIN
+    WITH candidate AS (
+        SELECT jobs.*
+            FROM procrastinate_jobs AS jobs
+            WHERE
+                -- reject the job if its lock has earlier or higher priority jobs
+                NOT EXISTS (
+                    SELECT 1
+                        FROM procrastinate_jobs AS other_jobs
+                        WHERE
+                            jobs.lock IS NOT NULL
+                            AND other_jobs.lock = jobs.lock
+                            AND (
+                                -- job with same lock is already running
+                                other_jobs.status = 'doing'
+                                OR
+                                -- job with same lock is waiting and has higher priority (or same priority but was queued first)
+                                (
+                                    other_jobs.status = 'todo'
+                                    AND (
+                                        other_jobs.priority > jobs.priority
+                                        OR (
+                                        other_jobs.priority = jobs.priority
+                                        AND other_jobs.id < jobs.id
+                                        )
+                                    )
+                                )
+                            )
+                )
+                AND jobs.status = 'todo'
+                AND (target_queue_names IS NULL OR jobs.queue_name = ANY( target_queue_names ))
+                AND (jobs.scheduled_at IS NULL OR jobs.scheduled_at <= now())
+            ORDER BY jobs.priority DESC, jobs.id ASC LIMIT 1
+            FOR UPDATE OF jobs SKIP LOCKED
+    )
+    UPDATE procrastinate_jobs
+        SET status = 'doing', worker_id = p_worker_id
+        FROM candidate
+        WHERE procrastinate_jobs.id = candidate.id
+        RETURNING procrastinate_jobs.* INTO found_jobs;
+
+ RETURN found_jobs;
+END;
+$$;
+
+CREATE FUNCTION public.procrastinate_finish_job_v1(job_id bigint, end_status public.procrastinate_job_status, delete_job boolean) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    _job_id bigint;
+BEGIN
+    IF end_status NOT IN ('succeeded', 'failed', 'aborted') THEN
+        RAISE 'End status should be either "succeeded", "failed" or "aborted" (job id: %)', job_id;
+    END IF;
+    IF delete_job THEN
+        DELETE FROM procrastinate_jobs
+        WHERE id = job_id AND status IN ('todo', 'doing')
+        RETURNING id INTO _job_id;
+    ELSE
+        UPDATE procrastinate_jobs
+        SET status = end_status,
+            abort_requested = false,
+            attempts = CASE status
+                WHEN 'doing' THEN attempts + 1 ELSE attempts
+            END
+        WHERE id = job_id AND status IN ('todo', 'doing')
+        RETURNING id INTO _job_id;
+    END IF;
+    IF _job_id IS NULL THEN
+        RAISE 'Job was not found or not in "doing" or "todo" status (job id: %)', job_id;
+    END IF;
+END;
+$$;
+
+CREATE FUNCTION public.procrastinate_notify_queue_abort_job_v1() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    payload TEXT;
+BEGIN
+    SELECT json_build_object('type', 'abort_job_requested', 'job_id', NEW.id)::text INTO payload;
+	PERFORM pg_notify('procrastinate_queue_v1#' || NEW.queue_name, payload);
+	PERFORM pg_notify('procrastinate_any_queue_v1', payload);
+	RETURN NEW;
+END;
+$$;
+
+CREATE FUNCTION public.procrastinate_notify_queue_job_inserted_v1() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    payload TEXT;
+BEGIN
+    SELECT json_build_object('type', 'job_inserted', 'job_id', NEW.id)::text INTO payload;
+	PERFORM pg_notify('procrastinate_queue_v1#' || NEW.queue_name, payload);
+	PERFORM pg_notify('procrastinate_any_queue_v1', payload);
+	RETURN NEW;
+END;
+$$;
+
+CREATE FUNCTION public.procrastinate_prune_stalled_workers_v1(seconds_since_heartbeat double precision) RETURNS TABLE(worker_id bigint)
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RETURN QUERY
+    DELETE FROM procrastinate_workers
+    WHERE last_heartbeat < NOW() - (seconds_since_heartbeat || 'SECOND')::INTERVAL
+    RETURNING procrastinate_workers.id;
+END;
+$$;
+
+CREATE FUNCTION public.procrastinate_register_worker_v1() RETURNS TABLE(worker_id bigint)
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RETURN QUERY
+    INSERT INTO procrastinate_workers DEFAULT VALUES
+    RETURNING procrastinate_workers.id;
+END;
+$$;
+
+CREATE FUNCTION public.procrastinate_retry_job_v1(job_id bigint, retry_at timestamp with time zone, new_priority integer, new_queue_name character varying, new_lock character varying) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    _job_id bigint;
+    _abort_requested boolean;
+BEGIN
+    SELECT abort_requested FROM procrastinate_jobs
+    WHERE id = job_id AND status = 'doing'
+    FOR UPDATE
+    INTO _abort_requested;
+    IF _abort_requested THEN
+        UPDATE procrastinate_jobs
+        SET status = 'failed'::procrastinate_job_status
+        WHERE id = job_id AND status = 'doing'
+        RETURNING id INTO _job_id;
+    ELSE
+        UPDATE procrastinate_jobs
+        SET status = 'todo'::procrastinate_job_status,
+            attempts = attempts + 1,
+            scheduled_at = retry_at,
+            priority = COALESCE(new_priority, priority),
+            queue_name = COALESCE(new_queue_name, queue_name),
+            lock = COALESCE(new_lock, lock)
+        WHERE id = job_id AND status = 'doing'
+        RETURNING id INTO _job_id;
+    END IF;
+
+    IF _job_id IS NULL THEN
+        RAISE 'Job was not found or not in "doing" status (job id: %)', job_id;
+    END IF;
+END;
+$$;
+
+CREATE FUNCTION public.procrastinate_retry_job_v2(job_id bigint, retry_at timestamp with time zone, new_priority integer, new_queue_name character varying, new_lock character varying) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    _job_id bigint;
+    _abort_requested boolean;
+    _current_status procrastinate_job_status;
+BEGIN
+    SELECT status, abort_requested FROM procrastinate_jobs
+    WHERE id = job_id AND status IN ('doing', 'failed')
+    FOR UPDATE
+    INTO _current_status, _abort_requested;
+    IF _current_status = 'doing' AND _abort_requested THEN
+        UPDATE procrastinate_jobs
+        SET status = 'failed'::procrastinate_job_status
+        WHERE id = job_id AND status = 'doing'
+        RETURNING id INTO _job_id;
+    ELSE
+        UPDATE procrastinate_jobs
+        SET status = 'todo'::procrastinate_job_status,
+            attempts = attempts + 1,
+            scheduled_at = retry_at,
+            priority = COALESCE(new_priority, priority),
+            queue_name = COALESCE(new_queue_name, queue_name),
+            lock = COALESCE(new_lock, lock)
+        WHERE id = job_id AND status IN ('doing', 'failed')
+        RETURNING id INTO _job_id;
+    END IF;
+
+    IF _job_id IS NULL THEN
+        RAISE 'Job was not found or has an invalid status to retry (job id: %)', job_id;
+    END IF;
+
+END;
+$$;
+
+CREATE FUNCTION public.procrastinate_trigger_abort_requested_events_procedure_v1() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO procrastinate_events(job_id, type)
+        VALUES (NEW.id, 'abort_requested'::procrastinate_job_event_type);
+    RETURN NEW;
+END;
+$$;
+
+CREATE FUNCTION public.procrastinate_trigger_function_scheduled_events_v1() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO procrastinate_events(job_id, type, at)
+        VALUES (NEW.id, 'scheduled'::procrastinate_job_event_type, NEW.scheduled_at);
+
+	RETURN NEW;
+END;
+$$;
+
+CREATE FUNCTION public.procrastinate_trigger_function_status_events_insert_v1() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO procrastinate_events(job_id, type)
+        VALUES (NEW.id, 'deferred'::procrastinate_job_event_type);
+	RETURN NEW;
+END;
+$$;
+
+CREATE FUNCTION public.procrastinate_trigger_function_status_events_update_v1() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    WITH t AS (
+        SELECT CASE
+            WHEN OLD.status = 'todo'::procrastinate_job_status
+                AND NEW.status = 'doing'::procrastinate_job_status
+                THEN 'started'::procrastinate_job_event_type
+            WHEN OLD.status = 'doing'::procrastinate_job_status
+                AND NEW.status = 'todo'::procrastinate_job_status
+                THEN 'deferred_for_retry'::procrastinate_job_event_type
+            WHEN OLD.status = 'doing'::procrastinate_job_status
+                AND NEW.status = 'failed'::procrastinate_job_status
+                THEN 'failed'::procrastinate_job_event_type
+            WHEN OLD.status = 'doing'::procrastinate_job_status
+                AND NEW.status = 'succeeded'::procrastinate_job_status
+                THEN 'succeeded'::procrastinate_job_event_type
+            WHEN OLD.status = 'todo'::procrastinate_job_status
+                AND (
+                    NEW.status = 'cancelled'::procrastinate_job_status
+                    OR NEW.status = 'failed'::procrastinate_job_status
+                    OR NEW.status = 'succeeded'::procrastinate_job_status
+                )
+                THEN 'cancelled'::procrastinate_job_event_type
+            WHEN OLD.status = 'doing'::procrastinate_job_status
+                AND NEW.status = 'aborted'::procrastinate_job_status
+                THEN 'aborted'::procrastinate_job_event_type
+            WHEN OLD.status = 'failed'::procrastinate_job_status
+                AND NEW.status = 'todo'::procrastinate_job_status
+                THEN 'retried'::procrastinate_job_event_type
+            ELSE NULL
+        END as event_type
+    )
+    INSERT INTO procrastinate_events(job_id, type)
+        SELECT NEW.id, t.event_type
+        FROM t
+        WHERE t.event_type IS NOT NULL;
+	RETURN NEW;
+END;
+$$;
+
+CREATE FUNCTION public.procrastinate_unlink_periodic_defers_v1() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    UPDATE procrastinate_periodic_defers
+    SET job_id = NULL
+    WHERE job_id = OLD.id;
+    RETURN OLD;
+END;
+$$;
+
+CREATE FUNCTION public.procrastinate_unregister_worker_v1(worker_id bigint) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    DELETE FROM procrastinate_workers
+    WHERE id = worker_id;
+END;
+$$;
+
+CREATE FUNCTION public.procrastinate_update_heartbeat_v1(worker_id bigint) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    UPDATE procrastinate_workers
+    SET last_heartbeat = NOW()
+    WHERE id = worker_id;
+END;
+$$;
+
+CREATE FUNCTION public.take_activity_id() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    NEW.id := nextval('forum_activity_ids');
+    RETURN NEW;
+END $$;
+
+CREATE FUNCTION public.workspace_collect_links() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF length(set_config('workspace.changed', concat(current_setting('workspace.changed', true), concat('client/' || OLD.account_id || '/' || OLD.client_id || ' ', 'contact/' || OLD.account_id || '/' || OLD.contact_id || ' ', 'deal/' || OLD.account_id || '/' || OLD.deal_id || ' ')), true)) > 100000 THEN PERFORM workspace_update_changed(); END IF;
+    IF TG_OP <> 'DELETE' THEN
+        IF length(set_config('workspace.changed', concat(current_setting('workspace.changed', true), concat('client/' || NEW.account_id || '/' || NEW.client_id || ' ', 'contact/' || NEW.account_id || '/' || NEW.contact_id || ' ', 'deal/' || NEW.account_id || '/' || NEW.deal_id || ' ')), true)) > 100000 THEN PERFORM workspace_update_changed(); END IF;
+    END IF;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.workspace_collect_new_contact() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF length(set_config('workspace.changed', concat(current_setting('workspace.changed', true), concat('new/' || NEW.account_id || '/' || NEW.id || ' ', 'contact/' || NEW.account_id || '/' || NEW.id || ' ')), true)) > 100000 THEN PERFORM workspace_update_changed(); END IF;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.workspace_collect_new_deal() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF length(set_config('workspace.changed', concat(current_setting('workspace.changed', true), concat('new/' || NEW.account_id || '/' || NEW.id || ' ', 'deal/' || NEW.account_id || '/' || NEW.id || ' ')), true)) > 100000 THEN PERFORM workspace_update_changed(); END IF;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.workspace_collect_new_note() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF length(set_config('workspace.changed', concat(current_setting('workspace.changed', true), concat('new/' || NEW.account_id || '/' || NEW.id || ' ', 'client/' || NEW.account_id || '/' || NEW.client_id || ' ', 'contact/' || NEW.account_id || '/' || NEW.contact_id || ' ', 'deal/' || NEW.account_id || '/' || NEW.deal_id || ' ')), true)) > 100000 THEN PERFORM workspace_update_changed(); END IF;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.workspace_collect_new_post() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF length(set_config('workspace.changed', concat(current_setting('workspace.changed', true), concat('new/' || NEW.account_id || '/' || NEW.id || ' ', 'client/' || NEW.account_id || '/' || NEW.client_id || ' ', 'contact/' || NEW.account_id || '/' || NEW.contact_id || ' ', 'deal/' || NEW.account_id || '/' || NEW.deal_id || ' ')), true)) > 100000 THEN PERFORM workspace_update_changed(); END IF;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.workspace_collect_row() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        IF length(set_config('workspace.changed', concat(current_setting('workspace.changed', true), concat(TG_ARGV[0], '/', OLD.account_id, '/', OLD.id, ' ')), true)) > 100000 THEN PERFORM workspace_update_changed(); END IF;
+    ELSE
+        IF length(set_config('workspace.changed', concat(current_setting('workspace.changed', true), concat(TG_ARGV[0], '/', NEW.account_id, '/', NEW.id, ' ')), true)) > 100000 THEN PERFORM workspace_update_changed(); END IF;
+    END IF;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.workspace_current_clients(of_account bigint, ids bigint[]) RETURNS TABLE(client_id bigint, is_found boolean, last_activity_at timestamp with time zone, next_task_at timestamp with time zone, open_sum numeric, won_sum numeric)
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT given.id, client.id IS NOT NULL, live.last_activity_at, live.next_task_at, coalesce(revenue.open_sum, 0),
+        coalesce(revenue.won_sum, 0)
+    FROM unnest(ids) AS given (id)
+    LEFT JOIN LATERAL (
+        SELECT * FROM crm_client WHERE account_id = of_account AND id = given.id OFFSET 0
+    ) AS client ON true
+    LEFT JOIN LATERAL (
+        SELECT
+            greatest(
+                client.updated_at, (SELECT max(updated_at) FROM forum_postsortkey WHERE true AND account_id = of_account AND client_id = client.id), (SELECT max(updated_at) FROM crm_note WHERE trashed_at IS NULL AND account_id = of_account AND client_id = client.id),
+                (SELECT max(last_activity_at) FROM workspace_contactsummary WHERE account_id = of_account AND client_id = client.id),
+                (SELECT max(last_activity_at) FROM workspace_dealsummary WHERE account_id = of_account AND client_id = client.id)
+            ) AS last_activity_at,
+            least(
+                (
+        SELECT min(scheduled_at) FROM forum_post
+        WHERE account_id = of_account AND client_id = client.id AND trashed_at IS NULL AND category_id IS NULL AND NOT closed
+    ),
+                (SELECT min(next_task_at) FROM workspace_contactsummary WHERE account_id = of_account AND client_id = client.id),
+                (SELECT min(next_task_at) FROM workspace_dealsummary WHERE account_id = of_account AND client_id = client.id)
+            ) AS next_task_at
+        WHERE client.trashed_at IS NULL AND client.id IS NOT NULL
+    ) AS live ON true
+    LEFT JOIN LATERAL (
+        SELECT * FROM workspace_clientrevenue WHERE account_id = of_account AND client_id = given.id
+            AND currency = (SELECT account.currency FROM accounts_account AS account WHERE account.id = of_account)
+        OFFSET 0
+    ) AS revenue ON true
+$$;
+
+CREATE FUNCTION public.workspace_current_contacts(of_account bigint, ids bigint[]) RETURNS TABLE(contact_id bigint, is_found boolean, client_id bigint, last_activity_at timestamp with time zone, next_task_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT given.id, contact.id IS NOT NULL, live.client_id, live.last_activity_at, live.next_task_at
+    FROM unnest(ids) AS given (id)
+    LEFT JOIN LATERAL (
+        SELECT * FROM crm_contact WHERE account_id = of_account AND id = given.id OFFSET 0
+    ) AS contact ON true
+    LEFT JOIN LATERAL (
+        SELECT contact.client_id,
+            greatest(
+                contact.updated_at, (SELECT max(updated_at) FROM forum_postsortkey WHERE true AND account_id = of_account AND contact_id = contact.id), (SELECT max(updated_at) FROM crm_note WHERE trashed_at IS NULL AND account_id = of_account AND contact_id = contact.id),
+                (SELECT max(last_activity_at) FROM workspace_dealsummary WHERE account_id = of_account AND contact_id = contact.id)
+            ) AS last_activity_at,
+            least(
+                (
+        SELECT min(scheduled_at) FROM forum_post
+        WHERE account_id = of_account AND contact_id = contact.id AND trashed_at IS NULL AND category_id IS NULL AND NOT closed
+    ),
+                (SELECT min(next_task_at) FROM workspace_dealsummary WHERE account_id = of_account AND contact_id = contact.id)
+            ) AS next_task_at
+        WHERE contact.trashed_at IS NULL AND contact.id IS NOT NULL
+    ) AS live ON true
+$$;
+
+CREATE FUNCTION public.workspace_current_deals(of_account bigint, ids bigint[]) RETURNS TABLE(deal_id bigint, is_found boolean, client_id bigint, contact_id bigint, last_activity_at timestamp with time zone, next_task_at timestamp with time zone, outcome text, currency text, price numeric)
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT given.id, deal.id IS NOT NULL, live.client_id, live.contact_id, live.last_activity_at, live.next_task_at, live.outcome,
+        live.currency, live.price
+    FROM unnest(ids) AS given (id)
+    LEFT JOIN LATERAL (
+        SELECT * FROM crm_deal WHERE account_id = of_account AND id = given.id OFFSET 0
+    ) AS deal ON true
+    LEFT JOIN LATERAL (
+        SELECT deal.client_id, deal.contact_id,
+            greatest(deal.updated_at, (SELECT max(updated_at) FROM forum_postsortkey WHERE true AND account_id = of_account AND deal_id = deal.id), (SELECT max(updated_at) FROM crm_note WHERE trashed_at IS NULL AND account_id = of_account AND deal_id = deal.id)) AS last_activity_at,
+            (
+        SELECT min(scheduled_at) FROM forum_post
+        WHERE account_id = of_account AND deal_id = deal.id AND trashed_at IS NULL AND category_id IS NULL AND NOT closed
+    ) AS next_task_at,
+            coalesce((
+                SELECT status.outcome FROM accounts_status AS status
+                WHERE status.account_id = of_account AND status.id = deal.status_id
+            ), 'open') AS outcome,
+            deal.currency, coalesce(deal.price, 0) AS price
+        WHERE deal.trashed_at IS NULL AND deal.id IS NOT NULL
+    ) AS live ON true
+$$;
+
+CREATE FUNCTION public.workspace_erase_entries() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $_$
+BEGIN
+    EXECUTE format(
+        'DELETE FROM workspace_timelineentry WHERE account_id = $1 AND %1$I = $2
+            AND (resource = $3 OR num_nonnulls(client_id, contact_id, deal_id) = 1)',
+        TG_ARGV[0] || '_id'
+    ) USING OLD.account_id, OLD.id, TG_ARGV[0];
+    EXECUTE format(
+        'UPDATE workspace_timelineentry SET %1$I = NULL WHERE account_id = $1 AND %1$I = $2', TG_ARGV[0] || '_id'
+    ) USING OLD.account_id, OLD.id;
+    RETURN NULL;
+END $_$;
+
+CREATE FUNCTION public.workspace_has_link(of_account bigint, of_user bigint) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM crm_userlink WHERE account_id = of_account AND user_id = of_user AND state = 'confirmed');
+END $$;
+
+CREATE FUNCTION public.workspace_insert_client_summary() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    
+        INSERT INTO workspace_clientsummary (account_id, client_id, last_activity_at, open_sum, won_sum)
+        VALUES (NEW.account_id, NEW.id, NEW.updated_at, 0, 0) ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.workspace_insert_contact_summary() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    
+        INSERT INTO workspace_contactsummary (account_id, contact_id, client_id, last_activity_at)
+        VALUES (NEW.account_id, NEW.id, NEW.client_id, NEW.updated_at) ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.workspace_insert_deal_summary() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    
+        INSERT INTO workspace_dealsummary (account_id, deal_id, client_id, contact_id, last_activity_at, outcome, currency, price)
+        VALUES (
+            NEW.account_id, NEW.id, NEW.client_id, NEW.contact_id, NEW.updated_at,
+            coalesce((
+                SELECT outcome FROM accounts_status WHERE account_id = NEW.account_id AND id = NEW.status_id
+            ), 'open'),
+            NEW.currency, coalesce(NEW.price, 0)
+        ) ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.workspace_log_client() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    changes jsonb;
+BEGIN
+    IF (OLD.name, OLD.first_name, OLD.last_name, OLD.email, OLD.phone, OLD.mobile_phone, OLD.fax, OLD.www, CASE WHEN OLD.contact_id IS NULL AND coalesce(NEW.contact_id, NEW.trashed_contact_id) IS NULL THEN NULL ELSE coalesce(OLD.contact_id, OLD.trashed_contact_id) END, OLD.street, OLD.street_no, OLD.post_code, OLD.city, OLD.province, OLD.country, OLD.delivery_address, OLD.use_delivery_address, OLD.company, OLD.shortcut, OLD.kind, OLD.tax_no, OLD.register_number, OLD.bank, OLD.bank_account, OLD.discount, OLD.status_id, OLD.responsible_id, OLD.tags, OLD.note, OLD.description, OLD.url, OLD.origin, OLD.consent, OLD.do_not_contact, OLD.additional_fields) IS NOT DISTINCT FROM (NEW.name, NEW.first_name, NEW.last_name, NEW.email, NEW.phone, NEW.mobile_phone, NEW.fax, NEW.www, coalesce(NEW.contact_id, NEW.trashed_contact_id), NEW.street, NEW.street_no, NEW.post_code, NEW.city, NEW.province, NEW.country, NEW.delivery_address, NEW.use_delivery_address, NEW.company, NEW.shortcut, NEW.kind, NEW.tax_no, NEW.register_number, NEW.bank, NEW.bank_account, NEW.discount, NEW.status_id, NEW.responsible_id, NEW.tags, NEW.note, NEW.description, NEW.url, NEW.origin, NEW.consent, NEW.do_not_contact, NEW.additional_fields) THEN
+        RETURN NULL;
+    END IF;
+    SELECT jsonb_agg(
+        jsonb_build_object('field', field, 'before', CASE WHEN length(before::text) > 520 THEN to_jsonb(left(before #>> '{}', 500) || '…') ELSE before END, 'after', CASE WHEN length(after::text) > 520 THEN to_jsonb(left(after #>> '{}', 500) || '…') ELSE after END) ORDER BY place, field
+    ) INTO changes
+    FROM (
+        SELECT place, field, nullif(before, '""') AS before, nullif(after, '""') AS after
+        FROM (VALUES (0, 'name', to_jsonb(OLD.name), to_jsonb(NEW.name)), (1, 'first_name', to_jsonb(OLD.first_name), to_jsonb(NEW.first_name)), (2, 'last_name', to_jsonb(OLD.last_name), to_jsonb(NEW.last_name)), (3, 'email', to_jsonb(OLD.email), to_jsonb(NEW.email)), (4, 'phone', to_jsonb(OLD.phone), to_jsonb(NEW.phone)), (5, 'mobile_phone', to_jsonb(OLD.mobile_phone), to_jsonb(NEW.mobile_phone)), (6, 'fax', to_jsonb(OLD.fax), to_jsonb(NEW.fax)), (7, 'www', to_jsonb(OLD.www), to_jsonb(NEW.www)), (8, 'contact_id', to_jsonb(CASE WHEN OLD.contact_id IS NULL AND coalesce(NEW.contact_id, NEW.trashed_contact_id) IS NULL THEN NULL ELSE coalesce(OLD.contact_id, OLD.trashed_contact_id) END), to_jsonb(coalesce(NEW.contact_id, NEW.trashed_contact_id))), (9, 'street', to_jsonb(OLD.street), to_jsonb(NEW.street)), (10, 'street_no', to_jsonb(OLD.street_no), to_jsonb(NEW.street_no)), (11, 'post_code', to_jsonb(OLD.post_code), to_jsonb(NEW.post_code)), (12, 'city', to_jsonb(OLD.city), to_jsonb(NEW.city)), (13, 'province', to_jsonb(OLD.province), to_jsonb(NEW.province)), (14, 'country', to_jsonb(OLD.country), to_jsonb(NEW.country)), (15, 'delivery_address', to_jsonb(OLD.delivery_address), to_jsonb(NEW.delivery_address)), (16, 'use_delivery_address', to_jsonb(OLD.use_delivery_address), to_jsonb(NEW.use_delivery_address)), (17, 'company', to_jsonb(OLD.company), to_jsonb(NEW.company)), (18, 'shortcut', to_jsonb(OLD.shortcut), to_jsonb(NEW.shortcut)), (19, 'kind', to_jsonb(OLD.kind), to_jsonb(NEW.kind)), (20, 'tax_no', to_jsonb(OLD.tax_no), to_jsonb(NEW.tax_no)), (21, 'register_number', to_jsonb(OLD.register_number), to_jsonb(NEW.register_number)), (22, 'bank', to_jsonb(OLD.bank), to_jsonb(NEW.bank)), (23, 'bank_account', to_jsonb(OLD.bank_account), to_jsonb(NEW.bank_account)), (24, 'discount', to_jsonb(OLD.discount), to_jsonb(NEW.discount)), (25, 'status_id', to_jsonb(OLD.status_id), to_jsonb(NEW.status_id)), (26, 'responsible_id', to_jsonb(OLD.responsible_id), to_jsonb(NEW.responsible_id)), (27, 'tags', to_jsonb(OLD.tags), to_jsonb(NEW.tags)), (28, 'note', to_jsonb(OLD.note), to_jsonb(NEW.note)), (29, 'description', to_jsonb(OLD.description), to_jsonb(NEW.description)), (30, 'url', to_jsonb(OLD.url), to_jsonb(NEW.url)), (31, 'origin', to_jsonb(OLD.origin), to_jsonb(NEW.origin)), (32, 'consent', to_jsonb(OLD.consent), to_jsonb(NEW.consent)), (33, 'do_not_contact', to_jsonb(OLD.do_not_contact), to_jsonb(NEW.do_not_contact))) AS value (place, field, before, after)
+        UNION ALL
+        SELECT 34, 'additional_fields[' || key || ']', former.value, newer.value
+        FROM jsonb_each(OLD.additional_fields) AS former FULL JOIN jsonb_each(NEW.additional_fields) AS newer USING (key)
+        WHERE OLD.additional_fields IS DISTINCT FROM NEW.additional_fields
+    ) AS field
+    WHERE before IS DISTINCT FROM after;
+    IF changes IS NOT NULL THEN
+        INSERT INTO workspace_timelineentry (account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, data)
+        VALUES (NEW.account_id, CASE WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updated_at ELSE clock_timestamp() END, 'change', 'client', NEW.id, NEW.id, NULL, NULL, CASE WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updater_id END,
+            jsonb_build_object('changes', changes));
+    END IF;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.workspace_log_contact() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    changes jsonb;
+BEGIN
+    IF (OLD.name, OLD.first_name, OLD.last_name, OLD.email, OLD.phone, OLD.mobile_phone, CASE WHEN OLD.client_id IS NULL AND coalesce(NEW.client_id, NEW.trashed_client_id) IS NULL THEN NULL ELSE coalesce(OLD.client_id, OLD.trashed_client_id) END, OLD.position, OLD.responsible_id, OLD.tags, OLD.note, OLD.description, OLD.consent, OLD.do_not_contact, OLD.additional_fields) IS NOT DISTINCT FROM (NEW.name, NEW.first_name, NEW.last_name, NEW.email, NEW.phone, NEW.mobile_phone, coalesce(NEW.client_id, NEW.trashed_client_id), NEW.position, NEW.responsible_id, NEW.tags, NEW.note, NEW.description, NEW.consent, NEW.do_not_contact, NEW.additional_fields) THEN
+        RETURN NULL;
+    END IF;
+    SELECT jsonb_agg(
+        jsonb_build_object('field', field, 'before', CASE WHEN length(before::text) > 520 THEN to_jsonb(left(before #>> '{}', 500) || '…') ELSE before END, 'after', CASE WHEN length(after::text) > 520 THEN to_jsonb(left(after #>> '{}', 500) || '…') ELSE after END) ORDER BY place, field
+    ) INTO changes
+    FROM (
+        SELECT place, field, nullif(before, '""') AS before, nullif(after, '""') AS after
+        FROM (VALUES (0, 'name', to_jsonb(OLD.name), to_jsonb(NEW.name)), (1, 'first_name', to_jsonb(OLD.first_name), to_jsonb(NEW.first_name)), (2, 'last_name', to_jsonb(OLD.last_name), to_jsonb(NEW.last_name)), (3, 'email', to_jsonb(OLD.email), to_jsonb(NEW.email)), (4, 'phone', to_jsonb(OLD.phone), to_jsonb(NEW.phone)), (5, 'mobile_phone', to_jsonb(OLD.mobile_phone), to_jsonb(NEW.mobile_phone)), (6, 'client_id', to_jsonb(CASE WHEN OLD.client_id IS NULL AND coalesce(NEW.client_id, NEW.trashed_client_id) IS NULL THEN NULL ELSE coalesce(OLD.client_id, OLD.trashed_client_id) END), to_jsonb(coalesce(NEW.client_id, NEW.trashed_client_id))), (7, 'position', to_jsonb(OLD.position), to_jsonb(NEW.position)), (8, 'responsible_id', to_jsonb(OLD.responsible_id), to_jsonb(NEW.responsible_id)), (9, 'tags', to_jsonb(OLD.tags), to_jsonb(NEW.tags)), (10, 'note', to_jsonb(OLD.note), to_jsonb(NEW.note)), (11, 'description', to_jsonb(OLD.description), to_jsonb(NEW.description)), (12, 'consent', to_jsonb(OLD.consent), to_jsonb(NEW.consent)), (13, 'do_not_contact', to_jsonb(OLD.do_not_contact), to_jsonb(NEW.do_not_contact))) AS value (place, field, before, after)
+        UNION ALL
+        SELECT 14, 'additional_fields[' || key || ']', former.value, newer.value
+        FROM jsonb_each(OLD.additional_fields) AS former FULL JOIN jsonb_each(NEW.additional_fields) AS newer USING (key)
+        WHERE OLD.additional_fields IS DISTINCT FROM NEW.additional_fields
+    ) AS field
+    WHERE before IS DISTINCT FROM after;
+    IF changes IS NOT NULL THEN
+        INSERT INTO workspace_timelineentry (account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, data)
+        VALUES (NEW.account_id, CASE WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updated_at ELSE clock_timestamp() END, 'change', 'contact', NEW.id, coalesce(NEW.client_id, NEW.trashed_client_id), NEW.id, NULL, CASE WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updater_id END,
+            jsonb_build_object('changes', changes));
+    END IF;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.workspace_log_deal() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    changes jsonb;
+BEGIN
+    IF (OLD.name, CASE WHEN OLD.client_id IS NULL AND coalesce(NEW.client_id, NEW.trashed_client_id) IS NULL THEN NULL ELSE coalesce(OLD.client_id, OLD.trashed_client_id) END, CASE WHEN OLD.contact_id IS NULL AND coalesce(NEW.contact_id, NEW.trashed_contact_id) IS NULL THEN NULL ELSE coalesce(OLD.contact_id, OLD.trashed_contact_id) END, OLD.price, OLD.currency, OLD.expected_close_date, OLD.responsible_id, OLD.won_reason, OLD.lost_reason, OLD.tags, OLD.description, OLD.url, OLD.origin, OLD.additional_fields) IS NOT DISTINCT FROM (NEW.name, coalesce(NEW.client_id, NEW.trashed_client_id), coalesce(NEW.contact_id, NEW.trashed_contact_id), NEW.price, NEW.currency, NEW.expected_close_date, NEW.responsible_id, NEW.won_reason, NEW.lost_reason, NEW.tags, NEW.description, NEW.url, NEW.origin, NEW.additional_fields) THEN
+        RETURN NULL;
+    END IF;
+    SELECT jsonb_agg(
+        jsonb_build_object('field', field, 'before', CASE WHEN length(before::text) > 520 THEN to_jsonb(left(before #>> '{}', 500) || '…') ELSE before END, 'after', CASE WHEN length(after::text) > 520 THEN to_jsonb(left(after #>> '{}', 500) || '…') ELSE after END) ORDER BY place, field
+    ) INTO changes
+    FROM (
+        SELECT place, field, nullif(before, '""') AS before, nullif(after, '""') AS after
+        FROM (VALUES (0, 'name', to_jsonb(OLD.name), to_jsonb(NEW.name)), (1, 'client_id', to_jsonb(CASE WHEN OLD.client_id IS NULL AND coalesce(NEW.client_id, NEW.trashed_client_id) IS NULL THEN NULL ELSE coalesce(OLD.client_id, OLD.trashed_client_id) END), to_jsonb(coalesce(NEW.client_id, NEW.trashed_client_id))), (2, 'contact_id', to_jsonb(CASE WHEN OLD.contact_id IS NULL AND coalesce(NEW.contact_id, NEW.trashed_contact_id) IS NULL THEN NULL ELSE coalesce(OLD.contact_id, OLD.trashed_contact_id) END), to_jsonb(coalesce(NEW.contact_id, NEW.trashed_contact_id))), (3, 'price', to_jsonb(OLD.price), to_jsonb(NEW.price)), (4, 'currency', to_jsonb(OLD.currency), to_jsonb(NEW.currency)), (5, 'expected_close_date', to_jsonb(OLD.expected_close_date), to_jsonb(NEW.expected_close_date)), (6, 'responsible_id', to_jsonb(OLD.responsible_id), to_jsonb(NEW.responsible_id)), (7, 'won_reason', to_jsonb(OLD.won_reason), to_jsonb(NEW.won_reason)), (8, 'lost_reason', to_jsonb(OLD.lost_reason), to_jsonb(NEW.lost_reason)), (9, 'tags', to_jsonb(OLD.tags), to_jsonb(NEW.tags)), (10, 'description', to_jsonb(OLD.description), to_jsonb(NEW.description)), (11, 'url', to_jsonb(OLD.url), to_jsonb(NEW.url)), (12, 'origin', to_jsonb(OLD.origin), to_jsonb(NEW.origin))) AS value (place, field, before, after)
+        UNION ALL
+        SELECT 13, 'additional_fields[' || key || ']', former.value, newer.value
+        FROM jsonb_each(OLD.additional_fields) AS former FULL JOIN jsonb_each(NEW.additional_fields) AS newer USING (key)
+        WHERE OLD.additional_fields IS DISTINCT FROM NEW.additional_fields
+    ) AS field
+    WHERE before IS DISTINCT FROM after;
+    IF changes IS NOT NULL THEN
+        INSERT INTO workspace_timelineentry (account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, data)
+        VALUES (NEW.account_id, CASE WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updated_at ELSE clock_timestamp() END, 'change', 'deal', NEW.id, coalesce(NEW.client_id, NEW.trashed_client_id), coalesce(NEW.contact_id, NEW.trashed_contact_id), NEW.id, CASE WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updater_id END,
+            jsonb_build_object('changes', changes));
+    END IF;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.workspace_log_stage() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO workspace_timelineentry (account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, data)
+    VALUES (NEW.account_id, coalesce(NEW.stage_entered_at, CASE WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updated_at ELSE clock_timestamp() END), 'stage', 'deal', NEW.id,
+        coalesce(NEW.client_id, NEW.trashed_client_id), coalesce(NEW.contact_id, NEW.trashed_contact_id), NEW.id, CASE WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updater_id END, jsonb_build_object(
+            'before', (
+        SELECT jsonb_build_object('id', id, 'code', code, 'name', name, 'color', color, 'outcome', outcome)
+        FROM accounts_status WHERE account_id = OLD.account_id AND id = OLD.status_id
+    ),
+            'after', (
+        SELECT jsonb_build_object('id', id, 'code', code, 'name', name, 'color', color, 'outcome', outcome)
+        FROM accounts_status WHERE account_id = NEW.account_id AND id = NEW.status_id
+    )
+        ));
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.workspace_mirror_deal() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+            BEGIN
+                IF TG_OP = 'INSERT' THEN
+                    INSERT INTO workspace_timelineentry (account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, data) SELECT account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, '{}' FROM (SELECT source.account_id, source.created_at AS at, 'deal' AS kind, 'deal' AS resource, source.id AS resource_id,
+        coalesce(source.client_id, source.trashed_client_id) AS client_id, coalesce(source.contact_id, source.trashed_contact_id) AS contact_id,
+        source.id AS deal_id, source.creator_id AS user_id FROM (SELECT NEW.*) AS source WHERE true) AS wanted;
+                    RETURN NULL;
+                END IF;
+                IF TG_OP = 'DELETE' THEN
+                    DELETE FROM workspace_timelineentry WHERE account_id = OLD.account_id AND resource = 'deal'
+                        AND resource_id = OLD.id AND kind IN ('note', 'call', 'meeting', 'email', 'task', 'task_done', 'deal', 'suggestion', 'vote');
+                    RETURN NULL;
+                END IF;
+                DELETE FROM workspace_timelineentry AS entry WHERE account_id = OLD.account_id AND resource = 'deal'
+                    AND resource_id = OLD.id AND kind IN ('note', 'call', 'meeting', 'email', 'task', 'task_done', 'deal', 'suggestion', 'vote')
+                    AND kind NOT IN (SELECT kind FROM (SELECT account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id FROM (SELECT source.account_id, source.created_at AS at, 'deal' AS kind, 'deal' AS resource, source.id AS resource_id,
+        coalesce(source.client_id, source.trashed_client_id) AS client_id, coalesce(source.contact_id, source.trashed_contact_id) AS contact_id,
+        source.id AS deal_id, source.creator_id AS user_id FROM crm_deal AS source WHERE true AND source.account_id = NEW.account_id AND source.id = NEW.id) AS entry) AS wanted);
+                
+            INSERT INTO workspace_timelineentry (account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, data) SELECT account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, '{}' FROM (SELECT account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id FROM (SELECT source.account_id, source.created_at AS at, 'deal' AS kind, 'deal' AS resource, source.id AS resource_id,
+        coalesce(source.client_id, source.trashed_client_id) AS client_id, coalesce(source.contact_id, source.trashed_contact_id) AS contact_id,
+        source.id AS deal_id, source.creator_id AS user_id FROM crm_deal AS source WHERE true AND source.account_id = NEW.account_id AND source.id = NEW.id) AS entry) AS wanted
+            ON CONFLICT (account_id, resource, resource_id, kind) WHERE kind IN ('note', 'call', 'meeting', 'email', 'task', 'task_done', 'deal', 'suggestion', 'vote')
+            DO UPDATE SET at = excluded.at, user_id = excluded.user_id, client_id = excluded.client_id,
+                contact_id = excluded.contact_id, deal_id = excluded.deal_id;
+        
+                RETURN NULL;
+            END $$;
+
+CREATE FUNCTION public.workspace_mirror_note() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+            BEGIN
+                IF TG_OP = 'INSERT' THEN
+                    INSERT INTO workspace_timelineentry (account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, data) SELECT account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, '{}' FROM (SELECT source.account_id, source.noted_at AS at, source.kind, 'note' AS resource, source.id AS resource_id,
+        source.creator_id AS user_id, 
+coalesce(
+    source.client_id, source.trashed_client_id, deal.client_id, deal.trashed_client_id,
+    contact.client_id, contact.trashed_client_id
+) AS client_id,
+coalesce(source.contact_id, source.trashed_contact_id, deal.contact_id, deal.trashed_contact_id) AS contact_id,
+coalesce(source.deal_id, source.trashed_deal_id) AS deal_id
+ FROM (SELECT NEW.*) AS source 
+LEFT JOIN crm_contact AS contact
+    ON contact.account_id = source.account_id AND contact.id = coalesce(source.contact_id, source.trashed_contact_id)
+LEFT JOIN crm_deal AS deal
+    ON deal.account_id = source.account_id AND deal.id = coalesce(source.deal_id, source.trashed_deal_id)
+ WHERE source.trashed_at IS NULL) AS wanted;
+                    RETURN NULL;
+                END IF;
+                IF TG_OP = 'DELETE' THEN
+                    DELETE FROM workspace_timelineentry WHERE account_id = OLD.account_id AND resource = 'note'
+                        AND resource_id = OLD.id AND kind IN ('note', 'call', 'meeting', 'email', 'task', 'task_done', 'deal', 'suggestion', 'vote');
+                    RETURN NULL;
+                END IF;
+                DELETE FROM workspace_timelineentry AS entry WHERE account_id = OLD.account_id AND resource = 'note'
+                    AND resource_id = OLD.id AND kind IN ('note', 'call', 'meeting', 'email', 'task', 'task_done', 'deal', 'suggestion', 'vote')
+                    AND kind NOT IN (SELECT kind FROM (SELECT account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id FROM (SELECT source.account_id, source.noted_at AS at, source.kind, 'note' AS resource, source.id AS resource_id,
+        source.creator_id AS user_id, 
+coalesce(
+    source.client_id, source.trashed_client_id, deal.client_id, deal.trashed_client_id,
+    contact.client_id, contact.trashed_client_id
+) AS client_id,
+coalesce(source.contact_id, source.trashed_contact_id, deal.contact_id, deal.trashed_contact_id) AS contact_id,
+coalesce(source.deal_id, source.trashed_deal_id) AS deal_id
+ FROM crm_note AS source 
+LEFT JOIN crm_contact AS contact
+    ON contact.account_id = source.account_id AND contact.id = coalesce(source.contact_id, source.trashed_contact_id)
+LEFT JOIN crm_deal AS deal
+    ON deal.account_id = source.account_id AND deal.id = coalesce(source.deal_id, source.trashed_deal_id)
+ WHERE source.trashed_at IS NULL AND source.account_id = NEW.account_id AND source.id = NEW.id) AS entry) AS wanted);
+                
+            INSERT INTO workspace_timelineentry (account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, data) SELECT account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, '{}' FROM (SELECT account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id FROM (SELECT source.account_id, source.noted_at AS at, source.kind, 'note' AS resource, source.id AS resource_id,
+        source.creator_id AS user_id, 
+coalesce(
+    source.client_id, source.trashed_client_id, deal.client_id, deal.trashed_client_id,
+    contact.client_id, contact.trashed_client_id
+) AS client_id,
+coalesce(source.contact_id, source.trashed_contact_id, deal.contact_id, deal.trashed_contact_id) AS contact_id,
+coalesce(source.deal_id, source.trashed_deal_id) AS deal_id
+ FROM crm_note AS source 
+LEFT JOIN crm_contact AS contact
+    ON contact.account_id = source.account_id AND contact.id = coalesce(source.contact_id, source.trashed_contact_id)
+LEFT JOIN crm_deal AS deal
+    ON deal.account_id = source.account_id AND deal.id = coalesce(source.deal_id, source.trashed_deal_id)
+ WHERE source.trashed_at IS NULL AND source.account_id = NEW.account_id AND source.id = NEW.id) AS entry) AS wanted
+            ON CONFLICT (account_id, resource, resource_id, kind) WHERE kind IN ('note', 'call', 'meeting', 'email', 'task', 'task_done', 'deal', 'suggestion', 'vote')
+            DO UPDATE SET at = excluded.at, user_id = excluded.user_id, client_id = excluded.client_id,
+                contact_id = excluded.contact_id, deal_id = excluded.deal_id;
+        
+                RETURN NULL;
+            END $$;
+
+CREATE FUNCTION public.workspace_mirror_post() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+            BEGIN
+                IF TG_OP = 'INSERT' THEN
+                    INSERT INTO workspace_timelineentry (account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, data) SELECT account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, '{}' FROM (SELECT source.account_id, event.at, event.kind, 'post' AS resource, source.id AS resource_id, event.user_id,
+        
+coalesce(
+    source.client_id, source.trashed_client_id, deal.client_id, deal.trashed_client_id,
+    contact.client_id, contact.trashed_client_id
+) AS client_id,
+coalesce(source.contact_id, source.trashed_contact_id, deal.contact_id, deal.trashed_contact_id) AS contact_id,
+coalesce(source.deal_id, source.trashed_deal_id) AS deal_id
+ FROM (SELECT NEW.*) AS source 
+LEFT JOIN crm_contact AS contact
+    ON contact.account_id = source.account_id AND contact.id = coalesce(source.contact_id, source.trashed_contact_id)
+LEFT JOIN crm_deal AS deal
+    ON deal.account_id = source.account_id AND deal.id = coalesce(source.deal_id, source.trashed_deal_id)
+
+        CROSS JOIN LATERAL (VALUES
+            (source.created_at, CASE WHEN source.category_id IS NULL THEN 'task' ELSE 'suggestion' END, source.user_id),
+            (CASE WHEN source.category_id IS NULL THEN source.completed_at END, 'task_done', NULL)
+        ) AS event (at, kind, user_id) WHERE source.trashed_at IS NULL AND event.at IS NOT NULL AND num_nonnulls(source.client_id, source.trashed_client_id, source.contact_id, source.trashed_contact_id, source.deal_id, source.trashed_deal_id) > 0) AS wanted;
+                    RETURN NULL;
+                END IF;
+                IF TG_OP = 'DELETE' THEN
+                    DELETE FROM workspace_timelineentry WHERE account_id = OLD.account_id AND resource = 'post'
+                        AND resource_id = OLD.id AND kind IN ('note', 'call', 'meeting', 'email', 'task', 'task_done', 'deal', 'suggestion', 'vote');
+                    RETURN NULL;
+                END IF;
+                DELETE FROM workspace_timelineentry AS entry WHERE account_id = OLD.account_id AND resource = 'post'
+                    AND resource_id = OLD.id AND kind IN ('note', 'call', 'meeting', 'email', 'task', 'task_done', 'deal', 'suggestion', 'vote')
+                    AND kind NOT IN (SELECT kind FROM (SELECT account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id FROM (SELECT source.account_id, event.at, event.kind, 'post' AS resource, source.id AS resource_id, event.user_id,
+        
+coalesce(
+    source.client_id, source.trashed_client_id, deal.client_id, deal.trashed_client_id,
+    contact.client_id, contact.trashed_client_id
+) AS client_id,
+coalesce(source.contact_id, source.trashed_contact_id, deal.contact_id, deal.trashed_contact_id) AS contact_id,
+coalesce(source.deal_id, source.trashed_deal_id) AS deal_id
+ FROM forum_post AS source 
+LEFT JOIN crm_contact AS contact
+    ON contact.account_id = source.account_id AND contact.id = coalesce(source.contact_id, source.trashed_contact_id)
+LEFT JOIN crm_deal AS deal
+    ON deal.account_id = source.account_id AND deal.id = coalesce(source.deal_id, source.trashed_deal_id)
+
+        CROSS JOIN LATERAL (VALUES
+            (source.created_at, CASE WHEN source.category_id IS NULL THEN 'task' ELSE 'suggestion' END, source.user_id),
+            (CASE WHEN source.category_id IS NULL THEN source.completed_at END, 'task_done', NULL)
+        ) AS event (at, kind, user_id) WHERE source.trashed_at IS NULL AND event.at IS NOT NULL AND num_nonnulls(source.client_id, source.trashed_client_id, source.contact_id, source.trashed_contact_id, source.deal_id, source.trashed_deal_id) > 0 AND source.account_id = NEW.account_id AND source.id = NEW.id) AS entry) AS wanted);
+                
+            INSERT INTO workspace_timelineentry (account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, data) SELECT account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, '{}' FROM (SELECT account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id FROM (SELECT source.account_id, event.at, event.kind, 'post' AS resource, source.id AS resource_id, event.user_id,
+        
+coalesce(
+    source.client_id, source.trashed_client_id, deal.client_id, deal.trashed_client_id,
+    contact.client_id, contact.trashed_client_id
+) AS client_id,
+coalesce(source.contact_id, source.trashed_contact_id, deal.contact_id, deal.trashed_contact_id) AS contact_id,
+coalesce(source.deal_id, source.trashed_deal_id) AS deal_id
+ FROM forum_post AS source 
+LEFT JOIN crm_contact AS contact
+    ON contact.account_id = source.account_id AND contact.id = coalesce(source.contact_id, source.trashed_contact_id)
+LEFT JOIN crm_deal AS deal
+    ON deal.account_id = source.account_id AND deal.id = coalesce(source.deal_id, source.trashed_deal_id)
+
+        CROSS JOIN LATERAL (VALUES
+            (source.created_at, CASE WHEN source.category_id IS NULL THEN 'task' ELSE 'suggestion' END, source.user_id),
+            (CASE WHEN source.category_id IS NULL THEN source.completed_at END, 'task_done', NULL)
+        ) AS event (at, kind, user_id) WHERE source.trashed_at IS NULL AND event.at IS NOT NULL AND num_nonnulls(source.client_id, source.trashed_client_id, source.contact_id, source.trashed_contact_id, source.deal_id, source.trashed_deal_id) > 0 AND source.account_id = NEW.account_id AND source.id = NEW.id) AS entry) AS wanted
+            ON CONFLICT (account_id, resource, resource_id, kind) WHERE kind IN ('note', 'call', 'meeting', 'email', 'task', 'task_done', 'deal', 'suggestion', 'vote')
+            DO UPDATE SET at = excluded.at, user_id = excluded.user_id, client_id = excluded.client_id,
+                contact_id = excluded.contact_id, deal_id = excluded.deal_id;
+        
+                RETURN NULL;
+            END $$;
+
+CREATE FUNCTION public.workspace_mirror_vote() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+            BEGIN
+                IF TG_OP = 'INSERT' THEN
+                    INSERT INTO workspace_timelineentry (account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, data) SELECT account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, '{}' FROM (SELECT source.account_id, source.created_at AS at, 'vote' AS kind, 'vote' AS resource, source.id AS resource_id,
+        coalesce(source.client_id, contact.client_id, contact.trashed_client_id) AS client_id, source.contact_id,
+        NULL::bigint AS deal_id, source.user_id
+        FROM (SELECT NEW.*) AS source
+        LEFT JOIN crm_contact AS contact ON contact.account_id = source.account_id AND contact.id = source.contact_id WHERE source.from_post_id IS NULL) AS wanted;
+                    RETURN NULL;
+                END IF;
+                IF TG_OP = 'DELETE' THEN
+                    DELETE FROM workspace_timelineentry WHERE account_id = OLD.account_id AND resource = 'vote'
+                        AND resource_id = OLD.id AND kind IN ('note', 'call', 'meeting', 'email', 'task', 'task_done', 'deal', 'suggestion', 'vote');
+                    RETURN NULL;
+                END IF;
+                DELETE FROM workspace_timelineentry AS entry WHERE account_id = OLD.account_id AND resource = 'vote'
+                    AND resource_id = OLD.id AND kind IN ('note', 'call', 'meeting', 'email', 'task', 'task_done', 'deal', 'suggestion', 'vote')
+                    AND kind NOT IN (SELECT kind FROM (SELECT account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id FROM (SELECT source.account_id, source.created_at AS at, 'vote' AS kind, 'vote' AS resource, source.id AS resource_id,
+        coalesce(source.client_id, contact.client_id, contact.trashed_client_id) AS client_id, source.contact_id,
+        NULL::bigint AS deal_id, source.user_id
+        FROM forum_proxyvote AS source
+        LEFT JOIN crm_contact AS contact ON contact.account_id = source.account_id AND contact.id = source.contact_id WHERE source.from_post_id IS NULL AND source.account_id = NEW.account_id AND source.id = NEW.id) AS entry) AS wanted);
+                
+            INSERT INTO workspace_timelineentry (account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, data) SELECT account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, '{}' FROM (SELECT account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id FROM (SELECT source.account_id, source.created_at AS at, 'vote' AS kind, 'vote' AS resource, source.id AS resource_id,
+        coalesce(source.client_id, contact.client_id, contact.trashed_client_id) AS client_id, source.contact_id,
+        NULL::bigint AS deal_id, source.user_id
+        FROM forum_proxyvote AS source
+        LEFT JOIN crm_contact AS contact ON contact.account_id = source.account_id AND contact.id = source.contact_id WHERE source.from_post_id IS NULL AND source.account_id = NEW.account_id AND source.id = NEW.id) AS entry) AS wanted
+            ON CONFLICT (account_id, resource, resource_id, kind) WHERE kind IN ('note', 'call', 'meeting', 'email', 'task', 'task_done', 'deal', 'suggestion', 'vote')
+            DO UPDATE SET at = excluded.at, user_id = excluded.user_id, client_id = excluded.client_id,
+                contact_id = excluded.contact_id, deal_id = excluded.deal_id;
+        
+                RETURN NULL;
+            END $$;
+
+CREATE FUNCTION public.workspace_move_entries_of_contact() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    UPDATE workspace_timelineentry SET client_id = coalesce(NEW.client_id, NEW.trashed_client_id)
+    WHERE account_id = NEW.account_id AND contact_id = NEW.id
+        AND (resource IN ('contact', 'vote') OR (resource = 'note' AND deal_id IS NULL));
+    UPDATE workspace_timelineentry AS entry SET client_id = wanted.client_id FROM (SELECT source.account_id, event.at, event.kind, 'post' AS resource, source.id AS resource_id, event.user_id,
+        
+coalesce(
+    source.client_id, source.trashed_client_id, deal.client_id, deal.trashed_client_id,
+    contact.client_id, contact.trashed_client_id
+) AS client_id,
+coalesce(source.contact_id, source.trashed_contact_id, deal.contact_id, deal.trashed_contact_id) AS contact_id,
+coalesce(source.deal_id, source.trashed_deal_id) AS deal_id
+ FROM forum_post AS source 
+LEFT JOIN crm_contact AS contact
+    ON contact.account_id = source.account_id AND contact.id = coalesce(source.contact_id, source.trashed_contact_id)
+LEFT JOIN crm_deal AS deal
+    ON deal.account_id = source.account_id AND deal.id = coalesce(source.deal_id, source.trashed_deal_id)
+
+        CROSS JOIN LATERAL (VALUES
+            (source.created_at, CASE WHEN source.category_id IS NULL THEN 'task' ELSE 'suggestion' END, source.user_id),
+            (CASE WHEN source.category_id IS NULL THEN source.completed_at END, 'task_done', NULL)
+        ) AS event (at, kind, user_id) WHERE source.trashed_at IS NULL AND event.at IS NOT NULL AND num_nonnulls(source.client_id, source.trashed_client_id, source.contact_id, source.trashed_contact_id, source.deal_id, source.trashed_deal_id) > 0) AS wanted
+    WHERE entry.account_id = NEW.account_id AND entry.contact_id = NEW.id AND entry.resource = 'post'
+        AND wanted.account_id = entry.account_id AND wanted.resource_id = entry.resource_id
+        AND wanted.kind = entry.kind AND wanted.client_id IS DISTINCT FROM entry.client_id;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.workspace_move_entries_of_deal() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    UPDATE workspace_timelineentry SET client_id = coalesce(NEW.client_id, NEW.trashed_client_id), contact_id = coalesce(NEW.contact_id, NEW.trashed_contact_id)
+    WHERE account_id = NEW.account_id AND deal_id = NEW.id AND resource IN ('deal', 'note');
+    UPDATE workspace_timelineentry AS entry SET client_id = wanted.client_id, contact_id = wanted.contact_id
+    FROM (SELECT source.account_id, event.at, event.kind, 'post' AS resource, source.id AS resource_id, event.user_id,
+        
+coalesce(
+    source.client_id, source.trashed_client_id, deal.client_id, deal.trashed_client_id,
+    contact.client_id, contact.trashed_client_id
+) AS client_id,
+coalesce(source.contact_id, source.trashed_contact_id, deal.contact_id, deal.trashed_contact_id) AS contact_id,
+coalesce(source.deal_id, source.trashed_deal_id) AS deal_id
+ FROM forum_post AS source 
+LEFT JOIN crm_contact AS contact
+    ON contact.account_id = source.account_id AND contact.id = coalesce(source.contact_id, source.trashed_contact_id)
+LEFT JOIN crm_deal AS deal
+    ON deal.account_id = source.account_id AND deal.id = coalesce(source.deal_id, source.trashed_deal_id)
+
+        CROSS JOIN LATERAL (VALUES
+            (source.created_at, CASE WHEN source.category_id IS NULL THEN 'task' ELSE 'suggestion' END, source.user_id),
+            (CASE WHEN source.category_id IS NULL THEN source.completed_at END, 'task_done', NULL)
+        ) AS event (at, kind, user_id) WHERE source.trashed_at IS NULL AND event.at IS NOT NULL AND num_nonnulls(source.client_id, source.trashed_client_id, source.contact_id, source.trashed_contact_id, source.deal_id, source.trashed_deal_id) > 0) AS wanted
+    WHERE entry.account_id = NEW.account_id AND entry.deal_id = NEW.id AND entry.resource = 'post'
+        AND wanted.account_id = entry.account_id AND wanted.resource_id = entry.resource_id
+        AND wanted.kind = entry.kind;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.workspace_queue_revenue(of_account bigint, of_kind text, ids bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO workspace_revenuechange (account_id, kind, row_id)
+    SELECT DISTINCT of_account, of_kind, id FROM unnest(ids) AS id WHERE id IS NOT NULL;
+END $$;
+
+CREATE FUNCTION public.workspace_raise_summaries(of_account bigint, deal bigint, contact bigint, client bigint, active_at timestamp with time zone, task_at timestamp with time zone, new_open_sum numeric, new_won_sum numeric) RETURNS boolean
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    contact_of_deal bigint;
+    client_of_deal bigint;
+    client_of_contact bigint;
+    given_contact CONSTANT bigint := contact;
+    given_client CONSTANT bigint := client;
+BEGIN
+    <<each_kind>>
+    BEGIN
+        IF deal IS NOT NULL THEN
+            UPDATE workspace_dealsummary SET last_activity_at = greatest(last_activity_at, active_at), next_task_at = least(next_task_at, task_at)
+            WHERE account_id = of_account AND deal_id = deal AND last_activity_at IS NOT NULL RETURNING contact_id, client_id INTO contact_of_deal, client_of_deal;
+            EXIT each_kind WHEN NOT FOUND OR contact <> contact_of_deal;
+            contact := coalesce(contact, contact_of_deal);
+        END IF;
+        IF contact IS NOT NULL THEN
+            UPDATE workspace_contactsummary SET last_activity_at = greatest(last_activity_at, active_at), next_task_at = least(next_task_at, task_at)
+            WHERE account_id = of_account AND contact_id = contact AND last_activity_at IS NOT NULL RETURNING client_id INTO client_of_contact;
+            EXIT each_kind WHEN NOT FOUND;
+        END IF;
+        client := coalesce(client, client_of_deal, client_of_contact);
+        EXIT each_kind WHEN client <> client_of_deal OR client <> client_of_contact;
+        IF client IS NOT NULL THEN
+            UPDATE workspace_clientsummary SET last_activity_at = greatest(last_activity_at, active_at), next_task_at = least(next_task_at, task_at), open_sum = coalesce(new_open_sum, open_sum), won_sum = coalesce(new_won_sum, won_sum)
+            WHERE account_id = of_account AND client_id = client AND last_activity_at IS NOT NULL ;
+            EXIT each_kind WHEN NOT FOUND;
+        END IF;
+        RETURN true;
+    END;
+    PERFORM workspace_update_summaries(
+        of_account, array_remove(ARRAY[deal], NULL),
+        ARRAY(SELECT DISTINCT id FROM unnest(ARRAY[given_contact, contact_of_deal]) AS id WHERE id IS NOT NULL),
+        ARRAY(SELECT DISTINCT id FROM unnest(ARRAY[given_client, client_of_deal, client_of_contact]) AS id WHERE id IS NOT NULL)
+    );
+    RETURN false;
+END $$;
+
+CREATE FUNCTION public.workspace_revenue_of_account() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF TG_TABLE_NAME = 'accounts_account' THEN
+        PERFORM workspace_queue_revenue(NEW.id, 'account', ARRAY[NEW.id]);
+    ELSE
+        PERFORM workspace_queue_revenue(NEW.account_id, 'account', ARRAY[NEW.account_id]);
+    END IF;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.workspace_revenue_of_deal() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        INSERT INTO workspace_revenuechange (account_id, kind, row_id) VALUES (NEW.account_id, 'client', NEW.client_id);
+    ELSE
+        PERFORM workspace_queue_revenue(OLD.account_id, 'client', ARRAY[OLD.client_id, NEW.client_id]);
+    END IF;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.workspace_revenue_of_link() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    link CONSTANT crm_userlink := CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END;
+BEGIN
+    INSERT INTO workspace_revenuechange (account_id, kind, row_id, due_at)
+    SELECT link.account_id, 'user', link.user_id, statement_timestamp() + delay
+    FROM unnest(ARRAY['0', '2 minutes']::interval[]) AS delay;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.workspace_revenue_of_post() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF TG_OP <> 'INSERT' OR num_nonnulls(NEW.client_id, NEW.contact_id, NEW.duplicate_from_id) > 0
+            OR workspace_has_link(NEW.account_id, NEW.user_id) THEN
+        PERFORM workspace_queue_revenue(
+            coalesce(NEW.account_id, OLD.account_id), 'post', ARRAY[NEW.id, NEW.duplicate_from_id, OLD.duplicate_from_id]
+        );
+    END IF;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.workspace_revenue_of_proxy_vote() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM workspace_queue_revenue(coalesce(NEW.account_id, OLD.account_id), 'post', ARRAY[OLD.post_id, NEW.post_id]);
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.workspace_revenue_of_row() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM workspace_queue_revenue(NEW.account_id, TG_ARGV[0], ARRAY[NEW.id]);
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.workspace_revenue_of_vote() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    vote CONSTANT forum_vote := CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END;
+BEGIN
+    IF workspace_has_link(vote.account_id, vote.user_id) THEN
+        PERFORM workspace_queue_revenue(vote.account_id, 'post', ARRAY[vote.post_id]);
+    END IF;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.workspace_summarize_new_contact() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    changed text := current_setting('workspace.changed', true);
+    is_raised boolean;
+BEGIN
+    IF changed IS DISTINCT FROM concat('new/' || NEW.account_id || '/' || NEW.id || ' ', 'contact/' || NEW.account_id || '/' || NEW.id || ' ') OR NEW.trashed_at IS NOT NULL THEN
+        PERFORM workspace_update_changed();
+        RETURN NULL;
+    END IF;
+    changed := set_config('workspace.changed', '', true);
+    
+        INSERT INTO workspace_contactsummary (account_id, contact_id, client_id, last_activity_at)
+        VALUES (NEW.account_id, NEW.id, NEW.client_id, NEW.updated_at) ON CONFLICT DO NOTHING;
+    is_raised := workspace_raise_summaries(NEW.account_id, NULL, NULL, NEW.client_id, NEW.updated_at, NULL, NULL, NULL);
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.workspace_summarize_new_deal() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    changed text := current_setting('workspace.changed', true);
+    is_raised boolean;
+    outcome_of_status text;
+    is_open boolean;
+    value CONSTANT numeric := coalesce(NEW.price, 0);
+    new_open_sum numeric;
+    new_won_sum numeric;
+BEGIN
+    IF changed IS DISTINCT FROM concat('new/' || NEW.account_id || '/' || NEW.id || ' ', 'deal/' || NEW.account_id || '/' || NEW.id || ' ') OR NEW.trashed_at IS NOT NULL THEN
+        PERFORM workspace_update_changed();
+        RETURN NULL;
+    END IF;
+    changed := set_config('workspace.changed', '', true);
+    
+        INSERT INTO workspace_dealsummary (account_id, deal_id, client_id, contact_id, last_activity_at, outcome, currency, price)
+        VALUES (
+            NEW.account_id, NEW.id, NEW.client_id, NEW.contact_id, NEW.updated_at,
+            coalesce((
+                SELECT outcome FROM accounts_status WHERE account_id = NEW.account_id AND id = NEW.status_id
+            ), 'open'),
+            NEW.currency, coalesce(NEW.price, 0)
+        ) ON CONFLICT DO NOTHING RETURNING outcome INTO outcome_of_status;
+    IF NEW.client_id IS NOT NULL AND outcome_of_status IN ('open', 'won') THEN
+        is_open := outcome_of_status = 'open';
+        INSERT INTO workspace_clientrevenue AS total
+            (account_id, client_id, currency, open_deals, open_sum, won_deals, won_sum)
+        VALUES (
+            NEW.account_id, NEW.client_id, NEW.currency, is_open::integer, CASE WHEN is_open THEN value ELSE 0 END,
+            (NOT is_open)::integer, CASE WHEN is_open THEN 0 ELSE value END
+        )
+        ON CONFLICT (account_id, client_id, currency) DO UPDATE SET
+                open_deals = total.open_deals + EXCLUDED.open_deals, open_sum = total.open_sum + EXCLUDED.open_sum,
+                won_deals = total.won_deals + EXCLUDED.won_deals, won_sum = total.won_sum + EXCLUDED.won_sum
+        RETURNING open_sum, won_sum INTO new_open_sum, new_won_sum;
+        IF NEW.currency <> (SELECT currency FROM accounts_account WHERE id = NEW.account_id) THEN
+            new_open_sum := NULL;
+            new_won_sum := NULL;
+        END IF;
+    END IF;
+    is_raised := workspace_raise_summaries(
+        NEW.account_id, NULL, NEW.contact_id, NEW.client_id, NEW.updated_at, NULL, new_open_sum, new_won_sum
+    );
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.workspace_summarize_new_note() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    changed text := current_setting('workspace.changed', true);
+    is_raised boolean;
+BEGIN
+    IF changed IS DISTINCT FROM concat('new/' || NEW.account_id || '/' || NEW.id || ' ', 'client/' || NEW.account_id || '/' || NEW.client_id || ' ', 'contact/' || NEW.account_id || '/' || NEW.contact_id || ' ', 'deal/' || NEW.account_id || '/' || NEW.deal_id || ' ') OR NEW.trashed_at IS NOT NULL THEN
+        PERFORM workspace_update_changed();
+        RETURN NULL;
+    END IF;
+    changed := set_config('workspace.changed', '', true);
+    is_raised := workspace_raise_summaries(
+        NEW.account_id, NEW.deal_id, NEW.contact_id, NEW.client_id, NEW.updated_at, NULL, NULL, NULL
+    );
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.workspace_summarize_new_post() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    changed text := current_setting('workspace.changed', true);
+    is_raised boolean;
+BEGIN
+    IF changed IS DISTINCT FROM concat('new/' || NEW.account_id || '/' || NEW.id || ' ', 'client/' || NEW.account_id || '/' || NEW.client_id || ' ', 'contact/' || NEW.account_id || '/' || NEW.contact_id || ' ', 'deal/' || NEW.account_id || '/' || NEW.deal_id || ' ') OR NEW.trashed_at IS NOT NULL THEN
+        PERFORM workspace_update_changed();
+        RETURN NULL;
+    END IF;
+    changed := set_config('workspace.changed', '', true);
+    is_raised := workspace_raise_summaries(
+        NEW.account_id, NEW.deal_id, NEW.contact_id, NEW.client_id, NEW.updated_at, CASE WHEN NEW.category_id IS NULL AND NOT NEW.closed THEN NEW.scheduled_at END, NULL, NULL
+    );
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.workspace_update_at_commit() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM workspace_update_changed();
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.workspace_update_changed() RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    changed CONSTANT text := current_setting('workspace.changed', true);
+    account record;
+BEGIN
+    IF coalesce(changed, '') = '' THEN
+        RETURN;
+    END IF;
+    PERFORM set_config('workspace.changed', '', true);
+    FOR account IN
+        SELECT parts[2]::bigint AS id,
+            coalesce(array_agg(DISTINCT parts[3]::bigint) FILTER (WHERE parts[1] = 'deal'), '{}') AS deals,
+            coalesce(array_agg(DISTINCT parts[3]::bigint) FILTER (WHERE parts[1] = 'contact'), '{}') AS contacts,
+            coalesce(array_agg(DISTINCT parts[3]::bigint) FILTER (WHERE parts[1] = 'client'), '{}') AS clients
+        FROM (SELECT string_to_array(item, '/') AS parts FROM string_to_table(rtrim(changed), ' ') AS item) AS items
+        GROUP BY parts[2]::bigint ORDER BY parts[2]::bigint
+    LOOP
+        PERFORM workspace_update_summaries(account.id, account.deals, account.contacts, account.clients);
+    END LOOP;
+END $$;
+
+CREATE FUNCTION public.workspace_update_summaries(of_account bigint, deals bigint[], contacts bigint[], clients bigint[]) RETURNS integer
+    LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+DECLARE
+    linked_contacts bigint[];
+    linked_clients bigint[];
+    number_of_clients integer := 0;
+BEGIN
+    IF cardinality(deals) > 0 THEN
+        PERFORM FROM workspace_dealsummary
+            WHERE account_id = of_account AND deal_id = ANY (deals) ORDER BY deal_id FOR NO KEY UPDATE;
+        WITH 
+    differing AS MATERIALIZED (
+        SELECT new.*, old.client_id AS old_client_id, old.contact_id AS old_contact_id, old.last_activity_at AS old_last_activity_at, old.next_task_at AS old_next_task_at, old.outcome AS old_outcome, old.currency AS old_currency, old.price AS old_price FROM workspace_current_deals(of_account, deals) AS new
+        LEFT JOIN LATERAL (SELECT * FROM workspace_dealsummary WHERE account_id = of_account AND deal_id = new.deal_id OFFSET 0) AS old ON true
+        WHERE NOT new.is_found OR old.deal_id IS NULL OR (new.client_id, new.contact_id, new.last_activity_at, new.next_task_at, new.outcome, new.currency, new.price) IS DISTINCT FROM (old.client_id, old.contact_id, old.last_activity_at, old.next_task_at, old.outcome, old.currency, old.price)
+    ), written AS (
+        INSERT INTO workspace_dealsummary (account_id, deal_id, client_id, contact_id, last_activity_at, next_task_at, outcome, currency, price)
+        SELECT of_account, deal_id, client_id, contact_id, last_activity_at, next_task_at, outcome, currency, price FROM differing WHERE is_found ORDER BY deal_id
+        ON CONFLICT (account_id, deal_id) DO UPDATE SET client_id = EXCLUDED.client_id, contact_id = EXCLUDED.contact_id, last_activity_at = EXCLUDED.last_activity_at, next_task_at = EXCLUDED.next_task_at, outcome = EXCLUDED.outcome, currency = EXCLUDED.currency, price = EXCLUDED.price
+    ), erased AS (
+        DELETE FROM workspace_dealsummary WHERE account_id = of_account AND deal_id = ANY (ARRAY(SELECT deal_id FROM differing WHERE NOT is_found))
+    ), revenue AS (
+            INSERT INTO workspace_clientrevenue AS total
+                (account_id, client_id, currency, open_deals, open_sum, won_deals, won_sum)
+            SELECT of_account, * FROM (
+                SELECT client_id, currency,
+                    coalesce(sum(sign) FILTER (WHERE outcome = 'open'), 0) AS open_deals,
+                    coalesce(sum(sign * price) FILTER (WHERE outcome = 'open'), 0) AS open_sum,
+                    coalesce(sum(sign) FILTER (WHERE outcome = 'won'), 0) AS won_deals,
+                    coalesce(sum(sign * price) FILTER (WHERE outcome = 'won'), 0) AS won_sum
+                FROM (
+                    SELECT client_id, currency, outcome, price, 1 AS sign FROM differing
+                    UNION ALL
+                    SELECT old_client_id, old_currency, old_outcome, old_price, -1 FROM differing
+                ) AS counted
+                WHERE client_id IS NOT NULL AND outcome IN ('open', 'won')
+                GROUP BY client_id, currency
+            ) AS change
+            WHERE (open_deals, open_sum, won_deals, won_sum) <> (0, 0, 0, 0)
+            ORDER BY client_id, currency
+            ON CONFLICT (account_id, client_id, currency) DO UPDATE SET
+                open_deals = total.open_deals + EXCLUDED.open_deals, open_sum = total.open_sum + EXCLUDED.open_sum,
+                won_deals = total.won_deals + EXCLUDED.won_deals, won_sum = total.won_sum + EXCLUDED.won_sum
+        )
+        SELECT array_agg(contact_id) || array_agg(old_contact_id), array_agg(client_id) || array_agg(old_client_id)
+        INTO linked_contacts, linked_clients FROM differing;
+        contacts := ARRAY(SELECT DISTINCT id FROM unnest(contacts || linked_contacts) AS id WHERE id IS NOT NULL);
+        clients := ARRAY(SELECT DISTINCT id FROM unnest(clients || linked_clients) AS id WHERE id IS NOT NULL);
+        DELETE FROM workspace_clientrevenue
+        WHERE account_id = of_account AND client_id = ANY (linked_clients) AND open_deals = 0 AND won_deals = 0;
+    END IF;
+    IF cardinality(contacts) > 0 THEN
+        PERFORM FROM workspace_contactsummary
+            WHERE account_id = of_account AND contact_id = ANY (contacts) ORDER BY contact_id FOR NO KEY UPDATE;
+        WITH 
+    differing AS MATERIALIZED (
+        SELECT new.*, old.client_id AS old_client_id, old.last_activity_at AS old_last_activity_at, old.next_task_at AS old_next_task_at FROM workspace_current_contacts(of_account, contacts) AS new
+        LEFT JOIN LATERAL (SELECT * FROM workspace_contactsummary WHERE account_id = of_account AND contact_id = new.contact_id OFFSET 0) AS old ON true
+        WHERE NOT new.is_found OR old.contact_id IS NULL OR (new.client_id, new.last_activity_at, new.next_task_at) IS DISTINCT FROM (old.client_id, old.last_activity_at, old.next_task_at)
+    ), written AS (
+        INSERT INTO workspace_contactsummary (account_id, contact_id, client_id, last_activity_at, next_task_at)
+        SELECT of_account, contact_id, client_id, last_activity_at, next_task_at FROM differing WHERE is_found ORDER BY contact_id
+        ON CONFLICT (account_id, contact_id) DO UPDATE SET client_id = EXCLUDED.client_id, last_activity_at = EXCLUDED.last_activity_at, next_task_at = EXCLUDED.next_task_at
+    ), erased AS (
+        DELETE FROM workspace_contactsummary WHERE account_id = of_account AND contact_id = ANY (ARRAY(SELECT contact_id FROM differing WHERE NOT is_found))
+    )
+        SELECT array_agg(client_id) || array_agg(old_client_id) INTO linked_clients FROM differing;
+        clients := ARRAY(SELECT DISTINCT id FROM unnest(clients || linked_clients) AS id WHERE id IS NOT NULL);
+    END IF;
+    IF cardinality(clients) > 0 THEN
+        PERFORM FROM workspace_clientsummary
+            WHERE account_id = of_account AND client_id = ANY (clients) ORDER BY client_id FOR NO KEY UPDATE;
+        WITH 
+    differing AS MATERIALIZED (
+        SELECT new.*, old.last_activity_at AS old_last_activity_at, old.next_task_at AS old_next_task_at, old.open_sum AS old_open_sum, old.won_sum AS old_won_sum FROM workspace_current_clients(of_account, clients) AS new
+        LEFT JOIN LATERAL (SELECT * FROM workspace_clientsummary WHERE account_id = of_account AND client_id = new.client_id OFFSET 0) AS old ON true
+        WHERE NOT new.is_found OR old.client_id IS NULL OR (new.last_activity_at, new.next_task_at, new.open_sum, new.won_sum) IS DISTINCT FROM (old.last_activity_at, old.next_task_at, old.open_sum, old.won_sum)
+    ), written AS (
+        INSERT INTO workspace_clientsummary (account_id, client_id, last_activity_at, next_task_at, open_sum, won_sum)
+        SELECT of_account, client_id, last_activity_at, next_task_at, open_sum, won_sum FROM differing WHERE is_found ORDER BY client_id
+        ON CONFLICT (account_id, client_id) DO UPDATE SET last_activity_at = EXCLUDED.last_activity_at, next_task_at = EXCLUDED.next_task_at, open_sum = EXCLUDED.open_sum, won_sum = EXCLUDED.won_sum
+    ), erased AS (
+        DELETE FROM workspace_clientsummary WHERE account_id = of_account AND client_id = ANY (ARRAY(SELECT client_id FROM differing WHERE NOT is_found))
+    )
+        SELECT count(*) INTO number_of_clients FROM differing;
+    END IF;
+    RETURN number_of_clients;
+END $$;
+
+CREATE FUNCTION search.account(bigint) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (rtrim(encode(ltrim(int8send($1), '\x00'::bytea), 'base64'::text), '='::text) || '.'::text);
+
+CREATE FUNCTION search.compact(text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN translate(regexp_replace(lower($1), '[\t-/:-@\[-`{-~]+'::text, ''::text, 'g'::text), ''::text, ' '::text);
+
+CREATE FUNCTION search.composed(text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN ((octet_length($1) = length($1)) OR ($1 IS NFKC NORMALIZED)) THEN $1 ELSE NORMALIZE($1, NFKC) END;
+
+CREATE FUNCTION search.fold(text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN regexp_replace(lower(public.unaccent('public.unaccent'::regdictionary, search.composed($1))), '[\t-/:-@\[-`{-~]+'::text, ' '::text, 'g'::text);
+
+CREATE FUNCTION search.learn() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO accounts_word (account_id, kind, word, noted_by)
+    SELECT DISTINCT account_id, TG_TABLE_NAME, word, pg_backend_pid()
+    FROM written, search.unknown(account_id, TG_TABLE_NAME, search_text) AS word
+    ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION search.name(text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN "left"(search.fold($1), 255);
+
+CREATE FUNCTION search.parts(account_id bigint, text text) RETURNS bigint[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ARRAY(SELECT hashtextextended(trigram.trigram, parts.account_id) AS hashtextextended FROM unnest(public.show_trgm(parts.text)) trigram(trigram) WHERE (trigram.trigram !~~ '% %'::text));
+
+CREATE FUNCTION search.query(account_id bigint, query text) RETURNS tsquery
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (regexp_replace((to_tsquery('simple'::regconfig, query))::text, '''([^'']+)'''::text, ((''''::text || search.account(account_id)) || '\1'''::text), 'g'::text))::tsquery;
+
+CREATE FUNCTION search.relearn() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF TG_OP = 'UPDATE' THEN
+        INSERT INTO accounts_word (account_id, kind, word, noted_by)
+        SELECT NEW.account_id, TG_TABLE_NAME, word, pg_backend_pid()
+        FROM search.unknown(NEW.account_id, TG_TABLE_NAME, NEW.search_text) AS word
+        ON CONFLICT DO NOTHING;
+    END IF;
+    INSERT INTO accounts_staleword (account_id, kind, word, noted_by)
+    SELECT OLD.account_id, TG_TABLE_NAME, word, pg_backend_pid() FROM search.spelled(OLD.search_text) AS word
+    ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION search.spelled(text) RETURNS SETOF text
+    LANGUAGE sql IMMUTABLE ROWS 8 PARALLEL SAFE
+    AS $_$ SELECT DISTINCT word FROM string_to_table($1, ' ') AS word WHERE word ~ '^[a-z]{5,64}$' ORDER BY 1 $_$;
+
+CREATE FUNCTION search.unknown(account_id bigint, kind text, text text) RETURNS SETOF text
+    LANGUAGE sql STABLE ROWS 8
+    AS $_$
+    SELECT word FROM search.spelled($3) AS spelled (word) WHERE NOT EXISTS (
+        SELECT FROM accounts_word AS known WHERE known.account_id = $1 AND known.kind = $2 AND known.word = spelled.word
+    )
+$_$;
+
+CREATE FUNCTION search.words(text) RETURNS tsvector
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN to_tsvector('simple'::regconfig, "left"(search.fold($1), 100000));
+
+CREATE FUNCTION search.words(account_id bigint, text text, length integer) RETURNS tsvector
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (replace((' '::text || (to_tsvector('simple'::regconfig, regexp_replace("left"(search.fold(text), length), '([^ ]{255})[^ ]+'::text, '\1'::text, 'g'::text)))::text), ' '''::text, (' '''::text || search.account(account_id))))::tsvector;
+
+CREATE AGGREGATE public.forum_log2_sum(double precision) (
+    SFUNC = public.forum_log2_add,
+    STYPE = double precision
+);
+
+CREATE TABLE account_ids.counter (
+    account_id bigint NOT NULL,
+    last bigint NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
+ALTER TABLE ONLY account_ids.counter ALTER COLUMN account_id SET (n_distinct=-1);
+
+CREATE TABLE public.accounts_account (
+    id bigint NOT NULL,
+    prefix character varying(63) NOT NULL,
+    name character varying(255) NOT NULL,
+    initial_module character varying(255) NOT NULL,
+    from_partner character varying(255),
+    partner_key character varying(255),
+    time_zone character varying(255) NOT NULL,
+    language character varying(255) NOT NULL,
+    currency character varying(255) NOT NULL,
+    agents_see character varying(255) DEFAULT 'all'::character varying NOT NULL,
+    confirms_user_links boolean DEFAULT false NOT NULL,
+    won_reasons character varying(255)[] DEFAULT '{}'::character varying(255)[] NOT NULL,
+    lost_reasons character varying(255)[] DEFAULT '{}'::character varying(255)[] NOT NULL,
+    resources_with_fields text[] DEFAULT '{}'::text[] NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT account_prefix_form CHECK (((prefix)::text ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])$'::text))
+);
+
+CREATE TABLE public.accounts_apitoken (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    label character varying(255) NOT NULL,
+    digest bytea NOT NULL,
+    hint character varying(255) NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    last_used_at timestamp with time zone,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone
+);
+ALTER TABLE ONLY public.accounts_apitoken ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.accounts_branding (
+    account_id bigint NOT NULL,
+    accent character varying(255) NOT NULL,
+    logo bytea,
+    logo_key character varying(255)
+);
+ALTER TABLE ONLY public.accounts_branding ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.accounts_change (
+    account_id bigint NOT NULL,
+    "position" bigint NOT NULL,
+    number bigint,
+    resource character varying(255) NOT NULL,
+    id bigint NOT NULL,
+    change character varying(255) NOT NULL,
+    at timestamp with time zone NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+ALTER TABLE ONLY public.accounts_change ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE SEQUENCE public.accounts_change_positions
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.accounts_group (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    name character varying(255) NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
+    search_text text GENERATED ALWAYS AS (search.fold((COALESCE(name, ''::character varying))::text)) STORED NOT NULL,
+    search_words tsvector GENERATED ALWAYS AS (setweight(search.words(account_id, (COALESCE(name, ''::character varying))::text, 35000), 'A'::"char")) STORED NOT NULL
+);
+ALTER TABLE ONLY public.accounts_group ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.accounts_handover (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    session_id bigint NOT NULL,
+    host character varying(255) NOT NULL,
+    nonce bytea NOT NULL,
+    digest bytea NOT NULL,
+    expires_at timestamp with time zone NOT NULL
+);
+ALTER TABLE ONLY public.accounts_handover ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.accounts_host (
+    id bigint NOT NULL,
+    account_id bigint NOT NULL,
+    name character varying(255) NOT NULL
+);
+ALTER TABLE ONLY public.accounts_host ALTER COLUMN account_id SET (n_distinct=2);
+
+ALTER TABLE public.accounts_host ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
+    SEQUENCE NAME public.accounts_host_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.accounts_idempotentanswer (
+    account_id bigint NOT NULL,
+    caller character varying(255) NOT NULL,
+    key character varying(255) NOT NULL,
+    fingerprint bytea NOT NULL,
+    status smallint NOT NULL,
+    headers jsonb NOT NULL,
+    body bytea NOT NULL,
+    created_at timestamp with time zone NOT NULL
+);
+ALTER TABLE ONLY public.accounts_idempotentanswer ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.accounts_invitation (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    email character varying(255) NOT NULL,
+    email_key text NOT NULL,
+    role character varying(255) NOT NULL,
+    digest bytea NOT NULL,
+    invited_by_id bigint NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT invitation_role CHECK (((role)::text = ANY ((ARRAY['admin'::character varying, 'agent'::character varying, 'member'::character varying])::text[])))
+);
+ALTER TABLE ONLY public.accounts_invitation ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.accounts_pipeline (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    name character varying(255) NOT NULL,
+    "position" integer NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
+    search_text text GENERATED ALWAYS AS (search.fold((COALESCE(name, ''::character varying))::text)) STORED NOT NULL,
+    search_words tsvector GENERATED ALWAYS AS (setweight(search.words(account_id, (COALESCE(name, ''::character varying))::text, 35000), 'A'::"char")) STORED NOT NULL
+);
+ALTER TABLE ONLY public.accounts_pipeline ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE UNLOGGED TABLE public.accounts_ratecount (
+    key character varying(128) NOT NULL,
+    used integer NOT NULL,
+    ends_at timestamp with time zone NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
+
+CREATE TABLE public.accounts_session (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    digest bytea NOT NULL,
+    family uuid DEFAULT gen_random_uuid() NOT NULL,
+    agent character varying(255) NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    seen_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL
+);
+ALTER TABLE ONLY public.accounts_session ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.accounts_signincode (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    email character varying(255) NOT NULL,
+    browser bytea NOT NULL,
+    digest bytea NOT NULL,
+    attempts integer NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL
+);
+ALTER TABLE ONLY public.accounts_signincode ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.accounts_staleword (
+    account_id bigint NOT NULL,
+    kind character varying(255) NOT NULL,
+    word character varying(255) NOT NULL,
+    noted_by integer NOT NULL
+);
+ALTER TABLE ONLY public.accounts_staleword ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.accounts_status (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    kind character varying(255) NOT NULL,
+    code character varying(255) NOT NULL,
+    name character varying(255) NOT NULL,
+    color character varying(255),
+    "position" integer NOT NULL,
+    closed boolean NOT NULL,
+    on_roadmap boolean DEFAULT false NOT NULL,
+    outcome character varying(255),
+    probability smallint,
+    pipeline_id bigint,
+    rot_days smallint,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
+    search_text text GENERATED ALWAYS AS (search.fold((((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(code, ''::character varying))::text))) STORED NOT NULL,
+    search_words tsvector GENERATED ALWAYS AS (setweight(search.words(account_id, (((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(code, ''::character varying))::text), 35000), 'A'::"char")) STORED NOT NULL,
+    CONSTRAINT status_of_deal CHECK (((((kind)::text = 'deal'::text) AND (outcome IS NOT NULL) AND (pipeline_id IS NOT NULL) AND (probability IS NOT NULL) AND ((probability >= 0) AND (probability <= 100)) AND (((NOT closed) AND ((outcome)::text = 'open'::text)) OR (closed AND ((outcome)::text = ANY ((ARRAY['won'::character varying, 'lost'::character varying])::text[]))))) OR ((NOT ((kind)::text = 'deal'::text)) AND (outcome IS NULL) AND (pipeline_id IS NULL) AND (probability IS NULL) AND (rot_days IS NULL))))
+);
+ALTER TABLE ONLY public.accounts_status ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.accounts_tag (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    name character varying(255) NOT NULL,
+    name_key text NOT NULL
+);
+ALTER TABLE ONLY public.accounts_tag ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.accounts_tagcount (
+    account_id bigint NOT NULL,
+    shard smallint NOT NULL,
+    uses bigint NOT NULL,
+    kind character varying(255) NOT NULL,
+    tag_id bigint NOT NULL
+);
+ALTER TABLE ONLY public.accounts_tagcount ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.accounts_user (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    password character varying(128) NOT NULL,
+    last_login timestamp with time zone,
+    login character varying(255) NOT NULL,
+    login_key text NOT NULL,
+    email character varying(255) NOT NULL,
+    email_key text NOT NULL,
+    login_skeleton text DEFAULT ''::text NOT NULL,
+    email_skeleton text DEFAULT ''::text NOT NULL,
+    name character varying(255) NOT NULL,
+    role character varying(255) NOT NULL,
+    group_id bigint,
+    notification character varying(255) NOT NULL,
+    shows_votes boolean DEFAULT false NOT NULL,
+    description character varying(65536),
+    www character varying(255),
+    language character varying(255),
+    time_zone character varying(255),
+    delivery character varying(255) DEFAULT 'at_once'::character varying NOT NULL,
+    digest_hour smallint DEFAULT 8 NOT NULL,
+    digest_weekday smallint DEFAULT 0 NOT NULL,
+    notify_new_posts boolean DEFAULT true NOT NULL,
+    notify_sign_ups boolean DEFAULT false NOT NULL,
+    unread_notifications integer DEFAULT 0 NOT NULL,
+    bounces smallint DEFAULT 0 NOT NULL,
+    bounced_at timestamp with time zone,
+    shortcuts boolean DEFAULT true NOT NULL,
+    is_active boolean NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
+    search_text text GENERATED ALWAYS AS (search.fold((((((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(login, ''::character varying))::text) || ' '::text) || (COALESCE(email, ''::character varying))::text))) STORED NOT NULL,
+    search_words tsvector GENERATED ALWAYS AS ((setweight(search.words(account_id, (((((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(login, ''::character varying))::text) || ' '::text) || (COALESCE(email, ''::character varying))::text), 35000), 'A'::"char") || setweight(search.words(account_id, (COALESCE(description, ''::character varying))::text, 65536), 'D'::"char"))) STORED NOT NULL
+);
+ALTER TABLE ONLY public.accounts_user ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.accounts_word (
+    account_id bigint NOT NULL,
+    kind character varying(255) NOT NULL,
+    word character varying(255) NOT NULL COLLATE pg_catalog."C",
+    noted_by integer NOT NULL
+);
+ALTER TABLE ONLY public.accounts_word ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.core_follower (
+    account_id bigint NOT NULL,
+    name character varying(255) NOT NULL,
+    key bigint NOT NULL,
+    cursor bigint NOT NULL,
+    newest bigint NOT NULL,
+    due_at timestamp with time zone,
+    token bigint NOT NULL,
+    failures integer NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
+ALTER TABLE ONLY public.core_follower ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.core_joberror (
+    job_id bigint NOT NULL,
+    attempt integer NOT NULL,
+    error character varying(255) NOT NULL,
+    at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.crm_client (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    trashed_at timestamp with time zone,
+    trashed_by_id bigint,
+    tags text[] NOT NULL,
+    creator_id bigint NOT NULL,
+    updater_id bigint NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    consent boolean,
+    consent_at timestamp with time zone,
+    consent_by_id bigint,
+    do_not_contact boolean DEFAULT false NOT NULL,
+    do_not_contact_at timestamp with time zone,
+    do_not_contact_by_id bigint,
+    external_ids jsonb NOT NULL,
+    further_external_ids jsonb,
+    name character varying(255) NOT NULL,
+    email character varying(255),
+    email_key text,
+    note character varying(65536),
+    first_name character varying(255),
+    last_name character varying(255),
+    shortcut character varying(255),
+    kind character varying(255),
+    company boolean,
+    tax_no character varying(255),
+    register_number character varying(255),
+    phone character varying(255),
+    mobile_phone character varying(255),
+    fax character varying(255),
+    www character varying(255),
+    street character varying(255),
+    street_no character varying(255),
+    post_code character varying(255),
+    city character varying(255),
+    province character varying(255),
+    country character varying(255),
+    delivery_address character varying(65536),
+    use_delivery_address boolean,
+    bank character varying(255),
+    bank_account character varying(255),
+    discount numeric(20,6),
+    description character varying(65536),
+    status_id bigint,
+    responsible_id bigint,
+    contact_id bigint,
+    trashed_contact_id bigint,
+    url character varying(255),
+    origin character varying(255),
+    additional_fields jsonb NOT NULL,
+    search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
+    search_text text GENERATED ALWAYS AS (((search.fold((((((((((((((((((((((((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(first_name, ''::character varying))::text) || ' '::text) || (COALESCE(last_name, ''::character varying))::text) || ' '::text) || (COALESCE(email, ''::character varying))::text) || ' '::text) || (COALESCE(shortcut, ''::character varying))::text) || ' '::text) || (COALESCE(city, ''::character varying))::text) || ' '::text) || (COALESCE(www, ''::character varying))::text) || ' '::text) || (COALESCE(phone, ''::character varying))::text) || ' '::text) || (COALESCE(mobile_phone, ''::character varying))::text) || ' '::text) || (COALESCE(fax, ''::character varying))::text) || ' '::text) || (COALESCE(tax_no, ''::character varying))::text) || ' '::text) || (COALESCE(register_number, ''::character varying))::text)) || ' '::text) || search.compact((((((((((COALESCE(phone, ''::character varying))::text || ''::text) || (COALESCE(mobile_phone, ''::character varying))::text) || ''::text) || (COALESCE(fax, ''::character varying))::text) || ''::text) || (COALESCE(tax_no, ''::character varying))::text) || ''::text) || (COALESCE(register_number, ''::character varying))::text)))) STORED NOT NULL,
+    search_words tsvector GENERATED ALWAYS AS ((setweight(search.words(account_id, (((((((((((((((((((((((((((((((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(first_name, ''::character varying))::text) || ' '::text) || (COALESCE(last_name, ''::character varying))::text) || ' '::text) || (COALESCE(email, ''::character varying))::text) || ' '::text) || (COALESCE(shortcut, ''::character varying))::text) || ' '::text) || (COALESCE(city, ''::character varying))::text) || ' '::text) || (COALESCE(www, ''::character varying))::text) || ' '::text) || (COALESCE(phone, ''::character varying))::text) || ' '::text) || (COALESCE(mobile_phone, ''::character varying))::text) || ' '::text) || (COALESCE(fax, ''::character varying))::text) || ' '::text) || (COALESCE(tax_no, ''::character varying))::text) || ' '::text) || (COALESCE(register_number, ''::character varying))::text) || ' '::text) || (COALESCE(street, ''::character varying))::text) || ' '::text) || (COALESCE(street_no, ''::character varying))::text) || ' '::text) || (COALESCE(post_code, ''::character varying))::text) || ' '::text) || COALESCE((jsonb_path_query_array(external_ids, '$.*'::jsonpath))::text, ''::text)), 35000), 'A'::"char") || setweight(search.words(account_id, (((COALESCE(note, ''::character varying))::text || ' '::text) || (COALESCE(description, ''::character varying))::text), 65536), 'D'::"char"))) STORED NOT NULL
+)
+WITH (fillfactor='90', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+ALTER TABLE ONLY public.crm_client ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.crm_clientexternalid (
+    account_id bigint NOT NULL,
+    key character varying(64) NOT NULL,
+    value character varying(255) NOT NULL,
+    holder_id bigint NOT NULL
+);
+ALTER TABLE ONLY public.crm_clientexternalid ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.crm_clientlastchange (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    updated_at timestamp with time zone NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+ALTER TABLE ONLY public.crm_clientlastchange ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.crm_contact (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    trashed_at timestamp with time zone,
+    trashed_by_id bigint,
+    tags text[] NOT NULL,
+    creator_id bigint NOT NULL,
+    updater_id bigint NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    consent boolean,
+    consent_at timestamp with time zone,
+    consent_by_id bigint,
+    do_not_contact boolean DEFAULT false NOT NULL,
+    do_not_contact_at timestamp with time zone,
+    do_not_contact_by_id bigint,
+    external_ids jsonb DEFAULT '{}'::jsonb NOT NULL,
+    further_external_ids jsonb,
+    client_id bigint,
+    trashed_client_id bigint,
+    name character varying(255) NOT NULL,
+    email character varying(255),
+    email_key text,
+    note character varying(65536),
+    first_name character varying(255),
+    last_name character varying(255),
+    phone character varying(255),
+    mobile_phone character varying(255),
+    "position" character varying(255),
+    description character varying(65536),
+    responsible_id bigint,
+    additional_fields jsonb DEFAULT '{}'::jsonb NOT NULL,
+    search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
+    search_text text GENERATED ALWAYS AS (((search.fold((((((((((((((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(first_name, ''::character varying))::text) || ' '::text) || (COALESCE(last_name, ''::character varying))::text) || ' '::text) || (COALESCE(email, ''::character varying))::text) || ' '::text) || (COALESCE("position", ''::character varying))::text) || ' '::text) || (COALESCE(phone, ''::character varying))::text) || ' '::text) || (COALESCE(mobile_phone, ''::character varying))::text)) || ' '::text) || search.compact((((COALESCE(phone, ''::character varying))::text || ''::text) || (COALESCE(mobile_phone, ''::character varying))::text)))) STORED NOT NULL,
+    search_words tsvector GENERATED ALWAYS AS ((setweight(search.words(account_id, (((((((((((((((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(first_name, ''::character varying))::text) || ' '::text) || (COALESCE(last_name, ''::character varying))::text) || ' '::text) || (COALESCE(email, ''::character varying))::text) || ' '::text) || (COALESCE("position", ''::character varying))::text) || ' '::text) || (COALESCE(phone, ''::character varying))::text) || ' '::text) || (COALESCE(mobile_phone, ''::character varying))::text) || ' '::text) || COALESCE((jsonb_path_query_array(external_ids, '$.*'::jsonpath))::text, ''::text)), 35000), 'A'::"char") || setweight(search.words(account_id, (((COALESCE(note, ''::character varying))::text || ' '::text) || (COALESCE(description, ''::character varying))::text), 65536), 'D'::"char"))) STORED NOT NULL
+)
+WITH (fillfactor='95', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+ALTER TABLE ONLY public.crm_contact ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.crm_contactexternalid (
+    account_id bigint NOT NULL,
+    key character varying(64) NOT NULL,
+    value character varying(255) NOT NULL,
+    holder_id bigint NOT NULL
+);
+ALTER TABLE ONLY public.crm_contactexternalid ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.crm_contactlastchange (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    updated_at timestamp with time zone NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+ALTER TABLE ONLY public.crm_contactlastchange ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.crm_contactlist (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    trashed_at timestamp with time zone,
+    trashed_by_id bigint,
+    creator_id bigint NOT NULL,
+    updater_id bigint NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    name character varying(255) NOT NULL,
+    search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
+    search_text text GENERATED ALWAYS AS (search.fold((COALESCE(name, ''::character varying))::text)) STORED NOT NULL,
+    search_words tsvector GENERATED ALWAYS AS (setweight(search.words(account_id, (COALESCE(name, ''::character varying))::text, 35000), 'A'::"char")) STORED NOT NULL
+);
+ALTER TABLE ONLY public.crm_contactlist ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.crm_contactlistcount (
+    account_id bigint NOT NULL,
+    shard smallint NOT NULL,
+    uses bigint NOT NULL,
+    contact_list_id bigint NOT NULL
+);
+ALTER TABLE ONLY public.crm_contactlistcount ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.crm_contactlistmembership (
+    account_id bigint NOT NULL,
+    contact_id bigint NOT NULL,
+    contact_list_id bigint NOT NULL
+);
+ALTER TABLE ONLY public.crm_contactlistmembership ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.crm_deal (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    trashed_at timestamp with time zone,
+    trashed_by_id bigint,
+    tags text[] NOT NULL,
+    creator_id bigint NOT NULL,
+    updater_id bigint NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    external_ids jsonb NOT NULL,
+    further_external_ids jsonb,
+    client_id bigint,
+    trashed_client_id bigint,
+    name character varying(255) NOT NULL,
+    description character varying(65536),
+    price numeric(20,6),
+    currency character varying(255) NOT NULL,
+    status_id bigint,
+    responsible_id bigint,
+    url character varying(255),
+    origin character varying(255),
+    expected_close_date date,
+    contact_id bigint,
+    trashed_contact_id bigint,
+    won_reason character varying(255),
+    lost_reason character varying(255),
+    closed_at timestamp with time zone,
+    stage_entered_at timestamp with time zone,
+    board_position bigint,
+    additional_fields jsonb DEFAULT '{}'::jsonb NOT NULL,
+    search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
+    search_text text GENERATED ALWAYS AS (search.fold((COALESCE(name, ''::character varying))::text)) STORED NOT NULL,
+    search_words tsvector GENERATED ALWAYS AS ((setweight(search.words(account_id, (((COALESCE(name, ''::character varying))::text || ' '::text) || COALESCE((jsonb_path_query_array(external_ids, '$.*'::jsonpath))::text, ''::text)), 35000), 'A'::"char") || setweight(search.words(account_id, (COALESCE(description, ''::character varying))::text, 65536), 'D'::"char"))) STORED NOT NULL
+)
+WITH (fillfactor='95', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+ALTER TABLE ONLY public.crm_deal ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.crm_dealcount (
+    account_id bigint NOT NULL,
+    number bigint NOT NULL,
+    status_id bigint NOT NULL,
+    currency text NOT NULL,
+    responsible_id bigint NOT NULL,
+    deals integer NOT NULL,
+    price numeric(30,6) NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
+ALTER TABLE ONLY public.crm_dealcount ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE SEQUENCE public.crm_dealcount_numbers
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.crm_dealexternalid (
+    account_id bigint NOT NULL,
+    key character varying(64) NOT NULL,
+    value character varying(255) NOT NULL,
+    holder_id bigint NOT NULL
+);
+ALTER TABLE ONLY public.crm_dealexternalid ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.crm_deallastchange (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    updated_at timestamp with time zone NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+ALTER TABLE ONLY public.crm_deallastchange ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.crm_dealstage (
+    account_id bigint NOT NULL,
+    deal_id bigint NOT NULL,
+    number bigint NOT NULL,
+    status_id bigint,
+    entered_at timestamp with time zone NOT NULL,
+    left_at timestamp with time zone,
+    user_id bigint NOT NULL
+);
+ALTER TABLE ONLY public.crm_dealstage ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE SEQUENCE public.crm_dealstage_numbers
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.crm_fielddefinition (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    resource character varying(255) NOT NULL,
+    key character varying(64) NOT NULL,
+    label character varying(255) NOT NULL,
+    type character varying(255) NOT NULL,
+    choices text[] NOT NULL,
+    required boolean NOT NULL,
+    in_lists boolean NOT NULL,
+    "position" integer NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    search_name text GENERATED ALWAYS AS (search.name((label)::text)) STORED NOT NULL COLLATE pg_catalog."C",
+    search_text text GENERATED ALWAYS AS (search.fold((((COALESCE(label, ''::character varying))::text || ' '::text) || (COALESCE(key, ''::character varying))::text))) STORED NOT NULL,
+    search_words tsvector GENERATED ALWAYS AS (setweight(search.words(account_id, (((COALESCE(label, ''::character varying))::text || ' '::text) || (COALESCE(key, ''::character varying))::text), 35000), 'A'::"char")) STORED NOT NULL
+);
+ALTER TABLE ONLY public.crm_fielddefinition ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.crm_note (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    trashed_at timestamp with time zone,
+    trashed_by_id bigint,
+    creator_id bigint NOT NULL,
+    updater_id bigint NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    client_id bigint,
+    contact_id bigint,
+    deal_id bigint,
+    trashed_client_id bigint,
+    trashed_contact_id bigint,
+    trashed_deal_id bigint,
+    kind character varying(255) NOT NULL,
+    content character varying(65536) NOT NULL,
+    excerpt text NOT NULL,
+    noted_at timestamp with time zone NOT NULL,
+    duration integer,
+    mentioned_user_ids bigint[] NOT NULL,
+    search_text text GENERATED ALWAYS AS (search.fold(COALESCE(excerpt, ''::text))) STORED NOT NULL,
+    search_words tsvector GENERATED ALWAYS AS ((setweight(search.words(account_id, COALESCE(excerpt, ''::text), 35000), 'A'::"char") || setweight(search.words(account_id, (COALESCE(content, ''::character varying))::text, 65536), 'D'::"char"))) STORED NOT NULL,
+    CONSTRAINT note_of_one_row CHECK ((num_nonnulls(client_id, trashed_client_id, contact_id, trashed_contact_id, deal_id, trashed_deal_id) = 1))
+)
+WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+ALTER TABLE ONLY public.crm_note ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.crm_userlink (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    client_id bigint,
+    contact_id bigint,
+    trashed_client_id bigint,
+    trashed_contact_id bigint,
+    state character varying(255) NOT NULL,
+    creator_id bigint,
+    updater_id bigint,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT userlink_to_one_row CHECK ((num_nonnulls(client_id, trashed_client_id, contact_id, trashed_contact_id) = 1))
+);
+ALTER TABLE ONLY public.crm_userlink ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.django_migrations (
+    id bigint NOT NULL,
+    app character varying(255) NOT NULL,
+    name character varying(255) NOT NULL,
+    applied timestamp with time zone NOT NULL
+);
+
+ALTER TABLE public.django_migrations ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
+    SEQUENCE NAME public.django_migrations_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.forum_activity (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    kind character varying(255) NOT NULL,
+    post_id bigint,
+    comment_id bigint,
+    note_id bigint,
+    user_id bigint NOT NULL,
+    internal boolean NOT NULL,
+    before character varying(255),
+    after character varying(255),
+    scheduled_at timestamp with time zone,
+    announced boolean NOT NULL,
+    created_at timestamp with time zone NOT NULL
+);
+ALTER TABLE ONLY public.forum_activity ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE SEQUENCE public.forum_activity_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.forum_category (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    forum_id bigint NOT NULL,
+    name character varying(255) NOT NULL,
+    name_key text NOT NULL,
+    "position" integer NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT category_name_form CHECK (((NOT (name_key = ANY (ARRAY['.well-known'::text, 'app'::text, 'favicon.ico'::text, 'healthz'::text, 'media'::text, 'readyz'::text, 'robots.txt'::text, 'sitemap.xml'::text, 'static'::text]))) AND (NOT (name_key ~ '^$|/|\.(xml|json)$'::text))))
+);
+ALTER TABLE ONLY public.forum_category ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.forum_comment (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    post_id bigint NOT NULL,
+    from_post_id bigint,
+    user_id bigint NOT NULL,
+    agent character varying(255) NOT NULL,
+    comment character varying(65536) NOT NULL,
+    comment_html character varying(1048576),
+    kind character varying(255),
+    internal boolean DEFAULT false NOT NULL,
+    edited_at timestamp with time zone,
+    edited_by_other boolean DEFAULT false NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+ALTER TABLE ONLY public.forum_comment ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.forum_commentversion (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    comment_id bigint NOT NULL,
+    text character varying(65536) NOT NULL,
+    user_id bigint NOT NULL,
+    created_at timestamp with time zone NOT NULL
+);
+ALTER TABLE ONLY public.forum_commentversion ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.forum_facetcount (
+    account_id bigint NOT NULL,
+    number bigint NOT NULL,
+    forum_id bigint NOT NULL,
+    level smallint NOT NULL,
+    tag text NOT NULL,
+    category_id bigint NOT NULL,
+    status_id bigint NOT NULL,
+    kind text NOT NULL,
+    shelf smallint NOT NULL,
+    posts integer NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
+ALTER TABLE ONLY public.forum_facetcount ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE SEQUENCE public.forum_facetcount_numbers
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.forum_follow (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    post_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    is_following boolean NOT NULL,
+    created_at timestamp with time zone NOT NULL
+);
+ALTER TABLE ONLY public.forum_follow ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.forum_forum (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    host_id bigint NOT NULL,
+    name character varying(255) NOT NULL,
+    description character varying(1000) DEFAULT ''::character varying NOT NULL,
+    access character varying(255) DEFAULT 'public'::character varying NOT NULL,
+    approval boolean DEFAULT false NOT NULL,
+    is_default boolean NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT forum_access_known CHECK (((access)::text = ANY ((ARRAY['public'::character varying, 'members'::character varying, 'private'::character varying])::text[])))
+);
+ALTER TABLE ONLY public.forum_forum ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.forum_notification (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    activity_id bigint NOT NULL,
+    reason smallint NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    read_at timestamp with time zone,
+    mail_at timestamp with time zone,
+    mailed_at timestamp with time zone
+);
+ALTER TABLE ONLY public.forum_notification ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.forum_post (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    trashed_at timestamp with time zone,
+    trashed_by_id bigint,
+    tags text[] NOT NULL,
+    duplicate_from_id bigint,
+    status_before_merge_id bigint,
+    closed_before_merge boolean,
+    forum_id bigint,
+    category_id bigint,
+    task_kind character varying(255) NOT NULL,
+    kind character varying(255) NOT NULL,
+    title character varying(255) NOT NULL,
+    content character varying(65536) NOT NULL,
+    content_html character varying(1048576),
+    agent character varying(255) NOT NULL,
+    user_id bigint NOT NULL,
+    status_id bigint NOT NULL,
+    responsible_id bigint,
+    client_id bigint,
+    trashed_client_id bigint,
+    contact_id bigint,
+    trashed_contact_id bigint,
+    deal_id bigint,
+    trashed_deal_id bigint,
+    private boolean NOT NULL,
+    approved boolean NOT NULL,
+    closed boolean NOT NULL,
+    priority integer NOT NULL,
+    scheduled_at timestamp with time zone,
+    remind_at timestamp with time zone,
+    completed_at timestamp with time zone,
+    response character varying(65536),
+    response_html character varying(1048576),
+    response_user_id bigint,
+    votes_cache integer NOT NULL,
+    comments_cache integer NOT NULL,
+    vote_weight double precision,
+    trending double precision GENERATED ALWAYS AS (public.forum_trending(created_at, vote_weight)) STORED,
+    internal_comments_cache integer DEFAULT 0 NOT NULL,
+    handled_at timestamp with time zone,
+    answered_at timestamp with time zone,
+    additional_fields jsonb DEFAULT '{}'::jsonb NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    shelf smallint GENERATED ALWAYS AS (
+CASE
+    WHEN ((category_id IS NULL) OR (trashed_at IS NOT NULL) OR (duplicate_from_id IS NOT NULL)) THEN 0
+    WHEN (private OR (NOT approved) OR ((kind)::text = 'private'::text)) THEN 2
+    ELSE 1
+END) STORED,
+    search_text text GENERATED ALWAYS AS (search.fold((COALESCE(title, ''::character varying))::text)) STORED NOT NULL,
+    search_words tsvector GENERATED ALWAYS AS ((setweight(search.words(account_id, (COALESCE(title, ''::character varying))::text, 35000), 'A'::"char") || setweight(search.words(account_id, (((COALESCE(content, ''::character varying))::text || ' '::text) || (COALESCE(response, ''::character varying))::text), 65536), 'D'::"char"))) STORED NOT NULL,
+    CONSTRAINT post_of_forum_or_task CHECK ((((category_id IS NOT NULL) AND (forum_id IS NOT NULL) AND ((task_kind)::text = 'feedback'::text)) OR ((category_id IS NULL) AND (forum_id IS NULL) AND (NOT ((task_kind)::text = 'feedback'::text)))))
+)
+WITH (fillfactor='90', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+ALTER TABLE ONLY public.forum_post ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.forum_postcount (
+    account_id bigint NOT NULL,
+    number bigint NOT NULL,
+    category_id bigint NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    id bigint NOT NULL,
+    is_mark boolean NOT NULL,
+    shelf smallint NOT NULL,
+    status_id bigint NOT NULL,
+    posts integer NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
+ALTER TABLE ONLY public.forum_postcount ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE SEQUENCE public.forum_postcount_numbers
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.forum_postsortkey (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    category_id bigint,
+    forum_id bigint,
+    status_id bigint NOT NULL,
+    shelf smallint NOT NULL,
+    client_id bigint,
+    contact_id bigint,
+    deal_id bigint,
+    votes_cache integer NOT NULL,
+    comments_cache integer NOT NULL,
+    trending double precision NOT NULL,
+    updated_at timestamp with time zone NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+ALTER TABLE ONLY public.forum_postsortkey ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.forum_proxyvote (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    post_id bigint NOT NULL,
+    client_id bigint,
+    contact_id bigint,
+    user_id bigint NOT NULL,
+    from_post_id bigint,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT proxyvote_of_client_or_contact CHECK ((((client_id IS NULL) AND (contact_id IS NOT NULL)) OR ((client_id IS NOT NULL) AND (contact_id IS NULL))))
+);
+ALTER TABLE ONLY public.forum_proxyvote ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.forum_statuschange (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    post_id bigint NOT NULL,
+    from_name character varying(255),
+    name character varying(255) NOT NULL,
+    color character varying(255),
+    response character varying(65536),
+    response_html character varying(1048576),
+    user_id bigint NOT NULL,
+    created_at timestamp with time zone NOT NULL
+);
+ALTER TABLE ONLY public.forum_statuschange ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.forum_vote (
+    account_id bigint NOT NULL,
+    post_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    from_post_id bigint,
+    created_at timestamp with time zone NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+ALTER TABLE ONLY public.forum_vote ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.procrastinate_events (
+    id bigint NOT NULL,
+    job_id bigint NOT NULL,
+    type public.procrastinate_job_event_type,
+    at timestamp with time zone DEFAULT now()
+);
+
+CREATE SEQUENCE public.procrastinate_events_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+ALTER SEQUENCE public.procrastinate_events_id_seq OWNED BY public.procrastinate_events.id;
+
+CREATE SEQUENCE public.procrastinate_jobs_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+ALTER SEQUENCE public.procrastinate_jobs_id_seq OWNED BY public.procrastinate_jobs.id;
+
+CREATE TABLE public.procrastinate_periodic_defers (
+    id bigint NOT NULL,
+    task_name character varying(128) NOT NULL,
+    defer_timestamp bigint,
+    job_id bigint,
+    periodic_id character varying(128) DEFAULT ''::character varying NOT NULL
+);
+
+CREATE SEQUENCE public.procrastinate_periodic_defers_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+ALTER SEQUENCE public.procrastinate_periodic_defers_id_seq OWNED BY public.procrastinate_periodic_defers.id;
+
+CREATE TABLE public.procrastinate_workers (
+    id bigint NOT NULL,
+    last_heartbeat timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE public.procrastinate_workers ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.procrastinate_workers_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.webhooks_delivery (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    endpoint_id bigint NOT NULL,
+    cause character varying(255) NOT NULL,
+    message character varying(255) NOT NULL,
+    event character varying(255) NOT NULL,
+    number bigint,
+    attempt integer NOT NULL,
+    at timestamp with time zone NOT NULL,
+    duration_ms integer NOT NULL,
+    status integer,
+    error character varying(255),
+    request text NOT NULL,
+    response text NOT NULL,
+    set_aside boolean NOT NULL
+);
+ALTER TABLE ONLY public.webhooks_delivery ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.webhooks_endpoint (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    url character varying(2000) NOT NULL,
+    events text[],
+    format character varying(255) NOT NULL,
+    enabled boolean NOT NULL,
+    disabled_reason character varying(255),
+    secret text NOT NULL,
+    previous_secret text,
+    previous_secret_expires_at timestamp with time zone,
+    failing_since timestamp with time zone,
+    rejected_since timestamp with time zone,
+    delivered_at timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL
+);
+ALTER TABLE ONLY public.webhooks_endpoint ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.workspace_bulkchange (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    author_id bigint NOT NULL,
+    resource character varying(255) NOT NULL,
+    action character varying(255) NOT NULL,
+    value jsonb,
+    query text NOT NULL,
+    state character varying(255) NOT NULL,
+    failure character varying(255) NOT NULL,
+    "position" bigint NOT NULL,
+    total integer NOT NULL,
+    changed integer NOT NULL,
+    unchanged integer NOT NULL,
+    skipped integer NOT NULL,
+    restored integer NOT NULL,
+    kept integer NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone,
+    undone_by_id bigint,
+    undone_at timestamp with time zone
+);
+ALTER TABLE ONLY public.workspace_bulkchange ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.workspace_bulkchangerow (
+    account_id bigint NOT NULL,
+    bulk_change_id bigint NOT NULL,
+    target bigint NOT NULL,
+    result character varying(255) NOT NULL,
+    undo_result character varying(255) NOT NULL,
+    before jsonb,
+    after jsonb
+);
+ALTER TABLE ONLY public.workspace_bulkchangerow ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.workspace_calendarfeed (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    digest bytea NOT NULL,
+    created_at timestamp with time zone NOT NULL
+);
+ALTER TABLE ONLY public.workspace_calendarfeed ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.workspace_clientrevenue (
+    account_id bigint NOT NULL,
+    client_id bigint NOT NULL,
+    currency text NOT NULL,
+    open_deals integer NOT NULL,
+    open_sum numeric(30,6) NOT NULL,
+    won_deals integer NOT NULL,
+    won_sum numeric(30,6) NOT NULL
+);
+ALTER TABLE ONLY public.workspace_clientrevenue ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.workspace_clientsummary (
+    account_id bigint NOT NULL,
+    last_activity_at timestamp with time zone,
+    next_task_at timestamp with time zone,
+    client_id bigint NOT NULL,
+    open_sum numeric(30,6) NOT NULL,
+    won_sum numeric(30,6) NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+ALTER TABLE ONLY public.workspace_clientsummary ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.workspace_contactsummary (
+    account_id bigint NOT NULL,
+    last_activity_at timestamp with time zone,
+    next_task_at timestamp with time zone,
+    contact_id bigint NOT NULL,
+    client_id bigint
+)
+WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+ALTER TABLE ONLY public.workspace_contactsummary ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.workspace_dealsummary (
+    account_id bigint NOT NULL,
+    last_activity_at timestamp with time zone,
+    next_task_at timestamp with time zone,
+    deal_id bigint NOT NULL,
+    client_id bigint,
+    contact_id bigint,
+    outcome text,
+    currency text,
+    price numeric(20,6)
+)
+WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+ALTER TABLE ONLY public.workspace_dealsummary ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.workspace_merge (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    client_id bigint,
+    merged_client_id bigint,
+    contact_id bigint,
+    merged_contact_id bigint,
+    user_id bigint NOT NULL,
+    changes jsonb NOT NULL,
+    external_ids jsonb NOT NULL,
+    undone_at timestamp with time zone,
+    undone_by_id bigint,
+    unrestored_fields jsonb NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT merge_of_clients_or_contacts CHECK ((((client_id IS NOT NULL) AND (contact_id IS NULL) AND (merged_client_id IS NOT NULL) AND (merged_contact_id IS NULL)) OR ((client_id IS NULL) AND (contact_id IS NOT NULL) AND (merged_client_id IS NULL) AND (merged_contact_id IS NOT NULL))))
+);
+ALTER TABLE ONLY public.workspace_merge ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.workspace_mergedrow (
+    account_id bigint NOT NULL,
+    merge_id bigint NOT NULL,
+    link character varying(255) NOT NULL,
+    row_id bigint NOT NULL,
+    deleted jsonb
+);
+ALTER TABLE ONLY public.workspace_mergedrow ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.workspace_message (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    post_id bigint NOT NULL,
+    author_id bigint NOT NULL,
+    subject character varying(150) NOT NULL,
+    text text NOT NULL,
+    among character varying(255) NOT NULL,
+    include_not_asked boolean NOT NULL,
+    state character varying(255) NOT NULL,
+    failure character varying(255) NOT NULL,
+    total integer,
+    left_out jsonb,
+    sent integer NOT NULL,
+    skipped integer NOT NULL,
+    failed integer NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    started_at timestamp with time zone,
+    finished_at timestamp with time zone
+);
+ALTER TABLE ONLY public.workspace_message ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.workspace_messagerecipient (
+    account_id bigint NOT NULL,
+    message_id bigint NOT NULL,
+    email_key text NOT NULL,
+    email character varying(255) NOT NULL,
+    name character varying(255) NOT NULL,
+    greeting character varying(255) NOT NULL,
+    client_id bigint,
+    contact_id bigint,
+    state character varying(255) NOT NULL,
+    reason character varying(255) NOT NULL,
+    attempts integer NOT NULL,
+    due_at timestamp with time zone NOT NULL,
+    claimed_at timestamp with time zone,
+    sent_at timestamp with time zone,
+    CONSTRAINT message_to_client_or_contact CHECK ((((client_id IS NOT NULL) AND (contact_id IS NULL)) OR ((client_id IS NULL) AND (contact_id IS NOT NULL))))
+);
+ALTER TABLE ONLY public.workspace_messagerecipient ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.workspace_postbacker (
+    account_id bigint NOT NULL,
+    post_id bigint NOT NULL,
+    client_id bigint NOT NULL
+);
+ALTER TABLE ONLY public.workspace_postbacker ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.workspace_postrevenue (
+    account_id bigint NOT NULL,
+    post_id bigint NOT NULL,
+    currency text NOT NULL,
+    forum_id bigint NOT NULL,
+    clients integer NOT NULL,
+    open_deals integer NOT NULL,
+    open_sum numeric(30,6) NOT NULL,
+    won_deals integer NOT NULL,
+    won_sum numeric(30,6) NOT NULL,
+    total numeric(31,6) GENERATED ALWAYS AS ((open_sum + won_sum)) STORED
+);
+ALTER TABLE ONLY public.workspace_postrevenue ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE SEQUENCE public.workspace_revenuechange_numbers
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.workspace_revenuechange (
+    account_id bigint NOT NULL,
+    number bigint DEFAULT nextval('public.workspace_revenuechange_numbers'::regclass) NOT NULL,
+    kind text NOT NULL,
+    row_id bigint NOT NULL,
+    due_at timestamp with time zone DEFAULT statement_timestamp() NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
+ALTER TABLE ONLY public.workspace_revenuechange ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.workspace_savedview (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    resource character varying(255) NOT NULL,
+    name character varying(60) NOT NULL,
+    query character varying(4000) NOT NULL,
+    shared boolean NOT NULL,
+    owner_id bigint NOT NULL,
+    "position" integer NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL
+);
+ALTER TABLE ONLY public.workspace_savedview ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE SEQUENCE public.workspace_timelineentry_numbers
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.workspace_timelineentry (
+    account_id bigint NOT NULL,
+    number bigint DEFAULT nextval('public.workspace_timelineentry_numbers'::regclass) NOT NULL,
+    client_id bigint,
+    contact_id bigint,
+    deal_id bigint,
+    at timestamp with time zone NOT NULL,
+    kind text NOT NULL,
+    resource text NOT NULL,
+    resource_id bigint NOT NULL,
+    user_id bigint,
+    data jsonb NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+ALTER TABLE ONLY public.workspace_timelineentry ALTER COLUMN account_id SET (n_distinct=2);
+
+ALTER TABLE ONLY public.procrastinate_events ALTER COLUMN id SET DEFAULT nextval('public.procrastinate_events_id_seq'::regclass);
+
+ALTER TABLE ONLY public.procrastinate_jobs ALTER COLUMN id SET DEFAULT nextval('public.procrastinate_jobs_id_seq'::regclass);
+
+ALTER TABLE ONLY public.procrastinate_periodic_defers ALTER COLUMN id SET DEFAULT nextval('public.procrastinate_periodic_defers_id_seq'::regclass);
+
+ALTER TABLE ONLY account_ids.counter
+    ADD CONSTRAINT counter_pkey PRIMARY KEY (account_id, last);
+
+ALTER TABLE ONLY public.accounts_account
+    ADD CONSTRAINT account_partner_key_unique UNIQUE (partner_key);
+
+ALTER TABLE ONLY public.accounts_account
+    ADD CONSTRAINT account_prefix_unique UNIQUE (prefix);
+
+ALTER TABLE ONLY public.accounts_account
+    ADD CONSTRAINT accounts_account_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.accounts_apitoken
+    ADD CONSTRAINT accounts_apitoken_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.accounts_branding
+    ADD CONSTRAINT accounts_branding_pkey PRIMARY KEY (account_id);
+
+ALTER TABLE ONLY public.accounts_change
+    ADD CONSTRAINT accounts_change_pkey PRIMARY KEY (account_id, "position");
+
+ALTER TABLE ONLY public.accounts_group
+    ADD CONSTRAINT accounts_group_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.accounts_handover
+    ADD CONSTRAINT accounts_handover_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.accounts_host
+    ADD CONSTRAINT accounts_host_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.accounts_idempotentanswer
+    ADD CONSTRAINT accounts_idempotentanswer_pkey PRIMARY KEY (account_id, caller, key);
+
+ALTER TABLE ONLY public.accounts_invitation
+    ADD CONSTRAINT accounts_invitation_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.accounts_pipeline
+    ADD CONSTRAINT accounts_pipeline_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.accounts_ratecount
+    ADD CONSTRAINT accounts_ratecount_pkey PRIMARY KEY (key);
+
+ALTER TABLE ONLY public.accounts_session
+    ADD CONSTRAINT accounts_session_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.accounts_signincode
+    ADD CONSTRAINT accounts_signincode_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.accounts_staleword
+    ADD CONSTRAINT accounts_staleword_pkey PRIMARY KEY (account_id, kind, word, noted_by);
+
+ALTER TABLE ONLY public.accounts_status
+    ADD CONSTRAINT accounts_status_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.accounts_tag
+    ADD CONSTRAINT accounts_tag_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.accounts_tagcount
+    ADD CONSTRAINT accounts_tagcount_pkey PRIMARY KEY (account_id, kind, tag_id, shard);
+
+ALTER TABLE ONLY public.accounts_user
+    ADD CONSTRAINT accounts_user_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.accounts_word
+    ADD CONSTRAINT accounts_word_pkey PRIMARY KEY (account_id, kind, word, noted_by);
+
+ALTER TABLE ONLY public.accounts_apitoken
+    ADD CONSTRAINT apitoken_digest_unique UNIQUE (digest);
+
+ALTER TABLE ONLY public.workspace_calendarfeed
+    ADD CONSTRAINT calendarfeed_digest UNIQUE (account_id, digest);
+
+ALTER TABLE ONLY public.workspace_calendarfeed
+    ADD CONSTRAINT calendarfeed_of_user UNIQUE (account_id, user_id);
+
+ALTER TABLE ONLY public.forum_category
+    ADD CONSTRAINT category_name_unique UNIQUE (account_id, forum_id, name_key);
+
+ALTER TABLE ONLY public.core_follower
+    ADD CONSTRAINT core_follower_pkey PRIMARY KEY (account_id, name, key);
+
+ALTER TABLE ONLY public.core_joberror
+    ADD CONSTRAINT core_joberror_pkey PRIMARY KEY (job_id);
+
+ALTER TABLE ONLY public.crm_client
+    ADD CONSTRAINT crm_client_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.crm_clientexternalid
+    ADD CONSTRAINT crm_clientexternalid_pkey PRIMARY KEY (account_id, key, value);
+
+ALTER TABLE ONLY public.crm_clientlastchange
+    ADD CONSTRAINT crm_clientlastchange_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.crm_contact
+    ADD CONSTRAINT crm_contact_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.crm_contactexternalid
+    ADD CONSTRAINT crm_contactexternalid_pkey PRIMARY KEY (account_id, key, value);
+
+ALTER TABLE ONLY public.crm_contactlastchange
+    ADD CONSTRAINT crm_contactlastchange_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.crm_contactlist
+    ADD CONSTRAINT crm_contactlist_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.crm_contactlistcount
+    ADD CONSTRAINT crm_contactlistcount_pkey PRIMARY KEY (account_id, contact_list_id, shard);
+
+ALTER TABLE ONLY public.crm_contactlistmembership
+    ADD CONSTRAINT crm_contactlistmembership_pkey PRIMARY KEY (account_id, contact_id, contact_list_id);
+
+ALTER TABLE ONLY public.crm_deal
+    ADD CONSTRAINT crm_deal_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.crm_dealcount
+    ADD CONSTRAINT crm_dealcount_pkey PRIMARY KEY (account_id, status_id, currency, responsible_id, number);
+
+ALTER TABLE ONLY public.crm_dealexternalid
+    ADD CONSTRAINT crm_dealexternalid_pkey PRIMARY KEY (account_id, key, value);
+
+ALTER TABLE ONLY public.crm_deallastchange
+    ADD CONSTRAINT crm_deallastchange_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.crm_dealstage
+    ADD CONSTRAINT crm_dealstage_pkey PRIMARY KEY (account_id, deal_id, number);
+
+ALTER TABLE ONLY public.crm_fielddefinition
+    ADD CONSTRAINT crm_fielddefinition_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.crm_note
+    ADD CONSTRAINT crm_note_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.crm_userlink
+    ADD CONSTRAINT crm_userlink_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.django_migrations
+    ADD CONSTRAINT django_migrations_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.crm_fielddefinition
+    ADD CONSTRAINT field_key_unique UNIQUE (account_id, resource, key);
+
+ALTER TABLE ONLY public.crm_fielddefinition
+    ADD CONSTRAINT field_label_unique UNIQUE (account_id, resource, label);
+
+ALTER TABLE ONLY public.forum_follow
+    ADD CONSTRAINT follow_unique UNIQUE (account_id, post_id, user_id);
+
+ALTER TABLE ONLY public.forum_activity
+    ADD CONSTRAINT forum_activity_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.forum_category
+    ADD CONSTRAINT forum_category_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.forum_comment
+    ADD CONSTRAINT forum_comment_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.forum_commentversion
+    ADD CONSTRAINT forum_commentversion_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.forum_facetcount
+    ADD CONSTRAINT forum_facetcount_pkey PRIMARY KEY (account_id, forum_id, level, tag, category_id, status_id, kind, shelf, number);
+
+ALTER TABLE ONLY public.forum_follow
+    ADD CONSTRAINT forum_follow_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.forum_forum
+    ADD CONSTRAINT forum_forum_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.forum_forum
+    ADD CONSTRAINT forum_host_unique UNIQUE (account_id, host_id);
+
+ALTER TABLE ONLY public.forum_notification
+    ADD CONSTRAINT forum_notification_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.forum_post
+    ADD CONSTRAINT forum_post_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.forum_postcount
+    ADD CONSTRAINT forum_postcount_pkey PRIMARY KEY (account_id, category_id, created_at, id, number);
+
+ALTER TABLE ONLY public.forum_postsortkey
+    ADD CONSTRAINT forum_postsortkey_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.forum_proxyvote
+    ADD CONSTRAINT forum_proxyvote_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.forum_statuschange
+    ADD CONSTRAINT forum_statuschange_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.forum_vote
+    ADD CONSTRAINT forum_vote_pkey PRIMARY KEY (account_id, post_id, user_id);
+
+ALTER TABLE ONLY public.accounts_group
+    ADD CONSTRAINT group_name_unique UNIQUE (account_id, name);
+
+ALTER TABLE ONLY public.accounts_handover
+    ADD CONSTRAINT handover_digest_unique UNIQUE (account_id, digest);
+
+ALTER TABLE ONLY public.accounts_host
+    ADD CONSTRAINT host_name_unique UNIQUE (name);
+
+ALTER TABLE ONLY public.accounts_host
+    ADD CONSTRAINT host_of_account UNIQUE (account_id, id);
+
+ALTER TABLE ONLY public.accounts_invitation
+    ADD CONSTRAINT invitation_email_unique UNIQUE (account_id, email_key);
+
+ALTER TABLE ONLY public.forum_notification
+    ADD CONSTRAINT notification_unique UNIQUE (account_id, activity_id, user_id);
+
+ALTER TABLE ONLY public.accounts_pipeline
+    ADD CONSTRAINT pipeline_name_unique UNIQUE (account_id, name);
+
+ALTER TABLE ONLY public.procrastinate_events
+    ADD CONSTRAINT procrastinate_events_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.procrastinate_jobs
+    ADD CONSTRAINT procrastinate_jobs_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.procrastinate_periodic_defers
+    ADD CONSTRAINT procrastinate_periodic_defers_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.procrastinate_periodic_defers
+    ADD CONSTRAINT procrastinate_periodic_defers_unique UNIQUE (task_name, periodic_id, defer_timestamp);
+
+ALTER TABLE ONLY public.procrastinate_workers
+    ADD CONSTRAINT procrastinate_workers_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.forum_proxyvote
+    ADD CONSTRAINT proxyvote_client_unique UNIQUE (account_id, post_id, client_id);
+
+ALTER TABLE ONLY public.forum_proxyvote
+    ADD CONSTRAINT proxyvote_contact_unique UNIQUE (account_id, post_id, contact_id);
+
+ALTER TABLE ONLY public.workspace_savedview
+    ADD CONSTRAINT savedview_name_unique UNIQUE (account_id, owner_id, resource, name);
+
+ALTER TABLE ONLY public.accounts_session
+    ADD CONSTRAINT session_digest_unique UNIQUE (account_id, digest);
+
+ALTER TABLE ONLY public.accounts_signincode
+    ADD CONSTRAINT signincode_browser_unique UNIQUE (account_id, browser);
+
+ALTER TABLE ONLY public.accounts_status
+    ADD CONSTRAINT status_code_unique UNIQUE (account_id, kind, code);
+
+ALTER TABLE ONLY public.accounts_tag
+    ADD CONSTRAINT tag_name_unique UNIQUE (account_id, name_key);
+
+ALTER TABLE ONLY public.accounts_user
+    ADD CONSTRAINT user_email_unique UNIQUE (account_id, email_key);
+
+ALTER TABLE ONLY public.accounts_user
+    ADD CONSTRAINT user_login_unique UNIQUE (account_id, login_key);
+
+ALTER TABLE ONLY public.crm_userlink
+    ADD CONSTRAINT userlink_client_unique UNIQUE (account_id, user_id, client_id);
+
+ALTER TABLE ONLY public.crm_userlink
+    ADD CONSTRAINT userlink_contact_unique UNIQUE (account_id, user_id, contact_id);
+
+ALTER TABLE ONLY public.webhooks_delivery
+    ADD CONSTRAINT webhooks_delivery_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.webhooks_endpoint
+    ADD CONSTRAINT webhooks_endpoint_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.workspace_bulkchange
+    ADD CONSTRAINT workspace_bulkchange_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.workspace_bulkchangerow
+    ADD CONSTRAINT workspace_bulkchangerow_pkey PRIMARY KEY (account_id, bulk_change_id, target);
+
+ALTER TABLE ONLY public.workspace_calendarfeed
+    ADD CONSTRAINT workspace_calendarfeed_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.workspace_clientrevenue
+    ADD CONSTRAINT workspace_clientrevenue_pkey PRIMARY KEY (account_id, client_id, currency);
+
+ALTER TABLE ONLY public.workspace_clientsummary
+    ADD CONSTRAINT workspace_clientsummary_pkey PRIMARY KEY (account_id, client_id);
+
+ALTER TABLE ONLY public.workspace_contactsummary
+    ADD CONSTRAINT workspace_contactsummary_pkey PRIMARY KEY (account_id, contact_id);
+
+ALTER TABLE ONLY public.workspace_dealsummary
+    ADD CONSTRAINT workspace_dealsummary_pkey PRIMARY KEY (account_id, deal_id);
+
+ALTER TABLE ONLY public.workspace_merge
+    ADD CONSTRAINT workspace_merge_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.workspace_mergedrow
+    ADD CONSTRAINT workspace_mergedrow_pkey PRIMARY KEY (account_id, merge_id, link, row_id);
+
+ALTER TABLE ONLY public.workspace_message
+    ADD CONSTRAINT workspace_message_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.workspace_messagerecipient
+    ADD CONSTRAINT workspace_messagerecipient_pkey PRIMARY KEY (account_id, message_id, email_key);
+
+ALTER TABLE ONLY public.workspace_postbacker
+    ADD CONSTRAINT workspace_postbacker_pkey PRIMARY KEY (account_id, post_id, client_id);
+
+ALTER TABLE ONLY public.workspace_postrevenue
+    ADD CONSTRAINT workspace_postrevenue_pkey PRIMARY KEY (account_id, post_id, currency);
+
+ALTER TABLE ONLY public.workspace_revenuechange
+    ADD CONSTRAINT workspace_revenuechange_pkey PRIMARY KEY (account_id, number);
+
+ALTER TABLE ONLY public.workspace_savedview
+    ADD CONSTRAINT workspace_savedview_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.workspace_timelineentry
+    ADD CONSTRAINT workspace_timelineentry_pkey PRIMARY KEY (account_id, number);
+
+CREATE UNIQUE INDEX activity_new_post_unique ON public.forum_activity USING btree (account_id, post_id) WHERE ((kind)::text = 'new_post'::text);
+
+CREATE UNIQUE INDEX activity_note_unique ON public.forum_activity USING btree (account_id, note_id) WHERE (note_id IS NOT NULL);
+
+CREATE INDEX activity_of_comment ON public.forum_activity USING btree (account_id, comment_id) WHERE (comment_id IS NOT NULL);
+
+CREATE INDEX activity_of_post ON public.forum_activity USING btree (account_id, post_id, id);
+
+CREATE INDEX activity_pending ON public.forum_activity USING btree (account_id, id) WHERE (NOT announced);
+
+CREATE UNIQUE INDEX activity_reminder_unique ON public.forum_activity USING btree (account_id, post_id, scheduled_at) WHERE ((kind)::text = 'reminder'::text);
+
+CREATE INDEX any_post_by_creation ON public.forum_post USING btree (account_id, created_at, id) WHERE ((category_id IS NOT NULL) AND (trashed_at IS NULL));
+
+CREATE INDEX any_post_by_id ON public.forum_post USING btree (account_id, id) WHERE ((category_id IS NOT NULL) AND (trashed_at IS NULL));
+
+CREATE INDEX apitoken_of_user ON public.accounts_apitoken USING btree (account_id, user_id);
+
+CREATE INDEX bulk_change_active ON public.workspace_bulkchange USING btree (updated_at) WHERE ((state)::text = ANY ((ARRAY['running'::character varying, 'undoing'::character varying])::text[]));
+
+CREATE INDEX bulk_change_by_creation ON public.workspace_bulkchange USING btree (created_at);
+
+CREATE INDEX bulk_change_of_author ON public.workspace_bulkchange USING btree (account_id, author_id, id);
+
+CREATE INDEX category_order ON public.forum_category USING btree (account_id, forum_id, "position", id);
+
+CREATE UNIQUE INDEX change_numbered ON public.accounts_change USING btree (account_id, number) WHERE (number IS NOT NULL);
+
+CREATE INDEX change_unnumbered ON public.accounts_change USING btree (account_id, "position") WHERE (number IS NULL);
+
+CREATE INDEX client_by_additional_fields ON public.crm_client USING gin (account_id, additional_fields jsonb_path_ops) WITH (gin_pending_list_limit='1024') WHERE ((trashed_at IS NULL) AND (NOT (additional_fields = '{}'::jsonb)));
+
+CREATE INDEX client_by_creation ON public.crm_client USING btree (account_id, created_at, id) WHERE (trashed_at IS NULL);
+
+CREATE INDEX client_by_email ON public.crm_client USING btree (account_id, email_key, id) WHERE ((email_key IS NOT NULL) AND (trashed_at IS NULL));
+
+CREATE INDEX client_by_id ON public.crm_client USING btree (account_id, id) WHERE (trashed_at IS NULL);
+
+CREATE INDEX client_by_last_activity_at ON public.workspace_clientsummary USING btree (account_id, last_activity_at, client_id) WHERE (last_activity_at IS NOT NULL);
+
+CREATE INDEX client_by_last_change ON public.crm_clientlastchange USING btree (account_id, updated_at, id);
+
+CREATE INDEX client_by_name ON public.crm_client USING btree (account_id, search_name, id) WHERE (trashed_at IS NULL);
+
+CREATE INDEX client_by_next_task_at ON public.workspace_clientsummary USING btree (account_id, next_task_at, client_id) WHERE (last_activity_at IS NOT NULL);
+
+CREATE INDEX client_by_open_sum ON public.workspace_clientsummary USING btree (account_id, open_sum, client_id) WHERE (last_activity_at IS NOT NULL);
+
+CREATE INDEX client_by_won_sum ON public.workspace_clientsummary USING btree (account_id, won_sum, client_id) WHERE (last_activity_at IS NOT NULL);
+
+CREATE INDEX client_external_ids ON public.crm_clientexternalid USING btree (account_id, holder_id);
+
+CREATE INDEX client_found ON public.crm_client USING gin (account_id, status_id, responsible_id, creator_id, updater_id, tags, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit='1024') WHERE (trashed_at IS NULL);
+ALTER INDEX public.client_found ALTER COLUMN 8 SET STATISTICS 0;
+
+CREATE INDEX client_of_contact ON public.crm_client USING btree (account_id, contact_id) WHERE (contact_id IS NOT NULL);
+
+CREATE INDEX client_of_trashed_contact ON public.crm_client USING btree (account_id, trashed_contact_id) WHERE (trashed_contact_id IS NOT NULL);
+
+CREATE INDEX client_trash ON public.crm_client USING btree (account_id, trashed_at, id) WHERE (trashed_at IS NOT NULL);
+
+CREATE INDEX comment_from_post ON public.forum_comment USING btree (account_id, from_post_id) WHERE (from_post_id IS NOT NULL);
+
+CREATE INDEX comment_of_post ON public.forum_comment USING btree (account_id, post_id, created_at, id);
+
+CREATE INDEX contact_by_additional_fields ON public.crm_contact USING gin (account_id, additional_fields jsonb_path_ops) WITH (gin_pending_list_limit='1024') WHERE ((trashed_at IS NULL) AND (NOT (additional_fields = '{}'::jsonb)));
+
+CREATE INDEX contact_by_creation ON public.crm_contact USING btree (account_id, created_at, id) WHERE (trashed_at IS NULL);
+
+CREATE INDEX contact_by_email ON public.crm_contact USING btree (account_id, email_key, id) WHERE ((email_key IS NOT NULL) AND (trashed_at IS NULL));
+
+CREATE INDEX contact_by_id ON public.crm_contact USING btree (account_id, id) WHERE (trashed_at IS NULL);
+
+CREATE INDEX contact_by_last_activity_at ON public.workspace_contactsummary USING btree (account_id, last_activity_at, contact_id) WHERE (last_activity_at IS NOT NULL);
+
+CREATE INDEX contact_by_last_change ON public.crm_contactlastchange USING btree (account_id, updated_at, id);
+
+CREATE INDEX contact_by_name ON public.crm_contact USING btree (account_id, search_name, id) WHERE (trashed_at IS NULL);
+
+CREATE INDEX contact_by_next_task_at ON public.workspace_contactsummary USING btree (account_id, next_task_at, contact_id) WHERE (last_activity_at IS NOT NULL);
+
+CREATE INDEX contact_external_ids ON public.crm_contactexternalid USING btree (account_id, holder_id);
+
+CREATE INDEX contact_found ON public.crm_contact USING gin (account_id, responsible_id, creator_id, updater_id, tags, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit='1024') WHERE (trashed_at IS NULL);
+ALTER INDEX public.contact_found ALTER COLUMN 7 SET STATISTICS 0;
+
+CREATE UNIQUE INDEX contact_list_name_unique ON public.crm_contactlist USING btree (account_id, name) WHERE (trashed_at IS NULL);
+
+CREATE INDEX contact_list_trash ON public.crm_contactlist USING btree (account_id, trashed_at, id) WHERE (trashed_at IS NOT NULL);
+
+CREATE INDEX contact_of_client ON public.crm_contact USING btree (account_id, client_id, id) WHERE (client_id IS NOT NULL);
+
+CREATE INDEX contact_of_client_by_activity ON public.workspace_contactsummary USING btree (account_id, client_id, last_activity_at) WHERE ((client_id IS NOT NULL) AND (last_activity_at IS NOT NULL));
+
+CREATE INDEX contact_of_client_by_task ON public.workspace_contactsummary USING btree (account_id, client_id, next_task_at) WHERE ((client_id IS NOT NULL) AND (next_task_at IS NOT NULL));
+
+CREATE INDEX contact_of_trashed_client ON public.crm_contact USING btree (account_id, trashed_client_id) WHERE (trashed_client_id IS NOT NULL);
+
+CREATE INDEX contact_trash ON public.crm_contact USING btree (account_id, trashed_at, id) WHERE (trashed_at IS NOT NULL);
+
+CREATE INDEX contactlist_by_name ON public.crm_contactlist USING btree (account_id, search_name, id) WHERE (trashed_at IS NULL);
+
+CREATE INDEX contactlist_found ON public.crm_contactlist USING gin (account_id, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit='1024') WHERE (trashed_at IS NULL);
+ALTER INDEX public.contactlist_found ALTER COLUMN 3 SET STATISTICS 0;
+
+CREATE INDEX contacts_of_list ON public.crm_contactlistmembership USING btree (account_id, contact_list_id, contact_id);
+
+CREATE INDEX core_job_due ON public.procrastinate_jobs USING btree (queue_name, scheduled_at, id) WHERE (status = 'todo'::public.procrastinate_job_status);
+
+CREATE INDEX core_job_failed ON public.procrastinate_jobs USING btree (id) WHERE (status = 'failed'::public.procrastinate_job_status);
+
+CREATE INDEX deal_by_additional_fields ON public.crm_deal USING gin (account_id, additional_fields jsonb_path_ops) WITH (gin_pending_list_limit='1024') WHERE ((trashed_at IS NULL) AND (NOT (additional_fields = '{}'::jsonb)));
+
+CREATE INDEX deal_by_closing ON public.crm_deal USING btree (account_id, closed_at, id) WHERE ((closed_at IS NOT NULL) AND (trashed_at IS NULL));
+
+CREATE INDEX deal_by_creation ON public.crm_deal USING btree (account_id, created_at, id) WHERE (trashed_at IS NULL);
+
+CREATE INDEX deal_by_expected_close ON public.crm_deal USING btree (account_id, expected_close_date, id) WHERE ((expected_close_date IS NOT NULL) AND (trashed_at IS NULL));
+
+CREATE INDEX deal_by_id ON public.crm_deal USING btree (account_id, id) WHERE (trashed_at IS NULL);
+
+CREATE INDEX deal_by_last_activity_at ON public.workspace_dealsummary USING btree (account_id, last_activity_at, deal_id) WHERE (last_activity_at IS NOT NULL);
+
+CREATE INDEX deal_by_last_change ON public.crm_deallastchange USING btree (account_id, updated_at, id);
+
+CREATE INDEX deal_by_name ON public.crm_deal USING btree (account_id, search_name, id) WHERE (trashed_at IS NULL);
+
+CREATE INDEX deal_by_next_task_at ON public.workspace_dealsummary USING btree (account_id, next_task_at, deal_id) WHERE (last_activity_at IS NOT NULL);
+
+CREATE INDEX deal_by_position ON public.crm_deal USING btree (account_id, status_id, board_position, id) WHERE ((status_id IS NOT NULL) AND (trashed_at IS NULL));
+
+CREATE INDEX deal_external_ids ON public.crm_dealexternalid USING btree (account_id, holder_id);
+
+CREATE INDEX deal_found ON public.crm_deal USING gin (account_id, status_id, responsible_id, creator_id, updater_id, tags, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit='1024') WHERE (trashed_at IS NULL);
+ALTER INDEX public.deal_found ALTER COLUMN 8 SET STATISTICS 0;
+
+CREATE INDEX deal_of_client ON public.crm_deal USING btree (account_id, client_id, id) WHERE (client_id IS NOT NULL);
+
+CREATE INDEX deal_of_client_by_activity ON public.workspace_dealsummary USING btree (account_id, client_id, last_activity_at) WHERE ((client_id IS NOT NULL) AND (last_activity_at IS NOT NULL));
+
+CREATE INDEX deal_of_client_by_task ON public.workspace_dealsummary USING btree (account_id, client_id, next_task_at) WHERE ((client_id IS NOT NULL) AND (next_task_at IS NOT NULL));
+
+CREATE INDEX deal_of_contact ON public.crm_deal USING btree (account_id, contact_id, id) WHERE (contact_id IS NOT NULL);
+
+CREATE INDEX deal_of_contact_by_activity ON public.workspace_dealsummary USING btree (account_id, contact_id, last_activity_at) WHERE ((contact_id IS NOT NULL) AND (last_activity_at IS NOT NULL));
+
+CREATE INDEX deal_of_contact_by_task ON public.workspace_dealsummary USING btree (account_id, contact_id, next_task_at) WHERE ((contact_id IS NOT NULL) AND (next_task_at IS NOT NULL));
+
+CREATE INDEX deal_of_trashed_client ON public.crm_deal USING btree (account_id, trashed_client_id) WHERE (trashed_client_id IS NOT NULL);
+
+CREATE INDEX deal_of_trashed_contact ON public.crm_deal USING btree (account_id, trashed_contact_id) WHERE (trashed_contact_id IS NOT NULL);
+
+CREATE INDEX deal_of_user_by_position ON public.crm_deal USING btree (account_id, responsible_id, status_id, board_position, id) WHERE ((responsible_id IS NOT NULL) AND (status_id IS NOT NULL) AND (trashed_at IS NULL));
+
+CREATE INDEX deal_of_user_without_status ON public.crm_deal USING btree (account_id, responsible_id, board_position, id) WHERE ((responsible_id IS NOT NULL) AND (status_id IS NULL) AND (trashed_at IS NULL));
+
+CREATE INDEX deal_stage_by_time ON public.crm_dealstage USING btree (account_id, entered_at);
+
+CREATE UNIQUE INDEX deal_status_name_unique ON public.accounts_status USING btree (account_id, pipeline_id, name) WHERE ((kind)::text = 'deal'::text);
+
+CREATE INDEX deal_trash ON public.crm_deal USING btree (account_id, trashed_at, id) WHERE (trashed_at IS NOT NULL);
+
+CREATE INDEX deal_without_status ON public.crm_deal USING btree (account_id, board_position, id) WHERE ((status_id IS NULL) AND (trashed_at IS NULL));
+
+CREATE INDEX delivery_at ON public.webhooks_delivery USING btree (at);
+
+CREATE INDEX delivery_of_endpoint ON public.webhooks_delivery USING btree (account_id, endpoint_id, id);
+
+CREATE INDEX fielddefinition_by_name ON public.crm_fielddefinition USING btree (account_id, search_name, id);
+
+CREATE INDEX fielddefinition_found ON public.crm_fielddefinition USING gin (account_id, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit='1024');
+ALTER INDEX public.fielddefinition_found ALTER COLUMN 3 SET STATISTICS 0;
+
+CREATE INDEX follower_due ON public.core_follower USING btree (name, due_at) WHERE (due_at IS NOT NULL);
+
+CREATE UNIQUE INDEX forum_one_default ON public.forum_forum USING btree (account_id) WHERE is_default;
+
+CREATE INDEX group_by_name ON public.accounts_group USING btree (account_id, search_name, id);
+
+CREATE INDEX group_found ON public.accounts_group USING gin (account_id, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit='1024');
+ALTER INDEX public.group_found ALTER COLUMN 3 SET STATISTICS 0;
+
+CREATE INDEX handover_of_session ON public.accounts_handover USING btree (account_id, session_id);
+
+CREATE INDEX idx_procrastinate_jobs_worker_not_null ON public.procrastinate_jobs USING btree (worker_id) WHERE ((worker_id IS NOT NULL) AND (status = 'doing'::public.procrastinate_job_status));
+
+CREATE INDEX idx_procrastinate_workers_last_heartbeat ON public.procrastinate_workers USING btree (last_heartbeat);
+
+CREATE INDEX member_found ON public.accounts_user USING gin (account_id, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit='1024') WHERE ((role)::text = 'member'::text);
+ALTER INDEX public.member_found ALTER COLUMN 3 SET STATISTICS 0;
+
+CREATE INDEX merge_by_change ON public.workspace_merge USING btree (account_id, updated_at, id);
+
+CREATE INDEX merge_by_creation ON public.workspace_merge USING btree (account_id, created_at, id);
+
+CREATE INDEX merge_of_client ON public.workspace_merge USING btree (account_id, client_id, id) WHERE (client_id IS NOT NULL);
+
+CREATE UNIQUE INDEX merge_of_client_once ON public.workspace_merge USING btree (account_id, merged_client_id) WHERE (undone_at IS NULL);
+
+CREATE INDEX merge_of_contact ON public.workspace_merge USING btree (account_id, contact_id, id) WHERE (contact_id IS NOT NULL);
+
+CREATE UNIQUE INDEX merge_of_contact_once ON public.workspace_merge USING btree (account_id, merged_contact_id) WHERE (undone_at IS NULL);
+
+CREATE INDEX merge_of_merged_client ON public.workspace_merge USING btree (account_id, merged_client_id, id) WHERE (merged_client_id IS NOT NULL);
+
+CREATE INDEX merge_of_merged_contact ON public.workspace_merge USING btree (account_id, merged_contact_id, id) WHERE (merged_contact_id IS NOT NULL);
+
+CREATE INDEX message_active ON public.workspace_message USING btree (updated_at) WHERE ((state)::text = 'sending'::text);
+
+CREATE INDEX message_by_start ON public.workspace_message USING btree (account_id, started_at);
+
+CREATE INDEX message_draft ON public.workspace_message USING btree (account_id) WHERE ((state)::text = 'draft'::text);
+
+CREATE INDEX message_of_post ON public.workspace_message USING btree (account_id, post_id, id);
+
+CREATE INDEX message_recipient_client ON public.workspace_messagerecipient USING btree (account_id, client_id) WHERE (client_id IS NOT NULL);
+
+CREATE INDEX message_recipient_contact ON public.workspace_messagerecipient USING btree (account_id, contact_id) WHERE (contact_id IS NOT NULL);
+
+CREATE INDEX message_recipient_waiting ON public.workspace_messagerecipient USING btree (account_id, message_id, due_at) WHERE ((state)::text = ANY ((ARRAY['pending'::character varying, 'sending'::character varying])::text[]));
+
+CREATE INDEX note_by_change ON public.crm_note USING btree (account_id, updated_at, id) WHERE (trashed_at IS NULL);
+
+CREATE INDEX note_by_creation ON public.crm_note USING btree (account_id, created_at, id) WHERE (trashed_at IS NULL);
+
+CREATE INDEX note_by_id ON public.crm_note USING btree (account_id, id) WHERE (trashed_at IS NULL);
+
+CREATE INDEX note_found ON public.crm_note USING gin (account_id, creator_id, updater_id, kind, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit='1024') WHERE (trashed_at IS NULL);
+ALTER INDEX public.note_found ALTER COLUMN 6 SET STATISTICS 0;
+
+CREATE INDEX note_of_client ON public.crm_note USING btree (account_id, client_id, id) WHERE (client_id IS NOT NULL);
+
+CREATE INDEX note_of_client_by_change ON public.crm_note USING btree (account_id, client_id, updated_at) WHERE ((client_id IS NOT NULL) AND (trashed_at IS NULL));
+
+CREATE INDEX note_of_contact ON public.crm_note USING btree (account_id, contact_id, id) WHERE (contact_id IS NOT NULL);
+
+CREATE INDEX note_of_contact_by_change ON public.crm_note USING btree (account_id, contact_id, updated_at) WHERE ((contact_id IS NOT NULL) AND (trashed_at IS NULL));
+
+CREATE INDEX note_of_deal ON public.crm_note USING btree (account_id, deal_id, id) WHERE (deal_id IS NOT NULL);
+
+CREATE INDEX note_of_deal_by_change ON public.crm_note USING btree (account_id, deal_id, updated_at) WHERE ((deal_id IS NOT NULL) AND (trashed_at IS NULL));
+
+CREATE INDEX note_of_trashed_client ON public.crm_note USING btree (account_id, trashed_client_id) WHERE (trashed_client_id IS NOT NULL);
+
+CREATE INDEX note_of_trashed_contact ON public.crm_note USING btree (account_id, trashed_contact_id) WHERE (trashed_contact_id IS NOT NULL);
+
+CREATE INDEX note_of_trashed_deal ON public.crm_note USING btree (account_id, trashed_deal_id) WHERE (trashed_deal_id IS NOT NULL);
+
+CREATE INDEX note_trash ON public.crm_note USING btree (account_id, trashed_at, id) WHERE (trashed_at IS NOT NULL);
+
+CREATE INDEX notification_due ON public.forum_notification USING btree (mail_at) WHERE (mail_at IS NOT NULL);
+
+CREATE INDEX notification_of_user ON public.forum_notification USING btree (account_id, user_id, id DESC);
+
+CREATE INDEX notification_unread ON public.forum_notification USING btree (account_id, user_id, id DESC) WHERE (read_at IS NULL);
+
+CREATE INDEX notification_waiting ON public.forum_notification USING btree (account_id, user_id) WHERE (mail_at IS NOT NULL);
+
+CREATE INDEX pipeline_by_name ON public.accounts_pipeline USING btree (account_id, search_name, id);
+
+CREATE INDEX pipeline_found ON public.accounts_pipeline USING gin (account_id, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit='1024');
+ALTER INDEX public.pipeline_found ALTER COLUMN 3 SET STATISTICS 0;
+
+CREATE INDEX post_backer_by_client ON public.workspace_postbacker USING btree (account_id, client_id, post_id);
+
+CREATE INDEX post_by_age ON public.forum_post USING btree (account_id, category_id, shelf, created_at, id);
+
+CREATE INDEX post_by_author ON public.forum_post USING btree (account_id, user_id, created_at, id) WHERE ((category_id IS NOT NULL) AND (trashed_at IS NULL));
+
+CREATE INDEX post_by_clients ON public.workspace_postrevenue USING btree (account_id, forum_id, currency, clients, post_id);
+
+CREATE INDEX post_by_original ON public.forum_post USING btree (account_id, duplicate_from_id, id) WHERE (duplicate_from_id IS NOT NULL);
+
+CREATE INDEX post_by_response ON public.forum_post USING btree (account_id, response_user_id, id) WHERE (response_user_id IS NOT NULL);
+
+CREATE INDEX post_by_revenue ON public.workspace_postrevenue USING btree (account_id, forum_id, currency, total, post_id);
+
+CREATE INDEX post_by_status ON public.forum_post USING btree (account_id, category_id, shelf, status_id, created_at, id);
+
+CREATE INDEX post_by_status_before_merge ON public.forum_post USING btree (account_id, status_before_merge_id, id) WHERE (status_before_merge_id IS NOT NULL);
+
+CREATE INDEX post_closed_own ON public.forum_post USING btree (account_id, user_id, category_id) WHERE (shelf = 2);
+
+CREATE INDEX post_found ON public.forum_post USING gin (account_id, category_id, forum_id, status_id, responsible_id, user_id, tags, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit='1024') WHERE (trashed_at IS NULL);
+ALTER INDEX public.post_found ALTER COLUMN 9 SET STATISTICS 0;
+
+CREATE INDEX post_inbox_mine ON public.forum_post USING btree (account_id, forum_id, responsible_id, created_at, id) WHERE ((NOT closed) AND (responsible_id IS NOT NULL) AND (category_id IS NOT NULL) AND (duplicate_from_id IS NULL) AND (trashed_at IS NULL));
+
+CREATE INDEX post_inbox_new ON public.forum_post USING btree (account_id, forum_id, created_at, id) WHERE ((handled_at IS NULL) AND (category_id IS NOT NULL) AND (duplicate_from_id IS NULL) AND (trashed_at IS NULL));
+
+CREATE INDEX post_inbox_unanswered ON public.forum_post USING btree (account_id, forum_id, created_at, id) WHERE ((answered_at IS NULL) AND approved AND (NOT closed) AND (response_user_id IS NULL) AND (category_id IS NOT NULL) AND (duplicate_from_id IS NULL) AND (trashed_at IS NULL));
+
+CREATE INDEX post_of_client ON public.forum_post USING btree (account_id, client_id, id) WHERE (client_id IS NOT NULL);
+
+CREATE INDEX post_of_contact ON public.forum_post USING btree (account_id, contact_id, id) WHERE (contact_id IS NOT NULL);
+
+CREATE INDEX post_of_deal ON public.forum_post USING btree (account_id, deal_id, id) WHERE (deal_id IS NOT NULL);
+
+CREATE INDEX post_of_forum_by_age ON public.forum_post USING btree (account_id, forum_id, shelf, created_at, id);
+
+CREATE INDEX post_of_forum_by_kind ON public.forum_post USING btree (account_id, forum_id, kind, id) WHERE ((shelf > 0) AND (NOT ((kind)::text = 'suggestion'::text)));
+
+CREATE INDEX post_of_trashed_client ON public.forum_post USING btree (account_id, trashed_client_id) WHERE (trashed_client_id IS NOT NULL);
+
+CREATE INDEX post_of_trashed_contact ON public.forum_post USING btree (account_id, trashed_contact_id) WHERE (trashed_contact_id IS NOT NULL);
+
+CREATE INDEX post_of_trashed_deal ON public.forum_post USING btree (account_id, trashed_deal_id) WHERE (trashed_deal_id IS NOT NULL);
+
+CREATE INDEX post_tasks ON public.forum_post USING btree (account_id, closed, created_at DESC, id DESC) WHERE ((category_id IS NULL) AND (trashed_at IS NULL));
+
+CREATE INDEX post_trash ON public.forum_post USING btree (account_id, trashed_at, id) WHERE (trashed_at IS NOT NULL);
+
+CREATE INDEX post_waiting ON public.forum_post USING btree (account_id, forum_id, created_at, id) WHERE ((NOT approved) AND (category_id IS NOT NULL) AND (trashed_at IS NULL));
+
+CREATE INDEX procrastinate_events_job_id_fkey_v1 ON public.procrastinate_events USING btree (job_id);
+
+CREATE INDEX procrastinate_jobs_id_lock_idx_v1 ON public.procrastinate_jobs USING btree (id, lock) WHERE (status = ANY (ARRAY['todo'::public.procrastinate_job_status, 'doing'::public.procrastinate_job_status]));
+
+CREATE UNIQUE INDEX procrastinate_jobs_lock_idx_v1 ON public.procrastinate_jobs USING btree (lock) WHERE (status = 'doing'::public.procrastinate_job_status);
+
+CREATE INDEX procrastinate_jobs_priority_idx_v1 ON public.procrastinate_jobs USING btree (priority DESC, id) WHERE (status = 'todo'::public.procrastinate_job_status);
+
+CREATE INDEX procrastinate_jobs_queue_name_idx_v1 ON public.procrastinate_jobs USING btree (queue_name);
+
+CREATE UNIQUE INDEX procrastinate_jobs_queueing_lock_idx_v1 ON public.procrastinate_jobs USING btree (queueing_lock) WHERE (status = 'todo'::public.procrastinate_job_status);
+
+CREATE INDEX procrastinate_periodic_defers_job_id_fkey_v1 ON public.procrastinate_periodic_defers USING btree (job_id);
+
+CREATE INDEX proxyvote_from_post ON public.forum_proxyvote USING btree (account_id, from_post_id) WHERE (from_post_id IS NOT NULL);
+
+CREATE INDEX proxyvote_of_client ON public.forum_proxyvote USING btree (account_id, client_id) WHERE (client_id IS NOT NULL);
+
+CREATE INDEX proxyvote_of_contact ON public.forum_proxyvote USING btree (account_id, contact_id) WHERE (contact_id IS NOT NULL);
+
+CREATE INDEX revenue_change_due ON public.workspace_revenuechange USING btree (due_at);
+
+CREATE INDEX revenue_change_of_account ON public.workspace_revenuechange USING btree (account_id, due_at, number);
+
+CREATE INDEX savedview_shared ON public.workspace_savedview USING btree (account_id, resource, "position", id) WHERE shared;
+
+CREATE INDEX session_of_user ON public.accounts_session USING btree (account_id, user_id);
+
+CREATE INDEX sort_key_by_activity ON public.forum_postsortkey USING btree (account_id, category_id, shelf, updated_at, id) WHERE (category_id IS NOT NULL);
+
+CREATE INDEX sort_key_by_comments ON public.forum_postsortkey USING btree (account_id, category_id, shelf, comments_cache, id) WHERE (category_id IS NOT NULL);
+
+CREATE INDEX sort_key_by_votes ON public.forum_postsortkey USING btree (account_id, category_id, shelf, votes_cache, id) WHERE (category_id IS NOT NULL);
+
+CREATE INDEX sort_key_of_client ON public.forum_postsortkey USING btree (account_id, client_id, updated_at) WHERE (client_id IS NOT NULL);
+
+CREATE INDEX sort_key_of_contact ON public.forum_postsortkey USING btree (account_id, contact_id, updated_at) WHERE (contact_id IS NOT NULL);
+
+CREATE INDEX sort_key_of_deal ON public.forum_postsortkey USING btree (account_id, deal_id, updated_at) WHERE (deal_id IS NOT NULL);
+
+CREATE INDEX sort_key_of_forum_by_activity ON public.forum_postsortkey USING btree (account_id, forum_id, shelf, updated_at, id) WHERE (forum_id IS NOT NULL);
+
+CREATE INDEX sort_key_of_forum_by_comments ON public.forum_postsortkey USING btree (account_id, forum_id, shelf, comments_cache, id) WHERE (forum_id IS NOT NULL);
+
+CREATE INDEX sort_key_of_forum_by_trend ON public.forum_postsortkey USING btree (account_id, forum_id, shelf, trending, id) WHERE (forum_id IS NOT NULL);
+
+CREATE INDEX sort_key_of_forum_by_votes ON public.forum_postsortkey USING btree (account_id, forum_id, shelf, votes_cache, id) WHERE (forum_id IS NOT NULL);
+
+CREATE INDEX sort_key_of_post_by_change ON public.forum_postsortkey USING btree (account_id, updated_at, id) WHERE (category_id IS NOT NULL);
+
+CREATE INDEX sort_key_of_roadmap ON public.forum_postsortkey USING btree (account_id, forum_id, status_id, votes_cache, id) WHERE (shelf = 1);
+
+CREATE INDEX sort_key_of_task_by_change ON public.forum_postsortkey USING btree (account_id, updated_at, id) WHERE (category_id IS NULL);
+
+CREATE INDEX status_by_name ON public.accounts_status USING btree (account_id, search_name, id);
+
+CREATE INDEX status_found ON public.accounts_status USING gin (account_id, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit='1024');
+ALTER INDEX public.status_found ALTER COLUMN 3 SET STATISTICS 0;
+
+CREATE UNIQUE INDEX status_name_unique ON public.accounts_status USING btree (account_id, kind, name) WHERE (NOT ((kind)::text = 'deal'::text));
+
+CREATE INDEX statuschange_of_post ON public.forum_statuschange USING btree (account_id, post_id, created_at, id);
+
+CREATE INDEX task_by_completion ON public.forum_post USING btree (account_id, completed_at, id) WHERE ((category_id IS NULL) AND (trashed_at IS NULL));
+
+CREATE INDEX task_by_creation ON public.forum_post USING btree (account_id, created_at, id) WHERE ((category_id IS NULL) AND (trashed_at IS NULL));
+
+CREATE INDEX task_by_id ON public.forum_post USING btree (account_id, id) WHERE ((category_id IS NULL) AND (trashed_at IS NULL));
+
+CREATE INDEX task_by_schedule ON public.forum_post USING btree (account_id, scheduled_at, id) WHERE ((category_id IS NULL) AND (trashed_at IS NULL));
+
+CREATE INDEX task_done_by_responsible ON public.forum_post USING btree (account_id, responsible_id, completed_at, id) WHERE ((category_id IS NULL) AND (trashed_at IS NULL) AND closed AND (responsible_id IS NOT NULL));
+
+CREATE INDEX task_of_client ON public.forum_post USING btree (account_id, client_id, scheduled_at) WHERE ((category_id IS NULL) AND (NOT closed) AND (trashed_at IS NULL) AND (client_id IS NOT NULL) AND (scheduled_at IS NOT NULL));
+
+CREATE INDEX task_of_contact ON public.forum_post USING btree (account_id, contact_id, scheduled_at) WHERE ((category_id IS NULL) AND (NOT closed) AND (trashed_at IS NULL) AND (contact_id IS NOT NULL) AND (scheduled_at IS NOT NULL));
+
+CREATE INDEX task_of_deal ON public.forum_post USING btree (account_id, deal_id, scheduled_at) WHERE ((category_id IS NULL) AND (NOT closed) AND (trashed_at IS NULL) AND (deal_id IS NOT NULL) AND (scheduled_at IS NOT NULL));
+
+CREATE INDEX task_of_responsible ON public.forum_post USING btree (account_id, responsible_id, scheduled_at, id) WHERE ((category_id IS NULL) AND (NOT closed) AND (trashed_at IS NULL) AND (responsible_id IS NOT NULL));
+
+CREATE INDEX task_open ON public.forum_post USING btree (account_id, scheduled_at, id) WHERE ((category_id IS NULL) AND (NOT closed) AND (trashed_at IS NULL));
+
+CREATE INDEX task_reminder_time ON public.forum_post USING btree (COALESCE(remind_at, scheduled_at)) WHERE ((category_id IS NULL) AND (NOT closed) AND (trashed_at IS NULL) AND (responsible_id IS NOT NULL) AND ((remind_at IS NOT NULL) OR (scheduled_at IS NOT NULL)));
+
+CREATE INDEX timeline_of_client ON public.workspace_timelineentry USING btree (account_id, client_id, at, number) WHERE (client_id IS NOT NULL);
+
+CREATE INDEX timeline_of_contact ON public.workspace_timelineentry USING btree (account_id, contact_id, at, number) WHERE (contact_id IS NOT NULL);
+
+CREATE INDEX timeline_of_deal ON public.workspace_timelineentry USING btree (account_id, deal_id, at, number) WHERE (deal_id IS NOT NULL);
+
+CREATE UNIQUE INDEX timeline_of_row ON public.workspace_timelineentry USING btree (account_id, resource, resource_id, kind) WHERE (kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task'::text, 'task_done'::text, 'deal'::text, 'suggestion'::text, 'vote'::text]));
+
+CREATE INDEX user_by_name ON public.accounts_user USING btree (account_id, search_name, id) WHERE ((role)::text = ANY ((ARRAY['owner'::character varying, 'admin'::character varying, 'agent'::character varying])::text[]));
+
+CREATE INDEX user_email_skeleton ON public.accounts_user USING btree (account_id, email_skeleton);
+
+CREATE INDEX user_found ON public.accounts_user USING gin (account_id, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit='1024') WHERE ((role)::text = ANY ((ARRAY['owner'::character varying, 'admin'::character varying, 'agent'::character varying])::text[]));
+ALTER INDEX public.user_found ALTER COLUMN 3 SET STATISTICS 0;
+
+CREATE INDEX user_login_skeleton ON public.accounts_user USING btree (account_id, login_skeleton);
+
+CREATE INDEX user_notified_of_all ON public.accounts_user USING btree (account_id, id) WHERE ((notification)::text = 'all'::text);
+
+CREATE INDEX user_of_group ON public.accounts_user USING btree (account_id, group_id) WHERE (group_id IS NOT NULL);
+
+CREATE INDEX user_team ON public.accounts_user USING btree (account_id, name, id) WHERE ((role)::text = ANY ((ARRAY['owner'::character varying, 'admin'::character varying, 'agent'::character varying])::text[]));
+
+CREATE INDEX userlink_by_state ON public.crm_userlink USING btree (account_id, state, id);
+
+CREATE UNIQUE INDEX userlink_confirmed_unique ON public.crm_userlink USING btree (account_id, user_id) WHERE ((state)::text = 'confirmed'::text);
+
+CREATE INDEX userlink_of_client ON public.crm_userlink USING btree (account_id, client_id, id) WHERE (client_id IS NOT NULL);
+
+CREATE INDEX userlink_of_contact ON public.crm_userlink USING btree (account_id, contact_id, id) WHERE (contact_id IS NOT NULL);
+
+CREATE INDEX userlink_of_trashed_client ON public.crm_userlink USING btree (account_id, trashed_client_id) WHERE (trashed_client_id IS NOT NULL);
+
+CREATE INDEX userlink_of_trashed_contact ON public.crm_userlink USING btree (account_id, trashed_contact_id) WHERE (trashed_contact_id IS NOT NULL);
+
+CREATE INDEX version_of_comment ON public.forum_commentversion USING btree (account_id, comment_id, created_at, id);
+
+CREATE INDEX vote_from_post ON public.forum_vote USING btree (account_id, from_post_id) WHERE (from_post_id IS NOT NULL);
+
+CREATE INDEX vote_of_user ON public.forum_vote USING btree (account_id, user_id, created_at, post_id);
+
+CREATE INDEX word_spelling ON public.accounts_word USING gin (account_id, kind public.text_ops, word public.gin_trgm_ops);
+
+CREATE TRIGGER add_restored_sort_key AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((old.trashed_at IS NOT NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.forum_add_sort_key();
+
+CREATE TRIGGER add_sort_key AFTER INSERT ON public.forum_post FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.forum_add_sort_key();
+
+CREATE TRIGGER change_sort_key AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL) AND ((old.forum_id IS DISTINCT FROM new.forum_id) OR (old.category_id IS DISTINCT FROM new.category_id) OR (old.status_id IS DISTINCT FROM new.status_id) OR (old.shelf IS DISTINCT FROM new.shelf) OR (old.client_id IS DISTINCT FROM new.client_id) OR (old.contact_id IS DISTINCT FROM new.contact_id) OR (old.deal_id IS DISTINCT FROM new.deal_id) OR (old.votes_cache IS DISTINCT FROM new.votes_cache) OR (old.comments_cache IS DISTINCT FROM new.comments_cache) OR (old.trending IS DISTINCT FROM new.trending) OR (old.updated_at IS DISTINCT FROM new.updated_at)))) EXECUTE FUNCTION public.forum_change_sort_key();
+
+CREATE TRIGGER clear_sort_key AFTER DELETE ON public.forum_post FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.forum_clear_sort_key();
+
+CREATE TRIGGER clear_trashed_sort_key AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NOT NULL))) EXECUTE FUNCTION public.forum_clear_sort_key();
+
+CREATE TRIGGER close_ids AFTER DELETE ON public.accounts_account FOR EACH ROW EXECUTE FUNCTION account_ids.close();
+
+CREATE TRIGGER collect_delete AFTER DELETE ON public.crm_client FOR EACH ROW EXECUTE FUNCTION public.workspace_collect_row('client');
+
+CREATE TRIGGER collect_delete AFTER DELETE ON public.crm_contact FOR EACH ROW EXECUTE FUNCTION public.workspace_collect_row('contact');
+
+CREATE TRIGGER collect_delete AFTER DELETE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.workspace_collect_row('deal');
+
+CREATE TRIGGER collect_delete AFTER DELETE ON public.crm_note FOR EACH ROW WHEN ((num_nonnulls(old.client_id, old.contact_id, old.deal_id) > 0)) EXECUTE FUNCTION public.workspace_collect_links();
+
+CREATE TRIGGER collect_delete AFTER DELETE ON public.forum_post FOR EACH ROW WHEN ((num_nonnulls(old.client_id, old.contact_id, old.deal_id) > 0)) EXECUTE FUNCTION public.workspace_collect_links();
+
+CREATE TRIGGER collect_insert AFTER INSERT ON public.crm_client FOR EACH ROW WHEN ((NOT (new.trashed_at IS NULL))) EXECUTE FUNCTION public.workspace_collect_row('client');
+
+CREATE TRIGGER collect_insert AFTER INSERT ON public.crm_contact FOR EACH ROW WHEN ((NOT ((new.trashed_at IS NULL) AND (new.client_id IS NULL)))) EXECUTE FUNCTION public.workspace_collect_new_contact();
+
+CREATE TRIGGER collect_insert AFTER INSERT ON public.crm_deal FOR EACH ROW WHEN ((NOT ((new.trashed_at IS NULL) AND (new.client_id IS NULL) AND (new.contact_id IS NULL)))) EXECUTE FUNCTION public.workspace_collect_new_deal();
+
+CREATE TRIGGER collect_insert AFTER INSERT ON public.crm_note FOR EACH ROW WHEN ((num_nonnulls(new.client_id, new.contact_id, new.deal_id) > 0)) EXECUTE FUNCTION public.workspace_collect_new_note();
+
+CREATE TRIGGER collect_insert AFTER INSERT ON public.forum_post FOR EACH ROW WHEN ((num_nonnulls(new.client_id, new.contact_id, new.deal_id) > 0)) EXECUTE FUNCTION public.workspace_collect_new_post();
+
+CREATE TRIGGER collect_update AFTER UPDATE ON public.crm_client FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at))) EXECUTE FUNCTION public.workspace_collect_row('client');
+
+CREATE TRIGGER collect_update AFTER UPDATE ON public.crm_contact FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.client_id IS DISTINCT FROM new.client_id))) EXECUTE FUNCTION public.workspace_collect_row('contact');
+
+CREATE TRIGGER collect_update AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.client_id IS DISTINCT FROM new.client_id) OR (old.contact_id IS DISTINCT FROM new.contact_id) OR (old.status_id IS DISTINCT FROM new.status_id) OR ((old.currency)::text IS DISTINCT FROM (new.currency)::text) OR (old.price IS DISTINCT FROM new.price))) EXECUTE FUNCTION public.workspace_collect_row('deal');
+
+CREATE TRIGGER collect_update AFTER UPDATE ON public.crm_note FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id, new.client_id, new.contact_id, new.deal_id) > 0) AND ((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.client_id IS DISTINCT FROM new.client_id) OR (old.contact_id IS DISTINCT FROM new.contact_id) OR (old.deal_id IS DISTINCT FROM new.deal_id)))) EXECUTE FUNCTION public.workspace_collect_links();
+
+CREATE TRIGGER collect_update AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id, new.client_id, new.contact_id, new.deal_id) > 0) AND ((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.category_id IS DISTINCT FROM new.category_id) OR (old.closed IS DISTINCT FROM new.closed) OR (old.scheduled_at IS DISTINCT FROM new.scheduled_at) OR (old.client_id IS DISTINCT FROM new.client_id) OR (old.contact_id IS DISTINCT FROM new.contact_id) OR (old.deal_id IS DISTINCT FROM new.deal_id)))) EXECUTE FUNCTION public.workspace_collect_links();
+
+CREATE TRIGGER complete_deal_status BEFORE INSERT OR UPDATE ON public.accounts_status FOR EACH ROW WHEN ((((new.kind)::text = 'deal'::text) AND ((new.outcome IS NULL) OR (new.probability IS NULL) OR (new.pipeline_id IS NULL) OR (new.closed = ((new.outcome)::text = 'open'::text))))) EXECUTE FUNCTION public.accounts_complete_deal_status();
+
+CREATE TRIGGER complete_task BEFORE INSERT OR UPDATE ON public.forum_post FOR EACH ROW WHEN (((new.category_id IS NULL) AND (new.closed <> (new.completed_at IS NOT NULL)))) EXECUTE FUNCTION public.forum_complete_task();
+
+CREATE TRIGGER count_cast AFTER INSERT ON public.forum_proxyvote REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_cast();
+
+CREATE TRIGGER count_cast AFTER INSERT ON public.forum_vote REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_cast();
+
+CREATE TRIGGER count_created AFTER INSERT ON public.forum_notification REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.count_unread_notifications();
+
+CREATE TRIGGER count_deleted AFTER DELETE ON public.forum_notification REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.count_unread_notifications();
+
+CREATE TRIGGER count_read AFTER UPDATE ON public.forum_notification REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION public.count_read_notifications();
+
+CREATE TRIGGER count_withdrawn AFTER DELETE ON public.forum_proxyvote REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_withdrawn();
+
+CREATE TRIGGER count_withdrawn AFTER DELETE ON public.forum_vote REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_withdrawn();
+
+CREATE TRIGGER crm_dealcount_count AFTER INSERT OR DELETE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.crm_dealcount_insert_deltas();
+
+CREATE TRIGGER crm_dealcount_count_changed AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN ((((old.currency)::text IS DISTINCT FROM (new.currency)::text) OR (old.id IS DISTINCT FROM new.id) OR (old.price IS DISTINCT FROM new.price) OR (old.responsible_id IS DISTINCT FROM new.responsible_id) OR (old.status_id IS DISTINCT FROM new.status_id) OR (old.trashed_at IS DISTINCT FROM new.trashed_at))) EXECUTE FUNCTION public.crm_dealcount_insert_deltas();
+
+CREATE TRIGGER delete_last_change AFTER DELETE ON public.crm_client FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.crm_client_set_last_change();
+
+CREATE TRIGGER delete_last_change AFTER DELETE ON public.crm_contact FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.crm_contact_set_last_change();
+
+CREATE TRIGGER delete_last_change AFTER DELETE ON public.crm_deal FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.crm_deal_set_last_change();
+
+CREATE TRIGGER drop_counts AFTER DELETE ON public.forum_category FOR EACH ROW EXECUTE FUNCTION public.drop_counts();
+
+CREATE TRIGGER enter_stage BEFORE INSERT ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.crm_enter_stage();
+
+CREATE TRIGGER enter_stage_changed BEFORE UPDATE ON public.crm_deal FOR EACH ROW WHEN ((old.status_id IS DISTINCT FROM new.status_id)) EXECUTE FUNCTION public.crm_enter_stage();
+
+CREATE TRIGGER erase_entries AFTER DELETE ON public.crm_client FOR EACH ROW EXECUTE FUNCTION public.workspace_erase_entries('client');
+
+CREATE TRIGGER erase_entries AFTER DELETE ON public.crm_contact FOR EACH ROW EXECUTE FUNCTION public.workspace_erase_entries('contact');
+
+CREATE TRIGGER erase_entries AFTER DELETE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.workspace_erase_entries('deal');
+
+CREATE TRIGGER erase_stages AFTER DELETE ON public.crm_deal FOR EACH ROW WHEN (((old.status_id IS NOT NULL) OR (old.stage_entered_at IS NOT NULL))) EXECUTE FUNCTION public.crm_erase_stages();
+
+CREATE TRIGGER forum_facetcount_count AFTER INSERT OR DELETE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_facetcount_insert_deltas();
+
+CREATE TRIGGER forum_facetcount_count_changed AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((old.category_id IS DISTINCT FROM new.category_id) OR (old.forum_id IS DISTINCT FROM new.forum_id) OR ((old.kind)::text IS DISTINCT FROM (new.kind)::text) OR (old.shelf IS DISTINCT FROM new.shelf) OR (old.status_id IS DISTINCT FROM new.status_id) OR (old.tags IS DISTINCT FROM new.tags))) EXECUTE FUNCTION public.forum_facetcount_insert_deltas();
+
+CREATE TRIGGER forum_postcount_count AFTER INSERT OR DELETE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_postcount_insert_deltas();
+
+CREATE TRIGGER forum_postcount_count_changed AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((old.category_id IS DISTINCT FROM new.category_id) OR (old.created_at IS DISTINCT FROM new.created_at) OR (old.id IS DISTINCT FROM new.id) OR (old.shelf IS DISTINCT FROM new.shelf) OR (old.status_id IS DISTINCT FROM new.status_id))) EXECUTE FUNCTION public.forum_postcount_insert_deltas();
+
+CREATE TRIGGER insert_last_changes AFTER INSERT ON public.crm_client REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION public.crm_client_insert_last_changes();
+
+CREATE TRIGGER insert_last_changes AFTER INSERT ON public.crm_contact REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION public.crm_contact_insert_last_changes();
+
+CREATE TRIGGER insert_last_changes AFTER INSERT ON public.crm_deal REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION public.crm_deal_insert_last_changes();
+
+CREATE TRIGGER insert_summary AFTER INSERT ON public.crm_client FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.workspace_insert_client_summary();
+
+CREATE TRIGGER insert_summary AFTER INSERT ON public.crm_contact FOR EACH ROW WHEN (((new.trashed_at IS NULL) AND (new.client_id IS NULL))) EXECUTE FUNCTION public.workspace_insert_contact_summary();
+
+CREATE TRIGGER insert_summary AFTER INSERT ON public.crm_deal FOR EACH ROW WHEN (((new.trashed_at IS NULL) AND (new.client_id IS NULL) AND (new.contact_id IS NULL))) EXECUTE FUNCTION public.workspace_insert_deal_summary();
+
+CREATE TRIGGER learn AFTER INSERT ON public.accounts_group REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
+
+CREATE TRIGGER learn AFTER INSERT ON public.accounts_pipeline REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
+
+CREATE TRIGGER learn AFTER INSERT ON public.accounts_status REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
+
+CREATE TRIGGER learn AFTER INSERT ON public.accounts_user REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
+
+CREATE TRIGGER learn AFTER INSERT ON public.crm_client REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
+
+CREATE TRIGGER learn AFTER INSERT ON public.crm_contact REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
+
+CREATE TRIGGER learn AFTER INSERT ON public.crm_contactlist REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
+
+CREATE TRIGGER learn AFTER INSERT ON public.crm_deal REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
+
+CREATE TRIGGER learn AFTER INSERT ON public.crm_fielddefinition REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
+
+CREATE TRIGGER learn AFTER INSERT ON public.crm_note REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
+
+CREATE TRIGGER learn AFTER INSERT ON public.forum_post REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
+
+CREATE TRIGGER log_changes AFTER UPDATE ON public.crm_client FOR EACH ROW EXECUTE FUNCTION public.workspace_log_client();
+
+CREATE TRIGGER log_changes AFTER UPDATE ON public.crm_contact FOR EACH ROW EXECUTE FUNCTION public.workspace_log_contact();
+
+CREATE TRIGGER log_changes AFTER UPDATE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.workspace_log_deal();
+
+CREATE TRIGGER log_stage AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN ((old.status_id IS DISTINCT FROM new.status_id)) EXECUTE FUNCTION public.workspace_log_stage();
+
+CREATE TRIGGER mirror_deleted AFTER DELETE ON public.crm_deal FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.workspace_mirror_deal();
+
+CREATE TRIGGER mirror_deleted AFTER DELETE ON public.crm_note FOR EACH ROW WHEN ((num_nonnulls(old.client_id, old.trashed_client_id, old.contact_id, old.trashed_contact_id, old.deal_id, old.trashed_deal_id) > 0)) EXECUTE FUNCTION public.workspace_mirror_note();
+
+CREATE TRIGGER mirror_deleted AFTER DELETE ON public.forum_post FOR EACH ROW WHEN ((num_nonnulls(old.client_id, old.trashed_client_id, old.contact_id, old.trashed_contact_id, old.deal_id, old.trashed_deal_id) > 0)) EXECUTE FUNCTION public.workspace_mirror_post();
+
+CREATE TRIGGER mirror_deleted AFTER DELETE ON public.forum_proxyvote FOR EACH ROW WHEN ((old.from_post_id IS NULL)) EXECUTE FUNCTION public.workspace_mirror_vote();
+
+CREATE TRIGGER mirror_inserted AFTER INSERT ON public.crm_deal FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.workspace_mirror_deal();
+
+CREATE TRIGGER mirror_inserted AFTER INSERT ON public.crm_note FOR EACH ROW WHEN ((num_nonnulls(new.client_id, new.trashed_client_id, new.contact_id, new.trashed_contact_id, new.deal_id, new.trashed_deal_id) > 0)) EXECUTE FUNCTION public.workspace_mirror_note();
+
+CREATE TRIGGER mirror_inserted AFTER INSERT ON public.forum_post FOR EACH ROW WHEN ((num_nonnulls(new.client_id, new.trashed_client_id, new.contact_id, new.trashed_contact_id, new.deal_id, new.trashed_deal_id) > 0)) EXECUTE FUNCTION public.workspace_mirror_post();
+
+CREATE TRIGGER mirror_inserted AFTER INSERT ON public.forum_proxyvote FOR EACH ROW WHEN ((new.from_post_id IS NULL)) EXECUTE FUNCTION public.workspace_mirror_vote();
+
+CREATE TRIGGER mirror_updated AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN (((true OR true) AND ((old.created_at IS DISTINCT FROM new.created_at) OR (COALESCE(old.client_id, old.trashed_client_id) IS DISTINCT FROM COALESCE(new.client_id, new.trashed_client_id)) OR (COALESCE(old.contact_id, old.trashed_contact_id) IS DISTINCT FROM COALESCE(new.contact_id, new.trashed_contact_id))))) EXECUTE FUNCTION public.workspace_mirror_deal();
+
+CREATE TRIGGER mirror_updated AFTER UPDATE ON public.crm_note FOR EACH ROW WHEN ((((num_nonnulls(old.client_id, old.trashed_client_id, old.contact_id, old.trashed_contact_id, old.deal_id, old.trashed_deal_id) > 0) OR (num_nonnulls(new.client_id, new.trashed_client_id, new.contact_id, new.trashed_contact_id, new.deal_id, new.trashed_deal_id) > 0)) AND ((old.noted_at IS DISTINCT FROM new.noted_at) OR ((old.kind)::text IS DISTINCT FROM (new.kind)::text) OR (old.trashed_at IS DISTINCT FROM new.trashed_at) OR (COALESCE(old.client_id, old.trashed_client_id) IS DISTINCT FROM COALESCE(new.client_id, new.trashed_client_id)) OR (COALESCE(old.contact_id, old.trashed_contact_id) IS DISTINCT FROM COALESCE(new.contact_id, new.trashed_contact_id)) OR (COALESCE(old.deal_id, old.trashed_deal_id) IS DISTINCT FROM COALESCE(new.deal_id, new.trashed_deal_id))))) EXECUTE FUNCTION public.workspace_mirror_note();
+
+CREATE TRIGGER mirror_updated AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN ((((num_nonnulls(old.client_id, old.trashed_client_id, old.contact_id, old.trashed_contact_id, old.deal_id, old.trashed_deal_id) > 0) OR (num_nonnulls(new.client_id, new.trashed_client_id, new.contact_id, new.trashed_contact_id, new.deal_id, new.trashed_deal_id) > 0)) AND ((old.created_at IS DISTINCT FROM new.created_at) OR (old.completed_at IS DISTINCT FROM new.completed_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at) OR ((old.category_id IS NULL) IS DISTINCT FROM (new.category_id IS NULL)) OR (old.user_id IS DISTINCT FROM new.user_id) OR (COALESCE(old.client_id, old.trashed_client_id) IS DISTINCT FROM COALESCE(new.client_id, new.trashed_client_id)) OR (COALESCE(old.contact_id, old.trashed_contact_id) IS DISTINCT FROM COALESCE(new.contact_id, new.trashed_contact_id)) OR (COALESCE(old.deal_id, old.trashed_deal_id) IS DISTINCT FROM COALESCE(new.deal_id, new.trashed_deal_id))))) EXECUTE FUNCTION public.workspace_mirror_post();
+
+CREATE TRIGGER mirror_updated AFTER UPDATE ON public.forum_proxyvote FOR EACH ROW WHEN ((((old.from_post_id IS NULL) OR (new.from_post_id IS NULL)) AND ((old.created_at IS DISTINCT FROM new.created_at) OR (old.client_id IS DISTINCT FROM new.client_id) OR (old.contact_id IS DISTINCT FROM new.contact_id) OR ((old.from_post_id IS NULL) IS DISTINCT FROM (new.from_post_id IS NULL))))) EXECUTE FUNCTION public.workspace_mirror_vote();
+
+CREATE TRIGGER move_entries AFTER UPDATE ON public.crm_contact FOR EACH ROW WHEN ((COALESCE(old.client_id, old.trashed_client_id) IS DISTINCT FROM COALESCE(new.client_id, new.trashed_client_id))) EXECUTE FUNCTION public.workspace_move_entries_of_contact();
+
+CREATE TRIGGER move_entries AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN (((COALESCE(old.client_id, old.trashed_client_id) IS DISTINCT FROM COALESCE(new.client_id, new.trashed_client_id)) OR (COALESCE(old.contact_id, old.trashed_contact_id) IS DISTINCT FROM COALESCE(new.contact_id, new.trashed_contact_id)))) EXECUTE FUNCTION public.workspace_move_entries_of_deal();
+
+CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.accounts_group DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('group', 'created');
+
+CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.accounts_pipeline DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('pipeline', 'created');
+
+CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.accounts_status DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('status', 'created');
+
+CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('client', 'created');
+
+CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('contact', 'created');
+
+CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_contactlist DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('contact_list', 'created');
+
+CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('deal', 'created');
+
+CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_fielddefinition DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('field_definition', 'created');
+
+CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('note', 'created');
+
+CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_userlink DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('user_link', 'created');
+
+CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('post', 'created');
+
+CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.workspace_message DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('message', 'created');
+
+CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.accounts_group DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('group', 'deleted');
+
+CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.accounts_pipeline DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('pipeline', 'deleted');
+
+CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.accounts_status DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('status', 'deleted');
+
+CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('client', 'deleted');
+
+CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('contact', 'deleted');
+
+CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_contactlist DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('contact_list', 'deleted');
+
+CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('deal', 'deleted');
+
+CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_fielddefinition DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('field_definition', 'deleted');
+
+CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('note', 'deleted');
+
+CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_userlink DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('user_link', 'deleted');
+
+CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('post', 'deleted');
+
+CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.workspace_message DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('message', 'deleted');
+
+CREATE CONSTRAINT TRIGGER note_restored AFTER UPDATE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((NOT (old.trashed_at IS NULL)) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('client', 'restored');
+
+CREATE CONSTRAINT TRIGGER note_restored AFTER UPDATE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((NOT (old.trashed_at IS NULL)) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('contact', 'restored');
+
+CREATE CONSTRAINT TRIGGER note_restored AFTER UPDATE ON public.crm_contactlist DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((NOT (old.trashed_at IS NULL)) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('contact_list', 'restored');
+
+CREATE CONSTRAINT TRIGGER note_restored AFTER UPDATE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((NOT (old.trashed_at IS NULL)) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('deal', 'restored');
+
+CREATE CONSTRAINT TRIGGER note_restored AFTER UPDATE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((NOT (old.trashed_at IS NULL)) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('note', 'restored');
+
+CREATE CONSTRAINT TRIGGER note_restored AFTER UPDATE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((NOT (old.trashed_at IS NULL)) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('post', 'restored');
+
+CREATE CONSTRAINT TRIGGER note_trashed AFTER UPDATE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (NOT (new.trashed_at IS NULL)))) EXECUTE FUNCTION public.note_change('client', 'deleted');
+
+CREATE CONSTRAINT TRIGGER note_trashed AFTER UPDATE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (NOT (new.trashed_at IS NULL)))) EXECUTE FUNCTION public.note_change('contact', 'deleted');
+
+CREATE CONSTRAINT TRIGGER note_trashed AFTER UPDATE ON public.crm_contactlist DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (NOT (new.trashed_at IS NULL)))) EXECUTE FUNCTION public.note_change('contact_list', 'deleted');
+
+CREATE CONSTRAINT TRIGGER note_trashed AFTER UPDATE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (NOT (new.trashed_at IS NULL)))) EXECUTE FUNCTION public.note_change('deal', 'deleted');
+
+CREATE CONSTRAINT TRIGGER note_trashed AFTER UPDATE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (NOT (new.trashed_at IS NULL)))) EXECUTE FUNCTION public.note_change('note', 'deleted');
+
+CREATE CONSTRAINT TRIGGER note_trashed AFTER UPDATE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (NOT (new.trashed_at IS NULL)))) EXECUTE FUNCTION public.note_change('post', 'deleted');
+
+CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.accounts_group DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((true AND true)) EXECUTE FUNCTION public.note_change('group', 'updated');
+
+CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.accounts_pipeline DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((true AND true)) EXECUTE FUNCTION public.note_change('pipeline', 'updated');
+
+CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.accounts_status DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((true AND true)) EXECUTE FUNCTION public.note_change('status', 'updated');
+
+CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('client', 'updated');
+
+CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('contact', 'updated');
+
+CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_contactlist DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('contact_list', 'updated');
+
+CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('deal', 'updated');
+
+CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_fielddefinition DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((true AND true)) EXECUTE FUNCTION public.note_change('field_definition', 'updated');
+
+CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('note', 'updated');
+
+CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_userlink DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((true AND true)) EXECUTE FUNCTION public.note_change('user_link', 'updated');
+
+CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('post', 'updated');
+
+CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.workspace_message DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((true AND true AND ((old.post_id IS DISTINCT FROM new.post_id) OR (old.author_id IS DISTINCT FROM new.author_id) OR ((old.subject)::text IS DISTINCT FROM (new.subject)::text) OR (old.text IS DISTINCT FROM new.text) OR ((old.among)::text IS DISTINCT FROM (new.among)::text) OR (old.include_not_asked IS DISTINCT FROM new.include_not_asked) OR ((old.state)::text IS DISTINCT FROM (new.state)::text)))) EXECUTE FUNCTION public.note_change('message', 'updated');
+
+CREATE TRIGGER open_ids AFTER INSERT ON public.accounts_account FOR EACH ROW EXECUTE FUNCTION account_ids.open();
+
+CREATE TRIGGER procrastinate_trigger_delete_jobs_v1 BEFORE DELETE ON public.procrastinate_jobs FOR EACH ROW EXECUTE FUNCTION public.procrastinate_unlink_periodic_defers_v1();
+
+CREATE TRIGGER queue_revenue_delete AFTER DELETE ON public.crm_deal FOR EACH ROW WHEN (((old.client_id IS NOT NULL) AND (old.trashed_at IS NULL))) EXECUTE FUNCTION public.workspace_revenue_of_deal();
+
+CREATE TRIGGER queue_revenue_delete AFTER DELETE ON public.crm_userlink FOR EACH ROW WHEN (((old.state)::text = 'confirmed'::text)) EXECUTE FUNCTION public.workspace_revenue_of_link();
+
+CREATE TRIGGER queue_revenue_delete AFTER DELETE ON public.forum_post FOR EACH ROW WHEN ((old.duplicate_from_id IS NOT NULL)) EXECUTE FUNCTION public.workspace_revenue_of_post();
+
+CREATE TRIGGER queue_revenue_delete AFTER DELETE ON public.forum_proxyvote FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.workspace_revenue_of_proxy_vote();
+
+CREATE TRIGGER queue_revenue_delete AFTER DELETE ON public.forum_vote FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.workspace_revenue_of_vote();
+
+CREATE TRIGGER queue_revenue_insert AFTER INSERT ON public.crm_deal FOR EACH ROW WHEN (((new.client_id IS NOT NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.workspace_revenue_of_deal();
+
+CREATE TRIGGER queue_revenue_insert AFTER INSERT ON public.crm_userlink FOR EACH ROW WHEN (((new.state)::text = 'confirmed'::text)) EXECUTE FUNCTION public.workspace_revenue_of_link();
+
+CREATE TRIGGER queue_revenue_insert AFTER INSERT ON public.forum_post FOR EACH ROW WHEN ((new.category_id IS NOT NULL)) EXECUTE FUNCTION public.workspace_revenue_of_post();
+
+CREATE TRIGGER queue_revenue_insert AFTER INSERT ON public.forum_proxyvote FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.workspace_revenue_of_proxy_vote();
+
+CREATE TRIGGER queue_revenue_insert AFTER INSERT ON public.forum_vote FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.workspace_revenue_of_vote();
+
+CREATE TRIGGER queue_revenue_update AFTER UPDATE ON public.accounts_account FOR EACH ROW WHEN (((old.currency)::text IS DISTINCT FROM (new.currency)::text)) EXECUTE FUNCTION public.workspace_revenue_of_account();
+
+CREATE TRIGGER queue_revenue_update AFTER UPDATE ON public.accounts_status FOR EACH ROW WHEN (((old.outcome)::text IS DISTINCT FROM (new.outcome)::text)) EXECUTE FUNCTION public.workspace_revenue_of_account();
+
+CREATE TRIGGER queue_revenue_update AFTER UPDATE ON public.crm_client FOR EACH ROW WHEN ((old.trashed_at IS DISTINCT FROM new.trashed_at)) EXECUTE FUNCTION public.workspace_revenue_of_row('client');
+
+CREATE TRIGGER queue_revenue_update AFTER UPDATE ON public.crm_contact FOR EACH ROW WHEN (((old.client_id IS DISTINCT FROM new.client_id) OR (old.trashed_at IS DISTINCT FROM new.trashed_at))) EXECUTE FUNCTION public.workspace_revenue_of_row('contact');
+
+CREATE TRIGGER queue_revenue_update AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN (((old.client_id IS DISTINCT FROM new.client_id) OR (old.status_id IS DISTINCT FROM new.status_id) OR ((old.currency)::text IS DISTINCT FROM (new.currency)::text) OR (old.price IS DISTINCT FROM new.price) OR (old.trashed_at IS DISTINCT FROM new.trashed_at))) EXECUTE FUNCTION public.workspace_revenue_of_deal();
+
+CREATE TRIGGER queue_revenue_update AFTER UPDATE ON public.crm_userlink FOR EACH ROW WHEN ((((old.state)::text IS DISTINCT FROM (new.state)::text) OR (old.client_id IS DISTINCT FROM new.client_id) OR (old.contact_id IS DISTINCT FROM new.contact_id))) EXECUTE FUNCTION public.workspace_revenue_of_link();
+
+CREATE TRIGGER queue_revenue_update AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((num_nonnulls(old.category_id, new.category_id) > 0) AND ((old.client_id IS DISTINCT FROM new.client_id) OR (old.contact_id IS DISTINCT FROM new.contact_id) OR (old.user_id IS DISTINCT FROM new.user_id) OR (old.duplicate_from_id IS DISTINCT FROM new.duplicate_from_id) OR (old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.forum_id IS DISTINCT FROM new.forum_id)))) EXECUTE FUNCTION public.workspace_revenue_of_post();
+
+CREATE TRIGGER queue_revenue_update AFTER UPDATE ON public.forum_proxyvote FOR EACH ROW WHEN (((old.post_id IS DISTINCT FROM new.post_id) OR (old.client_id IS DISTINCT FROM new.client_id) OR (old.contact_id IS DISTINCT FROM new.contact_id))) EXECUTE FUNCTION public.workspace_revenue_of_proxy_vote();
+
+CREATE TRIGGER record_stage AFTER INSERT ON public.crm_deal FOR EACH ROW WHEN ((new.status_id IS NOT NULL)) EXECUTE FUNCTION public.crm_record_stage();
+
+CREATE TRIGGER record_stage_changed AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN ((old.status_id IS DISTINCT FROM new.status_id)) EXECUTE FUNCTION public.crm_record_stage();
+
+CREATE TRIGGER relearn AFTER UPDATE ON public.accounts_group FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR (true <> true))) EXECUTE FUNCTION search.relearn();
+
+CREATE TRIGGER relearn AFTER UPDATE ON public.accounts_pipeline FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR (true <> true))) EXECUTE FUNCTION search.relearn();
+
+CREATE TRIGGER relearn AFTER UPDATE ON public.accounts_status FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR (true <> true))) EXECUTE FUNCTION search.relearn();
+
+CREATE TRIGGER relearn AFTER UPDATE ON public.accounts_user FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR ((((old.role)::text = ANY ((ARRAY['owner'::character varying, 'admin'::character varying, 'agent'::character varying])::text[])) OR ((old.role)::text = 'member'::text)) <> (((new.role)::text = ANY ((ARRAY['owner'::character varying, 'admin'::character varying, 'agent'::character varying])::text[])) OR ((new.role)::text = 'member'::text))))) EXECUTE FUNCTION search.relearn();
+
+CREATE TRIGGER relearn AFTER UPDATE ON public.crm_client FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR ((old.trashed_at IS NULL) <> (new.trashed_at IS NULL)))) EXECUTE FUNCTION search.relearn();
+
+CREATE TRIGGER relearn AFTER UPDATE ON public.crm_contact FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR ((old.trashed_at IS NULL) <> (new.trashed_at IS NULL)))) EXECUTE FUNCTION search.relearn();
+
+CREATE TRIGGER relearn AFTER UPDATE ON public.crm_contactlist FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR ((old.trashed_at IS NULL) <> (new.trashed_at IS NULL)))) EXECUTE FUNCTION search.relearn();
+
+CREATE TRIGGER relearn AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR ((old.trashed_at IS NULL) <> (new.trashed_at IS NULL)))) EXECUTE FUNCTION search.relearn();
+
+CREATE TRIGGER relearn AFTER UPDATE ON public.crm_fielddefinition FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR (true <> true))) EXECUTE FUNCTION search.relearn();
+
+CREATE TRIGGER relearn AFTER UPDATE ON public.crm_note FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR ((old.trashed_at IS NULL) <> (new.trashed_at IS NULL)))) EXECUTE FUNCTION search.relearn();
+
+CREATE TRIGGER relearn AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR ((old.trashed_at IS NULL) <> (new.trashed_at IS NULL)))) EXECUTE FUNCTION search.relearn();
+
+CREATE TRIGGER set_last_change AFTER UPDATE ON public.crm_client FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at))) EXECUTE FUNCTION public.crm_client_set_last_change();
+
+CREATE TRIGGER set_last_change AFTER UPDATE ON public.crm_contact FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at))) EXECUTE FUNCTION public.crm_contact_set_last_change();
+
+CREATE TRIGGER set_last_change AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at))) EXECUTE FUNCTION public.crm_deal_set_last_change();
+
+CREATE CONSTRAINT TRIGGER summarize_delete AFTER DELETE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.workspace_update_at_commit();
+
+CREATE CONSTRAINT TRIGGER summarize_delete AFTER DELETE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.workspace_update_at_commit();
+
+CREATE CONSTRAINT TRIGGER summarize_delete AFTER DELETE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.workspace_update_at_commit();
+
+CREATE CONSTRAINT TRIGGER summarize_delete AFTER DELETE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((num_nonnulls(old.client_id, old.contact_id, old.deal_id) > 0)) EXECUTE FUNCTION public.workspace_update_at_commit();
+
+CREATE CONSTRAINT TRIGGER summarize_delete AFTER DELETE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((num_nonnulls(old.client_id, old.contact_id, old.deal_id) > 0)) EXECUTE FUNCTION public.workspace_update_at_commit();
+
+CREATE CONSTRAINT TRIGGER summarize_insert AFTER INSERT ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((NOT (new.trashed_at IS NULL))) EXECUTE FUNCTION public.workspace_update_at_commit();
+
+CREATE CONSTRAINT TRIGGER summarize_insert AFTER INSERT ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((NOT ((new.trashed_at IS NULL) AND (new.client_id IS NULL)))) EXECUTE FUNCTION public.workspace_summarize_new_contact();
+
+CREATE CONSTRAINT TRIGGER summarize_insert AFTER INSERT ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((NOT ((new.trashed_at IS NULL) AND (new.client_id IS NULL) AND (new.contact_id IS NULL)))) EXECUTE FUNCTION public.workspace_summarize_new_deal();
+
+CREATE CONSTRAINT TRIGGER summarize_insert AFTER INSERT ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((num_nonnulls(new.client_id, new.contact_id, new.deal_id) > 0)) EXECUTE FUNCTION public.workspace_summarize_new_note();
+
+CREATE CONSTRAINT TRIGGER summarize_insert AFTER INSERT ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((num_nonnulls(new.client_id, new.contact_id, new.deal_id) > 0)) EXECUTE FUNCTION public.workspace_summarize_new_post();
+
+CREATE CONSTRAINT TRIGGER summarize_update AFTER UPDATE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at))) EXECUTE FUNCTION public.workspace_update_at_commit();
+
+CREATE CONSTRAINT TRIGGER summarize_update AFTER UPDATE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.client_id IS DISTINCT FROM new.client_id))) EXECUTE FUNCTION public.workspace_update_at_commit();
+
+CREATE CONSTRAINT TRIGGER summarize_update AFTER UPDATE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.client_id IS DISTINCT FROM new.client_id) OR (old.contact_id IS DISTINCT FROM new.contact_id) OR (old.status_id IS DISTINCT FROM new.status_id) OR ((old.currency)::text IS DISTINCT FROM (new.currency)::text) OR (old.price IS DISTINCT FROM new.price))) EXECUTE FUNCTION public.workspace_update_at_commit();
+
+CREATE CONSTRAINT TRIGGER summarize_update AFTER UPDATE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id, new.client_id, new.contact_id, new.deal_id) > 0) AND ((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.client_id IS DISTINCT FROM new.client_id) OR (old.contact_id IS DISTINCT FROM new.contact_id) OR (old.deal_id IS DISTINCT FROM new.deal_id)))) EXECUTE FUNCTION public.workspace_update_at_commit();
+
+CREATE CONSTRAINT TRIGGER summarize_update AFTER UPDATE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id, new.client_id, new.contact_id, new.deal_id) > 0) AND ((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.category_id IS DISTINCT FROM new.category_id) OR (old.closed IS DISTINCT FROM new.closed) OR (old.scheduled_at IS DISTINCT FROM new.scheduled_at) OR (old.client_id IS DISTINCT FROM new.client_id) OR (old.contact_id IS DISTINCT FROM new.contact_id) OR (old.deal_id IS DISTINCT FROM new.deal_id)))) EXECUTE FUNCTION public.workspace_update_at_commit();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_apitoken FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_group FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_handover FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_invitation FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_pipeline FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_session FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_signincode FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_status FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_tag FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_user FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.crm_client FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.crm_contact FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.crm_contactlist FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.crm_deal FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.crm_fielddefinition FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.crm_note FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.crm_userlink FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_activity FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION public.take_activity_id();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_category FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_comment FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_commentversion FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_follow FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_forum FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_notification FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_post FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_proxyvote FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_statuschange FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.webhooks_delivery FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.webhooks_endpoint FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.workspace_bulkchange FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.workspace_calendarfeed FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.workspace_merge FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.workspace_message FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.workspace_savedview FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER unlearn AFTER DELETE ON public.accounts_group FOR EACH ROW WHEN (true) EXECUTE FUNCTION search.relearn();
+
+CREATE TRIGGER unlearn AFTER DELETE ON public.accounts_pipeline FOR EACH ROW WHEN (true) EXECUTE FUNCTION search.relearn();
+
+CREATE TRIGGER unlearn AFTER DELETE ON public.accounts_status FOR EACH ROW WHEN (true) EXECUTE FUNCTION search.relearn();
+
+CREATE TRIGGER unlearn AFTER DELETE ON public.accounts_user FOR EACH ROW WHEN ((((old.role)::text = ANY ((ARRAY['owner'::character varying, 'admin'::character varying, 'agent'::character varying])::text[])) OR ((old.role)::text = 'member'::text))) EXECUTE FUNCTION search.relearn();
+
+CREATE TRIGGER unlearn AFTER DELETE ON public.crm_client FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION search.relearn();
+
+CREATE TRIGGER unlearn AFTER DELETE ON public.crm_contact FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION search.relearn();
+
+CREATE TRIGGER unlearn AFTER DELETE ON public.crm_contactlist FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION search.relearn();
+
+CREATE TRIGGER unlearn AFTER DELETE ON public.crm_deal FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION search.relearn();
+
+CREATE TRIGGER unlearn AFTER DELETE ON public.crm_fielddefinition FOR EACH ROW WHEN (true) EXECUTE FUNCTION search.relearn();
+
+CREATE TRIGGER unlearn AFTER DELETE ON public.crm_note FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION search.relearn();
+
+CREATE TRIGGER unlearn AFTER DELETE ON public.forum_post FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION search.relearn();
+
+CREATE TRIGGER weigh_changed AFTER UPDATE ON public.forum_proxyvote REFERENCING OLD TABLE AS former NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_weigh_changed();
+
+CREATE TRIGGER weigh_changed AFTER UPDATE ON public.forum_vote REFERENCING OLD TABLE AS former NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_weigh_changed();
+
+ALTER TABLE ONLY public.accounts_apitoken
+    ADD CONSTRAINT accounts_apitoken_account_id_c5e627d6_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.accounts_apitoken
+    ADD CONSTRAINT accounts_apitoken_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.accounts_branding
+    ADD CONSTRAINT accounts_branding_account_id_6b0ff6f8_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.accounts_change
+    ADD CONSTRAINT accounts_change_account_id_98166cf6_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.accounts_group
+    ADD CONSTRAINT accounts_group_account_id_2d29721b_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.accounts_handover
+    ADD CONSTRAINT accounts_handover_account_id_c438710a_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.accounts_handover
+    ADD CONSTRAINT accounts_handover_session_id_fk FOREIGN KEY (account_id, session_id) REFERENCES public.accounts_session(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.accounts_host
+    ADD CONSTRAINT accounts_host_account_id_511f161c_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.accounts_idempotentanswer
+    ADD CONSTRAINT accounts_idempotenta_account_id_81352347_fk_accounts_ FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.accounts_invitation
+    ADD CONSTRAINT accounts_invitation_account_id_8e9dd036_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.accounts_invitation
+    ADD CONSTRAINT accounts_invitation_invited_by_id_fk FOREIGN KEY (account_id, invited_by_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.accounts_pipeline
+    ADD CONSTRAINT accounts_pipeline_account_id_f5bf396e_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.accounts_session
+    ADD CONSTRAINT accounts_session_account_id_13077c3e_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.accounts_session
+    ADD CONSTRAINT accounts_session_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.accounts_signincode
+    ADD CONSTRAINT accounts_signincode_account_id_a8c4907f_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.accounts_status
+    ADD CONSTRAINT accounts_status_account_id_ef825096_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.accounts_status
+    ADD CONSTRAINT accounts_status_pipeline_id_fk FOREIGN KEY (account_id, pipeline_id) REFERENCES public.accounts_pipeline(account_id, id);
+
+ALTER TABLE ONLY public.accounts_tag
+    ADD CONSTRAINT accounts_tag_account_id_c89e2765_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.accounts_tagcount
+    ADD CONSTRAINT accounts_tagcount_account_id_23978231_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.accounts_tagcount
+    ADD CONSTRAINT accounts_tagcount_tag_id_fk FOREIGN KEY (account_id, tag_id) REFERENCES public.accounts_tag(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.accounts_user
+    ADD CONSTRAINT accounts_user_account_id_a9fb5a91_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.accounts_user
+    ADD CONSTRAINT accounts_user_group_id_fk FOREIGN KEY (account_id, group_id) REFERENCES public.accounts_group(account_id, id) ON DELETE SET NULL (group_id);
+
+ALTER TABLE ONLY public.accounts_word
+    ADD CONSTRAINT accounts_word_account_id_07cc28c2_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.core_follower
+    ADD CONSTRAINT core_follower_account_id_ddd92d9e_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.core_joberror
+    ADD CONSTRAINT core_joberror_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.procrastinate_jobs(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.crm_client
+    ADD CONSTRAINT crm_client_account_id_640c44a6_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.crm_client
+    ADD CONSTRAINT crm_client_consent_by_id_fk FOREIGN KEY (account_id, consent_by_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.crm_client
+    ADD CONSTRAINT crm_client_contact_id_fk FOREIGN KEY (account_id, contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE SET NULL (contact_id);
+
+ALTER TABLE ONLY public.crm_client
+    ADD CONSTRAINT crm_client_creator_id_fk FOREIGN KEY (account_id, creator_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.crm_client
+    ADD CONSTRAINT crm_client_do_not_contact_by_id_fk FOREIGN KEY (account_id, do_not_contact_by_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.crm_client
+    ADD CONSTRAINT crm_client_responsible_id_fk FOREIGN KEY (account_id, responsible_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.crm_client
+    ADD CONSTRAINT crm_client_status_id_fk FOREIGN KEY (account_id, status_id) REFERENCES public.accounts_status(account_id, id);
+
+ALTER TABLE ONLY public.crm_client
+    ADD CONSTRAINT crm_client_trashed_by_id_fk FOREIGN KEY (account_id, trashed_by_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.crm_client
+    ADD CONSTRAINT crm_client_trashed_contact_id_fk FOREIGN KEY (account_id, trashed_contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE SET NULL (trashed_contact_id);
+
+ALTER TABLE ONLY public.crm_client
+    ADD CONSTRAINT crm_client_updater_id_fk FOREIGN KEY (account_id, updater_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.crm_clientexternalid
+    ADD CONSTRAINT crm_clientexternalid_account_id_bc77b72f_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.crm_clientexternalid
+    ADD CONSTRAINT crm_clientexternalid_holder_id_fk FOREIGN KEY (account_id, holder_id) REFERENCES public.crm_client(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.crm_contact
+    ADD CONSTRAINT crm_contact_account_id_1eac6a03_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.crm_contact
+    ADD CONSTRAINT crm_contact_client_id_fk FOREIGN KEY (account_id, client_id) REFERENCES public.crm_client(account_id, id) ON DELETE SET NULL (client_id);
+
+ALTER TABLE ONLY public.crm_contact
+    ADD CONSTRAINT crm_contact_consent_by_id_fk FOREIGN KEY (account_id, consent_by_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.crm_contact
+    ADD CONSTRAINT crm_contact_creator_id_fk FOREIGN KEY (account_id, creator_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.crm_contact
+    ADD CONSTRAINT crm_contact_do_not_contact_by_id_fk FOREIGN KEY (account_id, do_not_contact_by_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.crm_contact
+    ADD CONSTRAINT crm_contact_responsible_id_fk FOREIGN KEY (account_id, responsible_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.crm_contact
+    ADD CONSTRAINT crm_contact_trashed_by_id_fk FOREIGN KEY (account_id, trashed_by_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.crm_contact
+    ADD CONSTRAINT crm_contact_trashed_client_id_fk FOREIGN KEY (account_id, trashed_client_id) REFERENCES public.crm_client(account_id, id) ON DELETE SET NULL (trashed_client_id);
+
+ALTER TABLE ONLY public.crm_contact
+    ADD CONSTRAINT crm_contact_updater_id_fk FOREIGN KEY (account_id, updater_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.crm_contactexternalid
+    ADD CONSTRAINT crm_contactexternali_account_id_d3a6b8a9_fk_accounts_ FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.crm_contactexternalid
+    ADD CONSTRAINT crm_contactexternalid_holder_id_fk FOREIGN KEY (account_id, holder_id) REFERENCES public.crm_contact(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.crm_contactlist
+    ADD CONSTRAINT crm_contactlist_account_id_84132434_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.crm_contactlist
+    ADD CONSTRAINT crm_contactlist_creator_id_fk FOREIGN KEY (account_id, creator_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.crm_contactlist
+    ADD CONSTRAINT crm_contactlist_trashed_by_id_fk FOREIGN KEY (account_id, trashed_by_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.crm_contactlist
+    ADD CONSTRAINT crm_contactlist_updater_id_fk FOREIGN KEY (account_id, updater_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.crm_contactlistcount
+    ADD CONSTRAINT crm_contactlistcount_account_id_91a81cfa_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.crm_contactlistcount
+    ADD CONSTRAINT crm_contactlistcount_contact_list_id_fk FOREIGN KEY (account_id, contact_list_id) REFERENCES public.crm_contactlist(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.crm_contactlistmembership
+    ADD CONSTRAINT crm_contactlistmembe_account_id_ec1b847c_fk_accounts_ FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.crm_contactlistmembership
+    ADD CONSTRAINT crm_contactlistmembership_contact_id_fk FOREIGN KEY (account_id, contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.crm_contactlistmembership
+    ADD CONSTRAINT crm_contactlistmembership_contact_list_id_fk FOREIGN KEY (account_id, contact_list_id) REFERENCES public.crm_contactlist(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.crm_deal
+    ADD CONSTRAINT crm_deal_account_id_5d3c247b_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.crm_deal
+    ADD CONSTRAINT crm_deal_client_id_fk FOREIGN KEY (account_id, client_id) REFERENCES public.crm_client(account_id, id) ON DELETE SET NULL (client_id);
+
+ALTER TABLE ONLY public.crm_deal
+    ADD CONSTRAINT crm_deal_contact_id_fk FOREIGN KEY (account_id, contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE SET NULL (contact_id);
+
+ALTER TABLE ONLY public.crm_deal
+    ADD CONSTRAINT crm_deal_creator_id_fk FOREIGN KEY (account_id, creator_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.crm_deal
+    ADD CONSTRAINT crm_deal_responsible_id_fk FOREIGN KEY (account_id, responsible_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.crm_deal
+    ADD CONSTRAINT crm_deal_status_id_fk FOREIGN KEY (account_id, status_id) REFERENCES public.accounts_status(account_id, id);
+
+ALTER TABLE ONLY public.crm_deal
+    ADD CONSTRAINT crm_deal_trashed_by_id_fk FOREIGN KEY (account_id, trashed_by_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.crm_deal
+    ADD CONSTRAINT crm_deal_trashed_client_id_fk FOREIGN KEY (account_id, trashed_client_id) REFERENCES public.crm_client(account_id, id) ON DELETE SET NULL (trashed_client_id);
+
+ALTER TABLE ONLY public.crm_deal
+    ADD CONSTRAINT crm_deal_trashed_contact_id_fk FOREIGN KEY (account_id, trashed_contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE SET NULL (trashed_contact_id);
+
+ALTER TABLE ONLY public.crm_deal
+    ADD CONSTRAINT crm_deal_updater_id_fk FOREIGN KEY (account_id, updater_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.crm_dealexternalid
+    ADD CONSTRAINT crm_dealexternalid_account_id_f7945fc9_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.crm_dealexternalid
+    ADD CONSTRAINT crm_dealexternalid_holder_id_fk FOREIGN KEY (account_id, holder_id) REFERENCES public.crm_deal(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.crm_fielddefinition
+    ADD CONSTRAINT crm_fielddefinition_account_id_8b7feae7_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.crm_note
+    ADD CONSTRAINT crm_note_account_id_f32c6875_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.crm_note
+    ADD CONSTRAINT crm_note_client_id_fk FOREIGN KEY (account_id, client_id) REFERENCES public.crm_client(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.crm_note
+    ADD CONSTRAINT crm_note_contact_id_fk FOREIGN KEY (account_id, contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.crm_note
+    ADD CONSTRAINT crm_note_creator_id_fk FOREIGN KEY (account_id, creator_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.crm_note
+    ADD CONSTRAINT crm_note_deal_id_fk FOREIGN KEY (account_id, deal_id) REFERENCES public.crm_deal(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.crm_note
+    ADD CONSTRAINT crm_note_trashed_by_id_fk FOREIGN KEY (account_id, trashed_by_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.crm_note
+    ADD CONSTRAINT crm_note_trashed_client_id_fk FOREIGN KEY (account_id, trashed_client_id) REFERENCES public.crm_client(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.crm_note
+    ADD CONSTRAINT crm_note_trashed_contact_id_fk FOREIGN KEY (account_id, trashed_contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.crm_note
+    ADD CONSTRAINT crm_note_trashed_deal_id_fk FOREIGN KEY (account_id, trashed_deal_id) REFERENCES public.crm_deal(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.crm_note
+    ADD CONSTRAINT crm_note_updater_id_fk FOREIGN KEY (account_id, updater_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.crm_userlink
+    ADD CONSTRAINT crm_userlink_account_id_13effccb_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.crm_userlink
+    ADD CONSTRAINT crm_userlink_client_id_fk FOREIGN KEY (account_id, client_id) REFERENCES public.crm_client(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.crm_userlink
+    ADD CONSTRAINT crm_userlink_contact_id_fk FOREIGN KEY (account_id, contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.crm_userlink
+    ADD CONSTRAINT crm_userlink_creator_id_fk FOREIGN KEY (account_id, creator_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.crm_userlink
+    ADD CONSTRAINT crm_userlink_trashed_client_id_fk FOREIGN KEY (account_id, trashed_client_id) REFERENCES public.crm_client(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.crm_userlink
+    ADD CONSTRAINT crm_userlink_trashed_contact_id_fk FOREIGN KEY (account_id, trashed_contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.crm_userlink
+    ADD CONSTRAINT crm_userlink_updater_id_fk FOREIGN KEY (account_id, updater_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.crm_userlink
+    ADD CONSTRAINT crm_userlink_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.forum_activity
+    ADD CONSTRAINT forum_activity_account_id_8fe1685e_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.forum_activity
+    ADD CONSTRAINT forum_activity_comment_id_fk FOREIGN KEY (account_id, comment_id) REFERENCES public.forum_comment(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.forum_activity
+    ADD CONSTRAINT forum_activity_note_id_fk FOREIGN KEY (account_id, note_id) REFERENCES public.crm_note(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.forum_activity
+    ADD CONSTRAINT forum_activity_post_id_fk FOREIGN KEY (account_id, post_id) REFERENCES public.forum_post(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.forum_activity
+    ADD CONSTRAINT forum_activity_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.forum_category
+    ADD CONSTRAINT forum_category_account_id_6f89b6cb_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.forum_category
+    ADD CONSTRAINT forum_category_forum_id_fk FOREIGN KEY (account_id, forum_id) REFERENCES public.forum_forum(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.forum_comment
+    ADD CONSTRAINT forum_comment_account_id_9724926b_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.forum_comment
+    ADD CONSTRAINT forum_comment_from_post_id_fk FOREIGN KEY (account_id, from_post_id) REFERENCES public.forum_post(account_id, id) ON DELETE SET NULL (from_post_id);
+
+ALTER TABLE ONLY public.forum_comment
+    ADD CONSTRAINT forum_comment_post_id_fk FOREIGN KEY (account_id, post_id) REFERENCES public.forum_post(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.forum_comment
+    ADD CONSTRAINT forum_comment_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.forum_commentversion
+    ADD CONSTRAINT forum_commentversion_account_id_9dcc9309_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.forum_commentversion
+    ADD CONSTRAINT forum_commentversion_comment_id_fk FOREIGN KEY (account_id, comment_id) REFERENCES public.forum_comment(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.forum_commentversion
+    ADD CONSTRAINT forum_commentversion_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.forum_follow
+    ADD CONSTRAINT forum_follow_account_id_d860395f_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.forum_follow
+    ADD CONSTRAINT forum_follow_post_id_fk FOREIGN KEY (account_id, post_id) REFERENCES public.forum_post(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.forum_follow
+    ADD CONSTRAINT forum_follow_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.forum_forum
+    ADD CONSTRAINT forum_forum_account_id_2573f318_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.forum_forum
+    ADD CONSTRAINT forum_forum_host_id_fk FOREIGN KEY (account_id, host_id) REFERENCES public.accounts_host(account_id, id);
+
+ALTER TABLE ONLY public.forum_notification
+    ADD CONSTRAINT forum_notification_account_id_02be2fc7_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.forum_notification
+    ADD CONSTRAINT forum_notification_activity_id_fk FOREIGN KEY (account_id, activity_id) REFERENCES public.forum_activity(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.forum_notification
+    ADD CONSTRAINT forum_notification_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.forum_post
+    ADD CONSTRAINT forum_post_account_id_252bfcac_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.forum_post
+    ADD CONSTRAINT forum_post_category_id_fk FOREIGN KEY (account_id, category_id) REFERENCES public.forum_category(account_id, id);
+
+ALTER TABLE ONLY public.forum_post
+    ADD CONSTRAINT forum_post_client_id_fk FOREIGN KEY (account_id, client_id) REFERENCES public.crm_client(account_id, id) ON DELETE SET NULL (client_id);
+
+ALTER TABLE ONLY public.forum_post
+    ADD CONSTRAINT forum_post_contact_id_fk FOREIGN KEY (account_id, contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE SET NULL (contact_id);
+
+ALTER TABLE ONLY public.forum_post
+    ADD CONSTRAINT forum_post_deal_id_fk FOREIGN KEY (account_id, deal_id) REFERENCES public.crm_deal(account_id, id) ON DELETE SET NULL (deal_id);
+
+ALTER TABLE ONLY public.forum_post
+    ADD CONSTRAINT forum_post_duplicate_from_id_fk FOREIGN KEY (account_id, duplicate_from_id) REFERENCES public.forum_post(account_id, id) ON DELETE SET NULL (duplicate_from_id);
+
+ALTER TABLE ONLY public.forum_post
+    ADD CONSTRAINT forum_post_forum_id_fk FOREIGN KEY (account_id, forum_id) REFERENCES public.forum_forum(account_id, id);
+
+ALTER TABLE ONLY public.forum_post
+    ADD CONSTRAINT forum_post_response_user_id_fk FOREIGN KEY (account_id, response_user_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.forum_post
+    ADD CONSTRAINT forum_post_responsible_id_fk FOREIGN KEY (account_id, responsible_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.forum_post
+    ADD CONSTRAINT forum_post_status_before_merge_id_fk FOREIGN KEY (account_id, status_before_merge_id) REFERENCES public.accounts_status(account_id, id) ON DELETE SET NULL (status_before_merge_id);
+
+ALTER TABLE ONLY public.forum_post
+    ADD CONSTRAINT forum_post_status_id_fk FOREIGN KEY (account_id, status_id) REFERENCES public.accounts_status(account_id, id);
+
+ALTER TABLE ONLY public.forum_post
+    ADD CONSTRAINT forum_post_trashed_by_id_fk FOREIGN KEY (account_id, trashed_by_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.forum_post
+    ADD CONSTRAINT forum_post_trashed_client_id_fk FOREIGN KEY (account_id, trashed_client_id) REFERENCES public.crm_client(account_id, id) ON DELETE SET NULL (trashed_client_id);
+
+ALTER TABLE ONLY public.forum_post
+    ADD CONSTRAINT forum_post_trashed_contact_id_fk FOREIGN KEY (account_id, trashed_contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE SET NULL (trashed_contact_id);
+
+ALTER TABLE ONLY public.forum_post
+    ADD CONSTRAINT forum_post_trashed_deal_id_fk FOREIGN KEY (account_id, trashed_deal_id) REFERENCES public.crm_deal(account_id, id) ON DELETE SET NULL (trashed_deal_id);
+
+ALTER TABLE ONLY public.forum_post
+    ADD CONSTRAINT forum_post_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.forum_proxyvote
+    ADD CONSTRAINT forum_proxyvote_account_id_dac205f5_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.forum_proxyvote
+    ADD CONSTRAINT forum_proxyvote_client_id_fk FOREIGN KEY (account_id, client_id) REFERENCES public.crm_client(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.forum_proxyvote
+    ADD CONSTRAINT forum_proxyvote_contact_id_fk FOREIGN KEY (account_id, contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.forum_proxyvote
+    ADD CONSTRAINT forum_proxyvote_from_post_id_fk FOREIGN KEY (account_id, from_post_id) REFERENCES public.forum_post(account_id, id) ON DELETE SET NULL (from_post_id);
+
+ALTER TABLE ONLY public.forum_proxyvote
+    ADD CONSTRAINT forum_proxyvote_post_id_fk FOREIGN KEY (account_id, post_id) REFERENCES public.forum_post(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.forum_proxyvote
+    ADD CONSTRAINT forum_proxyvote_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.forum_statuschange
+    ADD CONSTRAINT forum_statuschange_account_id_15a2fb87_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.forum_statuschange
+    ADD CONSTRAINT forum_statuschange_post_id_fk FOREIGN KEY (account_id, post_id) REFERENCES public.forum_post(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.forum_statuschange
+    ADD CONSTRAINT forum_statuschange_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.forum_vote
+    ADD CONSTRAINT forum_vote_account_id_9aa36c59_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.forum_vote
+    ADD CONSTRAINT forum_vote_from_post_id_fk FOREIGN KEY (account_id, from_post_id) REFERENCES public.forum_post(account_id, id) ON DELETE SET NULL (from_post_id);
+
+ALTER TABLE ONLY public.forum_vote
+    ADD CONSTRAINT forum_vote_post_id_fk FOREIGN KEY (account_id, post_id) REFERENCES public.forum_post(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.forum_vote
+    ADD CONSTRAINT forum_vote_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.procrastinate_events
+    ADD CONSTRAINT procrastinate_events_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.procrastinate_jobs(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.procrastinate_jobs
+    ADD CONSTRAINT procrastinate_jobs_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES public.procrastinate_workers(id) ON DELETE SET NULL;
+
+ALTER TABLE ONLY public.procrastinate_periodic_defers
+    ADD CONSTRAINT procrastinate_periodic_defers_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.procrastinate_jobs(id);
+
+ALTER TABLE ONLY public.webhooks_delivery
+    ADD CONSTRAINT webhooks_delivery_account_id_d19ec1d2_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.webhooks_delivery
+    ADD CONSTRAINT webhooks_delivery_endpoint_id_fk FOREIGN KEY (account_id, endpoint_id) REFERENCES public.webhooks_endpoint(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.webhooks_endpoint
+    ADD CONSTRAINT webhooks_endpoint_account_id_1f50e9cc_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.workspace_bulkchange
+    ADD CONSTRAINT workspace_bulkchange_account_id_58fa86d9_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.workspace_bulkchangerow
+    ADD CONSTRAINT workspace_bulkchange_account_id_7e4e6d30_fk_accounts_ FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.workspace_bulkchange
+    ADD CONSTRAINT workspace_bulkchange_author_id_fk FOREIGN KEY (account_id, author_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.workspace_bulkchange
+    ADD CONSTRAINT workspace_bulkchange_undone_by_id_fk FOREIGN KEY (account_id, undone_by_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.workspace_bulkchangerow
+    ADD CONSTRAINT workspace_bulkchangerow_bulk_change_id_fk FOREIGN KEY (account_id, bulk_change_id) REFERENCES public.workspace_bulkchange(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.workspace_calendarfeed
+    ADD CONSTRAINT workspace_calendarfe_account_id_9e55d6fc_fk_accounts_ FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.workspace_calendarfeed
+    ADD CONSTRAINT workspace_calendarfeed_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.workspace_merge
+    ADD CONSTRAINT workspace_merge_account_id_5c5254e8_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.workspace_merge
+    ADD CONSTRAINT workspace_merge_client_id_fk FOREIGN KEY (account_id, client_id) REFERENCES public.crm_client(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.workspace_merge
+    ADD CONSTRAINT workspace_merge_contact_id_fk FOREIGN KEY (account_id, contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.workspace_merge
+    ADD CONSTRAINT workspace_merge_merged_client_id_fk FOREIGN KEY (account_id, merged_client_id) REFERENCES public.crm_client(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.workspace_merge
+    ADD CONSTRAINT workspace_merge_merged_contact_id_fk FOREIGN KEY (account_id, merged_contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.workspace_merge
+    ADD CONSTRAINT workspace_merge_undone_by_id_fk FOREIGN KEY (account_id, undone_by_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.workspace_merge
+    ADD CONSTRAINT workspace_merge_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.workspace_mergedrow
+    ADD CONSTRAINT workspace_mergedrow_account_id_3ada1321_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.workspace_mergedrow
+    ADD CONSTRAINT workspace_mergedrow_merge_id_fk FOREIGN KEY (account_id, merge_id) REFERENCES public.workspace_merge(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.workspace_message
+    ADD CONSTRAINT workspace_message_account_id_5df2c496_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.workspace_message
+    ADD CONSTRAINT workspace_message_author_id_fk FOREIGN KEY (account_id, author_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.workspace_message
+    ADD CONSTRAINT workspace_message_post_id_fk FOREIGN KEY (account_id, post_id) REFERENCES public.forum_post(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.workspace_messagerecipient
+    ADD CONSTRAINT workspace_messagerec_account_id_5e9385b8_fk_accounts_ FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.workspace_messagerecipient
+    ADD CONSTRAINT workspace_messagerecipient_client_id_fk FOREIGN KEY (account_id, client_id) REFERENCES public.crm_client(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.workspace_messagerecipient
+    ADD CONSTRAINT workspace_messagerecipient_contact_id_fk FOREIGN KEY (account_id, contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.workspace_messagerecipient
+    ADD CONSTRAINT workspace_messagerecipient_message_id_fk FOREIGN KEY (account_id, message_id) REFERENCES public.workspace_message(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.workspace_postbacker
+    ADD CONSTRAINT workspace_postbacker_client_id_fk FOREIGN KEY (account_id, client_id) REFERENCES public.crm_client(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.workspace_postbacker
+    ADD CONSTRAINT workspace_postbacker_post_id_fk FOREIGN KEY (account_id, post_id) REFERENCES public.forum_post(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.workspace_postrevenue
+    ADD CONSTRAINT workspace_postrevenue_forum_id_fk FOREIGN KEY (account_id, forum_id) REFERENCES public.forum_forum(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.workspace_postrevenue
+    ADD CONSTRAINT workspace_postrevenue_post_id_fk FOREIGN KEY (account_id, post_id) REFERENCES public.forum_post(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.workspace_savedview
+    ADD CONSTRAINT workspace_savedview_account_id_d0491881_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.workspace_savedview
+    ADD CONSTRAINT workspace_savedview_owner_id_fk FOREIGN KEY (account_id, owner_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;

@@ -1,0 +1,23 @@
+CREATE FUNCTION public.forum_half_lives(moment timestamp with time zone) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    SELECT date_part('epoch', moment - to_timestamp(0)) / 604800.0
+$$;
+
+CREATE FUNCTION public.forum_log2_add(a double precision, b double precision) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    SELECT CASE WHEN a IS NULL THEN b WHEN b IS NULL THEN a
+        ELSE greatest(a, b) + ln(1 + power(2::double precision, greatest(-abs(a - b), -60))) / ln(2::double precision) END
+$$;
+
+CREATE FUNCTION public.forum_trending(created_at timestamp with time zone, vote_weight double precision) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    SELECT public.forum_log2_add(public.forum_half_lives(created_at), vote_weight)
+$$;
+
+CREATE AGGREGATE public.forum_log2_sum(double precision) (
+    SFUNC = public.forum_log2_add,
+    STYPE = double precision
+);

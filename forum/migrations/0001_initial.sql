@@ -1,0 +1,311 @@
+-- Sequences
+
+CREATE SEQUENCE public.forum_activity_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE SEQUENCE public.forum_facetcount_numbers
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE SEQUENCE public.forum_postcount_numbers
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+-- Functions
+
+CREATE FUNCTION public.count_read_notifications() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    UPDATE accounts_user SET unread_notifications = greatest(0, unread_notifications + counted.number)
+    FROM (
+        SELECT account_id, user_id, sum(step) AS number FROM (
+            SELECT account_id, user_id, -1 AS step FROM before WHERE read_at IS NULL
+            UNION ALL SELECT account_id, user_id, 1 FROM after WHERE read_at IS NULL
+        ) AS steps GROUP BY account_id, user_id HAVING sum(step) <> 0
+    ) AS counted
+    WHERE accounts_user.account_id = counted.account_id AND accounts_user.id = counted.user_id;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.count_unread_notifications() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    step CONSTANT integer := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
+BEGIN
+    PERFORM FROM accounts_user WHERE (account_id, id) IN (SELECT account_id, user_id FROM changed WHERE read_at IS NULL)
+    ORDER BY account_id, id FOR NO KEY UPDATE;
+    UPDATE accounts_user SET unread_notifications = greatest(0, unread_notifications + step * counted.number)
+    FROM (
+        SELECT account_id, user_id, count(*) AS number FROM changed WHERE read_at IS NULL GROUP BY account_id, user_id
+    ) AS counted
+    WHERE accounts_user.account_id = counted.account_id AND accounts_user.id = counted.user_id;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.forum_add_sort_key() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO forum_postsortkey (account_id, id, forum_id, category_id, status_id, shelf, client_id, contact_id, deal_id, votes_cache, comments_cache, trending, updated_at) VALUES (NEW.account_id, NEW.id, NEW.forum_id, NEW.category_id, NEW.status_id, NEW.shelf, NEW.client_id, NEW.contact_id, NEW.deal_id, NEW.votes_cache, NEW.comments_cache, NEW.trending, NEW.updated_at);
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.forum_change_sort_key() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    UPDATE forum_postsortkey SET (forum_id, category_id, status_id, shelf, client_id, contact_id, deal_id, votes_cache, comments_cache, trending, updated_at) = ROW (NEW.forum_id, NEW.category_id, NEW.status_id, NEW.shelf, NEW.client_id, NEW.contact_id, NEW.deal_id, NEW.votes_cache, NEW.comments_cache, NEW.trending, NEW.updated_at) WHERE account_id = NEW.account_id AND id = NEW.id;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.forum_clear_sort_key() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    DELETE FROM forum_postsortkey WHERE account_id = OLD.account_id AND id = OLD.id;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.forum_complete_task() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    NEW.completed_at := CASE WHEN NEW.closed THEN statement_timestamp() END;
+    RETURN NEW;
+END $$;
+
+CREATE FUNCTION public.forum_count_cast() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM FROM forum_post WHERE (account_id, id) IN (SELECT account_id, post_id FROM changed)
+    ORDER BY account_id, id FOR NO KEY UPDATE;
+    UPDATE forum_post SET votes_cache = votes_cache + counted.number,
+        vote_weight = forum_log2_add(vote_weight, counted.weight)
+    FROM (
+        SELECT account_id, post_id, count(*) AS number, forum_log2_sum(forum_half_lives(created_at)) AS weight
+        FROM changed GROUP BY account_id, post_id
+    ) AS counted
+    WHERE forum_post.account_id = counted.account_id AND forum_post.id = counted.post_id;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.forum_count_withdrawn() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM FROM forum_post WHERE (account_id, id) IN (SELECT account_id, post_id FROM changed)
+    ORDER BY account_id, id FOR NO KEY UPDATE;
+    UPDATE forum_post SET votes_cache = votes_cache - counted.number, vote_weight = (
+        SELECT forum_log2_sum(forum_half_lives(votes.created_at)) FROM (
+            SELECT created_at FROM forum_vote WHERE account_id = forum_post.account_id AND post_id = forum_post.id
+            UNION ALL
+            SELECT created_at FROM forum_proxyvote WHERE account_id = forum_post.account_id AND post_id = forum_post.id
+        ) AS votes
+    )
+    FROM (SELECT account_id, post_id, count(*) AS number FROM changed GROUP BY account_id, post_id) AS counted
+    WHERE forum_post.account_id = counted.account_id AND forum_post.id = counted.post_id;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.forum_facetcount_insert_deltas() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+            BEGIN
+                IF OLD.shelf > 0 THEN 
+            INSERT INTO forum_facetcount (account_id, forum_id, level, tag, category_id, status_id, kind, shelf, posts, number)
+            SELECT *, nextval('forum_facetcount_numbers') FROM (SELECT OLD.account_id, value.*, -1 FROM (SELECT OLD.forum_id, 0, '', OLD.category_id, OLD.status_id, OLD.kind, OLD.shelf) AS value) AS rows
+        ; END IF; IF OLD.shelf > 0 AND OLD.tags <> '{}' THEN 
+            INSERT INTO forum_facetcount (account_id, forum_id, level, tag, category_id, status_id, kind, shelf, posts, number)
+            SELECT *, nextval('forum_facetcount_numbers') FROM (SELECT OLD.account_id, value.*, -1 FROM (
+            SELECT OLD.forum_id, 1, tag, 0, 0, '', OLD.shelf FROM unnest(OLD.tags) AS tag
+            UNION ALL
+            SELECT OLD.forum_id, 2, tag, OLD.category_id, OLD.status_id, OLD.kind, OLD.shelf
+            FROM unnest(OLD.tags) AS tag
+            ) AS value) AS rows
+        ; END IF; IF NEW.shelf > 0 THEN 
+            INSERT INTO forum_facetcount (account_id, forum_id, level, tag, category_id, status_id, kind, shelf, posts, number)
+            SELECT *, nextval('forum_facetcount_numbers') FROM (SELECT NEW.account_id, value.*, 1 FROM (SELECT NEW.forum_id, 0, '', NEW.category_id, NEW.status_id, NEW.kind, NEW.shelf) AS value) AS rows
+        ; END IF; IF NEW.shelf > 0 AND NEW.tags <> '{}' THEN 
+            INSERT INTO forum_facetcount (account_id, forum_id, level, tag, category_id, status_id, kind, shelf, posts, number)
+            SELECT *, nextval('forum_facetcount_numbers') FROM (SELECT NEW.account_id, value.*, 1 FROM (
+            SELECT NEW.forum_id, 1, tag, 0, 0, '', NEW.shelf FROM unnest(NEW.tags) AS tag
+            UNION ALL
+            SELECT NEW.forum_id, 2, tag, NEW.category_id, NEW.status_id, NEW.kind, NEW.shelf
+            FROM unnest(NEW.tags) AS tag
+            ) AS value) AS rows
+        ; END IF;
+                RETURN NULL;
+            END $$;
+
+CREATE FUNCTION public.forum_postcount_insert_deltas() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+            BEGIN
+                IF OLD.shelf > 0 THEN 
+            INSERT INTO forum_postcount (account_id, category_id, created_at, id, is_mark, shelf, status_id, posts, number)
+            SELECT *, nextval('forum_postcount_numbers') FROM (SELECT OLD.account_id, value.*, -1 FROM (SELECT OLD.category_id, OLD.created_at, OLD.id, false, OLD.shelf, OLD.status_id) AS value) AS rows
+        ; END IF; IF NEW.shelf > 0 THEN 
+            INSERT INTO forum_postcount (account_id, category_id, created_at, id, is_mark, shelf, status_id, posts, number)
+            SELECT *, nextval('forum_postcount_numbers') FROM (SELECT NEW.account_id, value.*, 1 FROM (SELECT NEW.category_id, NEW.created_at, NEW.id, false, NEW.shelf, NEW.status_id) AS value) AS rows
+        ; END IF;
+                RETURN NULL;
+            END $$;
+
+CREATE FUNCTION public.forum_weigh_changed() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    UPDATE forum_post SET vote_weight = (
+        SELECT forum_log2_sum(forum_half_lives(votes.created_at)) FROM (
+            SELECT created_at FROM forum_vote WHERE account_id = forum_post.account_id AND post_id = forum_post.id
+            UNION ALL
+            SELECT created_at FROM forum_proxyvote WHERE account_id = forum_post.account_id AND post_id = forum_post.id
+        ) AS votes
+    )
+    WHERE (account_id, id) IN (
+        SELECT account_id, post_id FROM (
+            SELECT account_id, post_id, created_at FROM changed
+            EXCEPT ALL SELECT account_id, post_id, created_at FROM former
+        ) AS moved
+    );
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.take_activity_id() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    NEW.id := nextval('forum_activity_ids');
+    RETURN NEW;
+END $$;
+
+-- Generated columns, storage and statistics
+
+ALTER TABLE ONLY public.forum_activity ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.forum_category ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE public.forum_comment SET (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+ALTER TABLE ONLY public.forum_comment ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.forum_commentversion ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE public.forum_facetcount SET (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
+ALTER TABLE ONLY public.forum_facetcount ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.forum_follow ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.forum_forum ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.forum_notification ALTER COLUMN account_id SET (n_distinct=2);
+
+ALTER TABLE public.forum_post
+    ADD COLUMN search_text text NOT NULL GENERATED ALWAYS AS (search.fold(coalesce(title, ''))) STORED,
+    ADD COLUMN search_words tsvector NOT NULL GENERATED ALWAYS AS (setweight(search.words(account_id, coalesce(title, ''), 35000), 'A') || setweight(search.words(account_id, coalesce(content, '') || ' ' || coalesce(response, ''), 65536), 'D')) STORED;
+
+ALTER TABLE public.forum_post SET (fillfactor='90', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+ALTER TABLE public.forum_post ALTER COLUMN additional_fields SET DEFAULT '{}';
+ALTER TABLE ONLY public.forum_post ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE public.forum_postcount SET (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
+ALTER TABLE ONLY public.forum_postcount ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE public.forum_postsortkey SET (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+ALTER TABLE ONLY public.forum_postsortkey ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.forum_proxyvote ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.forum_statuschange ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE public.forum_vote SET (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+ALTER TABLE ONLY public.forum_vote ALTER COLUMN account_id SET (n_distinct=2);
+
+-- Foreign keys
+
+ALTER TABLE ONLY public.forum_activity ADD CONSTRAINT forum_activity_comment_id_fk FOREIGN KEY (account_id, comment_id) REFERENCES public.forum_comment(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.forum_activity ADD CONSTRAINT forum_activity_note_id_fk FOREIGN KEY (account_id, note_id) REFERENCES public.crm_note(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.forum_activity ADD CONSTRAINT forum_activity_post_id_fk FOREIGN KEY (account_id, post_id) REFERENCES public.forum_post(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.forum_activity ADD CONSTRAINT forum_activity_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.forum_category ADD CONSTRAINT forum_category_forum_id_fk FOREIGN KEY (account_id, forum_id) REFERENCES public.forum_forum(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.forum_comment ADD CONSTRAINT forum_comment_from_post_id_fk FOREIGN KEY (account_id, from_post_id) REFERENCES public.forum_post(account_id, id) ON DELETE SET NULL (from_post_id);
+ALTER TABLE ONLY public.forum_comment ADD CONSTRAINT forum_comment_post_id_fk FOREIGN KEY (account_id, post_id) REFERENCES public.forum_post(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.forum_comment ADD CONSTRAINT forum_comment_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.forum_commentversion ADD CONSTRAINT forum_commentversion_comment_id_fk FOREIGN KEY (account_id, comment_id) REFERENCES public.forum_comment(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.forum_commentversion ADD CONSTRAINT forum_commentversion_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.forum_follow ADD CONSTRAINT forum_follow_post_id_fk FOREIGN KEY (account_id, post_id) REFERENCES public.forum_post(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.forum_follow ADD CONSTRAINT forum_follow_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.forum_forum ADD CONSTRAINT forum_forum_host_id_fk FOREIGN KEY (account_id, host_id) REFERENCES public.accounts_host(account_id, id);
+ALTER TABLE ONLY public.forum_notification ADD CONSTRAINT forum_notification_activity_id_fk FOREIGN KEY (account_id, activity_id) REFERENCES public.forum_activity(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.forum_notification ADD CONSTRAINT forum_notification_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.forum_post ADD CONSTRAINT forum_post_category_id_fk FOREIGN KEY (account_id, category_id) REFERENCES public.forum_category(account_id, id);
+ALTER TABLE ONLY public.forum_post ADD CONSTRAINT forum_post_client_id_fk FOREIGN KEY (account_id, client_id) REFERENCES public.crm_client(account_id, id) ON DELETE SET NULL (client_id);
+ALTER TABLE ONLY public.forum_post ADD CONSTRAINT forum_post_contact_id_fk FOREIGN KEY (account_id, contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE SET NULL (contact_id);
+ALTER TABLE ONLY public.forum_post ADD CONSTRAINT forum_post_deal_id_fk FOREIGN KEY (account_id, deal_id) REFERENCES public.crm_deal(account_id, id) ON DELETE SET NULL (deal_id);
+ALTER TABLE ONLY public.forum_post ADD CONSTRAINT forum_post_duplicate_from_id_fk FOREIGN KEY (account_id, duplicate_from_id) REFERENCES public.forum_post(account_id, id) ON DELETE SET NULL (duplicate_from_id);
+ALTER TABLE ONLY public.forum_post ADD CONSTRAINT forum_post_forum_id_fk FOREIGN KEY (account_id, forum_id) REFERENCES public.forum_forum(account_id, id);
+ALTER TABLE ONLY public.forum_post ADD CONSTRAINT forum_post_response_user_id_fk FOREIGN KEY (account_id, response_user_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.forum_post ADD CONSTRAINT forum_post_responsible_id_fk FOREIGN KEY (account_id, responsible_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.forum_post ADD CONSTRAINT forum_post_status_before_merge_id_fk FOREIGN KEY (account_id, status_before_merge_id) REFERENCES public.accounts_status(account_id, id) ON DELETE SET NULL (status_before_merge_id);
+ALTER TABLE ONLY public.forum_post ADD CONSTRAINT forum_post_status_id_fk FOREIGN KEY (account_id, status_id) REFERENCES public.accounts_status(account_id, id);
+ALTER TABLE ONLY public.forum_post ADD CONSTRAINT forum_post_trashed_by_id_fk FOREIGN KEY (account_id, trashed_by_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.forum_post ADD CONSTRAINT forum_post_trashed_client_id_fk FOREIGN KEY (account_id, trashed_client_id) REFERENCES public.crm_client(account_id, id) ON DELETE SET NULL (trashed_client_id);
+ALTER TABLE ONLY public.forum_post ADD CONSTRAINT forum_post_trashed_contact_id_fk FOREIGN KEY (account_id, trashed_contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE SET NULL (trashed_contact_id);
+ALTER TABLE ONLY public.forum_post ADD CONSTRAINT forum_post_trashed_deal_id_fk FOREIGN KEY (account_id, trashed_deal_id) REFERENCES public.crm_deal(account_id, id) ON DELETE SET NULL (trashed_deal_id);
+ALTER TABLE ONLY public.forum_post ADD CONSTRAINT forum_post_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.forum_proxyvote ADD CONSTRAINT forum_proxyvote_client_id_fk FOREIGN KEY (account_id, client_id) REFERENCES public.crm_client(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.forum_proxyvote ADD CONSTRAINT forum_proxyvote_contact_id_fk FOREIGN KEY (account_id, contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.forum_proxyvote ADD CONSTRAINT forum_proxyvote_from_post_id_fk FOREIGN KEY (account_id, from_post_id) REFERENCES public.forum_post(account_id, id) ON DELETE SET NULL (from_post_id);
+ALTER TABLE ONLY public.forum_proxyvote ADD CONSTRAINT forum_proxyvote_post_id_fk FOREIGN KEY (account_id, post_id) REFERENCES public.forum_post(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.forum_proxyvote ADD CONSTRAINT forum_proxyvote_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.forum_statuschange ADD CONSTRAINT forum_statuschange_post_id_fk FOREIGN KEY (account_id, post_id) REFERENCES public.forum_post(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.forum_statuschange ADD CONSTRAINT forum_statuschange_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.forum_vote ADD CONSTRAINT forum_vote_from_post_id_fk FOREIGN KEY (account_id, from_post_id) REFERENCES public.forum_post(account_id, id) ON DELETE SET NULL (from_post_id);
+ALTER TABLE ONLY public.forum_vote ADD CONSTRAINT forum_vote_post_id_fk FOREIGN KEY (account_id, post_id) REFERENCES public.forum_post(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.forum_vote ADD CONSTRAINT forum_vote_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
+
+-- Triggers
+
+CREATE TRIGGER add_restored_sort_key AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((old.trashed_at IS NOT NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.forum_add_sort_key();
+CREATE TRIGGER add_sort_key AFTER INSERT ON public.forum_post FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.forum_add_sort_key();
+CREATE TRIGGER change_sort_key AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL) AND (((((((((((old.forum_id IS DISTINCT FROM new.forum_id) OR (old.category_id IS DISTINCT FROM new.category_id)) OR (old.status_id IS DISTINCT FROM new.status_id)) OR (old.shelf IS DISTINCT FROM new.shelf)) OR (old.client_id IS DISTINCT FROM new.client_id)) OR (old.contact_id IS DISTINCT FROM new.contact_id)) OR (old.deal_id IS DISTINCT FROM new.deal_id)) OR (old.votes_cache IS DISTINCT FROM new.votes_cache)) OR (old.comments_cache IS DISTINCT FROM new.comments_cache)) OR (old.trending IS DISTINCT FROM new.trending)) OR (old.updated_at IS DISTINCT FROM new.updated_at)))) EXECUTE FUNCTION public.forum_change_sort_key();
+CREATE TRIGGER clear_sort_key AFTER DELETE ON public.forum_post FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.forum_clear_sort_key();
+CREATE TRIGGER clear_trashed_sort_key AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NOT NULL))) EXECUTE FUNCTION public.forum_clear_sort_key();
+CREATE TRIGGER complete_task BEFORE INSERT OR UPDATE ON public.forum_post FOR EACH ROW WHEN (((new.category_id IS NULL) AND (new.closed <> (new.completed_at IS NOT NULL)))) EXECUTE FUNCTION public.forum_complete_task();
+CREATE TRIGGER count_cast AFTER INSERT ON public.forum_proxyvote REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_cast();
+CREATE TRIGGER count_cast AFTER INSERT ON public.forum_vote REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_cast();
+CREATE TRIGGER count_created AFTER INSERT ON public.forum_notification REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.count_unread_notifications();
+CREATE TRIGGER count_deleted AFTER DELETE ON public.forum_notification REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.count_unread_notifications();
+CREATE TRIGGER count_read AFTER UPDATE ON public.forum_notification REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION public.count_read_notifications();
+CREATE TRIGGER count_withdrawn AFTER DELETE ON public.forum_proxyvote REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_withdrawn();
+CREATE TRIGGER count_withdrawn AFTER DELETE ON public.forum_vote REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_withdrawn();
+CREATE TRIGGER drop_counts AFTER DELETE ON public.forum_category FOR EACH ROW EXECUTE FUNCTION public.drop_counts();
+CREATE TRIGGER forum_facetcount_count AFTER INSERT OR DELETE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_facetcount_insert_deltas();
+CREATE TRIGGER forum_facetcount_count_changed AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((((((old.category_id IS DISTINCT FROM new.category_id) OR (old.forum_id IS DISTINCT FROM new.forum_id)) OR ((old.kind)::text IS DISTINCT FROM (new.kind)::text)) OR (old.shelf IS DISTINCT FROM new.shelf)) OR (old.status_id IS DISTINCT FROM new.status_id)) OR (old.tags IS DISTINCT FROM new.tags))) EXECUTE FUNCTION public.forum_facetcount_insert_deltas();
+CREATE TRIGGER forum_postcount_count AFTER INSERT OR DELETE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_postcount_insert_deltas();
+CREATE TRIGGER forum_postcount_count_changed AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN ((((((old.category_id IS DISTINCT FROM new.category_id) OR (old.created_at IS DISTINCT FROM new.created_at)) OR (old.id IS DISTINCT FROM new.id)) OR (old.shelf IS DISTINCT FROM new.shelf)) OR (old.status_id IS DISTINCT FROM new.status_id))) EXECUTE FUNCTION public.forum_postcount_insert_deltas();
+CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('post', 'created');
+CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('post', 'deleted');
+CREATE CONSTRAINT TRIGGER note_restored AFTER UPDATE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((NOT (old.trashed_at IS NULL)) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('post', 'restored');
+CREATE CONSTRAINT TRIGGER note_trashed AFTER UPDATE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (NOT (new.trashed_at IS NULL)))) EXECUTE FUNCTION public.note_change('post', 'deleted');
+CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('post', 'updated');
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_activity FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION public.take_activity_id();
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_category FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_comment FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_commentversion FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_follow FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_forum FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_notification FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_post FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_proxyvote FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_statuschange FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+CREATE TRIGGER weigh_changed AFTER UPDATE ON public.forum_proxyvote REFERENCING OLD TABLE AS former NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_weigh_changed();
+CREATE TRIGGER weigh_changed AFTER UPDATE ON public.forum_vote REFERENCING OLD TABLE AS former NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_weigh_changed();
+
+-- Search: indexes, and triggers that store the words
+
+CREATE INDEX post_found ON public.forum_post USING gin (account_id, category_id, forum_id, status_id, responsible_id, user_id, tags, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE "trashed_at" IS NULL;
+ALTER INDEX public.post_found ALTER COLUMN 9 SET STATISTICS 0;
+CREATE TRIGGER learn AFTER INSERT ON public.forum_post REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
+CREATE TRIGGER relearn AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (OLD.search_text <> NEW.search_text OR (OLD."trashed_at" IS NULL) <> (NEW."trashed_at" IS NULL)) EXECUTE FUNCTION search.relearn();
+CREATE TRIGGER unlearn AFTER DELETE ON public.forum_post FOR EACH ROW WHEN (OLD."trashed_at" IS NULL) EXECUTE FUNCTION search.relearn();
