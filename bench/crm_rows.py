@@ -268,12 +268,16 @@ SELECT account_id, id, updated_at FROM crm_{kind} WHERE trashed_at IS NULL
 
 def vote_weights() -> str:
     """Return the statement for the weights of the votes of posts."""
-    from forum.trending import WEIGHT_OF_ALL_VOTES
-
-    return f"""
-UPDATE forum_post SET vote_weight = {WEIGHT_OF_ALL_VOTES}
+    return """
+UPDATE forum_post SET vote_weight = (
+    SELECT forum_log2_sum(forum_half_lives(votes.created_at)) FROM (
+        SELECT created_at FROM forum_vote WHERE account_id = forum_post.account_id AND post_id = forum_post.id
+        UNION ALL
+        SELECT created_at FROM forum_proxyvote WHERE account_id = forum_post.account_id AND post_id = forum_post.id
+    ) AS votes
+)
 WHERE account_id = %(account)s AND id BETWEEN %(first_commented)s AND %(last_post)s
-"""  # noqa: S608
+"""
 
 
 def stage_entries() -> str:

@@ -15,7 +15,7 @@ else to null (`crm.jobs`).
 
 from typing import Any
 
-from django.db import migrations, models
+from django.db import models
 from django.db.models import F, Q
 
 from accounts.access import AccessQuerySet
@@ -141,99 +141,3 @@ COUNTER = Counter(
     ),
     amount=("price", "coalesce({row}.price, 0)"),
 )
-
-# Migrations
-
-ENTER_STAGE = """
-CREATE OR REPLACE FUNCTION crm_enter_stage() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-    moment CONSTANT timestamptz := CASE
-        WHEN TG_OP = 'INSERT' THEN NEW.created_at
-        WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updated_at
-        ELSE clock_timestamp()
-    END;
-    outcome text;
-    former_outcome text;
-BEGIN
-    IF NEW.status_id IS NULL THEN
-        NEW.stage_entered_at := NULL;
-    ELSE
-        NEW.stage_entered_at := moment;
-        SELECT accounts_status.outcome INTO outcome FROM accounts_status WHERE account_id = NEW.account_id AND id = NEW.status_id;
-    END IF;
-    IF outcome IS NULL OR outcome = 'open' THEN
-        NEW.closed_at := NULL;
-    ELSE
-        IF TG_OP = 'UPDATE' AND OLD.closed_at IS NOT NULL THEN
-            SELECT accounts_status.outcome INTO former_outcome FROM accounts_status
-            WHERE account_id = OLD.account_id AND id = OLD.status_id;
-        END IF;
-        IF former_outcome IS DISTINCT FROM outcome OR NEW.closed_at IS NULL THEN
-            NEW.closed_at := moment;
-        END IF;
-    END IF;
-    IF NEW.board_position IS NULL OR (TG_OP = 'UPDATE' AND NEW.board_position IS NOT DISTINCT FROM OLD.board_position) THEN
-        NEW.board_position := -(extract(epoch FROM moment) * 1000000)::bigint;
-    END IF;
-    RETURN NEW;
-END $$;
-
-CREATE OR REPLACE TRIGGER enter_stage BEFORE INSERT ON crm_deal FOR EACH ROW EXECUTE FUNCTION crm_enter_stage();
-CREATE OR REPLACE TRIGGER enter_stage_changed BEFORE UPDATE ON crm_deal FOR EACH ROW
-    WHEN (OLD.status_id IS DISTINCT FROM NEW.status_id) EXECUTE FUNCTION crm_enter_stage();
-"""
-
-CREATE_TRIGGERS = f"""
-CREATE SEQUENCE crm_dealstage_numbers CACHE 1;
-{ENTER_STAGE}
-CREATE FUNCTION crm_record_stage() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-    moment CONSTANT timestamptz := coalesce(
-        NEW.stage_entered_at,
-        CASE WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updated_at ELSE clock_timestamp() END
-    );
-BEGIN
-    IF TG_OP = 'UPDATE' THEN
-        UPDATE crm_dealstage SET left_at = moment
-        WHERE account_id = NEW.account_id AND deal_id = NEW.id AND left_at IS NULL;
-    END IF;
-    INSERT INTO crm_dealstage (account_id, deal_id, number, status_id, entered_at, user_id)
-    VALUES (NEW.account_id, NEW.id, nextval('crm_dealstage_numbers'), NEW.status_id, moment, NEW.updater_id);
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION crm_erase_stages() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    DELETE FROM crm_dealstage WHERE account_id = OLD.account_id AND deal_id = OLD.id;
-    RETURN NULL;
-END $$;
-
-CREATE TRIGGER record_stage AFTER INSERT ON crm_deal FOR EACH ROW
-    WHEN (NEW.status_id IS NOT NULL) EXECUTE FUNCTION crm_record_stage();
-CREATE TRIGGER record_stage_changed AFTER UPDATE ON crm_deal FOR EACH ROW
-    WHEN (OLD.status_id IS DISTINCT FROM NEW.status_id) EXECUTE FUNCTION crm_record_stage();
-CREATE TRIGGER erase_stages AFTER DELETE ON crm_deal FOR EACH ROW
-    WHEN (OLD.status_id IS NOT NULL OR OLD.stage_entered_at IS NOT NULL) EXECUTE FUNCTION crm_erase_stages();
-"""  # noqa: S608
-
-DROP_TRIGGERS = """
-DROP TRIGGER erase_stages ON crm_deal;
-DROP TRIGGER record_stage_changed ON crm_deal;
-DROP TRIGGER record_stage ON crm_deal;
-DROP TRIGGER enter_stage_changed ON crm_deal;
-DROP TRIGGER enter_stage ON crm_deal;
-DROP FUNCTION crm_erase_stages();
-DROP FUNCTION crm_record_stage();
-DROP FUNCTION crm_enter_stage();
-DROP SEQUENCE crm_dealstage_numbers;
-"""
-
-
-def create_stage_triggers() -> migrations.RunSQL:
-    return migrations.RunSQL(CREATE_TRIGGERS, DROP_TRIGGERS)
-
-
-def include_deals_without_status() -> migrations.RunSQL:
-    """Return the operation for databases whose triggers ignored deals without a status. It counts all deals again."""
-    sql = f"{ENTER_STAGE} {COUNTER.create_triggers} DELETE FROM {COUNTER.table}; {COUNTER.count_all}"  # noqa: S608
-    return migrations.RunSQL(sql, migrations.RunSQL.noop)

@@ -8,7 +8,7 @@ reminders create their activities and notifications themselves. A note that ment
 from datetime import timedelta
 from typing import Any, Self
 
-from django.db import migrations, models
+from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Coalesce
 from django.utils import timezone
@@ -213,80 +213,3 @@ class Notification(TenantModel):
 
     def __str__(self) -> str:
         return f"notification {self.id} of user {self.user_id}"
-
-
-# Migrations
-
-# Activities take their ids from a sequence of their own. If they took them from the counter of the account, each comment would leave a gap
-# in the ids that users see.
-CREATE_ACTIVITY_IDS = """
-CREATE SEQUENCE forum_activity_ids;
-CREATE FUNCTION take_activity_id() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    NEW.id := nextval('forum_activity_ids');
-    RETURN NEW;
-END $$;
-CREATE TRIGGER take_id BEFORE INSERT ON forum_activity FOR EACH ROW WHEN (NEW.id IS NULL)
-    EXECUTE FUNCTION take_activity_id();
-"""
-
-DROP_ACTIVITY_IDS = """
-DROP TRIGGER take_id ON forum_activity;
-DROP FUNCTION take_activity_id();
-DROP SEQUENCE forum_activity_ids;
-"""
-
-
-def activity_ids() -> migrations.RunSQL:
-    """Return the operation that creates the ids of activities."""
-    return migrations.RunSQL(CREATE_ACTIVITY_IDS, DROP_ACTIVITY_IDS)
-
-
-# Statement triggers count the notifications of many users with one UPDATE. For an INSERT or DELETE, they lock the users in the order of
-# their ids, as all code that locks several users does.
-CREATE_UNREAD_COUNTING = """
-CREATE FUNCTION count_unread_notifications() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-    step CONSTANT integer := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
-BEGIN
-    PERFORM FROM accounts_user WHERE (account_id, id) IN (SELECT account_id, user_id FROM changed WHERE read_at IS NULL)
-    ORDER BY account_id, id FOR NO KEY UPDATE;
-    UPDATE accounts_user SET unread_notifications = greatest(0, unread_notifications + step * counted.number)
-    FROM (
-        SELECT account_id, user_id, count(*) AS number FROM changed WHERE read_at IS NULL GROUP BY account_id, user_id
-    ) AS counted
-    WHERE accounts_user.account_id = counted.account_id AND accounts_user.id = counted.user_id;
-    RETURN NULL;
-END $$;
-CREATE FUNCTION count_read_notifications() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    UPDATE accounts_user SET unread_notifications = greatest(0, unread_notifications + counted.number)
-    FROM (
-        SELECT account_id, user_id, sum(step) AS number FROM (
-            SELECT account_id, user_id, -1 AS step FROM before WHERE read_at IS NULL
-            UNION ALL SELECT account_id, user_id, 1 FROM after WHERE read_at IS NULL
-        ) AS steps GROUP BY account_id, user_id HAVING sum(step) <> 0
-    ) AS counted
-    WHERE accounts_user.account_id = counted.account_id AND accounts_user.id = counted.user_id;
-    RETURN NULL;
-END $$;
-CREATE TRIGGER count_created AFTER INSERT ON forum_notification REFERENCING NEW TABLE AS changed
-    FOR EACH STATEMENT EXECUTE FUNCTION count_unread_notifications();
-CREATE TRIGGER count_deleted AFTER DELETE ON forum_notification REFERENCING OLD TABLE AS changed
-    FOR EACH STATEMENT EXECUTE FUNCTION count_unread_notifications();
-CREATE TRIGGER count_read AFTER UPDATE ON forum_notification REFERENCING OLD TABLE AS before NEW TABLE AS after
-    FOR EACH STATEMENT EXECUTE FUNCTION count_read_notifications();
-"""
-
-DROP_UNREAD_COUNTING = """
-DROP TRIGGER count_read ON forum_notification;
-DROP TRIGGER count_deleted ON forum_notification;
-DROP TRIGGER count_created ON forum_notification;
-DROP FUNCTION count_read_notifications();
-DROP FUNCTION count_unread_notifications();
-"""
-
-
-def triggers_that_count_unread() -> migrations.RunSQL:
-    """Return the operation that creates the triggers that maintain `User.unread_notifications`."""
-    return migrations.RunSQL(CREATE_UNREAD_COUNTING, DROP_UNREAD_COUNTING)

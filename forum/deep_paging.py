@@ -16,7 +16,7 @@ from datetime import datetime
 from functools import cache
 from typing import NamedTuple
 
-from django.db import migrations, models
+from django.db import models
 from psycopg.types.numeric import Int8
 
 from core.db.counters import Counter, CountModel
@@ -177,27 +177,3 @@ COUNTER = Counter(
     deltas="SELECT account_id, category_id, 1 AS deltas FROM forum_postcount WHERE NOT is_mark",
     compacted=NEW_COUNTS,
 )
-
-
-# Migrations
-
-# A category is deleted after its posts. Deleting the posts inserts deltas, which this trigger deletes.
-CREATE_CATEGORY_TRIGGER = """
-CREATE FUNCTION drop_counts() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    DELETE FROM forum_postcount WHERE account_id = OLD.account_id AND category_id = OLD.id;
-    RETURN NULL;
-END $$;
-
-CREATE TRIGGER drop_counts AFTER DELETE ON forum_category FOR EACH ROW EXECUTE FUNCTION drop_counts();
-"""
-
-DROP_CATEGORY_TRIGGER = """
-DROP TRIGGER drop_counts ON forum_category;
-DROP FUNCTION drop_counts();
-"""
-
-
-def delete_counts_with_category() -> migrations.RunSQL:
-    """Return the operation that creates the trigger which deletes the counts of a deleted category."""
-    return migrations.RunSQL(CREATE_CATEGORY_TRIGGER, DROP_CATEGORY_TRIGGER)

@@ -9,11 +9,10 @@ The table has a row for each post and task that is not in the trash. Triggers ke
 after the post itself, so the lock of the post protects both.
 """
 
-from django.db import connection, migrations, models, transaction
+from django.db import connection, models, transaction
 from django.db.models import Q
 
 from accounts.models import Account
-from core.db.backfill import BATCH, insert_in_batches
 
 # The columns of `forum_post` that the table copies.
 COPIED_COLUMNS = (
@@ -139,67 +138,3 @@ def repair(account: Account, ids: list[int]) -> None:
         cursor.execute(lock, [account.id, ids])
         account.post_sort_keys.filter(id__any=ids).delete()
         cursor.execute(f"{ADD_MISSING} AND account_id = %s AND id = ANY (%s)", [account.id, ids])
-
-
-# Migrations
-
-_NEW = ", ".join(f"NEW.{name}" for name in COPIED_COLUMNS)
-_OLD = ", ".join(f"OLD.{name}" for name in COPIED_COLUMNS)
-
-# PostgreSQL fires the triggers of a row in the order of their names. These are before `collect_…` of the room `workspace`, which reads the
-# table.
-CREATE_TRIGGERS = f"""
-CREATE FUNCTION forum_add_sort_key() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    INSERT INTO forum_postsortkey (account_id, id, {_NAMES}) VALUES (NEW.account_id, NEW.id, {_NEW});
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION forum_change_sort_key() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    UPDATE forum_postsortkey SET ({_NAMES}) = ROW ({_NEW}) WHERE account_id = NEW.account_id AND id = NEW.id;
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION forum_clear_sort_key() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    DELETE FROM forum_postsortkey WHERE account_id = OLD.account_id AND id = OLD.id;
-    RETURN NULL;
-END $$;
-
-CREATE TRIGGER add_sort_key AFTER INSERT ON forum_post FOR EACH ROW
-    WHEN (NEW.trashed_at IS NULL) EXECUTE FUNCTION forum_add_sort_key();
-CREATE TRIGGER add_restored_sort_key AFTER UPDATE ON forum_post FOR EACH ROW
-    WHEN (OLD.trashed_at IS NOT NULL AND NEW.trashed_at IS NULL) EXECUTE FUNCTION forum_add_sort_key();
-CREATE TRIGGER change_sort_key AFTER UPDATE ON forum_post FOR EACH ROW
-    WHEN (OLD.trashed_at IS NULL AND NEW.trashed_at IS NULL AND ({_OLD}) IS DISTINCT FROM ({_NEW}))
-    EXECUTE FUNCTION forum_change_sort_key();
-CREATE TRIGGER clear_trashed_sort_key AFTER UPDATE ON forum_post FOR EACH ROW
-    WHEN (OLD.trashed_at IS NULL AND NEW.trashed_at IS NOT NULL) EXECUTE FUNCTION forum_clear_sort_key();
-CREATE TRIGGER clear_sort_key AFTER DELETE ON forum_post FOR EACH ROW
-    WHEN (OLD.trashed_at IS NULL) EXECUTE FUNCTION forum_clear_sort_key();
-"""  # noqa: S608
-
-DROP_TRIGGERS = """
-DROP TRIGGER clear_sort_key ON forum_post;
-DROP TRIGGER clear_trashed_sort_key ON forum_post;
-DROP TRIGGER change_sort_key ON forum_post;
-DROP TRIGGER add_restored_sort_key ON forum_post;
-DROP TRIGGER add_sort_key ON forum_post;
-DROP FUNCTION forum_clear_sort_key();
-DROP FUNCTION forum_change_sort_key();
-DROP FUNCTION forum_add_sort_key();
-"""
-
-# The locks make concurrent updates of these posts wait, so that their triggers find the new rows.
-ADD_BATCH = f"{ADD_MISSING} AND {BATCH} ORDER BY account_id, id FOR NO KEY UPDATE ON CONFLICT DO NOTHING"
-
-
-def create_triggers() -> migrations.RunSQL:
-    """Return the operation that creates the triggers, which keep the rows of new and changed posts."""
-    return migrations.RunSQL(CREATE_TRIGGERS, DROP_TRIGGERS)
-
-
-def add_existing_posts() -> migrations.RunPython:
-    """Return the operation that adds the rows of existing posts. The triggers must exist. Each batch is one transaction."""
-    return insert_in_batches("forum_post", ADD_BATCH)

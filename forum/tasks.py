@@ -1,6 +1,6 @@
 """Tasks: posts without a category, which only the team sees. The indexes of their lists, and the trigger that sets `completed_at`."""
 
-from django.db import migrations, models
+from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Coalesce
 
@@ -42,25 +42,3 @@ INDEXES = [
         & (Q(remind_at__isnull=False) | Q(scheduled_at__isnull=False)),
     ),
 ]
-
-# A task is closed if and only if it has a `completed_at`, whichever code writes it. The condition of the trigger is false for most writes.
-CREATE_COMPLETION = """
-CREATE FUNCTION forum_complete_task() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    NEW.completed_at := CASE WHEN NEW.closed THEN statement_timestamp() END;
-    RETURN NEW;
-END $$;
-CREATE TRIGGER complete_task BEFORE INSERT OR UPDATE ON forum_post FOR EACH ROW
-    WHEN (NEW.category_id IS NULL AND NEW.closed <> (NEW.completed_at IS NOT NULL))
-    EXECUTE FUNCTION forum_complete_task();
-"""
-
-DROP_COMPLETION = """
-DROP TRIGGER complete_task ON forum_post;
-DROP FUNCTION forum_complete_task();
-"""
-
-
-def completion_trigger() -> migrations.RunSQL:
-    """Return the operation that creates the trigger that sets `completed_at`."""
-    return migrations.RunSQL(CREATE_COMPLETION, DROP_COMPLETION)

@@ -446,7 +446,7 @@ PREPARED = {
 
 
 def test_prepared_queries_have_one_plan_that_suits_all_accounts(long_lists):
-    """The generic plan suits large accounts (`plan_for_large_accounts`). With many accounts PostgreSQL expects few rows in
+    """The generic plan suits large accounts (`n_distinct` of `account_id`). With many accounts PostgreSQL expects few rows in
     each, and would plan to read all rows of the account."""
     acme, _ = long_lists
     with connection.cursor() as cursor:

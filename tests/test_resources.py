@@ -114,7 +114,7 @@ def test_every_table_takes_ids_from_its_account(db):
     for model in apps.get_models():
         if any(isinstance(field, AccountIdField) for field in model._meta.local_fields):
             table = model._meta.db_table
-            assert table in tables, f"a row of {table} gets no id: add `id_triggers('{table}')` to a migration"
+            assert table in tables, f"a row of {table} gets no id: add the trigger `take_id` to a migration"
 
 
 @every_viewset
@@ -146,7 +146,5 @@ def test_the_change_feed_contains_every_resource(db, viewset):
     }
     expected = {"note_created", "note_updated", "note_deleted"}
     expected |= {"note_trashed", "note_restored"} if issubclass(model, Trashable) else set()
-    assert triggers.keys() == expected, (
-        f"the feed misses {table}: add `change_triggers('{table}', '{key}')` to a migration"
-    )
+    assert triggers.keys() == expected, f"the feed misses {table}: add the triggers `note_…` to a migration"
     assert all(f"note_change('{key}', " in definition for definition in triggers.values())

@@ -1,7 +1,5 @@
 """The storage parameters of tables: when autovacuum processes them, and the free space in their pages. docs/operating.md has the reasons."""
 
-from django.db import migrations
-
 # Tables that may have millions of rows. With PostgreSQL's 20 %, autovacuum would wait for hundreds of thousands of dead or new rows, and
 # index-only scans would visit the heap for them.
 LARGE: dict[str, float] = {
@@ -39,14 +37,3 @@ STORAGE_PARAMETERS: dict[str, dict[str, float]] = {
     "workspace_revenuechange": QUEUE,
     "workspace_timelineentry": LARGE,
 }
-
-
-def set_storage_parameters() -> list[migrations.RunSQL]:
-    """Return the operations that set the parameters of this version. They block neither reads nor writes."""
-    return [
-        migrations.RunSQL(
-            f"ALTER TABLE {table} SET ({', '.join(f'{name} = {value}' for name, value in parameters.items())})",
-            f"ALTER TABLE {table} RESET ({', '.join(parameters)})",
-        )
-        for table, parameters in STORAGE_PARAMETERS.items()
-    ]

@@ -7,11 +7,9 @@ client or contact has no entry.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from textwrap import dedent
-from typing import Any
 
-from django.db import migrations, transaction
+from django.db import migrations
 
-from core.db.backfill import BATCH_SIZE
 from crm.fields import builtin_fields
 from workspace.timeline import LINKS, MIRRORED_KINDS
 
@@ -383,47 +381,3 @@ WHERE stage.former IS NOT NULL AND NOT EXISTS (
     WHERE entry.account_id = stage.account_id AND entry.deal_id = stage.deal_id AND entry.kind = 'stage'
 );
 """  # noqa: S608
-
-
-# Migrations
-
-
-def create_triggers() -> list[migrations.RunSQL]:
-    """Return the operations that create all triggers except those of `change_log`."""
-    return [
-        *(migrations.RunSQL(mirror.create(), mirror.drop()) for mirror in MIRRORS),
-        migrations.RunSQL(MOVE_ENTRIES, DROP_MOVE_ENTRIES),
-        migrations.RunSQL(ERASE_ENTRIES + ERASE_TRIGGERS, DROP_ERASE_ENTRIES),
-        migrations.RunSQL(STAGE_LOG, "DROP TRIGGER log_stage ON crm_deal; DROP FUNCTION workspace_log_stage();"),
-    ]
-
-
-def replace_mirrors() -> migrations.RunSQL:
-    """Return the operation that replaces the functions of the mirrored entries. `CREATE OR REPLACE` keeps the triggers."""
-    return migrations.RunSQL("".join(mirror.create_function() for mirror in MIRRORS), migrations.RunSQL.noop)
-
-
-def fill_mirrored(mirror: Mirror) -> migrations.RunPython:
-    """Return the operation that inserts the entries of existing rows, in batches. The migration needs `atomic = False`.
-
-    The rows of a batch are locked, so a concurrent write of a row either comes first, or its trigger finds the entry.
-    """
-    batch = f"""
-        SELECT account_id, id FROM {mirror.table} WHERE (account_id, id) > (%s, %s)
-        ORDER BY account_id, id LIMIT {BATCH_SIZE} FOR SHARE
-    """  # noqa: S608
-    insert = mirror.insert("(source.account_id, source.id) > (%s, %s) AND (source.account_id, source.id) <= (%s, %s)")
-
-    def fill(_apps: Any, schema_editor: Any) -> None:
-        after = (0, 0)
-        with schema_editor.connection.cursor() as cursor:
-            while True:
-                with transaction.atomic():
-                    cursor.execute(batch, after)
-                    keys = cursor.fetchall()
-                    if not keys:
-                        return
-                    cursor.execute(insert, [*after, *keys[-1]])
-                after = keys[-1]
-
-    return migrations.RunPython(fill, migrations.RunPython.noop)

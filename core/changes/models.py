@@ -27,7 +27,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, Self, cast
 
 from django.conf import settings
-from django.db import connection, migrations, models, transaction
+from django.db import connection, models, transaction
 
 # Housekeeping erases older changes. It never erases the newest change of an account, because the next number follows from that change.
 CHANGE_RETENTION = timedelta(days=90)
@@ -292,64 +292,3 @@ def _assign_numbers(account_ids: list[int], *, limit: int) -> int:
         cursor.execute(NUMBER_CHANGES, {"account_ids": account_ids, "limit": limit, "names": names})
         [count] = cursor.fetchone()
         return int(count)
-
-
-# Migrations
-
-CREATE_CHANGE_FUNCTION = """
-CREATE SEQUENCE accounts_change_positions CACHE 1;
-
-CREATE FUNCTION note_change() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-    thing CONSTANT record := coalesce(NEW, OLD);
-BEGIN
-    INSERT INTO accounts_change (account_id, position, resource, id, change, at)
-    SELECT
-        thing.account_id,
-        nextval('accounts_change_positions'),
-        TG_ARGV[0],
-        thing.id,
-        TG_ARGV[1],
-        clock_timestamp()
-    -- If the account itself was deleted, insert nothing.
-    FROM accounts_account WHERE accounts_account.id = thing.account_id;
-    RETURN NULL;
-END $$;
-"""
-
-DROP_CHANGE_FUNCTION = "DROP FUNCTION note_change(); DROP SEQUENCE accounts_change_positions;"
-
-
-def change_triggers(table: str, resource: str, *, trash: bool = True, columns: Sequence[str] = ()) -> migrations.RunSQL:
-    """Return the operation that creates the triggers that record changes of a table as changes of `resource`.
-
-    `trash` tells whether the rows can be moved to the trash. For the feed, as for the rest of the API, a row in the trash does not
-    exist, so the triggers do not record changes of rows in the trash.
-
-    With `columns`, an update is recorded only if it changes one of these columns.
-    """
-    old_is_live, new_is_live = ("OLD.trashed_at IS NULL", "NEW.trashed_at IS NULL") if trash else ("true", "true")
-    has_changed = " OR ".join(f"OLD.{column} IS DISTINCT FROM NEW.{column}" for column in columns)
-    triggers = [
-        ("note_created", "INSERT", new_is_live, Change.Kind.CREATED),
-        (
-            "note_updated",
-            "UPDATE",
-            f"{old_is_live} AND {new_is_live}" + (f" AND ({has_changed})" if columns else ""),
-            Change.Kind.UPDATED,
-        ),
-        ("note_deleted", "DELETE", old_is_live, Change.Kind.DELETED),
-    ]
-    if trash:
-        triggers += [
-            ("note_trashed", "UPDATE", f"{old_is_live} AND NOT ({new_is_live})", Change.Kind.DELETED),
-            ("note_restored", "UPDATE", f"NOT ({old_is_live}) AND {new_is_live}", Change.Kind.RESTORED),
-        ]
-    return migrations.RunSQL(
-        "\n".join(
-            f"CREATE CONSTRAINT TRIGGER {name} AFTER {event} ON {table} DEFERRABLE INITIALLY DEFERRED"
-            f" FOR EACH ROW WHEN ({condition}) EXECUTE FUNCTION note_change('{resource}', '{change}');"
-            for name, event, condition, change in triggers
-        ),
-        "\n".join(f"DROP TRIGGER {name} ON {table};" for name, *_ in triggers),
-    )

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 import orjson
-from django.db import migrations, models
+from django.db import models
 
 from core.db.fields import JSONField
 from core.decimals import encode_decimal
@@ -52,14 +52,3 @@ def merge(stored: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 def additional_fields() -> models.JSONField:
     """Return the column of the additional fields."""
     return JSONField(default=dict, encoder=_Encoder, decoder=_Decoder)
-
-
-def add_additional_fields(model: str, table: str) -> list[migrations.operations.base.Operation]:
-    """Return the migration operations that add the column.
-
-    The database default serves processes of the old version, which insert rows without the column during an upgrade.
-    """
-    return [
-        migrations.AddField(model, "additional_fields", additional_fields()),
-        migrations.RunSQL(f"ALTER TABLE {table} ALTER additional_fields SET DEFAULT '{{}}'", migrations.RunSQL.noop),
-    ]

@@ -8,12 +8,11 @@ A reader sums all rows with the same values, and the sum is correct in every sna
 inserts the sums. Deltas that are committed meanwhile are not part of that snapshot, so they stay for the next compaction.
 """
 
-import re
 from dataclasses import dataclass
 from typing import Any, cast
 
 from django.conf import settings
-from django.db import connection, migrations, models, transaction
+from django.db import connection, models, transaction
 
 from core.db import locks
 from core.db.prepared import fetch
@@ -105,8 +104,6 @@ class Counter:
             SELECT *, nextval('{self.table}_numbers') FROM ({rows}) AS rows
         """  # noqa: S608
 
-    # Migrations
-
     @property
     def count_all(self) -> str:
         """The statement that counts all rows into an empty table. It is also needed after writes without triggers."""
@@ -119,40 +116,4 @@ class Counter:
         sums, names = ("count(*), sum(amount)", f"{self._key}, amount") if self.amount else ("count(*)", self._key)
         return self._insert(
             f"SELECT {self._key}, {sums} FROM ({values}) AS counted ({names}) GROUP BY {self._key}"  # noqa: S608
-        )
-
-    @property
-    def create_triggers(self) -> str:
-        """The statements that create the triggers, or replace those of another declaration."""
-        deltas = []
-        for row, count in (("OLD", -1), ("NEW", 1)):
-            for condition, query in self._values_of(row):
-                amount = f", {count} * {self._amount_of(row)}" if self.amount else ""
-                values = f"SELECT {row}.account_id, value.*, {count}{amount} FROM ({query}) AS value"  # noqa: S608
-                deltas.append(f"IF {condition} THEN {self._insert(values)}; END IF;")
-        # An update of other columns than these inserts no delta.
-        columns = sorted(set(re.findall(r"\bNEW\.(\w+)", str(self._values_of("NEW")) + self._amount_of("NEW"))))
-        old, new = (", ".join(f"{row}.{column}" for column in columns) for row in ("OLD", "NEW"))
-        return f"""
-            CREATE OR REPLACE FUNCTION {self.table}_insert_deltas() RETURNS trigger LANGUAGE plpgsql AS $$
-            BEGIN
-                {" ".join(deltas)}
-                RETURN NULL;
-            END $$;
-            CREATE OR REPLACE TRIGGER {self.table}_count AFTER INSERT OR DELETE ON {self.source}
-                FOR EACH ROW EXECUTE FUNCTION {self.table}_insert_deltas();
-            CREATE OR REPLACE TRIGGER {self.table}_count_changed AFTER UPDATE ON {self.source}
-                FOR EACH ROW WHEN (({old}) IS DISTINCT FROM ({new})) EXECUTE FUNCTION {self.table}_insert_deltas();
-        """
-
-    def create(self) -> migrations.RunSQL:
-        """Return the operation that creates the triggers, and the sequence of the column `number`."""
-        return migrations.RunSQL(
-            f"CREATE SEQUENCE {self.table}_numbers; {self.create_triggers}",
-            f"""
-            DROP TRIGGER {self.table}_count_changed ON {self.source};
-            DROP TRIGGER {self.table}_count ON {self.source};
-            DROP FUNCTION {self.table}_insert_deltas();
-            DROP SEQUENCE {self.table}_numbers;
-            """,
         )

@@ -4,17 +4,15 @@ Lists are ordered by `updated_at`, and filtered by it. An index of this column w
 wide table could be HOT: PostgreSQL would write the entries of all of its indexes again, even if no other indexed column changed.
 
 A model of last changes is based on `LastChange` and has the relation `row` to the other model. Every row that is not in the trash has one
-entry. Triggers write the entries (`create_last_changes`).
+entry. Triggers write the entries.
 """
 
 from functools import cache
 from typing import Any
 
 from django.conf import settings
-from django.db import connection, migrations, models, transaction
+from django.db import connection, models, transaction
 from django.db.models import F, QuerySet
-
-from core.db.backfill import BATCH, insert_in_batches
 
 
 class LastChange(models.Model):
@@ -93,55 +91,4 @@ def repair(model: type[models.Model], account_id: int, ids: list[int]) -> None:
         cursor.execute(f"{insert} {of_ids} AND trashed_at IS NULL", [account_id, ids])
 
 
-# Migrations
-
 INSERT = "INSERT INTO {table}lastchange (account_id, id, updated_at) SELECT account_id, id, updated_at FROM {table}"
-
-
-def create_last_changes(table: str) -> list[Any]:
-    """Return the operations that create the triggers for the entries of a table, and the entries of its rows, in batches.
-
-    The migration needs `atomic = False`. The table of the entries has the name of the table with `lastchange` at its end.
-    """
-    entries = f"{table}lastchange"
-    return [
-        migrations.RunSQL(
-            f"""
-            CREATE OR REPLACE FUNCTION {table}_insert_last_changes() RETURNS trigger LANGUAGE plpgsql AS $$
-            BEGIN
-                INSERT INTO {entries} (account_id, id, updated_at)
-                SELECT account_id, id, updated_at FROM written WHERE trashed_at IS NULL;
-                RETURN NULL;
-            END $$;
-            CREATE OR REPLACE FUNCTION {table}_set_last_change() RETURNS trigger LANGUAGE plpgsql AS $$
-            BEGIN
-                IF TG_OP = 'UPDATE' AND NEW.trashed_at IS NULL THEN
-                    INSERT INTO {entries} (account_id, id, updated_at) VALUES (NEW.account_id, NEW.id, NEW.updated_at)
-                    ON CONFLICT (account_id, id) DO UPDATE SET updated_at = excluded.updated_at;
-                ELSE
-                    DELETE FROM {entries} WHERE account_id = OLD.account_id AND id = OLD.id;
-                END IF;
-                RETURN NULL;
-            END $$;
-            CREATE OR REPLACE TRIGGER insert_last_changes AFTER INSERT ON {table} REFERENCING NEW TABLE AS written
-                FOR EACH STATEMENT EXECUTE FUNCTION {table}_insert_last_changes();
-            CREATE OR REPLACE TRIGGER set_last_change AFTER UPDATE ON {table} FOR EACH ROW
-                WHEN ((OLD.updated_at, OLD.trashed_at) IS DISTINCT FROM (NEW.updated_at, NEW.trashed_at))
-                EXECUTE FUNCTION {table}_set_last_change();
-            CREATE OR REPLACE TRIGGER delete_last_change AFTER DELETE ON {table} FOR EACH ROW WHEN (OLD.trashed_at IS NULL)
-                EXECUTE FUNCTION {table}_set_last_change();
-            """,  # noqa: S608
-            f"""
-            DROP TRIGGER insert_last_changes ON {table};
-            DROP TRIGGER set_last_change ON {table};
-            DROP TRIGGER delete_last_change ON {table};
-            DROP FUNCTION {table}_insert_last_changes();
-            DROP FUNCTION {table}_set_last_change();
-            """,
-        ),
-        # A row lock makes a concurrent update either visible here, or wait and find the entry.
-        insert_in_batches(
-            table,
-            f"{INSERT.format(table=table)} WHERE {BATCH} AND trashed_at IS NULL FOR SHARE ON CONFLICT DO NOTHING",
-        ),
-    ]

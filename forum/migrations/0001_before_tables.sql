@@ -1,9 +1,12 @@
+-- A half-life is 7 days (forum.trending.HALF_LIFE).
 CREATE FUNCTION public.forum_half_lives(moment timestamp with time zone) RETURNS double precision
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
     SELECT date_part('epoch', moment - to_timestamp(0)) / 604800.0
 $$;
 
+-- power() fails for results that are too small for a double. Differences are therefore limited to 60 half-lives: at that difference, the
+-- smaller weight no longer changes a digit of the sum.
 CREATE FUNCTION public.forum_log2_add(a double precision, b double precision) RETURNS double precision
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$

@@ -38,6 +38,8 @@ BEGIN
     RETURN NULL;
 END $$;
 
+-- Statement triggers count the notifications of many users with one UPDATE. For an INSERT or DELETE, they lock the users in the order of
+-- their ids, as all code that locks several users does.
 CREATE FUNCTION public.count_unread_notifications() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -54,6 +56,17 @@ BEGIN
     RETURN NULL;
 END $$;
 
+-- A category is deleted after its posts. Deleting the posts inserts deltas, which this trigger deletes.
+CREATE FUNCTION public.drop_counts() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    DELETE FROM forum_postcount WHERE account_id = OLD.account_id AND category_id = OLD.id;
+    RETURN NULL;
+END $$;
+
+-- PostgreSQL fires the triggers of a row in the order of their names. These are before collect_… of the room workspace, which reads the
+-- table.
 CREATE FUNCTION public.forum_add_sort_key() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -78,6 +91,7 @@ BEGIN
     RETURN NULL;
 END $$;
 
+-- A task is closed if and only if it has a completed_at, whichever code writes it. The condition of the trigger is false for most writes.
 CREATE FUNCTION public.forum_complete_task() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -86,6 +100,7 @@ BEGIN
     RETURN NEW;
 END $$;
 
+-- The posts are locked in the order of their ids, as in all code that locks several posts, so that no deadlock can occur.
 CREATE FUNCTION public.forum_count_cast() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -164,6 +179,7 @@ CREATE FUNCTION public.forum_postcount_insert_deltas() RETURNS trigger
                 RETURN NULL;
             END $$;
 
+-- An update that changes no time of a vote, such as SET NULL by a foreign key, changes no post.
 CREATE FUNCTION public.forum_weigh_changed() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -184,6 +200,8 @@ BEGIN
     RETURN NULL;
 END $$;
 
+-- Activities take their ids from a sequence of their own. If they took them from the counter of the account, each comment would leave a gap
+-- in the ids that users see.
 CREATE FUNCTION public.take_activity_id() RETURNS trigger
     LANGUAGE plpgsql
     AS $$

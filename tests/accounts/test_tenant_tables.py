@@ -140,7 +140,7 @@ def test_every_id_of_another_row_is_a_foreign_key(db):
     known = {(table, column) for table, column, _ in links()} | WRITTEN_BY_TRIGGERS | LINKS_OF_SEVERAL_TABLES
     for table, column in ids - known:
         pytest.fail(
-            f"{table}.{column} is not a foreign key: add `composite_foreign_key('{table}', '{column}', …)` to a migration"
+            f"{table}.{column} is not a foreign key: add a foreign key of (account_id, {column}) to a migration"
         )
     assert known - ids == set()
 

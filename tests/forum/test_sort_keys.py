@@ -1,15 +1,10 @@
 """The sort keys of posts: copies that follow each change, and updates of posts without entries in indexes."""
 
-from types import SimpleNamespace
-
 import pytest
-from django.apps import apps
-from django.db import connection
 from django.utils import timezone
 
-from core.db import backfill
 from forum.models import Post, PostSortKey
-from forum.sort_keys import COPIED_COLUMNS, add_existing_posts
+from forum.sort_keys import COPIED_COLUMNS
 from tests.support.factories import make_category, make_client, make_post, make_task
 from tests.support.indexes import columns_changed_by, indexed_columns
 from tests.support.sort_keys import assert_sort_keys_are_correct
@@ -99,15 +94,3 @@ def test_no_index_of_posts_has_a_column_that_changes_often(acme, change):
     changed = columns_changed_by(lambda: change(post, acme), post)
     assert changed
     assert changed.isdisjoint(indexed_columns(Post))
-
-
-def test_a_migration_adds_existing_posts_in_batches(acme, monkeypatch):
-    monkeypatch.setattr(backfill, "BATCH_SIZE", 2)
-    for number in range(5):
-        make_post(acme.alice, f"{number}")
-    make_post(acme.alice).trash(by=acme.alice)
-    make_task(acme.alice)
-    PostSortKey.objects.exclude(id=acme.account.posts.first().id).delete()
-    add_existing_posts().code(apps, SimpleNamespace(connection=connection))
-    assert_sort_keys_are_correct()
-    assert PostSortKey.objects.count() == 6

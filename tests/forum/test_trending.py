@@ -2,18 +2,14 @@
 
 from datetime import UTC, datetime, timedelta
 from math import log2
-from types import SimpleNamespace
 
 import pytest
-from django.apps import apps
 from django.db import connection
 from django.utils import timezone
 
-from core.db import backfill
 from forum.models import Post
-from forum.trending import HALF_LIFE, weigh_posts
+from forum.trending import HALF_LIFE
 from tests.support.factories import make_client, make_contact, make_post, make_user, make_voters
-from tests.support.queries import capture_queries
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -159,22 +155,3 @@ def test_a_vote_is_one_change_of_the_post(acme):
     assert record() == before + 1
     post.withdraw_vote(by=acme.bob)
     assert record() == before + 2
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_migration_weighs_existing_votes_in_batches(acme, monkeypatch):
-    """The migration updates only posts with votes, and adds no entry to the change feed."""
-    monkeypatch.setattr(backfill, "BATCH_SIZE", 2)
-    posts = [make_post(acme.alice) for _ in range(5)]
-    for post in posts[1:]:
-        post.vote(by=acme.bob)
-    Post.objects.update(vote_weight=None)
-    cursor = acme.account.changes.end_cursor(acme.account.id)
-    _, queries = capture_queries(lambda: weigh_posts().code(apps, SimpleNamespace(connection=connection)))
-    check(*posts)
-    assert acme.account.changes.end_cursor(acme.account.id) == cursor
-    assert sum(sql.startswith("UPDATE") for sql in queries) == 3
-    # The triggers work again.
-    posts[0].vote(by=acme.carol)
-    check(posts[0])
-    assert acme.account.changes.end_cursor(acme.account.id) != cursor

@@ -9,7 +9,7 @@ OTHER_TABLES = {"procrastinate_jobs"}
 
 
 def test_the_database_has_the_declared_parameters(db):
-    """After a change of the declaration, a migration calls `set_storage_parameters`."""
+    """A change of the declaration needs a migration with ALTER TABLE."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT oid::regclass::text, reloptions FROM pg_class WHERE relkind = 'r' AND reloptions IS NOT NULL"
