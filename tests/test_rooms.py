@@ -19,7 +19,6 @@ from tests.support.rooms import (
     references_in_template,
 )
 
-TENANT_TABLE = "SQL of migrations, which cannot ask a setting for the tenant's table"
 MODULE = "a value of `initial_module` on the wire"
 CUSTOMER = "a link to a customer or a deal is a field of posts and votes on the wire, and a foreign key"
 POSTS = "clients count their posts; clients, contacts and deals detach theirs when they go to the trash"
@@ -29,7 +28,6 @@ EXCEPTIONS = {
     ("accounts/openapi.py", "crm"): MODULE,
     ("accounts/pages/reference/guide.py", "webhooks.md"): "the name of a document, not of a module",
     ("core/api/unused_hooks.py", "accounts.throttling"): "advice for developers, which no code reads",
-    ("core/changes/models.py", "accounts_account"): TENANT_TABLE,
     ("core/openapi/document.py", "tags"): "a key of OpenAPI, not the tags of an account",
     ("core/openapi/texts.py", "tags"): "a key of OpenAPI, not the tags of an account",
     ("core/openapi/schema.py", "tags"): "a key of OpenAPI, not the tags of an account",

@@ -97,7 +97,8 @@ def first_rows_cte(list_rows: QuerySet[Any], limit: int) -> tuple[str, list[Any]
     PostgreSQL reads these rows from an index, whatever it estimates for the rest of the statement.
     """
     table = f'"{list_rows.model._meta.db_table}"'
-    sql, parameters = list_rows.values("id")[:limit].query.sql_with_params()
+    # Django would order by the position of a selected column, which is another column in `.*`.
+    sql, parameters = list_rows.values(selected=RawSQL("1", ()))[:limit].query.sql_with_params()
     # `.*` includes the search columns, which are not fields of the model. PostgreSQL reads only the columns that the statement uses.
     return f"{table} AS NOT MATERIALIZED (SELECT {table}.* FROM{sql.partition('FROM')[2]})", list(parameters)
 
