@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
@@ -19,19 +19,25 @@ from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Account, User
+from core.api.fields import to_decimal
 from core.db.last_changes import has_last_changes, with_last_change
 from core.db.tenancy import fold
 from core.db.text import is_xml_text
 from core.errors import FieldError
+from core.numbers import AmbiguousNumber, InvalidNumber, parse_number, plain_text
 from core.search.terms import HAS_WORDS, has_part
 from crm.fields import Field, FieldType, defined_name
 
 MAX_CONDITIONS = 20
 MAX_VALUE_LENGTH = 255
+# The digits of a number before the point, and the zeros after it.
+MAX_DIGITS = 14
 # Values of a parameter that stand for the user who sends the request.
 ME = "me"
 BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
+# A number in which the comma may be a decimal sign or a separator of thousands.
+_TWO_READINGS = re.compile("-?[0-9]{1,3},[0-9]{3}")
 _NAME = re.compile(r"(?P<field>[a-z_]+?|additional_fields\[(?P<key>[^\]]{1,64})\])(?:__(?P<operator>[a-z]+))?")
 
 
@@ -107,8 +113,21 @@ class Condition:
         return parameter_name(self.field, self.operator)
 
     @classmethod
-    def read(cls, field: Field, operator: Operator, text: str, *, account: Account, user: User | None) -> "Condition":
-        """Return the condition with the value that the text stands for. Raise FieldError for an invalid text."""
+    def read(
+        cls,
+        field: Field,
+        operator: Operator,
+        text: str,
+        *,
+        account: Account,
+        user: User | None,
+        language: str | None = None,
+    ) -> "Condition":
+        """Return the condition with the value that the text stands for. Raise FieldError for an invalid text.
+
+        A number is read as a person types it in a language (`core.numbers`), or without one as a program writes it. The text of the
+        condition has the same meaning in every language.
+        """
         name, text = parameter_name(field, operator), text.strip()
         if len(text) > MAX_VALUE_LENGTH or not is_xml_text(text):
             raise FieldError(name, _("is too long or has characters that can't be stored"))
@@ -118,6 +137,9 @@ class Condition:
             return cls(account.id, field, operator, text.lower(), BOOLEANS[text.lower()])
         if not text:
             raise FieldError(name, _("can't be blank"), "blank")
+        if field.is_amount:
+            number = read_number(name, text, language, is_money=field.type == FieldType.MONEY)
+            return cls(account.id, field, operator, plain_text(number), (number, None))
         return cls(account.id, field, operator, text, READERS.get(field.type, read_text)(name, text, account, user))
 
     def filter(self, rows: QuerySet[Any]) -> QuerySet[Any]:
@@ -325,14 +347,26 @@ def read_id(name: str, text: str, account: Account, user: User | None) -> int:
     return int(text)
 
 
-def read_number(name: str, text: str, account: Account, user: User | None) -> tuple[Decimal, None]:
-    try:
-        number = Decimal(text.replace(",", "."))
-    except InvalidOperation:
-        raise FieldError(name, _("is not a number"), "number") from None
-    if not number.is_finite() or abs(number) >= Decimal(10) ** 14:
+def read_number(name: str, text: str, language: str | None, *, is_money: bool, currency: str = "") -> Decimal:
+    """Return the number that a text means. Raise FieldError, with the code `ambiguous` for a text with two readings.
+
+    An amount may have a currency: any, or only `currency`.
+    """
+    if language is None:
+        number = to_decimal(text.replace(",", ".") if not _TWO_READINGS.fullmatch(text) else text)
+    else:
+        try:
+            typed = parse_number(text, language, currency=currency)
+        except AmbiguousNumber:
+            raise FieldError(name, _("can be read in two ways: choose what you mean"), "ambiguous") from None
+        except InvalidNumber:
+            raise FieldError(name, _("is not a number"), "number") from None
+        if typed.currency and currency and typed.currency != currency:
+            raise FieldError(name, _("is an amount in {currency}"), "currency", {"currency": currency})
+        number = typed.value if is_money or not typed.currency else None
+    if number is None or (number and not -MAX_DIGITS < number.adjusted() < MAX_DIGITS):
         raise FieldError(name, _("is not a number"), "number")
-    return number, None
+    return number
 
 
 def read_day(name: str, text: str, account: Account, user: User | None) -> tuple[date, date]:
@@ -366,8 +400,6 @@ def read_time(name: str, text: str, account: Account, user: User | None) -> tupl
 READERS: dict[FieldType, Callable[[str, str, Account, User | None], Any]] = {
     **dict.fromkeys(_IDS, read_id),
     FieldType.TAGS: read_tag,
-    FieldType.NUMBER: read_number,
-    FieldType.MONEY: read_number,
     FieldType.DATE: read_day,
     FieldType.TIME: read_time,
 }

@@ -6,7 +6,7 @@ those of all clients and deals (`workspace.post_revenue`).
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -40,22 +40,38 @@ class SuggestionFilter:
 
     @classmethod
     def read(
-        cls, parameters: Mapping[str, str], *, account: Account, user: User, views: list[SavedView] | None = None
+        cls,
+        parameters: Mapping[str, str],
+        *,
+        account: Account,
+        user: User,
+        views: list[SavedView] | None = None,
+        language: str | None = None,
     ) -> "SuggestionFilter":
         """Return the filters in the parameters of a URL. Those with errors are left out, and `errors` has their errors.
 
-        `views` are the views of the list of clients that the user sees, if they have been read already.
+        `views` are the views of the list of clients that the user sees, if they have been read already. `language` is the language in
+        which a person typed the numbers, or None for those of a program.
         """
         found, errors = cls(account, user), list[FieldError]()
-        for name, read in ((SEGMENT, read_segment), (MIN_REVENUE, read_revenue), (MIN_CLIENTS, read_clients)):
+        readers: dict[str, Callable[[str], dict[str, Any]]] = {
+            SEGMENT: lambda text: read_segment(text, account, user, views),
+            MIN_REVENUE: lambda text: read_revenue(text, account, language),
+            MIN_CLIENTS: lambda text: read_clients(text, language),
+        }
+        for name, read in readers.items():
             text = parameters.get(name, "").strip()
             try:
                 if text and name != SEGMENT and user.access.is_limited:
                     raise FieldError(name, LIMITED, "access")
-                found = replace(found, **read(text, account, user, views)) if text else found
+                found = replace(found, **read(text)) if text else found
             except FieldError as error:
                 errors.append(error)
         return replace(found, errors=tuple(errors))
+
+    @property
+    def numbers(self) -> dict[str, Decimal | int | None]:
+        return {MIN_REVENUE: self.min_revenue, MIN_CLIENTS: self.min_clients}
 
     def select(self, posts: QuerySet[Any]) -> QuerySet[Any]:
         """Return those of the posts that pass the filters. A segment with a search executes the search."""
@@ -91,12 +107,19 @@ def read_segment(text: str, account: Account, user: User, views: list[SavedView]
     return {"view": view, "segment": segment}
 
 
-def read_revenue(text: str, account: Account, user: User, views: list[SavedView] | None) -> dict[str, Any]:
-    amount, _end = read_number(MIN_REVENUE, text, account, user)
-    return {"min_revenue": amount}
+def read_revenue(text: str, account: Account, language: str | None) -> dict[str, Any]:
+    return {"min_revenue": read_number(MIN_REVENUE, text, language, is_money=True, currency=account.currency)}
 
 
-def read_clients(text: str, account: Account, user: User, views: list[SavedView] | None) -> dict[str, Any]:
-    if not re.fullmatch(r"[0-9]{1,9}", text, re.ASCII):
+def read_clients(text: str, language: str | None) -> dict[str, Any]:
+    if re.fullmatch(r"[0-9]{1,9}", text, re.ASCII):
+        return {"min_clients": int(text)}
+    try:
+        number = read_number(MIN_CLIENTS, text, language, is_money=False) if language else Decimal(-1)
+    except FieldError as error:
+        if error.code == "ambiguous":
+            raise
+        number = Decimal(-1)
+    if not 0 <= number < 10**9 or number != int(number):
         raise FieldError(MIN_CLIENTS, _("is not a whole number"), "number")
-    return {"min_clients": int(text)}
+    return {"min_clients": int(number)}

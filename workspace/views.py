@@ -15,6 +15,7 @@ from django.db.models import Q
 from django.http import QueryDict
 from django.utils import timezone
 from django.utils.functional import lazy
+from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Account, User
@@ -250,7 +251,7 @@ def read_list(
     views: list[SavedView] | None = None,
     query_class: type[ListQuery] = ListQuery,
 ) -> ListQuery:
-    """Return the list of a URL: that of the saved view `view`, or the one that the other parameters describe.
+    """Return the list of the URL of a page: that of the saved view `view`, or the one that the other parameters describe.
 
     `views` are the views of the list that the user sees, if they have been read already.
     """
@@ -259,7 +260,7 @@ def read_list(
     view = find_view(text, resource, account=account, user=user, views=views) if text else None
     if view is not None and not is_of_list(parameters):
         return open_view(view, user, query_class)
-    query = query_class.read(declaration, parameters, account=account, user=user)
+    query = query_class.read(declaration, parameters, account=account, user=user, language=get_language())
     if view is not None:
         query.view_id = view.id
     elif text:

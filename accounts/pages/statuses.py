@@ -22,6 +22,7 @@ from accounts.pages.forms import Form
 from accounts.pages.settings import SettingsPage, parse_id
 from core.api.paging import DEFAULT_MAX_PAGE_SIZE
 from core.pages.base import redirect
+from core.pages.number_fields import WholeNumberField
 from core.requests import UserRequest
 
 DEFAULT_COLOR = "#6b7280"
@@ -77,14 +78,14 @@ class StatusForm(Form):
             "Won and lost deals are closed. The board asks for a reason when a deal gets such a status."
         ),
     )
-    probability = forms.IntegerField(
+    probability = WholeNumberField(
         label=gettext_lazy("Probability of winning (%)"),
         required=False,
         min_value=0,
         max_value=100,
         help_text=gettext_lazy("Weighted sums multiply the price of open deals by it. Won counts as 100, lost as 0."),
     )
-    rot_days = forms.IntegerField(
+    rot_days = WholeNumberField(
         label=gettext_lazy("Days until a deal is rotting"),
         required=False,
         min_value=1,

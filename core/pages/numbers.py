@@ -6,6 +6,8 @@ from functools import lru_cache
 from django.utils import formats
 from django.utils.translation import get_language
 
+from core.numbers import decimal_places, has_two_readings
+
 # Languages that separate thousands only in numbers of five digits or more (`minimumGroupingDigits` of CLDR is 2).
 LANGUAGES_GROUPING_FROM_FIVE_DIGITS = frozenset({"pl"})
 
@@ -13,7 +15,8 @@ LANGUAGES_GROUPING_FROM_FIVE_DIGITS = frozenset({"pl"})
 def number_text(value: int | float | Decimal, places: int | None = None, *, is_grouped: bool = True) -> str:
     """Return a number, rounded to `places` decimal places. Without `places`, it is exact and has no zeros at its end.
 
-    With `is_grouped`, thousands are separated as the language does it.
+    With `is_grouped`, thousands are separated as the language does it. `core.numbers` reads each exact number back: one with exactly three
+    decimal places, which has two readings, gets a zero.
     """
     return _number_text(str(value), places, is_grouped, get_language() or "")
 
@@ -23,11 +26,23 @@ def _number_text(value: str, places: int | None, is_grouped: bool, language: str
     number = Decimal(value)
     number = number.normalize() if places is None else number.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
     text = format(number, "f")
+    if places is None and has_two_readings(text):
+        text += "0"
     whole, _point, decimals = text.removeprefix("-").partition(".")
     is_long = len(whole) > 4 or language.partition("-")[0] not in LANGUAGES_GROUPING_FROM_FIVE_DIGITS
     return formats.number_format(text, len(decimals), use_l10n=True, force_grouping=is_grouped and is_long)
 
 
-def amount_text(value: int | float | Decimal) -> str:
-    """Return an amount of money: with two decimal places, or with none if it is whole."""
-    return number_text(value, 0 if value == int(value) else 2)
+def amount_text(
+    value: int | float | Decimal, currency: str, *, is_rounded: bool = False, is_grouped: bool = True
+) -> str:
+    """Return an amount of money, without its currency, but with the usual number of decimal places of the currency.
+
+    An amount with more decimal places is not rounded unless it `is_rounded`, which is for estimates.
+    """
+    usual = places = decimal_places(currency)
+    text = format(Decimal(str(value)).normalize(), "f")
+    exact = len(text.partition(".")[2])
+    if exact > usual and not is_rounded:
+        places = 4 if has_two_readings(text) else max(exact, 2)
+    return number_text(value, places, is_grouped=is_grouped)

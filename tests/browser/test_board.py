@@ -69,7 +69,7 @@ def test_a_card_is_dragged(acme, deals, browse, statuses):
     expect_cards(page, "New", ["Barn", "Garden"])
     expect_cards(page, "Proposal", ["House", "Roof"])
     expect(page.locator("#board-news")).to_have_text("“Roof” is in Proposal now.")
-    expect(totals(page, "Proposal")).to_contain_text("350,000 EUR")
+    expect(totals(page, "Proposal")).to_contain_text("350,000.00 EUR")
     expect(totals(page, "New")).to_contain_text("2 deals")
     page.reload()
     expect_cards(page, "Proposal", ["House", "Roof"])

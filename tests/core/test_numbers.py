@@ -39,6 +39,30 @@ def test_a_number_for_an_input_is_not_grouped():
         assert number_text(Decimal("12000.5"), is_grouped=False) == "12000,5"
 
 
-def test_amounts_have_cents_unless_they_are_whole():
+AMOUNTS = [
+    ("1200", "EUR", "1,200.00", "1200,00"),
+    ("12345", "JPY", "12,345", f"12{NBSP}345"),
+    ("1000", "HUF", "1,000.00", "1000,00"),
+    ("1", "KWD", "1.000", "1,000"),
+    ("1.234", "KWD", "1.234", "1,234"),
+    ("0", "EUR", "0.00", "0,00"),
+    # An amount with more decimal places is not rounded.
+    ("12.5", "JPY", "12.50", "12,50"),
+    ("0.005", "EUR", "0.005", "0,005"),
+    ("1.005", "EUR", "1.0050", "1,0050"),
+    ("-1.2345", "KWD", "-1.2345", "-1,2345"),
+]
+
+
+@pytest.mark.parametrize(("value", "currency", "english", "polish"), AMOUNTS)
+def test_amounts_have_the_decimal_places_of_their_currency(value, currency, english, polish):
     with override("en"):
-        assert [amount_text(Decimal(text)) for text in ("1200", "1200.5", "0.126")] == ["1,200", "1,200.50", "0.13"]
+        assert amount_text(Decimal(value), currency) == english
+    with override("pl"):
+        assert amount_text(Decimal(value), currency) == polish
+
+
+def test_estimates_are_rounded():
+    with override("en"):
+        found = [amount_text(Decimal("12345.6789"), each, is_rounded=True) for each in ("EUR", "JPY", "KWD")]
+    assert found == ["12,345.68", "12,346", "12,345.679"]

@@ -166,8 +166,8 @@ def test_the_page(acme, post, statuses):
     # The session, the forum, the numbers in the menu, the suggestion, the number, the clients, their sums and the totals.
     assert len(queries) == 9, queries
     text = " ".join(page.html.find("main").get_text(" ").split())
-    assert "7 clients Won: 21,000 EUR" in text
-    assert text.index("Client 6 Won: 6,000 EUR") < text.index("Client 1 Won: 1,000 EUR")
+    assert "7 clients Won: 21,000.00 EUR" in text
+    assert text.index("Client 6 Won: 6,000.00 EUR") < text.index("Client 1 Won: 1,000.00 EUR")
 
     panel = visitor.get(f"/app/posts/{post.id}/clients", headers={"HX-Request": "true"})
     assert panel.html.find("h1") is None

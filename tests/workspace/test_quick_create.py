@@ -59,6 +59,44 @@ def test_a_deal(acme):
     )
 
 
+POLISH = {"language": "pl"}
+TYPED = [
+    ({}, "7,000", "7000"),
+    ({}, "1,234.50", "1234.5"),
+    ({}, "1 234,50 zł", "1234.5 PLN"),
+    ({}, "€ 15", "15"),
+    (POLISH, "1 234,50", "1234.5"),
+    (POLISH, "1.500", "1500"),
+    (POLISH, "1\N{NO-BREAK SPACE}234,50 zł", "1234.5 PLN"),
+]
+
+
+@pytest.mark.parametrize(("user", "typed", "stored"), TYPED)
+def test_an_amount_as_people_type_it(acme, user, typed, stored):
+    acme.account.users.filter(id=acme.bob.id).update(**user)
+    submit(acme.page(acme.bob), "/app/deals/new", name="Order", price=typed)
+    deal = Deal.objects.get()
+    assert f"{deal.price.normalize():f} {deal.currency}" == (stored if " " in stored else f"{stored} EUR")
+
+
+@pytest.mark.parametrize(("language", "typed"), [("en", "1.500"), ("pl", "1,500")])
+@pytest.mark.parametrize("choice", [0, 1])
+def test_an_amount_with_two_readings_is_asked_about(acme, language, typed, choice):
+    acme.account.users.filter(id=acme.bob.id).update(language=language)
+    page = submit(acme.page(acme.bob), "/app/deals/new", status=422, name="Order", price=typed)
+    assert page.html.find(id="new-price_error")
+    form = page.forms["new-record"]
+    assert (form["price"].value, form["price-meant"].value) == (typed, None)
+    labels = [label.get_text(strip=True) for label in page.html.select(".field fieldset label")]
+    assert labels == {"en": ["1,500", "1.5"], "pl": ["1500", "1,5"]}[language]
+    # Without an answer, the question stays.
+    form = form.submit("do", value="save", status=422).forms["new-record"]
+    assert not Deal.objects.exists()
+    form["price-meant"] = [f"{typed}=1500", f"{typed}=1.5"][choice]
+    form.submit("do", value="save", status=303)
+    assert str(Deal.objects.get().price.normalize()) == ["1.5E+3", "1.5"][choice]
+
+
 def test_the_client_is_searched_without_javascript(acme):
     client = make_client(acme.bob, "Northwind")
     page = acme.page(acme.bob)

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from accounts.default_names import reason_text, status_name
 from accounts.models import Account, Status, User
 from core.pages.dates import date_text
-from core.pages.numbers import number_text
+from core.pages.numbers import amount_text, number_text
 from core.pages.routes import path_with_id
 from crm.fields import REASON_NAMES, Field, FieldType
 from workspace.lists.declarations import NEXT_TASK, SUM_NAMES, RecordList
@@ -148,14 +148,16 @@ def value_in(row: dict[str, Any], each: Field) -> Any:
     return each.read_stored((row["additional_fields"] or {}).get(each.key)) if each.key else row[each.name]
 
 
-def cells_of(declaration: RecordList, row: dict[str, Any], fields: Iterable[Field], names: Names) -> list[Cell]:
-    """Return the cells of a row, each with the path of its form if the list is editable."""
+def cells_of(
+    declaration: RecordList, row: dict[str, Any], fields: Iterable[Field], names: Names, currency: str
+) -> list[Cell]:
+    """Return the cells of a row, each with the path of its form if the list is editable. `currency` is that of the account."""
     path = path_with_id(declaration.edit_route, row["id"]) if declaration.edit_route else ""
     return [
         replace(cell, edit_path=f"{path}?{urlencode({'field': cell.field.name})}")
         if path and not cell.field.read_only
         else cell
-        for cell in (cell_of(row, each, names) for each in fields)
+        for cell in (cell_of(row, each, names, currency) for each in fields)
     ]
 
 
@@ -166,11 +168,11 @@ def read_cell(declaration: RecordList, account: Account, user: User, id: int, ea
     if row is None:
         return None
     links = [(each.type, value_in(row, each))] if each.type in LINKS else []
-    return cells_of(declaration, row, [each], Names.read(account, user, links))[0]
+    return cells_of(declaration, row, [each], Names.read(account, user, links), account.currency)[0]
 
 
-def cell_of(row: dict[str, Any], each: Field, names: Names) -> Cell:
-    """Return the cell for a row of `values`."""
+def cell_of(row: dict[str, Any], each: Field, names: Names, currency: str) -> Cell:
+    """Return the cell for a row of `values`. `currency` is that of the account."""
     value = value_in(row, each)
     if value is None or value == "":
         return Cell(each)
@@ -189,24 +191,31 @@ def cell_of(row: dict[str, Any], each: Field, names: Names) -> Cell:
         return Cell(each, items=tuple(map(str, value)))
     href = href_of(each, value) if each.type in (FieldType.EMAIL, FieldType.LINK) else ""
     late = isinstance(value, date) and is_late(row, each, value)
-    return Cell(each, text=as_text(value, each, row)[:MAX_CELL_LENGTH], href=href, is_late=late)
+    return Cell(each, text=as_text(value, each, row, currency)[:MAX_CELL_LENGTH], href=href, is_late=late)
 
 
-def as_text(value: Any, each: Field, row: dict[str, Any]) -> str:
+def currency_in(row: dict[str, Any], each: Field, currency: str) -> str:
+    """Return the currency of an amount in a row of `values`: the price of a deal has its own, other amounts have that of the account."""
+    return row["currency"] or currency if each.name == "price" else currency
+
+
+def as_text(value: Any, each: Field, row: dict[str, Any], currency: str) -> str:
     if isinstance(value, bool):
         return _("Yes") if value else _("No")
     if isinstance(value, date):
         return date_text(value, "SHORT_DATE_FORMAT")
     if isinstance(value, int | float | Decimal):
-        text = number_text(value, 2 if each.type == FieldType.MONEY else None)
-        return f"{text} {row['currency']}" if each.name == "price" and "currency" in row else text
+        if each.type != FieldType.MONEY:
+            return number_text(value)
+        text = amount_text(value, currency_in(row, each, currency))
+        return f"{text} {row['currency']}" if each.name == "price" else text
     return str(value)
 
 
-def sums_text(revenue: Iterable[Revenue], name: str) -> str:
+def sums_text(revenue: Iterable[Revenue], name: str, *, is_grouped: bool = True) -> str:
     """Return the sums `open_sum` or `won_sum` in all currencies. Sums of no deals are left out."""
     return " · ".join(
-        f"{number_text(getattr(each, name), 2)} {each.currency}"
+        f"{amount_text(getattr(each, name), each.currency, is_grouped=is_grouped)} {each.currency}"
         for each in revenue
         if getattr(each, name.replace("_sum", "_deals"))
     )

@@ -35,7 +35,7 @@ MAX_INACTIVE_DAYS = 3650
 # Filters of the list of deals.
 DEAL_FILTERS = ("outcome", "pipeline_id", "stage_history")
 # Parameters that only pages read: of the list and of the form that adds a filter.
-PAGE_PARAMETERS = ("page", "per_page", "view", "add", "field", "operator", "value")
+PAGE_PARAMETERS = ("page", "per_page", "view", "add", "field", "operator", "value", "value-meant")
 SPECIAL = ("mine", "no_task", "inactive_days", "contact_list_id", "post_id", *DEAL_FILTERS)
 # The lists that have the other special filters.
 LISTS_OF_FILTERS = {
@@ -63,11 +63,21 @@ class ListQuery:
     errors: list[FieldError] = field(default_factory=list)
     # The id of the saved view that the list began with.
     view_id: int | None = None
+    # The language in which a person typed the numbers of the conditions; None for those of programs and of saved views.
+    language: str | None = None
 
     @classmethod
-    def read(cls, declaration: RecordList, parameters: QueryDict, *, account: Account, user: User) -> Self:
+    def read(
+        cls,
+        declaration: RecordList,
+        parameters: QueryDict,
+        *,
+        account: Account,
+        user: User,
+        language: str | None = None,
+    ) -> Self:
         """Return the query. Parameters with errors are left out of it, and `errors` has their errors."""
-        query = cls(declaration, account, user, declaration.fields(account))
+        query = cls(declaration, account, user, declaration.fields(account), language=language)
         fields = {each.name: each for each in query.fields}
         for name, values in parameters.lists():
             try:
@@ -103,7 +113,8 @@ class ListQuery:
         for value in filter(str.strip, values):
             if len(self.conditions) >= MAX_CONDITIONS:
                 raise FieldError(name, _("is one filter too many"), "too_many")
-            self.conditions.append(Condition.read(*found, value, account=self.account, user=self.user))
+            condition = Condition.read(*found, value, account=self.account, user=self.user, language=self.language)
+            self.conditions.append(condition)
 
     def _check_access(self, parameter: str, column: str) -> None:
         """Raise FieldError for a sum if the user may access only a part of the deals that it adds up."""

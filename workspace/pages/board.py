@@ -24,6 +24,7 @@ from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldError, FieldErrors
 from core.pages.base import redirect
 from core.pages.errors import field_message
+from core.pages.number_fields import WholeNumberField
 from crm.models import Deal
 from workspace.board import Board, BoardQuery, Card, Column, board_query, read_board, read_cards
 from workspace.lists.cells import Names
@@ -55,8 +56,10 @@ class BoardPage(RecordListPage):
         if board is not None and query.column is not None and self.request.htmx:
             return self.render("workspace/board_cards.html", column=board.columns[0], query=query)
         names = Names.read(self.request.account, self.request.user, link_values(query))
+        is_invalid = bool(query.errors) or (filter_form is not None and bool(filter_form.error))
+        filter_form = filter_form or self.asked_filter(query)
         return self.render(
-            http_status=422 if query.errors or (filter_form and filter_form.error) else 200,
+            http_status=422 if is_invalid else 200,
             declaration=self.declaration,
             query=query,
             hidden=query.hidden,
@@ -98,7 +101,7 @@ class MoveForm(Form):
     """The form for the status, the place in the column and the reason."""
 
     status_id = forms.ChoiceField(label=gettext_lazy("Status"))
-    place = forms.IntegerField(
+    place = WholeNumberField(
         label=gettext_lazy("Place in the column"),
         required=False,
         min_value=1,

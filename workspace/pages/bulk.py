@@ -10,8 +10,8 @@ from django.db.models import F
 from django.http import Http404, HttpResponse, QueryDict, StreamingHttpResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.default_names import status_name
 from accounts.pages.forms import Form
@@ -375,7 +375,9 @@ class ExportPage(WorkspacePage):
 
     def get(self, request: TeamRequest) -> HttpResponse:
         declaration = LISTS[self.resource]
-        query = ListQuery.read(declaration, request.GET, account=request.account, user=request.user)
+        query = ListQuery.read(
+            declaration, request.GET, account=request.account, user=request.user, language=get_language()
+        )
         back = reverse(declaration.route) + query.query_string()
         if query.errors:
             # The list names the errors.

@@ -22,6 +22,7 @@ from core.db import locks
 from core.db.arrays import EqualsAny
 from core.db.tenancy import fold
 from core.pages.base import redirect
+from core.pages.number_fields import WholeNumberField
 from crm.base import Resource
 from crm.notes import MAX_DURATION, Note
 from forum.markdown import render
@@ -83,7 +84,7 @@ class NoteForm(Form):
         required=False,
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
     )
-    duration = forms.IntegerField(label=gettext_lazy("Minutes"), required=False, min_value=0, max_value=MAX_DURATION)
+    duration = WholeNumberField(label=gettext_lazy("Minutes"), required=False, min_value=0, max_value=MAX_DURATION)
 
     # The field that must not be blank, by kind.
     REQUIRED = dict.fromkeys(FIELDS, "content") | {TASK: "title"}

@@ -25,14 +25,15 @@ from core.db import locks
 from core.db.text import replace_non_xml
 from core.error_responses import error_response
 from core.pages.base import redirect
+from core.pages.number_fields import TypedNumberField
 from crm.api.writing import write_row
 from crm.base import Resource
-from crm.fields import Field, FieldType, fields_of
+from crm.fields import Field, fields_of
 from crm.models import Client, Contact, Deal
 from crm.similar import find_similar
 from workspace.find import find_clients
 from workspace.pages.base import WorkspacePage
-from workspace.pages.editing import form_field, read_number
+from workspace.pages.editing import form_field
 from workspace.requests import TeamRequest
 
 # The ids of the elements that htmx fills: the dialog of the base template, the clients of a search, and the warning of similar rows.
@@ -61,15 +62,20 @@ class RecordForm(Form):
 
     def __init__(self, *args: Any, fields: Iterable[Field], row: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.numbers = [field.name for field in fields if field.type in (FieldType.NUMBER, FieldType.MONEY)]
+        self.numbers = [field.name for field in fields if field.is_amount]
         for field in fields:
             made = form_field(field, row.account, user, row)
             made.error_messages["required"] = _("Can't be blank")
             self.fields[field.name] = made
+        if isinstance(price := self.fields.get("price"), TypedNumberField):
+            price.set_currency(self["currency"].value() or row.account.currency)
 
     def clean(self) -> dict[str, Any]:
         values = super().clean()
-        return values | {name: read_number(values[name]) for name in self.numbers if values.get(name)}
+        # A currency that was typed with the price is the currency of the deal.
+        if (price := values.get("price")) and price.currency:
+            values["currency"] = price.currency
+        return values | {name: values[name].text for name in self.numbers if values.get(name)}
 
 
 class NewRecordPage(WorkspacePage):

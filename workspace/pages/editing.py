@@ -30,9 +30,11 @@ from accounts.roles import ASSIGNABLE
 from core.api.fields import CURRENCIES
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldErrors
+from core.numbers import TypedNumber
 from core.pages.dates import date_text, time_text
 from core.pages.errors import error_sentence, field_message
-from core.pages.numbers import number_text
+from core.pages.number_fields import TypedNumberField
+from core.pages.numbers import amount_text, number_text
 from crm.api.writing import write_row
 from crm.base import Resource
 from crm.fields import REASON_NAMES, Field, FieldType, fields_of
@@ -74,8 +76,11 @@ def name_of(field: Field, id: int, account: Account, user: User) -> str:
     return str(rows.filter(id=id).values_list("name", flat=True).first() or "")
 
 
-def display(field: Field, value: Any, account: Account, user: User | None = None) -> str:
-    """Return a value as a text for people. For a link to another row it takes a statement, and needs the user who reads it."""
+def display(field: Field, value: Any, account: Account, user: User | None = None, *, currency: str = "") -> str:
+    """Return a value as a text for people. For a link to another row it takes a statement, and needs the user who reads it.
+
+    `currency` is the currency of an amount, if it is not that of the account.
+    """
     if value is None or value in ("", []):
         return ""
     if field.type in LINKS:
@@ -89,14 +94,13 @@ def display(field: Field, value: Any, account: Account, user: User | None = None
     if isinstance(value, date):
         return date_text(value)
     if isinstance(value, int | float | Decimal):
-        return number_text(value)
+        return amount_text(value, currency or account.currency) if field.type == FieldType.MONEY else number_text(value)
     return reason_text(value) if field.name in REASON_NAMES else str(value)
 
 
-def read_number(text: str) -> str:
-    """Return a number that was typed with a comma, or with spaces between thousands, in the format of the API."""
-    text = "".join(text.split())
-    return text.replace(",", ".") if text.count(",") == 1 and "." not in text else text
+def currency_of(field: Field, row: Resource | None, account: Account) -> str:
+    """Return the currency of an amount: the price of a deal has its own, and other amounts have the currency of the account."""
+    return row.currency if field.name == "price" and isinstance(row, Deal) and row.currency else account.currency
 
 
 def form_field(field: Field, account: Account, user: User, row: Resource | None, *, q: str = "") -> forms.Field:
@@ -110,8 +114,12 @@ def form_field(field: Field, account: Account, user: User, row: Resource | None,
             return forms.CharField(widget=forms.Textarea(attrs={"rows": 5}), strip=False, **options)
         case FieldType.DATE:
             return forms.CharField(widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"), **options)
-        case FieldType.NUMBER | FieldType.MONEY:
-            return forms.CharField(widget=forms.TextInput(attrs={"inputmode": "decimal"}), **options)
+        case FieldType.NUMBER:
+            return TypedNumberField(**options)
+        case FieldType.MONEY:
+            return TypedNumberField(
+                currency=currency_of(field, row, account), has_own_currency=field.name == "price", **options
+            )
         case FieldType.BOOLEAN:
             choices: list[tuple[Any, Any]] = [
                 ("", NO_CHOICE),
@@ -185,7 +193,6 @@ def initial_value(field: Field, value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Decimal | float):
-        # `read_number` takes a comma for a decimal point.
         return number_text(value, is_grouped=False)
     return reason_text(value) if value and field.name in REASON_NAMES else value
 
@@ -226,7 +233,11 @@ class FieldEdit:
     @property
     def entered(self) -> str:
         """The value that was entered, for people."""
-        return display(self.field, self._as_stored(self.submitted_value()), self.account, self.user)
+        return self._display(self._as_stored(self.submitted_value()), self.typed_currency)
+
+    def _display(self, value: Any, currency: str = "") -> str:
+        currency = currency or currency_of(self.field, self.row, self.account)
+        return display(self.field, value, self.account, self.user, currency=currency)
 
     def save(self, rows: QuerySet) -> bool:
         """Write the value to the only row of `rows`. Return whether the row has the value now; otherwise the form has the errors."""
@@ -252,22 +263,31 @@ class FieldEdit:
             before = encode(stored)
             # A value that is equal to the stored one is no conflict: both users entered the same.
             if before != encode(self._as_stored(value)):
-                self.conflicting = display(self.field, stored, self.account, self.user)
+                self.conflicting = self._display(stored)
                 self.changed_by = (
                     self.account.users.filter(id=row.updater_id).values_list("name", flat=True).first() or ""
                 )
                 # Submitting the form again replaces the other value.
                 self.form.replace_data("shown", before)
                 return False
-        if encode(stored) != encode(self._as_stored(value)):
-            write_row(row, {self.field.name: value}, by=self.user)
+        currency = {"currency": self.typed_currency} if self.typed_currency else {}
+        if encode(stored) != encode(self._as_stored(value)) or currency:
+            write_row(row, {self.field.name: value, **currency}, by=self.user)
         return True
+
+    @property
+    def typed_currency(self) -> str:
+        """The code of the currency that was entered with the price of a deal, if the deal has another one; otherwise empty."""
+        value = self.form.cleaned_data["value"]
+        if not isinstance(value, TypedNumber) or self.field.name != "price":
+            return ""
+        return value.currency if value.currency != currency_of(self.field, self.row, self.account) else ""
 
     def submitted_value(self) -> Any:
         """Return the value that was entered, as the API takes it."""
         value = self.form.cleaned_data["value"]
-        if self.field.type in (FieldType.NUMBER, FieldType.MONEY):
-            return read_number(value)
+        if self.field.is_amount:
+            return value.text if value else ""
         if self.field.type == FieldType.LONG_TEXT:
             return value.replace("\r\n", "\n")
         return stored_reason(value) if self.field.name in REASON_NAMES else value
@@ -284,10 +304,7 @@ class FieldEdit:
             case FieldType.USER | FieldType.STATUS | FieldType.CLIENT | FieldType.CONTACT:
                 return int(value)
             case FieldType.NUMBER | FieldType.MONEY:
-                try:
-                    return Decimal(value)
-                except ArithmeticError:
-                    return value
+                return Decimal(value)
         return value
 
 

@@ -15,7 +15,7 @@ from accounts.models import Account, Status
 from crm.base import Resource
 from crm.fields import Field, FieldType
 from workspace.lists.cells import href_of
-from workspace.pages.editing import LINKS, display
+from workspace.pages.editing import LINKS, currency_of, display
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def fact_of(row: Resource, kind: Kind, field: Field) -> Fact:
         # Like an empty field: only the exception is shown.
         text = ""
     else:
-        text = display(field, value, row.account, None)
+        text = display(field, value, row.account, None, currency=currency_of(field, row, row.account))
     edit_path = "" if field.read_only else reverse(kind.edit_route, args=[row.id], query={"field": field.name})
     # The row of a link without a name is in the trash, or the user may not access it.
     return Fact(field, text, href_of(field, value) if text else "", edit_path)

@@ -14,8 +14,8 @@ from django.urls import reverse
 from django.utils import formats
 from django.utils.dateparse import parse_date
 from django.utils.functional import Promise
+from django.utils.translation import get_language, gettext_lazy, ngettext, pgettext
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext, pgettext
 
 from accounts.default_names import pipeline_name, status_name
 from accounts.models import Status
@@ -23,9 +23,11 @@ from accounts.roles import ASSIGNABLE
 from core.db.time_limit import TooSlow
 from core.errors import FieldError
 from core.pages.base import redirect
+from core.pages.errors import field_message
+from core.pages.number_fields import answered_text
 from core.pages.numbers import number_text
 from core.pages.routes import path_with_id
-from crm.conditions import ME, OPERATORS, Condition, Operator, parameter_name
+from crm.conditions import ME, OPERATORS, Condition, Operator, find_field, parameter_name
 from crm.fields import Field, FieldType, grouped
 from workspace.bulk import RESOURCES, actions_of
 from workspace.lists.cells import LINKS, Cell, Names, cells_of, value_in
@@ -99,8 +101,11 @@ class FilterForm:
     # The values to choose from; None for an input.
     choices: list[tuple[str, str]] | None
     input_type: str
+    operator: str = ""
     value: str = ""
     error: str = ""
+    # True for a number in the format of the active language.
+    is_number: bool = False
 
 
 class RecordListPage(WorkspacePage):
@@ -137,7 +142,7 @@ class RecordListPage(WorkspacePage):
             is_too_slow = True
         status = 422 if query.errors or (filter_form and filter_form.error) else 200
         names, rows = self.rows(query, ids[: page.size])
-        adding = filter_form or self.filter_form(query, self.request.GET.get("add", ""))
+        adding = filter_form or self.asked_filter(query) or self.filter_form(query, self.request.GET.get("add", ""))
         return self.render(
             http_status=status,
             declaration=self.declaration,
@@ -190,7 +195,7 @@ class RecordListPage(WorkspacePage):
                 row["id"],
                 row[declaration.name_field],
                 self.path_of(row),
-                cells_of(declaration, row, fields, names),
+                cells_of(declaration, row, fields, names, self.request.account.currency),
             )
             for row in rows
         ]
@@ -348,11 +353,13 @@ class RecordListPage(WorkspacePage):
             groups.append((label, links))
         return groups
 
-    def filter_form(self, query: ListQuery, name: str, *, value: str = "", error: str = "") -> FilterForm | None:
+    def filter_form(
+        self, query: ListQuery, name: str, *, operator: str = "", value: str = "", error: str = ""
+    ) -> FilterForm | None:
         """Return the form for a field, or None if there is no such field."""
         if name == INACTIVE:
             label = gettext_lazy("No activity for how many days?")
-            return FilterForm(name, label, [], None, "number", value or str(DEFAULT_INACTIVE_DAYS), error)
+            return FilterForm(name, label, [], None, "number", "", value or str(DEFAULT_INACTIVE_DAYS), error)
         field = next((each for each in query.fields if each.name == name), None)
         if field is None or field.type in NOT_TYPED:
             return None
@@ -361,7 +368,20 @@ class RecordListPage(WorkspacePage):
             operators.append(FILLED)
         labels = [(str(operator), operator_label(field, operator)) for operator in operators]
         input_type = "date" if field.type in (FieldType.DATE, FieldType.TIME) else "text"
-        return FilterForm(name, field.label, labels, self.choices(field), input_type, value, error)
+        return FilterForm(
+            name, field.label, labels, self.choices(field), input_type, operator, value, error, field.is_amount
+        )
+
+    def asked_filter(self, query: ListQuery) -> FilterForm | None:
+        """Return the form with the question about a number in the address that has two readings, or None."""
+        error = next((error for error in query.errors if error.code == "ambiguous"), None)
+        found = find_field(error.field, {each.name: each for each in query.fields}) if error else None
+        if error is None or found is None:
+            return None
+        query.errors.remove(error)
+        field, operator = found
+        value = self.request.GET.get(error.field, "").strip()
+        return self.filter_form(query, field.name, operator=operator, value=value, error=field_message(error))
 
     def choices(self, field: Field) -> list[tuple[str, str]] | None:
         account = self.request.account
@@ -380,7 +400,8 @@ class RecordListPage(WorkspacePage):
     def add_filter(self, query: ListQuery) -> HttpResponse:
         """Redirect to the list with the filter of the submitted form, or show the form again with an error."""
         values = self.request.GET
-        name, operator, value = (values.get(key, "").strip() for key in ("field", "operator", "value"))
+        name, operator = (values.get(key, "").strip() for key in ("field", "operator"))
+        value = (answered_text(values, "value") or "").strip()
         if name == INACTIVE:
             parameter, value = INACTIVE, value or str(DEFAULT_INACTIVE_DAYS)
         else:
@@ -398,10 +419,13 @@ class RecordListPage(WorkspacePage):
             parameters_of([(parameter, value)]),
             account=self.request.account,
             user=self.request.user,
+            language=get_language(),
         )
         error = self.first_error(checked.errors) if value else _("Can't be blank")
         if error:
-            return self.show(query, self.filter_form(query, name, value=value, error=error))
+            return self.show(query, self.filter_form(query, name, operator=operator, value=value, error=error))
+        # The number of a condition has a form with one meaning in every language.
+        value = checked.conditions[0].text if checked.conditions else value
         # A list has several conditions on a field, but one number of days.
         replaced = {name for name, _text in query.parameters() if name == parameter == INACTIVE}
         pairs = [pair for pair in query.parameters() if pair != (parameter, value) and pair[0] not in replaced]

@@ -5,16 +5,19 @@ The stored figures count all clients and deals, so users with limited access hav
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from django.http import QueryDict
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
+from django.utils.translation import get_language, gettext_lazy, ngettext, pgettext_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from accounts.models import Account, User
-from core.pages.numbers import number_text
+from core.numbers import plain_text
+from core.pages.number_fields import answered_text
+from core.pages.numbers import amount_text
 from core.requests import PageRequest
 from forum import team_filters, team_orders
 from workspace.post_revenue import sort_by, stored_revenue
@@ -47,8 +50,10 @@ class CustomerFilter(team_filters.TeamFilter):
     @classmethod
     def read(cls, parameters: QueryDict, account: Account, user: User) -> "CustomerFilter":
         views = views_of(SavedView.Target.CLIENT, account=account, user=user)
-        texts = {name: parameters.get(name, "").strip() for name in PARAMETERS}
-        found = SuggestionFilter.read(texts, account=account, user=user, views=views)
+        texts = {name: (answered_text(parameters, name) or "").strip() for name in PARAMETERS}
+        found = SuggestionFilter.read(texts, account=account, user=user, views=views, language=get_language())
+        # The addresses of the page have the number in a form that has one meaning in every language.
+        texts |= {name: plain_text(Decimal(number)) for name, number in found.numbers.items() if number is not None}
         names = names_of(found)
         return cls({name: texts[name] for name in names}, names, found.errors, found, views, texts)
 
@@ -74,7 +79,7 @@ def names_of(found: SuggestionFilter) -> dict[str, str]:
     if found.view is not None:
         names[SEGMENT] = _("Segment “%(name)s”") % {"name": found.view.name}
     if found.min_revenue is not None:
-        amount = number_text(found.min_revenue)
+        amount = amount_text(found.min_revenue, found.account.currency)
         names[MIN_REVENUE] = _("Revenue from %(amount)s") % {"amount": f"{amount} {found.account.currency}"}
     if found.min_clients is not None:
         names[MIN_CLIENTS] = ngettext("At least %(n)d client", "At least %(n)d clients", found.min_clients) % {

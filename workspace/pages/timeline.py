@@ -157,7 +157,7 @@ class Items:
                 for link in LINKS
                 if link not in (self.resource, entry.resource) and (name := getattr(entry, f"{link}_name"))
             ],
-            changes=[self.changed_field(entry.resource, change) for change in entry.data.get("changes", ())],
+            changes=self.changed_fields(entry),
             before=status_in(entry.data.get("before")),
             after=status_in(entry.data.get("after")),
         )
@@ -176,20 +176,31 @@ class Items:
             return path_with_id(ROUTES[entry.resource], entry.resource_id)
         return ""
 
-    def changed_field(self, resource: str, change: dict[str, Any]) -> ChangedField:
-        each = self.field_of(resource, change["field"])
-        before, after = (self.text_of(each, change[name]) for name in ("before", "after"))
-        return ChangedField(each.label, before, after)
+    def changed_fields(self, entry: TimelineEntry) -> list[ChangedField]:
+        changes = {change["field"]: change for change in entry.data.get("changes", ())}
+        # An amount is in the currency that the deal had at that time.
+        current = entry.subject.get("currency") or ""
+        currencies = changes.get("currency") or {"before": current, "after": current}
+        found = []
+        for name, change in changes.items():
+            each = self.field_of(entry.resource, name)
+            texts = [
+                self.text_of(each, change[time], currencies[time] if name == "price" else "")
+                for time in ("before", "after")
+            ]
+            found.append(ChangedField(each.label, *texts))
+        return found
 
-    def text_of(self, each: Field, value: Any) -> str:
+    def text_of(self, each: Field, value: Any, currency: str) -> str:
         if value is None:
             return ""
         if each.type in LINK_TYPES and isinstance(value, int):
             return self.names.of(each.type, value)
         if isinstance(value, dict):
             value = json.dumps(value, ensure_ascii=False, default=str)
-        text = value if each.type in LINK_TYPES else display(each, each.read_stored(value), self.request.account)
-        return Truncator(str(text)).chars(MAX_VALUE_LENGTH)
+        if each.type not in LINK_TYPES:
+            value = display(each, each.read_stored(value), self.request.account, currency=currency)
+        return Truncator(str(value)).chars(MAX_VALUE_LENGTH)
 
 
 def status_in(values: dict[str, Any] | None) -> Status | None:

@@ -9,7 +9,7 @@ from django.utils.functional import Promise
 from django.utils.text import Truncator
 
 from core.pages.numbers import number_text
-from workspace.reports.tables import Cell, Kind, Row, Table, Value, text_of
+from workspace.reports.tables import Cell, Kind, Row, Table, Value
 
 # The height of the bars, and the widths of a bar, of the space between groups, and of a label with a name, in units of the drawing.
 HEIGHT, BAR, GAP, NAME = 180, 22, 18, 84
@@ -93,7 +93,11 @@ def chart_of(table: Table, rows: Sequence[Row]) -> Chart | None:
         label = table.text(row, label_place)
         bars = [
             bar_of(
-                row.cells[place], table.columns[place].kind, f"{label}, {series.label}", x + BAR * shift, shift + 1, top
+                row.cells[place],
+                f"{label}, {series.label}: {table.text(row, place)}",
+                x + BAR * shift,
+                shift + 1,
+                top,
             )
             for shift, (place, series) in enumerate(zip(places, table.series, strict=True))
         ]
@@ -111,9 +115,9 @@ def chart_of(table: Table, rows: Sequence[Row]) -> Chart | None:
     )
 
 
-def bar_of(cell: Cell, kind: Kind, label: str, x: int, series: int, top: Decimal) -> Bar:
+def bar_of(cell: Cell, title: str, x: int, series: int, top: Decimal) -> Bar:
     height = round(as_number(cell.value) / top * HEIGHT)
-    return Bar(x, TOP + HEIGHT - height, height, series, f"{label}: {text_of(cell.value, kind)}")
+    return Bar(x, TOP + HEIGHT - height, height, series, title)
 
 
 def as_number(value: Value) -> Decimal:

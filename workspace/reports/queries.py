@@ -137,7 +137,7 @@ FORECAST = (
     Column("currency", _("Currency"), Kind.TEXT),
     Column("deals", _("Deals"), Kind.COUNT),
     Column("total", _("Amount"), Kind.MONEY),
-    Column("weighted", _("Weighted"), Kind.MONEY),
+    Column("weighted", _("Weighted"), Kind.MONEY, is_estimate=True),
 )
 
 
@@ -238,7 +238,7 @@ PEOPLE = (
     Column("currency", _("Currency"), Kind.TEXT),
     Column("open", _("Open deals"), Kind.COUNT),
     Column("open_total", _("Open amount"), Kind.MONEY),
-    Column("weighted", _("Weighted"), Kind.MONEY),
+    Column("weighted", _("Weighted"), Kind.MONEY, is_estimate=True),
     Column("won", _("Won"), Kind.COUNT),
     Column("won_total", _("Amount won"), Kind.MONEY),
     Column("lost", _("Lost"), Kind.COUNT),

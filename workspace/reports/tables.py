@@ -46,6 +46,8 @@ class Column:
     name: str
     label: str | Promise
     kind: Kind
+    # True for an amount that is rounded to the decimal places of its currency.
+    is_estimate: bool = False
 
     @property
     def is_number(self) -> bool:
@@ -95,8 +97,11 @@ class Table:
     def text(self, row: Row, place: int) -> str:
         """Return the value in a column of a row for people. A row without a label is of the deals that nobody is responsible for."""
         column = self.columns[place]
-        text = text_of(row.cells[place].value, column.kind)
+        text = text_of(row.cells[place].value, column, self.currency_of(row))
         return text or (_("Nobody") if column.name == self.label_column else "")
+
+    def currency_of(self, row: Row) -> str:
+        return str(row.cells[self.position(self.currency_column)].value) if self.currency_column else ""
 
     @property
     def currencies(self) -> list[str]:
@@ -114,19 +119,19 @@ class Table:
         ]
 
 
-def text_of(value: Value, kind: Kind) -> str:
-    """Return a value for people."""
+def text_of(value: Value, column: Column, currency: str) -> str:
+    """Return a value for people. `currency` is that of the row."""
     if value is None or value == "":
         return ""
     if isinstance(value, date):
         return formats.date_format(value, "YEAR_MONTH_FORMAT")
     if isinstance(value, str):
-        return str(TIMES[value]) if kind == Kind.MONTH else value
-    if kind == Kind.SHARE:
+        return str(TIMES[value]) if column.kind == Kind.MONTH else value
+    if column.kind == Kind.SHARE:
         return _("%(number)s%%") % {"number": number_text(value * 100, 0)}
-    if kind == Kind.MONEY:
-        return amount_text(value)
-    return number_text(value, 1 if kind in (Kind.DAYS, Kind.HOURS) else 0)
+    if column.kind == Kind.MONEY:
+        return amount_text(value, currency, is_rounded=column.is_estimate)
+    return number_text(value, 1 if column.kind in (Kind.DAYS, Kind.HOURS) else 0)
 
 
 def list_path(route: str, **filters: Any) -> str:

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from core.pages.dates import date_text, time_text
+from core.pages.number_fields import number_question
 from core.pages.numbers import amount_text, number_text
 from core.pages.routes import path_with_id
 from core.pages.rows import render_rows
@@ -30,12 +31,13 @@ register = template.Library()
 register.filter("day", date_text)
 register.filter("number", number_text)
 register.filter("amount", amount_text)
+register.simple_tag(number_question)
 
 
 @register.filter
-def rounded(value: Decimal) -> str:
-    """Return a number without decimal places."""
-    return number_text(value, 0)
+def rounded_amount(value: Decimal, currency: str) -> str:
+    """Return an estimated amount, rounded to the decimal places of its currency."""
+    return amount_text(value, currency, is_rounded=True)
 
 
 @register.filter

@@ -56,7 +56,7 @@ def test_it_works(acme, statuses):
     assert columns(page) == {"New": [], "Qualified": [], "Proposal": ["Barn", "Roof"], "Won": ["House"], "Lost": []}
     [proposal] = [each for each in page.html.select("[data-column]") if "Proposal" in texts(each.find("h2"))]
     header = texts(proposal.find("header"))
-    for text in ("2 deals", "12,000.50 EUR 7,200 weighted", "100 PLN 60 weighted"):
+    for text in ("2 deals", "12,000.50 EUR 7,200.30 weighted", "100.00 PLN 60.00 weighted"):
         assert text in header
     # The cards refer to the drawings of their icons, so that the page is small.
     drawings = [symbol["id"] for symbol in page.html.select("symbol")]
@@ -283,7 +283,7 @@ def test_a_dragged_card_gets_the_totals_of_both_columns(acme, statuses):
         f"deal-{deal.id}",
         f"afterend:#deal-{below.id}",
     ]
-    assert [texts(element).split(" EUR")[0] for element in swapped[:2]] == ["0 deals", "2 deals 7"]
+    assert [texts(element).split(" EUR")[0] for element in swapped[:2]] == ["0 deals", "2 deals 7.00"]
     # A deal that loses its status may be the first one, so the response has the whole board with the column for it.
     values |= {"status_id": 0, "after_id": 0, "seen_status_id": statuses["proposal"]}
     response, queries = capture_queries(lambda: visitor.post(path, values, headers=headers))

@@ -14,6 +14,7 @@ from tests.support.factories import (
     make_contact_list,
     make_deal,
     make_field_definition,
+    make_saved_view,
     make_task,
 )
 from tests.support.reading import statements
@@ -287,6 +288,56 @@ def test_the_other_lists(acme):
     assert page.html.select_one("td.amount bdi").get_text() == "1,234.50 EUR"
     assert page.html.select_one("td[data-label=Client] a[href]")["href"] == f"/app/clients/{client.id}"
     assert names(bob.get("/app/deals?price__after=1000")) == ["Roof"]
+
+
+@pytest.mark.parametrize(
+    ("language", "typed", "number", "english", "polish"),
+    [
+        ("en", "7,000", "7000", "7,000", "7000"),
+        ("en", "1,234.50 zł", "1234.5", "1,234.5", "1234,5"),
+        ("pl", "1.500", "1500", "1,500", "1500"),
+        ("pl", "12 345,678", "12345.6780", "12,345.678", "12 345,678"),
+    ],
+)
+def test_a_filter_by_an_amount_as_people_type_it(acme, language, typed, number, english, polish):
+    acme.account.users.filter(id=acme.bob.id).update(language=language)
+    form = acme.page(acme.bob).get("/app/deals?add=price").forms["filter"]
+    form["operator"], form["value"] = "after", typed
+    assert form.submit(status=303).location == f"/app/deals?price__after={number}"
+    # The address has the same meaning in both languages.
+    for reader, shown in (("en", english), ("pl", polish)):
+        acme.account.users.filter(id=acme.bob.id).update(language=reader)
+        [chip] = chips(acme.page(acme.bob).get(f"/app/deals?price__after={number}"))
+        assert chip.endswith(f" {shown}")
+
+
+@pytest.mark.parametrize(("language", "typed"), [("en", "1.500"), ("pl", "1,500")])
+@pytest.mark.parametrize("path", ["/app/deals", "/app/deals/board"])
+def test_a_filter_with_two_readings_is_asked_about(acme, language, typed, path):
+    acme.account.users.filter(id=acme.bob.id).update(language=language)
+    bob = acme.page(acme.bob)
+    form = bob.get(f"{path}?add=price").forms["filter"]
+    form["operator"], form["value"] = "before", typed
+    asked = form.submit(status=422)
+    for page in (asked, bob.get(f"{path}?price__before={typed}", status=422)):
+        assert page.html.find(id="filter-error")
+        form = page.forms["filter"]
+        assert (form["operator"].value, form["value"].value, form["value-meant"].value) == ("before", typed, None)
+        form["value-meant"] = f"{typed}=1500"
+        assert form.submit(status=303).location == f"{path}?price__before=1500"
+        form["value-meant"] = f"{typed}=1.5"
+        assert form.submit(status=303).location == f"{path}?price__before=1.5"
+
+
+def test_programs_and_saved_views_have_numbers_in_one_format(acme):
+    make_deal(acme.bob, "Roof", price="1.5")
+    api = acme.json()
+    for text, found in (("1.500", ["Roof"]), ("1,5", ["Roof"]), ("1500", [])):
+        assert [row["name"] for row in api.get("/app/deals.json", params={"price": text}).json()] == found
+    for text in ("1,500", "1 500", "1.5 EUR"):
+        assert api.get("/app/deals.json", params={"price": text}).status_code == 422
+    view = make_saved_view(acme.bob, resource="deal", query="price=1.500")
+    assert view.query == "price=1.5"
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,58 @@ def test_a_large_number_is_edited_without_separators(acme, client):
     assert visitor.get(f"/app/deals/{deal.id}/edit?field=price").forms["edit-field"]["value"].value == "12600.5"
 
 
+@pytest.mark.parametrize(
+    ("price", "currency", "shown"),
+    [("1234.5", "EUR", "1,234.50"), ("12345", "JPY", "12,345"), ("1.234", "KWD", "1.234"), ("1.005", "EUR", "1.0050")],
+)
+def test_the_page_reads_back_what_it_shows(acme, price, currency, shown):
+    deal = make_deal(acme.bob, price=price, currency=currency)
+    visitor = acme.page(acme.bob)
+    page = visitor.get(f"/app/deals/{deal.id}")
+    assert page.html.select_one("#price .value").get_text(strip=True) == shown
+    assert f"{shown} {currency}" in texts(page)
+    for typed in (shown, f"{shown} {currency}", None):
+        form = visitor.get(f"/app/deals/{deal.id}/edit?field=price").forms["edit-field"]
+        form["value"] = form["value"].value if typed is None else typed
+        form.submit(status=303)
+        deal.refresh_from_db()
+        assert (deal.price, deal.currency) == (Decimal(price), currency)
+
+
+def test_a_typed_currency_is_that_of_the_deal(acme):
+    deal = make_deal(acme.bob, price="100", currency="CAD")
+    visitor = acme.page(acme.bob)
+    for typed, expected in (("$ 100", "CAD"), ("1 234,50 zł", "PLN"), ("1234.50", "PLN"), ("1234.50 EUR", "EUR")):
+        form = visitor.get(f"/app/deals/{deal.id}/edit?field=price").forms["edit-field"]
+        form["value"] = typed
+        form.submit(status=303)
+        deal.refresh_from_db()
+        assert deal.currency == expected
+    assert deal.price == Decimal("1234.5")
+
+
+@pytest.mark.parametrize(("language", "typed", "readings"), [("en", "1.500", "1500 1.5"), ("pl", "7,000", "7000 7")])
+def test_a_number_with_two_readings_is_asked_about(acme, client, language, typed, readings):
+    acme.account.users.filter(id=acme.bob.id).update(language=language)
+    visitor = acme.page(acme.bob)
+    form = edit(visitor, client, "discount")
+    form["value"] = typed
+    page = form.submit(status=422)
+    assert stored(client).discount is None
+    for reading in readings.split():
+        answer = page.forms["edit-field"]
+        answer["value-meant"] = f"{typed}={reading}"
+        answer.submit(status=303)
+        assert stored(client).discount == Decimal(reading)
+        page = visitor.get(f"{path_of(client)}/edit", {"field": "discount"})
+        page = submit_again(page.forms["edit-field"], typed)
+
+
+def submit_again(form, typed):
+    form["value"] = typed
+    return form.submit(status=422)
+
+
 def test_a_defined_field(acme, client):
     definition = acme.account.field_definitions.model(account=acme.account, resource="client", key="size", label="Size")
     definition.write({"type": "choice", "choices": ["S", "XL"]})

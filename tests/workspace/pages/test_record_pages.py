@@ -41,7 +41,7 @@ def test_it_works(acme, client):
         "office@northwind.example",
         "vip",
         "Roof",
-        "12,000 EUR",
+        "12,000.00 EUR",
         "Nora North",
         "Buyer",
         "Call back",
@@ -206,4 +206,4 @@ def test_the_header_shows_the_stored_values(acme, client):
     make_task(acme.bob, client_id=client.id, scheduled_at=datetime(2026, 1, 2, 15, tzinfo=UTC))
     update_summaries()
     header = " ".join(acme.page(acme.bob).get(path_of(client)).html.select_one(".head").get_text(" ").split())
-    assert "Open deals 12,000 EUR Won deals 7 PLN Last activity just now Next task 01/02/2026 3 p.m." in header
+    assert "Open deals 12,000.00 EUR Won deals 7.00 PLN Last activity just now Next task 01/02/2026 3 p.m." in header

@@ -30,9 +30,9 @@ def test_it_works(acme, deals):
     tabs = [link.text.strip() for link in page.html.select("nav.tabs a")]
     assert tabs == ["Forecast", "Won and lost", "Stages", "People", "New clients", "Response time", "Top suggestions"]
     row = page.html.select_one("table.figures tbody tr")
-    assert [cell.text.strip() for cell in row.select("td")] == ["2", "2,468", "246.80"]
+    assert [cell.text.strip() for cell in row.select("td")] == ["2", "2,468.00", "246.80"]
     assert len(page.html.select(".chart rect")) == 24
-    assert page.html.select_one("svg rect title").text.endswith("Amount: 2,468")
+    assert page.html.select_one("svg rect title").text.endswith("Amount: 2,468.00")
     listed = visitor.get(row.select_one("a")["href"])
     assert len(listed.html.select("table.records tbody tr")) == 2
     page = visitor.get(f"{PATH}/forecast?currency=PLN")

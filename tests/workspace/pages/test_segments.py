@@ -177,6 +177,28 @@ def test_a_view_whose_field_is_gone(acme, posts):
         assert len(found(page)) == 3
 
 
+@pytest.mark.parametrize(
+    ("language", "typed", "shown"),
+    [("en", "1,000", "1,000.00 EUR"), ("en", "€ 1000", "1,000.00 EUR"), ("pl", "1 000,00", "1000,00 EUR")],
+)
+def test_the_minimum_revenue_as_people_type_it(acme, posts, language, typed, shown):
+    acme.account.users.filter(id=acme.bob.id).update(language=language)
+    page = acme.page(acme.bob).get(LIST, {"min_revenue": typed, "min_clients": "1"})
+    assert found(page) == ["Of Gdynia", "Of both"]
+    assert shown in page.html.find("main").get_text()
+    assert page.html.find("a", href=lambda href: href and "min_revenue=1000" in href)
+
+
+def test_a_minimum_revenue_with_two_readings_is_asked_about(acme, posts):
+    acme.account.users.filter(id=acme.bob.id).update(language="pl")
+    page = acme.page(acme.bob).get(LIST, {"min_revenue": "1,000"}, status=422)
+    form = next(form for form in page.forms.values() if "min_revenue" in form.fields)
+    assert form["min_revenue-meant"].value is None
+    form["min_revenue-meant"] = "1,000=1000"
+    assert found(form.submit(status=200)) == ["Of Gdynia", "Of both"]
+    assert acme.page(acme.bob).get(LIST, {"min_revenue": "15 zł"}, status=422)
+
+
 def test_views_of_others_and_of_other_lists_are_no_segments(acme, other, posts):
     bob = acme.page(acme.bob)
     private, of_deals = segment(acme, shared=False), segment(acme, "", name="Deals", resource="deal")
@@ -197,7 +219,7 @@ def test_limited_agents_count_the_clients_that_they_may_access(acme, posts):
     bob = acme.page(acme.bob)
     page = bob.get(f"{LIST}?segment={everybody.id}")
     assert found(page) == ["Of Gdynia", "Of both"]
-    assert "1000 EUR" not in page
+    assert "1,000.00 EUR" not in page
     assert not page.html.select("input[name^=min_]")
     page = bob.get(f"{INBOX}?segment={rich.id}", status=422)
     assert (

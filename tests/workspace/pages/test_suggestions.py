@@ -40,8 +40,8 @@ def panel(page, title: str) -> str:
 def test_it_works(acme, posts):
     page = acme.page(acme.bob).get(LIST).click("Most revenue")
     assert titles(page) == ["Few and rich", "Many and poor", "No deals"]
-    assert panel(page, "Few and rich") == "1 client Won: 500 EUR Open: 1,000 EUR"
-    assert panel(page, "Many and poor") == "2 clients Won: 1,200 EUR Open: 999,999 PLN"
+    assert panel(page, "Few and rich") == "1 client Won: 500.00 EUR Open: 1,000.00 EUR"
+    assert panel(page, "Many and poor") == "2 clients Won: 1,200.00 EUR Open: 999,999.00 PLN"
     assert panel(page, "No deals") == "1 client"
     assert "Only suggestions with clients behind them." in page
     assert page.html.select_one(".tabs [aria-current]").get_text() == "Most revenue"
@@ -64,7 +64,7 @@ def test_it_takes_few_statements(acme, posts):
 
 def test_the_inbox_shows_the_revenue(acme, posts):
     page = acme.page(acme.bob).get(INBOX)
-    assert panel(page, "Many and poor") == "2 clients Won: 1,200 EUR Open: 999,999 PLN"
+    assert panel(page, "Many and poor") == "2 clients Won: 1,200.00 EUR Open: 999,999.00 PLN"
     assert panel(page, "Nobody") == ""
     page = Visitor(acme.host, HTTP_ACCEPT_LANGUAGE="pl").start_session(acme.bob).get(INBOX)
     assert panel(page, "Few and rich").startswith("1 klient Wygrane:")
@@ -105,7 +105,7 @@ def test_only_users_who_see_all_clients_have_the_orders(acme, posts, reader):
     visitor = acme.page(*{"visitor": [], "member": [acme.carol], "limited agent": [acme.bob]}[reader])
     page = visitor.get(LIST)
     assert "Most revenue" not in page
-    assert "1,000 EUR" not in page
+    assert "1,000.00 EUR" not in page
     unknown = visitor.get(f"{LIST}?order=unknown", status=404)
     for order in ("revenue", "clients"):
         refused = visitor.get(f"{LIST}?order={order}", status=404)
@@ -113,7 +113,7 @@ def test_only_users_who_see_all_clients_have_the_orders(acme, posts, reader):
     if reader == "limited agent":
         page = visitor.get(INBOX)
         assert "Few and rich" in page
-        assert "1,000 EUR" not in page
+        assert "1,000.00 EUR" not in page
 
 
 def test_an_owner_has_the_orders_although_agents_are_limited(acme, posts):

@@ -57,7 +57,7 @@ def test_it_works(acme, client):
         "Task completed Send it Roof",
         "Task added Send it Bob Nowak Roof",
         "Call Wants an offer by Friday Bob Nowak 15 minutes Nora Open the note",
-        "Deal added Roof Bob Nowak 12,000 EUR",
+        "Deal added Roof Bob Nowak 12,000.00 EUR",
     ]
     links = {link["href"] for link in page.html.select("#timeline .entries a")}
     assert links == {
@@ -69,7 +69,7 @@ def test_it_works(acme, client):
     }
     assert [heading.get_text() for heading in page.html.select("#timeline h3")] == ["Today"]
     page = visitor.get(path_of(deal))
-    assert texts(page)[-1] == "Deal added Bob Nowak 12,000 EUR Northwind"
+    assert texts(page)[-1] == "Deal added Bob Nowak 12,000.00 EUR Northwind"
     assert texts(visitor.get(path_of(contact))) == [
         "Call Wants an offer by Friday Bob Nowak 15 minutes Northwind Open the note"
     ]
