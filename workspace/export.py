@@ -1,11 +1,8 @@
 """The rows of a list as CSV."""
 
-import csv
 import logging
-import re
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
-from decimal import Decimal
 from typing import Any
 
 from django.db import Error
@@ -13,8 +10,11 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from accounts.default_names import reason_text
+from core.api.fields import to_decimal
+from core.pages.numbers import amount_text
 from crm.fields import REASON_NAMES, Field, FieldType
-from workspace.lists.cells import LINKS, Names, sums_text, value_in
+from workspace.csv_files import BYTE_ORDER_MARK, csv_writer, guarded, number_cell, phone_cell
+from workspace.lists.cells import LINKS, Names, currency_in, sums_text, value_in
 from workspace.lists.declarations import SUM_NAMES
 from workspace.lists.queries import ListQuery
 
@@ -24,10 +24,6 @@ logger = logging.getLogger("rostrum.export")
 MAX_EXPORTED = 1_000_000
 # The number of rows that are read together.
 CHUNK_SIZE = 1000
-# Spreadsheet programs recognize UTF-8 by this mark.
-BYTE_ORDER_MARK = "\ufeff"
-# Spreadsheet programs execute a cell that begins with one of these characters as a formula.
-FORMULA = re.compile(r"\s*[=+\-@\t\r]")
 
 
 class Line:
@@ -40,12 +36,15 @@ class Line:
 def export(query: ListQuery, ids: Sequence[int]) -> Iterator[bytes]:
     """Return the CSV of the rows with these ids, in this order, in chunks of `CHUNK_SIZE` rows.
 
-    The columns are the number, the name and the columns of the list. Rows that were deleted meanwhile are left out. Each chunk takes at
-    most five statements.
+    The columns are the number, the name and the columns of the list. The price of a deal is followed by its currency. Rows that were deleted
+    meanwhile are left out. Each chunk takes at most five statements.
     """
-    writer = csv.writer(Line())
+    writer = csv_writer(Line())
     by_name = {each.name: each for each in query.fields}
     fields = [by_name["name"], *query.shown_fields]
+    names = [each.name for each in fields]
+    if "price" in names and "currency" not in names:
+        fields.insert(names.index("price") + 1, by_name["currency"])
     # `writerow` returns what `write` of the file returns.
     language = translation.get_language()
 
@@ -80,38 +79,38 @@ def in_language(language: str | None, chunks: Iterator[bytes]) -> Iterator[bytes
 
 def rows_of(query: ListQuery, fields: list[Field], ids: Sequence[int]) -> Iterator[list[Any]]:
     columns = {"id", *(each.column for each in fields)}
-    has_currency = query.declaration.resource == "deal"
-    if has_currency:
+    if query.declaration.resource == "deal":
         columns.add("currency")
     found = query.values(ids, columns)
     rows = [found[id] for id in ids if id in found]
     links = [(each.type, value_in(row, each)) for row in rows for each in fields if each.type in LINKS]
     names = Names.read(query.account, query.user, links)
     for row in rows:
-        yield [row["id"], *(cell(value_in(row, each), each, names, query) for each in fields)]
+        yield [row["id"], *(cell(row, each, names, query) for each in fields)]
 
 
-def cell(value: Any, each: Field, names: Names, query: ListQuery) -> str | int | float:
+def cell(row: dict[str, Any], each: Field, names: Names, query: ListQuery) -> str:
     """Return a value as a spreadsheet program reads it: names instead of ids, numbers without grouping, dates as in ISO 8601."""
+    value = value_in(row, each)
     if value is None:
         return ""
     if each.type in LINKS:
         return guarded(names.of(each.type, value))
     if each.name in SUM_NAMES:
-        return guarded(sums_text(value, each.name))
+        return guarded(sums_text(value, each.name, is_grouped=False))
     if isinstance(value, bool):
         return _("Yes") if value else _("No")
     if isinstance(value, datetime):
         return value.astimezone(query.account.zone).strftime("%Y-%m-%d %H:%M:%S")
     if isinstance(value, date):
         return value.isoformat()
-    if isinstance(value, int | float | Decimal) and each.type in (FieldType.NUMBER, FieldType.MONEY):
-        return f"{value.normalize():f}" if isinstance(value, Decimal) else value
+    # An additional field may have numbers as texts, from the time before it was defined.
+    if each.is_amount and (number := to_decimal(value)) is not None:
+        if each.type == FieldType.MONEY:
+            return amount_text(number, currency_in(row, each, query.account.currency), is_grouped=False)
+        return number_cell(number)
     if isinstance(value, list):
         return guarded(", ".join(map(str, value)))
+    if each.type == FieldType.PHONE:
+        return phone_cell(str(value))
     return guarded(reason_text(value) if each.name in REASON_NAMES else str(value))
-
-
-def guarded(text: str) -> str:
-    """Return the text with an apostrophe before it if a spreadsheet program would execute it as a formula."""
-    return f"'{text}" if FORMULA.match(text) else text

@@ -1,6 +1,5 @@
 """The pages of reports: a chart and a table for each report. The table can be downloaded as CSV."""
 
-import csv
 from typing import Any
 
 from django.http import Http404, HttpResponse
@@ -10,11 +9,13 @@ from accounts.roles import ASSIGNABLE
 from core.db.time_limit import TooSlow
 from core.errors import FieldError, FieldErrors
 from core.pages.errors import error_sentence
+from core.pages.numbers import amount_text
+from workspace.csv_files import csv_writer, guarded, number_cell
 from workspace.pages.base import WorkspacePage
 from workspace.reports.charts import chart_of
 from workspace.reports.periods import DEFAULT_MONTHS
 from workspace.reports.queries import REPORTS, Report, ReportQuery
-from workspace.reports.tables import Row, Table
+from workspace.reports.tables import Column, Kind, Row, Table
 from workspace.requests import TeamRequest
 
 # The most users in the choices of the form.
@@ -106,13 +107,17 @@ def csv_response(report: Report, table: Table) -> HttpResponse:
     """Return all rows of a table as CSV. The names of the columns, and months, are those of the JSON API."""
     response = HttpResponse(content_type="text/csv; charset=utf-8")
     response.headers["Content-Disposition"] = f'attachment; filename="{report.name}.csv"'
-    writer = csv.writer(response)
+    writer = csv_writer(response)
     writer.writerow([column.name for column in table.columns])
-    for row in table.as_objects():
-        writer.writerow([guarded(row[column.name]) for column in table.columns])
+    for row, values in zip(table.rows, table.as_objects(), strict=True):
+        currency = table.currency_of(row)
+        writer.writerow([csv_value(values[column.name], column, currency) for column in table.columns])
     return response
 
 
-def guarded(value: Any) -> Any:
-    """Return a value that spreadsheets do not take for a formula."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+def csv_value(value: Any, column: Column, currency: str) -> str:
+    if isinstance(value, str) or value is None:
+        return guarded(value or "")
+    if column.kind == Kind.MONEY:
+        return amount_text(value, currency, is_rounded=column.is_estimate, is_grouped=False)
+    return number_cell(value)

@@ -252,10 +252,10 @@ def test_the_number_of_statements(acme, bob, clients):
 # The export
 
 
-def exported(visitor, path: str) -> list[list[str]]:
+def exported(visitor, path: str, **options: str) -> list[list[str]]:
     response = visitor.get(path)
     assert response.headers["Content-Type"] == "text/csv; charset=utf-8"
-    return list(csv.reader(io.StringIO(response.body.decode("utf-8-sig"))))
+    return list(csv.reader(io.StringIO(response.body.decode("utf-8-sig")), **options))
 
 
 def test_export(acme, bob):
@@ -285,6 +285,49 @@ def test_export(acme, bob):
     assert response.body.startswith(b"\xef\xbb\xbf")
     name = response.headers["Content-Disposition"]
     assert re.fullmatch(r'attachment; filename="clients-\d{4}-\d\d-\d\d\.csv"', name)
+
+
+def raw_export(acme, path: str, **user) -> list[str]:
+    acme.account.users.filter(id=acme.bob.id).update(**user)
+    return acme.page(acme.bob).get(path).body.decode("utf-8-sig").splitlines()
+
+
+def test_the_export_has_the_format_of_the_language(acme):
+    price = {"price": "1234.5", "currency": "PLN"}
+    roof = make_deal(acme.bob, "Roof", **price, additional_fields={"area": "10.5"})
+    make_field_definition(acme.account, "area", label="Area", resource="deal", type="number")
+    wall = make_deal(acme.bob, "Wall", price="12345", currency="JPY", additional_fields={"area": 2.25})
+    path = "/app/deals/export.csv?sort=id&columns=price,additional_fields[area],expected_close_date"
+    assert raw_export(acme, path) == [
+        "Number,Name,Amount,Currency,Area,Expected close",
+        f"{roof.id},Roof,1234.50,PLN,10.5,",
+        f"{wall.id},Wall,12345,JPY,2.25,",
+    ]
+    assert raw_export(acme, path, language="pl")[1:] == [
+        f"{roof.id};Roof;1234,50;PLN;10,5;",
+        f"{wall.id};Wall;12345;JPY;2,25;",
+    ]
+    path = "/app/deals/export.csv?sort=id&columns=currency,price"
+    assert raw_export(acme, path, language="en")[1] == f"{roof.id},Roof,PLN,1234.50"
+
+
+@pytest.mark.parametrize(
+    ("phone", "cell"),
+    [
+        ("+48 601 234 567", "+48 601 234 567"),
+        ("+48601234567", "+48601234567"),
+        ("+1 (555) 010-99.88", "+1 (555) 010-99.88"),
+        ("+48 22 123 45 67 wew. 12", "+48 22 123 45 67 wew. 12"),
+        ("+1+1", "'+1+1"),
+        ("+48 cmd|' /C calc'!A0", "'+48 cmd|' /C calc'!A0"),
+        ("+A1", "'+A1"),
+        ("=1+1", "'=1+1"),
+        ("-1", "'-1"),
+    ],
+)
+def test_telephone_numbers_are_exported_as_they_are(acme, phone, cell):
+    client = make_client(acme.bob, "Nova", phone=phone)
+    assert raw_export(acme, "/app/clients/export.csv?columns=phone")[1] == f"{client.id},Nova,{cell}"
 
 
 @pytest.mark.parametrize("text", ["=1", "+48 600", "-1", "@a", "\t=1", "\r=1", " =1"])
@@ -344,7 +387,7 @@ def test_other_lists_are_exported(acme, bob, collection):
 def test_the_language_of_the_user_lasts_until_the_end_of_the_file(acme, bob, clients):
     acme.bob.language = "pl"
     acme.bob.save()
-    assert exported(bob, "/app/clients/export.csv")[0][:2] == ["Numer", "Nazwa"]
+    assert exported(bob, "/app/clients/export.csv", delimiter=";")[0][:2] == ["Numer", "Nazwa"]
 
 
 def test_a_file_that_is_cut_off_says_so(acme, bob, clients, monkeypatch):
