@@ -6,17 +6,16 @@ texts. A blank text for a number, a date or an id means null. A list or an objec
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from django.db import connection
 from django.db.models import QuerySet
-from django.utils import timezone
-from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.translation import gettext_lazy as _
 from rest_framework.fields import Field, empty
 
+from core.api.times import to_day, to_time
 from core.db.access import Access
 from core.db.limited_rows import LimitedQuerySet
 from core.db.tenancy import fold
@@ -235,41 +234,14 @@ class BooleanField(ScalarField):
         return value
 
 
-# With dots or hyphens, the day comes first; with slashes, the year. 01/12/2026 is ambiguous, so it is invalid.
-_DAY_FIRST = re.compile(r"(\d{1,2})([.-])(\d{1,2})\2(\d{4})", re.ASCII)
-_YEAR_FIRST = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})", re.ASCII)
-
-
-def to_date(text: str) -> date | None:
-    """Return the date of a text: ISO 8601, `2026/12/01`, `01.12.2026` or `01-12-2026`. Return None for another format.
-
-    Raise ValueError for a date that does not exist.
-    """
-    if match := _DAY_FIRST.fullmatch(text):
-        return date(int(match[4]), int(match[3]), int(match[1]))
-    if match := _YEAR_FIRST.fullmatch(text):
-        return date(int(match[1]), int(match[2]), int(match[3]))
-    return parse_date(text)
-
-
 class DateTimeField(ScalarField):
-    """A time (ISO 8601) or a date. Without an offset, it is in the time zone of the account."""
+    """A time or a date (`core.api.times`). Without an offset, it is in the time zone of the account."""
 
     default_error_messages = {"time": _("is not a time (ISO 8601, such as 2009-01-26T18:06:53+01:00)")}
 
     def to_internal_value(self, data: Any) -> datetime:
-        text = data.strip() if isinstance(data, str) else ""
-        try:
-            moment = parse_datetime(text)
-            if moment is None and (day := to_date(text)) is not None:
-                moment = datetime.combine(day, datetime.min.time())
-            if moment is not None and moment.tzinfo is None:
-                moment = timezone.make_aware(moment, self.context["account"].zone)
-            # In the first and the last year of Python's calendar, the time could be out of range in another time zone.
-            is_valid = moment is not None and 1 < moment.astimezone(UTC).year < 9999
-        except (ValueError, OverflowError):
-            moment, is_valid = None, False
-        if moment is None or not is_valid:
+        moment = to_time(data, self.context["account"].zone)
+        if moment is None:
             self.fail("time")
         return moment
 
@@ -280,14 +252,10 @@ class DateField(ScalarField):
     default_error_messages = {"date": _("is not a date (ISO 8601, such as 2009-01-26)")}
 
     def to_internal_value(self, data: Any) -> date:
-        text = data.strip() if isinstance(data, str) and data.isascii() else ""
-        try:
-            day = to_date(text) or parse_datetime(text)
-        except ValueError:
-            day = None
+        day = to_day(data, self.context["account"].zone)
         if day is None:
             self.fail("date")
-        return day.date() if isinstance(day, datetime) else day
+        return day
 
 
 def lock_ids(rows: QuerySet[Any], lock: str = "SHARE") -> list[int]:

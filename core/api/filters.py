@@ -64,7 +64,8 @@ class QueryDateTimeField(DateTimeField):
     """A time in a query string. An unescaped plus sign before the offset was decoded to a space."""
 
     def to_internal_value(self, data: Any) -> datetime:
-        return super().to_internal_value(re.sub(r" (\d\d(:?\d\d)?)$", r"+\1", data) if "T" in data else data)
+        # The time of day of another format, such as `01.12.2026 10:00`, is not an offset.
+        return super().to_internal_value(re.sub(r"(:\d\d(?:\.\d+)?) (\d\d(:?\d\d)?)$", r"\1+\2", data))
 
 
 class SearchTextField(TextField):

@@ -238,7 +238,18 @@ def test_accepted_dates(acme, sent, date):
         "9998-12-31T23:59:59-12:00",
         "0002-01-01T00:00:00+01:00",
         "99999-01-01T00:00:00Z",
-        1232989613,
+        # Milliseconds, a year, and a date as a number.
+        1232989613000,
+        2009,
+        20090126,
+        -1232989613,
+        "26/01/2009 18:06",
+        "26.01.2009 18:60",
+        "32.01.2009 10:00",
+        "26.01.2009 6:06 PM",
+        "Mon, 26 Jan 2009 18:06:53",
+        "Mon, 26 Jan 2009 18:06:53 XYZ",
+        "Mon, 31 Feb 2009 18:06:53 +0100",
         True,
         "now",
         "\x00",
@@ -256,6 +267,64 @@ def test_it_rejects_invalid_times(acme, time):
 def test_a_date_in_a_time_field_is_midnight_in_the_time_zone_of_the_account(acme, sent):
     acme.account.change(time_zone="Europe/Warsaw")
     assert read(create(acme, "post", scheduled_at=sent))["scheduled_at"] == "2009-01-26T00:00:00+01:00"
+
+
+TIMES = [
+    "2009-01-26T18:06:53+01:00",
+    "2009-01-26T18:06:53",
+    "2009-01-26 18:06:53",
+    "26.01.2009 18:06:53",
+    "26-01-2009 18:06:53",
+    "2009/01/26 18:06:53",
+    "26.01.2009T18:06:53",
+    "26.01.2009, 18:06:53",
+    "26.01.2009 17:06:53 +00:00",
+    "Mon, 26 Jan 2009 18:06:53 +0100",
+    "Mon, 26 Jan 2009 17:06:53 GMT",
+    "26 Jan 2009 12:06:53 EST (winter)",
+    "Mon, 26 Jan 2009 17:06:53 -0000",
+    1232989613,
+    "1232989613",
+    1232989613.25,
+]
+
+
+@pytest.mark.parametrize("sent", TIMES, ids=str)
+def test_formats_of_times(acme, sent):
+    acme.account.change(time_zone="Europe/Warsaw")
+    post = read(create(acme, "post", scheduled_at=sent, remind_at=sent))
+    assert (post["scheduled_at"], post["remind_at"]) == ("2009-01-26T18:06:53+01:00",) * 2
+    assert read(create(acme, "deal", expected_close_date=sent))["expected_close_date"] == "2009-01-26"
+    for name in ("scheduled_before", "scheduled_after"):
+        response = acme.json().get("/app/tasks.json", params={name: str(sent)})
+        assert len(read(response)) == (name == "scheduled_after")
+
+
+@pytest.mark.parametrize("sent", ["26.01.2009 18:06", "Mon, 26 Jan 2009 18:06 +0100"])
+def test_seconds_are_optional(acme, sent):
+    acme.account.change(time_zone="Europe/Warsaw")
+    assert read(create(acme, "post", scheduled_at=sent))["scheduled_at"] == "2009-01-26T18:06:00+01:00"
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        # Clocks go forward from 2:00 to 3:00.
+        ("2026-03-29T02:30:00", "2026-03-29T03:30:00+02:00"),
+        ("29.03.2026 02:30", "2026-03-29T03:30:00+02:00"),
+        # Clocks go back from 3:00 to 2:00: a time without an offset is the first one.
+        ("2026-10-25T02:30:00", "2026-10-25T02:30:00+02:00"),
+        ("2026-10-25T02:30:00+02:00", "2026-10-25T02:30:00+02:00"),
+        ("2026-10-25T02:30:00+01:00", "2026-10-25T02:30:00+01:00"),
+    ],
+)
+def test_a_change_of_the_clocks_is_the_same_in_every_response(acme, sent, expected):
+    acme.account.change(time_zone="Europe/Warsaw")
+    created = read(create(acme, "post", scheduled_at=sent, remind_at=sent))
+    path = f"/app/posts/{created['id']}.json"
+    updated = read(acme.json().put(path, json={"post": {"scheduled_at": sent, "remind_at": sent}}))
+    for response in (created, updated, read(acme.json().get(path))):
+        assert (response["scheduled_at"], response["remind_at"]) == (expected, expected)
 
 
 @pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "UTC", "Etc/GMT+12"])
