@@ -21,6 +21,10 @@ access = logging.getLogger(ACCESS_LOG)
 
 INTERNAL_ERROR = "500 Internal Server Error"
 
+# The paths of the APIs, of categories and of the pages of a forum, with one slash at the end.
+_TRAILING_SLASH = re.compile(
+    r"(?:.+\.(?:json|xml)|/(?!static/)[^/]+|/app/(?:posts|suggestions|roadmap|feed\.atom)(?:/[^/]+)*)/", re.DOTALL
+)
 # Most paths match this, and are logged unchanged.
 _PLAIN = re.compile("[A-Za-z0-9/._~-]+")
 
@@ -39,8 +43,8 @@ class Exchange:
 
     def __init__(self, environ: "WSGIEnvironment", in_flight: InFlight) -> None:
         self._started_at = perf_counter()
-        if environ["PATH_INFO"].endswith((".json/", ".xml/")):
-            # Some clients append a slash to every path.
+        if _TRAILING_SLASH.fullmatch(environ["PATH_INFO"]):
+            # Some clients append a slash to every path, and people to the name of a category.
             environ["PATH_INFO"] = environ["PATH_INFO"][:-1]
         self.environ = environ
         self.id = secrets.token_hex(8)

@@ -49,6 +49,24 @@ def test_the_canonical_address_is_a_page_whatever_accept_says(acme, accept):
     assert response.headers["Content-Type"] == "text/html; charset=utf-8"
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["/General", "/app/suggestions", "/app/roadmap", "/app/feed.atom", "/app/posts/new", "/app/posts/{id}", "/login"],
+)
+def test_a_slash_at_the_end_makes_no_difference(acme, path):
+    path = path.format(id=make_post(acme.alice, "Dark theme").id)
+    headers = {"Accept": "text/html"}
+    expected, response = (Client(acme.host).get(address, headers=headers) for address in (path, f"{path}/"))
+    assert expected.status_code in (200, 303)
+    assert (response.status_code, response.headers.get("Location")) == (
+        expected.status_code,
+        expected.headers.get("Location"),
+    )
+    if "csrf" not in expected.text.lower():
+        assert response.text == expected.text
+    assert Client(acme.host).get(f"{path}//", headers=headers).status_code == 404
+
+
 @pytest.mark.parametrize("robot", ROBOTS)
 def test_robots_get_pages(acme, robot):
     make_post(acme.alice)

@@ -142,7 +142,19 @@ def test_it_rejects_invalid_parameters_in_the_body(acme, body, sentence):
 
 @pytest.mark.parametrize(
     "path",
-    ["/Unknown", "/app", "/static", "/media", "/.well-known", "/General/", "/General/x", "/%20", "/a%2Fb", "/a%00b"],
+    [
+        "/Unknown",
+        "/app",
+        "/static",
+        "/media",
+        "/.well-known",
+        "/General//",
+        "/Unknown/",
+        "/General/x",
+        "/%20",
+        "/a%2Fb",
+        "/a%00b",
+    ],
 )
 def test_it_rejects_an_unknown_category(acme, path):
     assert shown(acme.xml().get(path)) == refusal(404, NOT_FOUND)
@@ -506,6 +518,15 @@ def test_popular_is_another_name_of_top(acme, three_posts):
     assert titles(acme.xml().get("/?order=popular")) == titles(acme.xml().get("/?order=top"))
     response = acme.xml().send_xml("POST", "/", "<order>popular</order>")
     assert titles(response) == titles(acme.xml().get("/?order=top"))
+
+
+@pytest.mark.parametrize("path", ["/General/", "/general/?order=old", "/%47eneral/"])
+def test_a_category_may_end_in_a_slash(acme, three_posts, path):
+    expected = acme.xml().get(path.replace("/?", "?").rstrip("/"))
+    assert titles(expected)
+    for method in ("GET", "POST"):
+        response = acme.xml().request(method, path)
+        assert (response.status_code, response.content) == (200, expected.content)
 
 
 @pytest.mark.parametrize("path", ["/app/posts.xml/", "/app/categories.xml/?x=1", "/app/users/me.xml/"])
