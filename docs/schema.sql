@@ -2723,6 +2723,7 @@ CASE
 END) STORED,
     search_text text GENERATED ALWAYS AS (search.fold((COALESCE(title, ''::character varying))::text)) STORED NOT NULL,
     search_words tsvector GENERATED ALWAYS AS ((setweight(search.words(account_id, (COALESCE(title, ''::character varying))::text, 35000), 'A'::"char") || setweight(search.words(account_id, (((COALESCE(content, ''::character varying))::text || ' '::text) || (COALESCE(response, ''::character varying))::text), 65536), 'D'::"char"))) STORED NOT NULL,
+    due_day date,
     CONSTRAINT post_of_forum_or_task CHECK ((((category_id IS NOT NULL) AND (forum_id IS NOT NULL) AND ((task_kind)::text = 'feedback'::text)) OR ((category_id IS NULL) AND (forum_id IS NULL) AND (NOT ((task_kind)::text = 'feedback'::text)))))
 )
 WITH (fillfactor='90', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');

@@ -93,6 +93,8 @@ class Post(Tagged, Commentable):
     priority = models.IntegerField(default=0)
     # When a task is due.
     scheduled_at = models.DateTimeField(null=True)
+    # The day on which a task without a time of day is due. `scheduled_at` is then a time on this day, at which the reminder comes.
+    due_day = models.DateField(null=True)
     # When the responsible user is reminded of a task. Without it, the reminder comes when the task is due.
     remind_at = models.DateTimeField(null=True)
     # When a task was closed. Null for an open task. A trigger of the database sets it if the writer does not (`forum.tasks`).
@@ -296,6 +298,8 @@ class Post(Tagged, Commentable):
                 values.setdefault("status_before_merge_id", None)
         if (fields := values.get("additional_fields")) is not None:
             values["additional_fields"] = merge(self.additional_fields, fields)
+        if values.get("scheduled_at", self.scheduled_at) != self.scheduled_at:
+            values.setdefault("due_day", None)
         assign_links(values, "client_id", "contact_id", "deal_id")
         if "content" in values or is_new:
             values["content_html"] = render(values.get("content", self.content))

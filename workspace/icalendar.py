@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
+from django.db.models import OuterRef, Subquery, Value
+from django.db.models.functions import Coalesce, NullIf
 from django.utils.translation import gettext as _
 
 from accounts.models import User
 from core.pages.routes import path_with_id
-from workspace.tasks import open_tasks
+from workspace.tasks import LINKS, open_tasks
 
 # The feed has the user's open tasks that are due from 30 days ago until a year from now, at most `MAX_EVENTS`.
 PAST, FUTURE, MAX_EVENTS = timedelta(days=30), timedelta(days=366), 1000
@@ -18,13 +21,22 @@ MAX_LINE_BYTES = 75
 MAX_DESCRIPTION = 2000
 
 
+# A calendar has at least one component (RFC 5545, section 3.6). An empty one has this time zone.
+UTC_ZONE = (
+    "BEGIN:VTIMEZONE",
+    "TZID:Etc/UTC",
+    "BEGIN:STANDARD",
+    "DTSTART:19700101T000000",
+    "TZOFFSETFROM:+0000",
+    "TZOFFSETTO:+0000",
+    "END:STANDARD",
+    "END:VTIMEZONE",
+)
+
+
 def calendar_of(user: User, base_url: str, *, now: datetime) -> str:
-    """Return the calendar with the tasks for which the user is responsible."""
-    rows = open_tasks(user.account, user).filter(
-        responsible_id=user.id, scheduled_at__gte=now - PAST, scheduled_at__lt=now + FUTURE
-    )
-    columns = ("id", "title", "content", "scheduled_at", "updated_at")
-    tasks = rows.order_by("scheduled_at", "id").values_list(*columns)[:MAX_EVENTS]
+    """Return the calendar with the tasks for which the user is responsible, in the active language."""
+    events = [line for task in tasks_of(user, now) for line in event_of(task, base_url)]
     lines = [
         "BEGIN:VCALENDAR",
         "VERSION:2.0",
@@ -32,24 +44,69 @@ def calendar_of(user: User, base_url: str, *, now: datetime) -> str:
         "CALSCALE:GREGORIAN",
         f"X-WR-CALNAME:{escape(_('Tasks'))}",
         "REFRESH-INTERVAL;VALUE=DURATION:PT15M",
+        *(events or UTC_ZONE),
+        "END:VCALENDAR",
     ]
-    host = base_url.partition("://")[2]
-    for id, title, content, scheduled_at, updated_at in tasks:
-        lines += [
-            "BEGIN:VEVENT",
-            f"UID:task-{id}@{host}",
-            f"DTSTAMP:{stamp(updated_at)}",
-            f"LAST-MODIFIED:{stamp(updated_at)}",
-            f"DTSTART:{stamp(scheduled_at)}",
-            f"DURATION:{DURATION}",
-            f"SUMMARY:{escape(title)}",
-            *([f"DESCRIPTION:{escape(content[:MAX_DESCRIPTION])}"] if content else []),
-            f"URL:{base_url}{path_with_id('workspace-task', id)}",
-            "TRANSP:TRANSPARENT",
-            "END:VEVENT",
-        ]
-    lines.append("END:VCALENDAR")
     return "".join(f"{part}\r\n" for line in lines for part in fold(line))
+
+
+def tasks_of(user: User, now: datetime) -> list[dict[str, Any]]:
+    """Return the tasks of the feed. A client or contact that the user may not access has neither a name nor a telephone number."""
+    rows = open_tasks(user.account, user).filter(
+        responsible_id=user.id, scheduled_at__gte=now - PAST, scheduled_at__lt=now + FUTURE
+    )
+    columns = ("id", "title", "content", "scheduled_at", "due_day", "remind_at", "updated_at")
+    linked: dict[str, Any] = {}
+    for link in ("client", "contact"):
+        found = getattr(user.account, LINKS[link]).live().accessible_to(user).filter(id=OuterRef(f"{link}_id"))
+        number = Coalesce(NullIf("phone", Value("")), "mobile_phone")
+        linked |= {
+            f"{link}_name": Subquery(found.values("name")),
+            f"{link}_phone": Subquery(found.values(found=number)),
+        }
+    return list(rows.order_by("scheduled_at", "id").values(*columns, **linked)[:MAX_EVENTS])
+
+
+def event_of(task: dict[str, Any], base_url: str) -> list[str]:
+    """Return the lines of a task. A task without a time of day is an event of the whole day."""
+    host, url = base_url.partition("://")[2], f"{base_url}{path_with_id('workspace-task', task['id'])}"
+    times = [f"DTSTART:{stamp(task['scheduled_at'])}", f"DURATION:{DURATION}"]
+    return [
+        "BEGIN:VEVENT",
+        f"UID:task-{task['id']}@{host}",
+        f"DTSTAMP:{stamp(task['updated_at'])}",
+        f"LAST-MODIFIED:{stamp(task['updated_at'])}",
+        *(times if task["due_day"] is None else [f"DTSTART;VALUE=DATE:{task['due_day']:%Y%m%d}"]),
+        f"SUMMARY:{escape(task['title'])}",
+        f"DESCRIPTION:{escape(description_of(task, url))}",
+        f"URL:{url}",
+        "TRANSP:TRANSPARENT",
+        *alarm_of(task),
+        "END:VEVENT",
+    ]
+
+
+def description_of(task: dict[str, Any], url: str) -> str:
+    """Return what a reader needs on the way: whom the task is about, their telephone number, the description, and the link."""
+    facts = (
+        (_("Client"), task["client_name"]),
+        (_("Contact"), task["contact_name"]),
+        (_("Telephone"), task["contact_phone"] or task["client_phone"]),
+    )
+    lines = [f"{label}: {value}" for label, value in facts if value]
+    return "\n".join([*lines, *filter(None, [task["content"][:MAX_DESCRIPTION]]), url])
+
+
+def alarm_of(task: dict[str, Any]) -> list[str]:
+    if task["remind_at"] is None:
+        return []
+    return [
+        "BEGIN:VALARM",
+        "ACTION:DISPLAY",
+        f"DESCRIPTION:{escape(task['title'])}",
+        f"TRIGGER;VALUE=DATE-TIME:{stamp(task['remind_at'])}",
+        "END:VALARM",
+    ]
 
 
 def stamp(moment: datetime) -> str:

@@ -25,6 +25,7 @@ COLUMNS = (
     "title",
     "task_kind",
     "scheduled_at",
+    "due_day",
     "closed",
     "completed_at",
     "priority",
@@ -113,8 +114,14 @@ def items(account: Account, user: User, ids: Iterable[int]) -> dict[int, dict[st
         responsible_login=Subquery(people.values("login")),
         **names,
     )
-    now = timezone.now()
-    return {row["id"]: row | {"is_late": bool(row["scheduled_at"] and row["scheduled_at"] < now)} for row in rows}
+    return {row["id"]: row | {"is_late": is_late(row)} for row in rows}
+
+
+def is_late(task: dict[str, Any]) -> bool:
+    """Return whether the time of a task is over, or its day if it has no time of day."""
+    if task["due_day"] is not None:
+        return bool(task["due_day"] < timezone.localdate())
+    return task["scheduled_at"] is not None and task["scheduled_at"] < timezone.now()
 
 
 def count_due(account: Account, user: User) -> int:

@@ -28,6 +28,7 @@ from core.api.fields import (
     long_text_field,
 )
 from core.api.serializers import ResourceSerializer
+from core.api.times import date_of_text
 from core.db.access import prepared_access
 from core.db.prepared import prepared
 from core.db.tenancy import account_of
@@ -126,6 +127,10 @@ class PostSerializer(AdditionalFieldsSerializer):
         for name in ("content", "task_kind", "kind", "status", "status_id", "private", "closed", "priority"):
             if name in values and values[name] is None:
                 del values[name]
+        if values.get("scheduled_at") is not None:
+            # A date without a time of day. `write` removes the day if the time changes.
+            day = date_of_text(self.initial_data["scheduled_at"])
+            values |= {"due_day": day} if day else {}
         if status_id := values.pop("status_id", None):
             values["status"] = self.resolve_status(status_id, values.get("status"))
         place = self.place_task(values) if self.is_task(values) else self.place_post(values)

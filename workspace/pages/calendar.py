@@ -8,12 +8,13 @@ from django.contrib import messages
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _
 from django.views import View
 
 from accounts import throttling
+from accounts.mail import supported_language
 from accounts.pages.settings import parse_id
 from core.error_responses import throttled, unavailable
 from core.errors import Throttled
@@ -22,7 +23,7 @@ from workspace.icalendar import calendar_of
 from workspace.models import CalendarFeed
 from workspace.pages.task_actions import TaskActions, people_of
 from workspace.requests import TeamRequest
-from workspace.tasks import open_tasks, start_of
+from workspace.tasks import is_late, open_tasks, start_of
 
 # The tasks of a day that the table shows before "more", and the most tasks of a month that are read.
 DAY_SIZE, MAX_TASKS = 3, 1000
@@ -66,12 +67,11 @@ class CalendarPage(TaskActions):
         )
         if responsible is not None:
             rows = rows.filter(responsible_id=responsible)
-        columns = ("id", "title", "scheduled_at")
+        columns = ("id", "title", "scheduled_at", "due_day")
         tasks: list[Any] = list(rows.order_by("scheduled_at", "id").values(*columns)[: MAX_TASKS + 1])
         by_day: defaultdict[date, list[dict[str, Any]]] = defaultdict(list)
-        now = timezone.now()
         for task in tasks[:MAX_TASKS]:
-            task["is_late"] = task["scheduled_at"] < now
+            task["is_late"] = is_late(task)
             by_day[timezone.localtime(task["scheduled_at"]).date()].append(task)
         cells = [
             {
@@ -126,7 +126,9 @@ class FeedView(View):
             if feed is None:
                 throttling.count_wrong_token(page_request)
                 raise Http404
-            text = calendar_of(feed.user, base_url(request), now=timezone.now())
+            language = supported_language(feed.user.language or feed.user.account.language)
+            with translation.override(language):
+                text = calendar_of(feed.user, base_url(request), now=timezone.now())
         except Throttled as error:
             return throttled(request, error.wait)
         except (OperationalError, InterfaceError):

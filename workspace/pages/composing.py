@@ -132,7 +132,7 @@ class ComposerForm(NoteForm):
     def task_values(self) -> dict[str, Any]:
         day = self.cleaned_data["day"]
         at = timezone.make_aware(datetime.combine(day, DUE_TIME)) if day else None
-        return {"title": self.cleaned_data["title"], "scheduled_at": at}
+        return {"title": self.cleaned_data["title"], "scheduled_at": at, "due_day": day}
 
 
 class RecordKind(Protocol):

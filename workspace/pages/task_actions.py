@@ -57,7 +57,7 @@ def as_item(row: dict[str, Any]) -> dict[str, Any]:
         "kind_label": label,
         "icon": icon,
         "links": links,
-        "is_today": bool(at) and at.date() == timezone.localdate(),
+        "is_today": (row["due_day"] or (at and at.date())) == timezone.localdate(),
     }
 
 
@@ -137,7 +137,9 @@ class TaskActions(WorkspacePage):
             at = moved_to(task.scheduled_at, day)
             # The reminder keeps its distance from the time of the task.
             remind_at = task.remind_at and at - (task.scheduled_at - task.remind_at if task.scheduled_at else at - at)
-            task.write({"scheduled_at": at, "remind_at": remind_at}, by=self.request.user)
+            has_time = task.scheduled_at is not None and task.due_day is None
+            values = {"scheduled_at": at, "due_day": None if has_time else day, "remind_at": remind_at}
+            task.write(values, by=self.request.user)
 
         text = _("The task is due on %(day)s.") % {"day": date_format(day, "DATE_FORMAT")}
         self.perform(act, success_message=text)

@@ -109,6 +109,7 @@ class TaskForm(Form):
             "task_kind": values["task_kind"],
             "content": values["content"],
             "scheduled_at": at or None,
+            "due_day": None if values["time"] else day,
             "remind_at": remind_at,
             "responsible_id": int(values["responsible_id"]) if values["responsible_id"] else None,
             "priority": int(values["priority"] or 0),
@@ -123,8 +124,8 @@ class TaskForm(Form):
             "title": task.title,
             "task_kind": task.task_kind,
             "content": task.content,
-            "day": at and at.date(),
-            "time": at and at.time(),
+            "day": task.due_day or (at and at.date()),
+            "time": None if task.due_day else at and at.time(),
             "reminder": reminder,
             "remind_at": task.remind_at if reminder == "other" else None,
             "responsible_id": str(task.responsible_id or ""),
@@ -220,7 +221,7 @@ class TaskFormPage(WorkspacePage):
                 "title": after.title,
                 "task_kind": after.task_kind,
                 "responsible_id": str(after.responsible_id or request.user.id),
-                "time": at and at.time(),
+                "time": None if after.due_day else at and at.time(),
                 "day": in_a(step, timezone.localdate()) if step in dict(NEXT) else None,
             }
         return self.show(TaskForm(initial=initial, people=self.people()), ids)

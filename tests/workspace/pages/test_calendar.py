@@ -1,16 +1,57 @@
 """The calendar of tasks, and its private feed."""
 
+import re
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.utils import timezone
 
-from tests.support.factories import make_task
+from tests.support.factories import make_client, make_contact, make_task
 from tests.support.pages import Visitor
 from workspace.icalendar import escape, fold
 from workspace.models import CalendarFeed
 
 CALENDAR = "/app/tasks/calendar"
+
+
+@dataclass
+class Component:
+    """A component of a calendar (RFC 5545, section 3.6)."""
+
+    name: str
+    values: dict[str, str] = field(default_factory=dict)
+    children: list["Component"] = field(default_factory=list)
+
+
+def parse(text: str) -> Component:
+    """Return the calendar of a text. Check the lines, the nesting, and the properties that each component must have."""
+    required = {
+        "VCALENDAR": {"VERSION", "PRODID"},
+        "VEVENT": {"UID", "DTSTAMP", "DTSTART"},
+        "VALARM": {"ACTION", "TRIGGER", "DESCRIPTION"},
+        "VTIMEZONE": {"TZID"},
+        "STANDARD": {"DTSTART", "TZOFFSETFROM", "TZOFFSETTO"},
+    }
+    assert text.endswith("\r\n")
+    assert all(len(line.encode()) <= 75 for line in text.split("\r\n"))
+    root = Component("")
+    path = [root]
+    for line in text.replace("\r\n ", "").removesuffix("\r\n").split("\r\n"):
+        name, _colon, value = line.partition(":")
+        if name == "BEGIN":
+            path[-1].children.append(Component(value))
+            path.append(path[-1].children[-1])
+        elif name == "END":
+            assert value == path[-1].name
+            assert required[value] <= {key.partition(";")[0] for key in path.pop().values}
+        else:
+            assert name not in path[-1].values
+            path[-1].values[name] = re.sub(r"\\(.)", lambda match: "\n" if match[1] == "n" else match[1], value)
+    [calendar] = root.children
+    assert path == [root]
+    assert calendar.children
+    return calendar
 
 
 def cells(page) -> dict[str, list[str]]:
@@ -58,6 +99,12 @@ def create_feed(acme) -> str:
     return form.submit("do", value="create_feed").html.find(id="feed-url")["value"]
 
 
+def read_feed(acme) -> tuple[str, Component]:
+    path = create_feed(acme).partition(acme.host)[2]
+    text = acme.page().get(path).text
+    return text, parse(text)
+
+
 def test_the_feed(acme):
     at = timezone.now().replace(microsecond=0) + timedelta(days=1)
     task = make_mine(acme, "Call; now, please", at, content="First\nsecond")
@@ -84,7 +131,7 @@ def test_the_feed(acme):
         f"DTSTART:{at.astimezone(UTC):%Y%m%dT%H%M%SZ}",
         "DURATION:PT30M",
         r"SUMMARY:Call\; now\, please",
-        r"DESCRIPTION:First\nsecond",
+        rf"DESCRIPTION:First\nsecond\nhttp://{acme.host}/app/tasks/{task.id}",
         f"URL:http://{acme.host}/app/tasks/{task.id}",
         "TRANSP:TRANSPARENT",
         "END:VEVENT",
@@ -93,6 +140,111 @@ def test_the_feed(acme):
     ]
     etag = response.headers["ETag"]
     assert acme.page().get(path, headers={"If-None-Match": etag}, status=304).text == ""
+
+
+def test_an_empty_feed_is_valid(acme):
+    _text, calendar = read_feed(acme)
+    [zone] = calendar.children
+    assert (zone.name, zone.values["TZID"], [each.name for each in zone.children]) == (
+        "VTIMEZONE",
+        "Etc/UTC",
+        ["STANDARD"],
+    )
+
+
+def test_a_task_without_a_time_of_day_is_an_event_of_the_day(acme):
+    """The day is the same for a reader in every time zone."""
+    acme.account.change(time_zone="Pacific/Auckland")
+    acme.account.users.filter(id=acme.bob.id).update(time_zone="America/Los_Angeles")
+    day = timezone.localdate() + timedelta(days=40)
+    bob = acme.page(acme.bob)
+    form = bob.get(f"/app/tasks/new?title=On+the+page&day={day}").forms["task"]
+    page = form.submit("do", value="save", status=303).follow()
+    assert "9 a.m." not in page.html.find("main").get_text()
+    task = page.click("Edit", index=0).forms["task"]
+    assert (task["day"].value, task["time"].value) == (str(day), "")
+    for title, at in (("Sent", str(day)), ("At nine", f"{day} 09:00"), ("At midnight", f"{day}T00:00:00")):
+        body = {"title": title, "task_kind": "task", "responsible_id": acme.bob.id, "scheduled_at": at}
+        assert acme.json().post("/app/posts.json", json={"post": body}).status_code == 201
+    _text, calendar = read_feed(acme)
+    starts = {event.values["SUMMARY"]: event.values.get("DTSTART;VALUE=DATE") for event in calendar.children}
+    date = f"{day:%Y%m%d}"
+    assert starts == {"On the page": date, "Sent": date, "At nine": None, "At midnight": None}
+    assert all(("DURATION" in event.values) == ("DTSTART" in event.values) for event in calendar.children)
+
+
+def test_a_task_gets_and_loses_its_time_of_day(acme):
+    day = timezone.localdate() + timedelta(days=3)
+    path = "/app/posts/{}.json".format(make_mine(acme, "Call", timezone.now(), due_day=day).id)
+
+    def put(**fields) -> object:
+        assert acme.json().put(path, json={"post": fields}).status_code == 200
+        return acme.account.posts.get().due_day
+
+    assert put(scheduled_at=str(day)) == day
+    # A client sends back what it has read.
+    assert put(scheduled_at=acme.json().get(path).json()["scheduled_at"], title="Call again") == day
+    assert put(scheduled_at=f"{day}T10:00") is None
+    assert put(scheduled_at=str(day)) == day
+    assert put(scheduled_at=None) is None
+
+
+def test_a_postponed_task_keeps_that_it_has_no_time_of_day(acme):
+    day = timezone.localdate()
+    make_mine(acme, "Call", timezone.now(), due_day=day)
+    make_mine(acme, "Meet", timezone.now())
+    bob = acme.page(acme.bob)
+    for task in acme.account.posts.order_by("id"):
+        form = next(form for form in bob.get(f"/app/tasks/{task.id}").forms.values() if 'value="snooze"' in form.text)
+        form.submit("until", value="tomorrow", status=303)
+    days = acme.account.posts.order_by("id").values_list("due_day", flat=True)
+    assert list(days) == [day + timedelta(days=1), None]
+
+
+def test_what_a_reader_needs_on_the_way(acme):
+    client = make_client(acme.bob, "Nova, Inc.", phone="+48 601 234 567")
+    contact = make_contact(acme.bob, "Nora", client_id=client.id, mobile_phone="+48 500 100 200")
+    at = timezone.now() + timedelta(days=1)
+    make_mine(acme, "Call Nova", at, client_id=client.id, content="Ask about; chairs")
+    make_mine(acme, "Call Nora", at, client_id=client.id, contact_id=contact.id)
+    _text, calendar = read_feed(acme)
+    found = {event.values["SUMMARY"]: (event.values["DESCRIPTION"], event.values["URL"]) for event in calendar.children}
+    (of_nova, nova), (of_nora, nora) = found["Call Nova"], found["Call Nora"]
+    assert of_nova == f"Client: Nova, Inc.\nTelephone: +48 601 234 567\nAsk about; chairs\n{nova}"
+    assert of_nora == f"Client: Nova, Inc.\nContact: Nora\nTelephone: +48 500 100 200\n{nora}"
+
+
+def test_the_feed_hides_clients_that_the_user_may_not_access(acme):
+    acme.account.agents_see = "own"
+    acme.account.save(update_fields=["agents_see"])
+    client = make_client(acme.alice, "Hidden", phone="+48 601 234 567", responsible_id=acme.alice.id)
+    make_mine(acme, "Call", timezone.now(), client_id=client.id)
+    text, calendar = read_feed(acme)
+    assert len(calendar.children) == 1
+    assert "Hidden" not in text
+    assert "601" not in text
+
+
+def test_a_reminder_is_an_alarm(acme):
+    at = timezone.now().replace(microsecond=0) + timedelta(days=1)
+    remind_at = at - timedelta(minutes=15)
+    make_mine(acme, "Call", at, remind_at=remind_at)
+    make_mine(acme, "Write", at)
+    _text, calendar = read_feed(acme)
+    alarms = {event.values["SUMMARY"]: [alarm.values for alarm in event.children] for event in calendar.children}
+    trigger = f"{remind_at.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+    alarm = {"ACTION": "DISPLAY", "DESCRIPTION": "Call", "TRIGGER;VALUE=DATE-TIME": trigger}
+    assert alarms == {"Call": [alarm], "Write": []}
+
+
+def test_the_feed_is_in_the_language_of_the_user(acme):
+    client = make_client(acme.bob, "Nova")
+    make_mine(acme, "Zadzwonić", timezone.now(), client_id=client.id)
+    acme.account.users.filter(id=acme.bob.id).update(language="pl")
+    path = acme.json().post("/app/calendar_feed.json").json()["url"].partition(acme.host)[2]
+    calendar = parse(acme.page().get(path).text)
+    assert calendar.values["X-WR-CALNAME"] == "Zadania"
+    assert calendar.children[0].values["DESCRIPTION"].startswith("Klient: Nova\n")
 
 
 def test_a_new_address_replaces_the_old_one(acme):
