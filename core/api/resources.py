@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpResponse
 
+from core.api.fields import to_object
 from core.api.requests import APIRequest
 from core.api.routing import path_of
 from core.api.serializers import ResourceSerializer
@@ -93,7 +94,7 @@ class ResourceViewSet(LimitedRows):
 
     def read_content(self, row: Any) -> Any:
         """Return the input for a row, or for a new row if `row` is None: the value under the key of the resource."""
-        return self.complete(self.body.get(self.key), row)
+        return self.complete(to_object(self.body.get(self.key)), row)
 
     def complete(self, data: Any, row: Any = None) -> Any:
         """Return the input for one resource, completed with fields that are outside the resource's object in the body."""

@@ -9,7 +9,7 @@ from django.db.models import Model
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
-from core.api.fields import MISSING, DateTimeField, IntegerField, TextField, WireField
+from core.api.fields import MISSING, DateTimeField, IntegerField, TextField, WireField, to_object
 from core.db.trash import TrashedId
 from core.errors import FieldError, FieldErrors
 
@@ -42,6 +42,8 @@ class WireSerializer(serializers.Serializer[Any]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.values: dict[str, Any] = {}
+        if hasattr(self, "initial_data"):
+            self.initial_data = to_object(self.initial_data)
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         """Return the values of the fields. Raise FieldErrors with the errors of all fields."""

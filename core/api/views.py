@@ -14,6 +14,7 @@ from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.request import Request
 
 from core.api import idempotency, throttling
+from core.api.fields import to_object
 from core.api.formats import FORM_TYPES, BodyParser, JSONRenderer, media_type_of
 from core.api.negotiation import SingleFormatNegotiation
 from core.api.parameters import as_parameters
@@ -246,9 +247,10 @@ class JSONViewSet(TenantViewSet):
     @property
     def body(self) -> dict[str, Any]:
         """The body. Raise FieldError if it is not an object."""
-        if not isinstance(self.request.data, dict):
+        body = to_object(self.request.data)
+        if not isinstance(body, dict):
             raise FieldError("body", _("must be an object"), "object")
-        return self.request.data
+        return body
 
     def represent(self, row: Any) -> dict[str, Any]:
         """Return the response for a row."""

@@ -7,7 +7,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 from rest_framework.fields import empty
 
-from core.api.fields import MAX_NAME_LENGTH, TextField, WireField
+from core.api.fields import MAX_NAME_LENGTH, TextField, WireField, to_object
 from core.db.text import is_xml_text
 from core.errors import FieldError, FieldErrors
 from crm.external_ids import MAX_EXTERNAL_IDS, ExternallyIdentified
@@ -56,6 +56,7 @@ class ExternalIds(WireField):
         return super().run_validation({} if data is None else data)
 
     def to_internal_value(self, data: Any) -> dict[str, str | None]:
+        data = to_object(data)
         if not isinstance(data, dict):
             self.fail("object")
         pairs: dict[str, str | None] = {}
@@ -115,7 +116,7 @@ def merge_external_id(data: dict[str, Any], external_ids: dict[str, str]) -> dic
     resource back, it may have changed the value in one of the three places. The changed value is the one that differs from the stored
     `external_ids`.
     """
-    own, additional = data.get("external_ids"), data.get("additional_fields")
+    own, additional = to_object(data.get("external_ids")), to_object(data.get("additional_fields"))
     values = [
         source[EXTERNAL_ID] for source in (data, additional) if isinstance(source, dict) and EXTERNAL_ID in source
     ]

@@ -24,6 +24,7 @@ from core.api.fields import (
     TagsField,
     TextField,
     WireField,
+    to_object,
 )
 from core.api.serializers import ResourceSerializer
 from core.errors import ConcurrentUpdate, FieldErrors
@@ -208,11 +209,14 @@ class NestedClient(WireField):
         "both": _("can't be given together with client_id"),
     }
 
-    def to_internal_value(self, data: Any) -> tuple[Client, dict[str, Any]]:
+    def to_internal_value(self, data: Any) -> tuple[Client, dict[str, Any]] | None:
         """Return the existing or new client, and the values to assign to it."""
+        data = to_object(data)
         if not isinstance(data, dict):
             self.fail("object")
         if str(self.parent.initial_data.get("client_id") or "").strip():
+            if not data:
+                return None
             self.fail("both")
         lookup, deal = self.context["lookup"], cast(ResourceSerializer, self.parent)
         pairs = ExternalIds.valid_pairs(data.get("external_ids"))

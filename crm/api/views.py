@@ -6,7 +6,7 @@ from django.http import HttpResponse
 
 from accounts.models import Account
 from core.api.errors import envelope
-from core.api.fields import MISSING, BooleanField
+from core.api.fields import MISSING, BooleanField, to_list, to_object
 from core.api.lists import Listing
 from core.api.requests import APIRequest
 from core.api.resources import ResourceViewSet
@@ -104,7 +104,7 @@ class BulkViewSet(CRMViewSet):
         )
 
     def read_items(self) -> list[Any]:
-        items = self.body.get(f"{self.key}s")
+        items = to_list(self.body.get(f"{self.key}s"))
         if items is None:
             raise FieldError(f"{self.key}s", MISSING, "required")
         if not isinstance(items, list):
@@ -113,7 +113,7 @@ class BulkViewSet(CRMViewSet):
         if len(items) > self.MAX_BULK_ITEMS:
             message = "are too many (maximum is {most})"
             raise FieldError(f"{self.key}s", message, "too_many", {"most": self.MAX_BULK_ITEMS})
-        return [self.complete(item) for item in items]
+        return [self.complete(to_object(item)) for item in items]
 
     def read_atomic(self) -> bool:
         value = self.request.headers.get("X-Atomic", "false")
@@ -180,7 +180,7 @@ class BulkViewSet(CRMViewSet):
 
     def look_up_bulk(self, bodies: list[dict[str, Any]]) -> BulkLookup:
         """Return the lookup with all rows that the bodies name."""
-        nested = [body["client"] for body in bodies if isinstance(body.get("client"), dict)]
+        nested = [client for body in bodies if isinstance(client := to_object(body.get("client")), dict)]
         lookup = BulkLookup(self.account, self.access, max_new=len(bodies) + len(nested))
         lookup.look_up_links(declared_fields(self.serializer_class), bodies)
         self.lock_bulk(lookup, bodies, nested)
@@ -217,7 +217,7 @@ class ExternallyIdentifiedViewSet(ConditionListing, BulkViewSet):
             return row
 
         def read(row: ExternallyIdentified | None) -> Any:
-            given = self.complete(self.body.get(self.key), row)
+            given = self.read_content(row)
             return given if row is not None else self.add_external_ids(given, pairs)
 
         return self.write(find, read)
@@ -253,7 +253,7 @@ class ExternallyIdentifiedViewSet(ConditionListing, BulkViewSet):
         """Return the input for a new row with the external ids of the query."""
         if not isinstance(given, dict):
             return given
-        own = {} if given.get("external_ids") is None else given["external_ids"]
+        own = {} if given.get("external_ids") is None else to_object(given["external_ids"])
         if not isinstance(own, dict):
             # The serializer refuses these external ids, together with all other errors.
             return given
