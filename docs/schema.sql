@@ -1943,6 +1943,7 @@ CREATE TABLE public.accounts_account (
     resources_with_fields text[] DEFAULT '{}'::text[] NOT NULL,
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL,
+    link_guests_by_email boolean DEFAULT false NOT NULL,
     CONSTRAINT account_prefix_form CHECK (((prefix)::text ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])$'::text))
 );
 

@@ -5,7 +5,7 @@ texts. A blank text for a number, a date or an id means null. A list or an objec
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -22,6 +22,7 @@ from core.db.limited_rows import LimitedQuerySet
 from core.db.tenancy import fold
 from core.db.text import is_xml_text
 from core.db.trash import TrashedId
+from core.db.trimmed import CurrencyCodeField, is_blank, trim
 from core.errors import FieldError
 
 if TYPE_CHECKING:
@@ -119,6 +120,8 @@ class TextField(ScalarField):
     ) -> None:
         super().__init__(**kwargs)
         self.max_length = max_length
+        # The function of the column that normalizes its texts. The serializer sets it.
+        self.normalize: Callable[[str], str] | None = None
         self.blank = not kwargs.get("required") if blank is None else blank
         self.pattern = pattern
 
@@ -128,7 +131,9 @@ class TextField(ScalarField):
         text = data if isinstance(data, str) else str(data)
         if not is_xml_text(text):
             self.fail("characters")
-        if not self.blank and not text.strip():
+        if self.normalize is not None:
+            text = self.normalize(text)
+        if not self.blank and is_blank(text):
             self.fail("null")
         if len(text) > self.max_length:
             self.fail("too_long", most=self.max_length)
@@ -172,9 +177,11 @@ class CurrencyField(ScalarField):
     default_error_messages = {"currency": _("is not a code of ISO 4217, such as EUR")}
 
     def to_internal_value(self, data: Any) -> str:
-        if data not in CURRENCIES and data != getattr(self.parent.instance, self.field_name, None):
+        current = getattr(self.parent.instance, self.field_name, None)
+        code = CurrencyCodeField.normalize(str(data))
+        if code not in CURRENCIES and data != current:
             self.fail("currency")
-        return str(data)
+        return code if code in CURRENCIES else str(data)
 
 
 class IntegerField(ScalarField):
@@ -470,7 +477,7 @@ class TextListField(WireField):
         items = to_list(data)
         if not isinstance(items, list) or any(isinstance(item, bool | list | dict) for item in items):
             self.fail("list")
-        texts = list(dict.fromkeys(str(item).strip() for item in items if item is not None and str(item).strip()))
+        texts = list(dict.fromkeys(trim(str(item)) for item in items if item is not None and not is_blank(str(item))))
         if len(items) > self.max_items:
             self.fail("too_many", most=self.max_items)
         if any(len(text) > MAX_NAME_LENGTH for text in texts):
@@ -499,7 +506,7 @@ class TagsField(WireField):
         names = data.split(",") if isinstance(data, str) else to_list(data)
         if not isinstance(names, list) or any(isinstance(name, bool | list | dict) or name is None for name in names):
             self.fail("list")
-        names = [" ".join(str(name).split()) for name in names if str(name).strip()]
+        names = [" ".join(trim(str(name)).split()) for name in names if not is_blank(str(name))]
         for name in names:
             if not is_xml_text(name):
                 self.fail("characters")
