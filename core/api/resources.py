@@ -1,6 +1,7 @@
 """The base of the views of JSON resources: create, read, update, delete."""
 
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +68,11 @@ class ResourceViewSet(LimitedRows):
             raise Http404
         row.account = self.account
         return row
+
+    def lock_row(self) -> None:
+        if "id" in self.kwargs:
+            with suppress(Http404):
+                self.find(self.kwargs["id"], locked=True)
 
     def context(self) -> dict[str, Any]:
         """Return the context of the serializer, which its fields use for lookups."""
