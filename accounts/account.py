@@ -14,6 +14,7 @@ from django.utils.translation import gettext_noop
 from accounts.signals import currency_changed
 from core.db.fields import PlainField
 from core.db.prepared import prepared
+from core.db.trimmed import TrimmedCharField
 
 PREFIX_PATTERN = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])\Z"
 
@@ -68,7 +69,7 @@ class Account(models.Model):
 
     id = AccountKeyField(primary_key=True, default=random_account_id, editable=False)
     prefix = models.CharField(max_length=63, validators=[RegexValidator(PREFIX_PATTERN)])
-    name = models.CharField(max_length=255, blank=True, default="")
+    name = TrimmedCharField(max_length=255, blank=True, default="")
     initial_module = models.CharField(max_length=255, default="forum")
     from_partner = models.CharField(max_length=255, null=True, blank=True)
     # Set for partners. Accounts that the partner creates have the same value in `from_partner`.
@@ -81,6 +82,9 @@ class Account(models.Model):
     )
     # Whether links from users to the customers with their verified e-mail need no confirmation by the team.
     confirms_user_links = models.BooleanField(default=False, db_default=False)
+    # Whether a client inside a new deal is the only client with its e-mail, even if the request does not ask for it. Accounts that are
+    # older than the setting have false, the default of the column.
+    link_guests_by_email = models.BooleanField(default=True, db_default=False)
     # The reasons that are offered when a deal is won or lost.
     won_reasons = ReasonsField(models.CharField(max_length=255), default=default_won_reasons, db_default=[])
     lost_reasons = ReasonsField(models.CharField(max_length=255), default=default_lost_reasons, db_default=[])

@@ -7,6 +7,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from core.db.tenancy import TenantModel
+from core.db.trimmed import TrimmedCharField
 from core.search.declaration import Search
 
 
@@ -18,7 +19,7 @@ class GroupQuerySet(models.QuerySet["Group"]):
 class Group(TenantModel):
     """A named group of users. A user is in at most one group."""
 
-    name = models.CharField(max_length=255)
+    name = TrimmedCharField(max_length=255)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
 

@@ -12,7 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from accounts.digests import MAX_SECRET_LENGTH, digest_of, new_secret
 from accounts.names import check_visible
 from accounts.roles import Role, RoleMixin
-from core.db.tenancy import FoldedField, TenantModel, fold, foreign_object
+from core.db.tenancy import TenantModel, foreign_object
+from core.db.trimmed import EmailKeyField, TrimmedCharField, fold_email
 from core.errors import FieldError
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
         now = timezone.now()
         row, _is_new = self.update_or_create(
             account=account,
-            email_key=fold(email),
+            email_key=fold_email(email),
             defaults={
                 "email": email,
                 "role": role,
@@ -73,8 +74,8 @@ class Invitation(TenantModel):
     LIFETIME = timedelta(days=7)
     MAX_PER_ACCOUNT = 1000
 
-    email = models.CharField(max_length=255)
-    email_key = FoldedField(source="email")
+    email = TrimmedCharField(max_length=255)
+    email_key = EmailKeyField(source="email")
     role = models.CharField(max_length=255)
     digest = models.BinaryField()
     invited_by_id = models.BigIntegerField()

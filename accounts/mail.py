@@ -16,7 +16,7 @@ from accounts.branding import Look
 from accounts.mail_content import as_html, as_text, read_blocks
 from accounts.models import Account, User
 from core.db.rate_limits import hashed_key, hit
-from core.db.tenancy import fold
+from core.db.trimmed import fold_email
 from core.jobs.registration import PermanentError, RetryDelays, job, register_queue
 from core.sealing import SealError, seal, unseal
 
@@ -154,7 +154,7 @@ def send_email(*, account_id: int | None, sealed: str) -> None:
         deliver(message)
     except PermanentError as error:
         if account is not None and rejects_address(error.__cause__):
-            user = account.users.filter(email_key=fold(email.to)).first()
+            user = account.users.filter(email_key=fold_email(email.to)).first()
             if user is not None:
                 user.record_bounce()
         raise

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable
-from hashlib import blake2b
 from typing import cast
 
 from django.conf import settings
@@ -17,6 +16,7 @@ from accounts.addresses import host_cache
 from accounts.host_names import normalize
 from core.api import readiness
 from core.api.errors import json_response
+from core.api.preconditions import etag_of, gzip_etag, without_suffix
 from core.error_responses import error_response, unavailable
 from core.outbound import is_own_request
 from core.requests import TenantRequest
@@ -83,15 +83,21 @@ gzip_middleware = GZipMiddleware(lambda request: HttpResponse())
 def apply_etag_and_gzip(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     """Set the ETag. Return a 304 response if the client has this version, otherwise compress the body if the client accepts gzip.
 
-    The ETag is weak, because all encodings of a response share it (RFC 9110, section 8.8.1).
+    The ETag of a page is weak, because all encodings of a response share it (RFC 9110, section 8.8.1). A response of an API has a
+    strong one for each encoding, for conditional writes.
     """
     etag = response.headers.get("ETag")
+    is_of_api = etag is None and response.headers["Content-Type"].startswith(("application/json", "application/xml"))
     if etag is None:
-        etag = response.headers["ETag"] = f'W/"{blake2b(response.content, digest_size=12).hexdigest()}"'
+        strong = etag_of(response.content)
+        etag = response.headers["ETag"] = strong if is_of_api else f"W/{strong}"
     if "HTTP_IF_NONE_MATCH" in request.META:
+        request.META["HTTP_IF_NONE_MATCH"] = without_suffix(request.META["HTTP_IF_NONE_MATCH"])
         response = cast(HttpResponse, get_conditional_response(request, etag=etag, response=response))
     if "gzip" in request.META.get("HTTP_ACCEPT_ENCODING", "") and response.status_code == 200:
         response = cast(HttpResponse, gzip_middleware.process_response(request, response))
+        if is_of_api and response.has_header("Content-Encoding"):
+            response.headers["ETag"] = gzip_etag(etag)
     return response
 
 

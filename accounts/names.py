@@ -14,14 +14,10 @@ from importlib.resources import files
 from django.utils.translation import gettext_lazy as _
 
 from core.db.tenancy import FoldedField, fold
+from core.db.trimmed import IGNORABLE, trim
 from core.errors import FieldError, FieldErrors
 
 INVISIBLE_MESSAGE = _("has an invisible character, or one that changes the direction of the text")
-# Invisible characters outside of the category Cf (Default_Ignorable_Code_Point of Unicode 15.1). They are allowed, because emojis
-# contain some of them, and none of them changes the direction of a text. They are ignored when names are compared.
-IGNORABLE = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0}.union(
-    range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0)
-)
 
 
 def has_invisible(text: str) -> bool:
@@ -30,9 +26,11 @@ def has_invisible(text: str) -> bool:
 
 
 def check_visible(**names: str) -> None:
-    """Raise FieldErrors for the names that have format characters."""
+    """Raise FieldErrors for the names that have format characters. At the ends, only those of a login are not removed."""
     if errors := [
-        FieldError(field, INVISIBLE_MESSAGE, "invisible") for field, name in names.items() if has_invisible(name)
+        FieldError(field, INVISIBLE_MESSAGE, "invisible")
+        for field, name in names.items()
+        if has_invisible(name if field == "login" else trim(name))
     ]:
         raise FieldErrors(errors)
 

@@ -117,6 +117,7 @@ ACCOUNT: dict[str, Any] = {
     "language": "en",
     "currency": "EUR",
     "agents_see": "all",
+    "link_guests_by_email": True,
     "won_reasons": ["Price", "Features", "Recommendation"],
     "lost_reasons": ["Too expensive", "No answer"],
     "url": "https://shop.example.com",
@@ -157,7 +158,8 @@ for method, verb in (("PUT", "update"), ("PATCH", "patch")):
         Operation(
             f"{verb}_account",
             "Update the account",
-            "For admins. `agents_see` is `all` or `own`: the clients, contacts, deals and tasks that agents access. The reasons are offered to "
+            "For admins. `agents_see` is `all` or `own`: the clients, contacts, deals and tasks that agents access. "
+            "With `link_guests_by_email`, a client inside a deal is the only client with its e-mail, without `try_update`. The reasons are offered to "
             "the team when a deal is won or lost.",
             "Account",
             {"account": {"lost_reasons": ["Too expensive", "No answer"]}},

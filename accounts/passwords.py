@@ -2,6 +2,7 @@
 
 import hashlib
 import threading
+import unicodedata
 from collections import OrderedDict
 from functools import lru_cache
 from time import monotonic
@@ -28,11 +29,30 @@ UNKNOWN_USER_HASH = (
 
 
 class Argon2idPasswordHasher(Argon2PasswordHasher):
-    """Argon2id with the smaller of OWASP's recommended parameters. Hashes with other parameters are replaced at the next sign-in."""
+    """Argon2id with the smaller of OWASP's recommended parameters. Hashes with other parameters are replaced at the next sign-in.
+
+    Passwords are compared as `normalize` returns them. A hash of an older version may be that of the password as it was typed.
+    """
 
     time_cost = 2
     memory_cost = 19456
     parallelism = 1
+
+    def encode(self, password: str, salt: str) -> str:
+        return super().encode(normalize(password), salt)
+
+    def verify(self, password: str, encoded: str) -> bool:
+        return any(super(Argon2idPasswordHasher, self).verify(each, encoded) for each in _candidates(password))
+
+
+def normalize(password: str) -> str:
+    """Return a password in NFC, and with ASCII spaces instead of others (OpaqueString of RFC 8265)."""
+    spaced = "".join(" " if unicodedata.category(char) == "Zs" else char for char in password)
+    return unicodedata.normalize("NFC", spaced)
+
+
+def _candidates(password: str) -> list[str]:
+    return list(dict.fromkeys([normalize(password), password]))
 
 
 class VerifiedCredentials:

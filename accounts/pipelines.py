@@ -13,6 +13,7 @@ from psycopg.errors import ForeignKeyViolation
 
 from core.db.ordering import MAX_POSITION, Ordered
 from core.db.tenancy import TenantModel
+from core.db.trimmed import TrimmedCharField
 from core.errors import FieldError
 from core.search.declaration import Search
 
@@ -38,7 +39,7 @@ class Pipeline(Ordered, TenantModel):
     # Pages translate this name (`pipeline_name`).
     DEFAULT_NAME = gettext_noop("Sales")
 
-    name = models.CharField(max_length=MAX_NAME)
+    name = TrimmedCharField(max_length=MAX_NAME)
     position = models.IntegerField(default=0)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)

@@ -13,6 +13,7 @@ from accounts.pipelines import Pipeline
 from accounts.signals import outcome_changed
 from core.db.ordering import MAX_POSITION, Ordered
 from core.db.tenancy import TenantModel
+from core.db.trimmed import TrimmedCharField
 from core.errors import FieldError
 from core.search.declaration import Search
 
@@ -91,8 +92,8 @@ class Status(Ordered, TenantModel):
     }
 
     kind = models.CharField(max_length=255, choices=Kind.choices)
-    code = models.CharField(max_length=255)
-    name = models.CharField(max_length=255)
+    code = TrimmedCharField(max_length=255)
+    name = TrimmedCharField(max_length=255)
     color = models.CharField(max_length=255, blank=True, null=True)
     position = models.IntegerField(default=0)
     closed = models.BooleanField(default=False)

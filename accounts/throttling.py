@@ -18,6 +18,7 @@ from core.api.throttling import (
 )
 from core.db.rate_limits import LimitStatus, hashed_key, hit, increment, rate_limiter
 from core.db.tenancy import fold
+from core.db.trimmed import fold_email
 from core.requests import PageRequest
 
 # Failures per hour and client address for a login that has reached its limit. So an attack from other addresses does not lock
@@ -40,7 +41,7 @@ def count_email(account_id: int, recipient: str, *, by_team: bool = False) -> bo
     if not settings.FAILED_LOGIN_LIMIT:
         return True
     origin = "the team" if by_team else "strangers"
-    return hit(hashed_key("mailed", origin, account_id, fold(recipient[:256])), MAX_EMAILS_PER_HOUR, HOUR).allowed
+    return hit(hashed_key("mailed", origin, account_id, fold_email(recipient[:256])), MAX_EMAILS_PER_HOUR, HOUR).allowed
 
 
 def count_code_request(request: PageRequest, email: str) -> bool:

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.users import User
 from core.db.prepared import prepared
 from core.db.tenancy import TenantModel, foreign_object
+from core.db.trimmed import TrimmedCharField
 from core.errors import Conflict, FieldError
 
 
@@ -89,7 +90,7 @@ class APIToken(TenantModel):
 
     user_id = models.BigIntegerField()
     user = foreign_object(User, "user_id", on_delete=models.CASCADE, related_name="tokens")
-    label = models.CharField(max_length=255, blank=True, default="")
+    label = TrimmedCharField(max_length=255, blank=True, default="")
     digest = models.BinaryField()
     hint = models.CharField(max_length=255)
     created_at = models.DateTimeField(default=timezone.now, editable=False)

@@ -26,6 +26,7 @@ from core.db import locks
 from core.db.access import ALL_ROWS, Access
 from core.db.prepared import prepared
 from core.db.tenancy import FoldedField, TenantModel, fold
+from core.db.trimmed import EmailKeyField, TrimmedCharField, fold_email
 from core.errors import FieldError, FieldErrors
 from core.search.declaration import Search
 
@@ -40,7 +41,7 @@ class UserQuerySet(RoleQuerySet):
 
     def find_by_login(self, account_id: int, name: str) -> "User | None":
         """Return the user with the login, or else the user with the e-mail, together with the account."""
-        return _user_by_login.first(account_id=account_id, key=fold(name))
+        return _user_by_login.first(account_id=account_id, key=fold(name), email_key=fold_email(name))
 
     def find_for_password_reset(self, account: Account, name: str) -> tuple["User", bool]:
         """Return the active user with the login, or else with the e-mail, and True. If there is no such user, return a user who
@@ -48,7 +49,7 @@ class UserQuerySet(RoleQuerySet):
 
         Both cases do the same work and read one row, so that the response time does not show whether the name exists.
         """
-        row = _user_for_password_reset.first(account_id=account.id, key=fold(name))
+        row = _user_for_password_reset.first(account_id=account.id, key=fold(name), email_key=fold_email(name))
         is_known = row[0] is not None and row[-1]
         placeholder = (0, name, name, PLACEHOLDER_HASH, None, True)
         id, login, email, password, language, _is_active = row if is_known else placeholder
@@ -73,15 +74,16 @@ class UserQuerySet(RoleQuerySet):
         check_visible(**names)
         taken = self.find_taken_names(account_id, names.values(), exclude_id=exclude_id)
         message = _("is already taken")
-        if errors := [FieldError(name, message, "taken") for name, value in names.items() if fold(value) in taken]:
+        if errors := [FieldError(name, message, "taken") for name, value in names.items() if value in taken]:
             raise FieldErrors(errors)
 
     def find_taken_names(self, account_id: int, names: Iterable[str], *, exclude_id: int | None = None) -> set[str]:
-        """Return the folded names that equal or look like a login or an e-mail of another user of the account.
+        """Return those of the names that equal or look like a login or an e-mail of another user of the account.
 
         The names, and all names that look like them, stay locked until the transaction ends.
         """
-        keys = {fold(name) for name in names}
+        keys_of = {name: {fold(name), fold_email(name)} for name in names}
+        keys: set[str] = set().union(*keys_of.values())
         skeletons = {skeleton(key) for key in keys}
         locks.acquire(*(("user", account_id, each) for each in skeletons))
         # Look up the keys as well, because during an upgrade the previous version writes rows without skeletons.
@@ -89,7 +91,8 @@ class UserQuerySet(RoleQuerySet):
         similar = Q(login_skeleton__in=skeletons) | Q(email_skeleton__in=skeletons)
         users = self.filter(same | similar, account_id=account_id).exclude(id=exclude_id)
         others = set(chain.from_iterable(users.values_list("login_key", "email_key")))
-        return {key for key in keys if looks_like_any(key, others)}
+        taken = {key for key in keys if looks_like_any(key, others)}
+        return {name for name, name_keys in keys_of.items() if name_keys & taken}
 
     @transaction.atomic(savepoint=False)
     def sign_up(
@@ -132,11 +135,11 @@ class UserQuerySet(RoleQuerySet):
         has no password. Raise FieldErrors for an e-mail that looks like a name of another user.
         """
         # With the lock, two concurrent requests with the same e-mail create only one user.
-        locks.acquire(("user", account.id, skeleton(fold(email))))
-        user: User | None = self.filter(account_id=account.id, email_key=fold(email)).first()
+        locks.acquire(("user", account.id, skeleton(fold_email(email))))
+        user: User | None = self.filter(account_id=account.id, email_key=fold_email(email)).first()
         if user is not None:
             return user if user.is_active else None
-        invitation = account.invitations.pending().filter(email_key=fold(email)).first()
+        invitation = account.invitations.pending().filter(email_key=fold_email(email)).first()
         if invitation is None and not takes_sign_ups:
             return None
         guest = gettext("Guest %(number)d") % {"number": secrets.randbelow(9000) + 1000}
@@ -149,8 +152,9 @@ class UserQuerySet(RoleQuerySet):
 
     def may_sign_in_with(self, account: Account, email: str, *, takes_sign_ups: bool) -> bool:
         """Return whether `find_or_join` finds or creates a user for the e-mail. It takes two statements in any case."""
-        users = list(self.filter(account_id=account.id, email_key=fold(email)).values_list("is_active", flat=True))
-        is_invited = account.invitations.pending().filter(email_key=fold(email)).exists()
+        key = fold_email(email)
+        users = list(self.filter(account_id=account.id, email_key=key).values_list("is_active", flat=True))
+        is_invited = account.invitations.pending().filter(email_key=key).exists()
         return users[0] if users else is_invited or takes_sign_ups
 
     def suggest_login(self, account_id: int, email: str) -> str:
@@ -181,11 +185,11 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
 
     login = models.CharField(max_length=255)
     login_key = FoldedField(source="login")
-    email = models.CharField(max_length=255)
-    email_key = FoldedField(source="email")
+    email = TrimmedCharField(max_length=255)
+    email_key = EmailKeyField(source="email")
     login_skeleton = SkeletonField(source="login", default="", db_default="")
     email_skeleton = SkeletonField(source="email", default="", db_default="")
-    name = models.CharField(max_length=255, blank=True, default="")
+    name = TrimmedCharField(max_length=255, blank=True, default="")
     role = models.CharField(max_length=255, choices=Role.choices, default=Role.MEMBER)
     group_id = models.BigIntegerField(null=True)
     notification = models.CharField(max_length=255, choices=Notification.choices, default=Notification.OWN)
@@ -290,7 +294,7 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
     @transaction.atomic(savepoint=False)
     def change_email(self, email: str) -> None:
         """Save the e-mail. Raise FieldErrors if it equals or looks like that of another user."""
-        if fold(email) != self.email_key:
+        if fold_email(email) != self.email_key:
             User.objects.check_free(self.account_id, exclude_id=self.id, email=email)
         self._change(email=email)
         self.reset_bounces()
@@ -346,10 +350,10 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
             self.refresh_from_db(fields=["password"])
 
 
-@prepared(account_id=int, key=str)
-def _user_for_password_reset(account_id: int, key: str) -> models.QuerySet[Any, Any]:
+@prepared(account_id=int, key=str, email_key=str)
+def _user_for_password_reset(account_id: int, key: str, email_key: str) -> models.QuerySet[Any, Any]:
     """Return one row in any case: the user's columns, or nulls if no user has the name."""
-    known = Q(users__login_key=key) | Q(users__email_key=key)
+    known = Q(users__login_key=key) | Q(users__email_key=email_key)
     by_login_first = models.Case(
         models.When(known__login_key=key, then=0), default=1, output_field=models.IntegerField()
     )
@@ -359,8 +363,8 @@ def _user_for_password_reset(account_id: int, key: str) -> models.QuerySet[Any, 
     return rows.values_list(*(f"known__{column}" for column in columns))[:1]
 
 
-@prepared(account_id=int, key=str)
-def _user_by_login(account_id: int, key: str) -> models.QuerySet[User]:
+@prepared(account_id=int, key=str, email_key=str)
+def _user_by_login(account_id: int, key: str, email_key: str) -> models.QuerySet[User]:
     by_login_first = models.Case(models.When(login_key=key, then=0), default=1, output_field=models.IntegerField())
-    users = User.objects.filter(Q(login_key=key) | Q(email_key=key), account_id=account_id)
+    users = User.objects.filter(Q(login_key=key) | Q(email_key=email_key), account_id=account_id)
     return users.select_related("account").order_by(by_login_first)[:1]

@@ -12,12 +12,18 @@ from core.db.additional_fields import merge
 from core.db.prepared import insert, insert_many, update, update_many
 from core.db.tenancy import TenantModel, next_ids
 from core.db.trash import Trashable, assign_links
+from core.db.trimmed import TrimmedCharField
 from core.search.operations import PENDING_LIST_LIMIT
 
 
 def optional_text(max_length: int = 255) -> models.CharField:
     """Return a text column in which null means that no value was given."""
     return models.CharField(max_length=max_length, null=True, blank=True)
+
+
+def optional_trimmed_text() -> TrimmedCharField:
+    """Return a text column without blanks at the ends, in which null means that no value was given."""
+    return TrimmedCharField(max_length=255, null=True, blank=True)
 
 
 def optional_long_text() -> models.CharField:

@@ -4,8 +4,8 @@ from typing import Any, Self
 from zlib import crc32
 
 from django.db import models
-from django.db.models import Count, F, Max, OuterRef, Q, Subquery
-from django.db.models.functions import Coalesce, Greatest
+from django.db.models import Count, F, Max, OuterRef, Q, Subquery, Window
+from django.db.models.functions import Coalesce, Greatest, RowNumber
 
 from accounts.access import AccessQuerySet
 from accounts.models import Account, User
@@ -13,11 +13,18 @@ from accounts.tags import Tagged
 from core.db import locks
 from core.db.access import ALL_ROWS, Access
 from core.db.additional_fields import NOT_SEARCHED, additional_fields
-from core.db.tenancy import FoldedField, fold
 from core.db.text import is_xml_text
 from core.db.trash import TrashableQuerySet, link_indexes, trash_index
+from core.db.trimmed import EmailKeyField, TrimmedCharField, fold_email
 from core.search.declaration import Search
-from crm.base import Resource, additional_fields_index, list_indexes, optional_long_text, optional_text
+from crm.base import (
+    Resource,
+    additional_fields_index,
+    list_indexes,
+    optional_long_text,
+    optional_text,
+    optional_trimmed_text,
+)
 from crm.consent import Contactable
 from crm.external_ids import ExternalIdHolder, ExternallyIdentified
 
@@ -32,7 +39,7 @@ class ClientExternalId(ExternalIdHolder):
 
 def email_key(email: Any) -> str | None:
     """Return the value of the column `email_key` for an e-mail; None for a blank or invalid value."""
-    return (fold(email) if isinstance(email, str) and email.strip() and is_xml_text(email) else None) or None
+    return (fold_email(email) if isinstance(email, str) and is_xml_text(email) else None) or None
 
 
 def lock_emails(account_id: int, keys: set[str]) -> None:
@@ -72,6 +79,8 @@ class ClientQuerySet(AccessQuerySet):
     ) -> "Client | None":
         """Lock and return the client that has any of the external ids, or else the oldest client with the e-mail, ignoring case.
 
+        A client with the e-mail that has other values for the given keys is another person, and is not returned.
+
         The e-mail is locked too, so that two concurrent requests do not both create a client for it. Raise FieldError if the external
         ids belong to different clients, and FieldErrors if they belong to a client that the user may not access.
         """
@@ -81,13 +90,32 @@ class ClientQuerySet(AccessQuerySet):
         if (holder := Client.lock_holder(self, account_id, external_ids, access)) or not key:
             return holder
         client: Any = self.locked().filter(email_key=key).order_by("id").first()
-        return client
+        return client if client is not None and client.may_have(external_ids) else None
+
+    def lock_only_by_email(self, account_id: int, email: Any) -> "Client | None":
+        """Lock and return the client with the e-mail, ignoring case, or None if there is none or more than one. The e-mail is locked too."""
+        key = email_key(email)
+        if not key:
+            return None
+        lock_emails(account_id, {key})
+        clients: list[Any] = list(self.locked().filter(email_key=key).order_by("id")[:2])
+        return clients[0] if len(clients) == 1 else None
 
     def oldest_by_email(self, account_id: int, keys: set[str]) -> dict[str, int]:
         """Lock these e-mails (`email_key`), and return the id of the oldest client with each e-mail."""
         lock_emails(account_id, keys)
         rows = self.filter(email_key__in=keys).order_by("email_key", "id").distinct("email_key")
         return dict(rows.values_list("email_key", "id"))
+
+    def ids_by_email(self, account_id: int, keys: set[str]) -> dict[str, list[int]]:
+        """Lock these e-mails (`email_key`), and return the ids of the two oldest clients with each e-mail."""
+        lock_emails(account_id, keys)
+        rank = Window(RowNumber(), partition_by="email_key", order_by="id")
+        rows = self.filter(email_key__in=keys).order_by().annotate(rank=rank).filter(rank__lte=2)
+        ids: dict[str, list[int]] = {}
+        for key, id in sorted(rows.values_list("email_key", "id")):
+            ids.setdefault(key, []).append(id)
+        return ids
 
 
 class Client(Contactable, ExternallyIdentified, Tagged, Resource):
@@ -96,24 +124,24 @@ class Client(Contactable, ExternallyIdentified, Tagged, Resource):
     HOLDER_MODEL = ClientExternalId
     REFERRERS = ("contacts", "deals", "notes", "posts", "user_links")
 
-    name = models.CharField(max_length=255)
-    email = optional_text()
-    email_key = FoldedField(source="email", null=True)
+    name = TrimmedCharField(max_length=255)
+    email = optional_trimmed_text()
+    email_key = EmailKeyField(source="email", null=True)
     note = optional_long_text()
-    first_name = optional_text()
-    last_name = optional_text()
-    shortcut = optional_text()
+    first_name = optional_trimmed_text()
+    last_name = optional_trimmed_text()
+    shortcut = optional_trimmed_text()
     kind = optional_text()
     company = models.BooleanField(null=True)
-    tax_no = optional_text()
-    register_number = optional_text()
-    phone = optional_text()
-    mobile_phone = optional_text()
-    fax = optional_text()
+    tax_no = optional_trimmed_text()
+    register_number = optional_trimmed_text()
+    phone = optional_trimmed_text()
+    mobile_phone = optional_trimmed_text()
+    fax = optional_trimmed_text()
     www = optional_text()
     street = optional_text()
     street_no = optional_text()
-    post_code = optional_text()
+    post_code = optional_trimmed_text()
     city = optional_text()
     province = optional_text()
     country = optional_text()

@@ -23,6 +23,7 @@ from core.api.fields import to_decimal
 from core.db.last_changes import has_last_changes, with_last_change
 from core.db.tenancy import fold
 from core.db.text import is_xml_text
+from core.db.trimmed import fold_email, trim
 from core.errors import FieldError
 from core.numbers import AmbiguousNumber, InvalidNumber, parse_number, plain_text
 from core.search.terms import HAS_WORDS, has_part
@@ -215,7 +216,7 @@ class Condition:
         if self.operator == Operator.CONTAINS:
             return self._contains(model)
         if self.field.type == FieldType.EMAIL:
-            found = Q(email_key=fold(self.value))
+            found = Q(email_key=fold_email(self.value))
         elif self.field.type == FieldType.CURRENCY:
             found = Q(**{name: self.value.upper()})
         else:
@@ -336,7 +337,7 @@ def read_text(name: str, text: str, account: Account, user: User | None) -> str:
 
 def read_tag(name: str, text: str, account: Account, user: User | None) -> str:
     """Return the name of the tag as it is stored. Names that differ only in case are the same tag."""
-    return account.tags.filter(name_key=fold(text)).values_list("name", flat=True).first() or text
+    return account.tags.filter(name_key=fold(trim(text))).values_list("name", flat=True).first() or text
 
 
 def read_id(name: str, text: str, account: Account, user: User | None) -> int:

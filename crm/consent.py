@@ -7,6 +7,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import Account, User
+from core.db.trimmed import fold_email
 from crm.base import Resource
 
 
@@ -58,13 +59,13 @@ def blocked_addresses(account: Account, keys: set[str]) -> set[str]:
     return {key for key in clients.union(contacts) if key}
 
 
-def stop_contact(account: Account, email_key: str, ids: dict[str, set[int]]) -> list[Any]:
+def stop_contact(account: Account, email: str, ids: dict[str, set[int]]) -> list[Any]:
     """Record that a person asked not to be contacted. Return the rows that did not say so before.
 
-    This holds for all clients and contacts with the e-mail (`email_key`), and for those with the ids, by resource, also in the trash.
+    This holds for all clients and contacts with the e-mail, and for those with the ids, by resource, also in the trash.
     """
     changed: list[Any] = []
-    now = timezone.now()
+    now, email_key = timezone.now(), fold_email(email)
     for resource, rows in (("client", account.clients), ("contact", account.contacts)):
         people = rows.filter(Q(email_key=email_key, trashed_at=None) | Q(id__in=ids.get(resource, ())))
         found = list(people.filter(do_not_contact=False).order_by("id").locked())

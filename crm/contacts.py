@@ -14,11 +14,18 @@ from accounts.models import User
 from accounts.tags import ShardedCount, Tagged
 from core.db.access import ALL_ROWS, Access
 from core.db.additional_fields import NOT_SEARCHED, additional_fields
-from core.db.tenancy import FoldedField
 from core.db.trash import TrashableQuerySet, TrashedId, link_indexes, trash_index
+from core.db.trimmed import EmailKeyField, TrimmedCharField
 from core.errors import FieldError
 from core.search.declaration import Search
-from crm.base import Resource, additional_fields_index, list_indexes, optional_long_text, optional_text
+from crm.base import (
+    Resource,
+    additional_fields_index,
+    list_indexes,
+    optional_long_text,
+    optional_text,
+    optional_trimmed_text,
+)
 from crm.clients import LinkedToClient
 from crm.consent import Contactable
 from crm.external_ids import ExternalIdHolder, ExternallyIdentified
@@ -46,14 +53,14 @@ class Contact(Contactable, ExternallyIdentified, LinkedToClient, Tagged, Resourc
     HOLDER_MODEL = ContactExternalId
     REFERRERS = ("clients", "deals", "notes", "posts", "user_links")
 
-    name = models.CharField(max_length=255)
-    email = optional_text()
-    email_key = FoldedField(source="email", null=True)
+    name = TrimmedCharField(max_length=255)
+    email = optional_trimmed_text()
+    email_key = EmailKeyField(source="email", null=True)
     note = optional_long_text()
-    first_name = optional_text()
-    last_name = optional_text()
-    phone = optional_text()
-    mobile_phone = optional_text()
+    first_name = optional_trimmed_text()
+    last_name = optional_trimmed_text()
+    phone = optional_trimmed_text()
+    mobile_phone = optional_trimmed_text()
     position = optional_text()
     description = optional_long_text()
     responsible_id = models.BigIntegerField(null=True)
@@ -176,7 +183,7 @@ class ContactListQuerySet(TrashableQuerySet):
 class ContactList(Resource):
     """A named list of contacts, such as the readers of a newsletter."""
 
-    name = models.CharField(max_length=255)
+    name = TrimmedCharField(max_length=255)
 
     # The value of a new row; other rows are read `with_counts`.
     contacts_count = 0

@@ -13,6 +13,7 @@ from accounts.tags import Tagged
 from core.db.additional_fields import NOT_SEARCHED, additional_fields
 from core.db.trash import link_indexes, trash_index
 from core.db.triggers import TriggerBigIntegerField, TriggerDateTimeField
+from core.db.trimmed import CurrencyCodeField, TrimmedCharField
 from core.search.declaration import Search
 from crm.base import Resource, additional_fields_index, list_indexes, optional_long_text, optional_text
 from crm.clients import Client, LinkedToClient
@@ -47,10 +48,10 @@ class Deal(ExternallyIdentified, LinkedToClient, Tagged, Resource):
     HOLDER_MODEL = DealExternalId
     REFERRERS = ("notes", "posts")
 
-    name = models.CharField(max_length=255)
+    name = TrimmedCharField(max_length=255)
     description = optional_long_text()
     price = models.DecimalField(null=True, max_digits=20, decimal_places=6)
-    currency = models.CharField(max_length=255)
+    currency = CurrencyCodeField(max_length=255)
     status_id = models.BigIntegerField(null=True)
     responsible_id = models.BigIntegerField(null=True)
     url = optional_text()
@@ -106,11 +107,18 @@ class Deal(ExternallyIdentified, LinkedToClient, Tagged, Resource):
         return Status.NONE_ID if self.status_id is None else self.status_id
 
     def assign(self, values: dict[str, Any], *, by: User) -> None:
-        """Set attributes from the validated values. `client` is a pair: a client and the values for it."""
+        """Set attributes from the validated values. `client` is a pair: a client and the values for it.
+
+        An existing client without values is linked, and otherwise not changed.
+        """
         values = dict(values)
         if pair := values.pop("client", None):
-            self.nested_client, client_values = pair
-            self.nested_client.assign(client_values, by=by)
+            client, client_values = pair
+            if client_values or client._state.adding:
+                self.nested_client = client
+                client.assign(client_values, by=by)
+            else:
+                values["client_id"] = client.id
         if self._state.adding:
             values.setdefault("currency", self.account.currency)
         super().assign(values, by=by)

@@ -6,6 +6,7 @@ and finds its holder.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from decimal import Decimal
 from itertools import chain
 from typing import Any, Self
 
@@ -16,13 +17,22 @@ from core.db.access import Access
 from core.db.limited_rows import LimitedQuerySet
 from core.db.prepared import array_literal, execute, fetch, insertion_of
 from core.db.trash import TrashableQuerySet
+from core.db.trimmed import trim
 from core.errors import ConcurrentUpdate, FieldError, FieldErrors
 from crm.base import Resource
 
 MAX_EXTERNAL_IDS = 50
+MAX_VALUE_LENGTH = 255
 
 # A key and its value.
 Pair = tuple[str, str]
+
+
+def normalize_value(value: str | int | Decimal) -> str:
+    """Return the value of an external id as it is stored: a text without blanks at its ends. The numbers 17 and 17.0 are one value."""
+    if isinstance(value, Decimal) and value.adjusted() < MAX_VALUE_LENGTH and value == value.to_integral_value():
+        value = f"{value:.0f}"
+    return trim(str(value))
 
 
 class ExternalIdHolder(models.Model):
@@ -31,7 +41,7 @@ class ExternalIdHolder(models.Model):
     pk = models.CompositePrimaryKey("account_id", "key", "value")
     account = models.ForeignKey("accounts.Account", models.CASCADE, related_name="+", db_index=False)
     key = models.CharField(max_length=64)
-    value = models.CharField(max_length=255)
+    value = models.CharField(max_length=MAX_VALUE_LENGTH)
     holder_id = models.BigIntegerField()
 
     class Meta:
@@ -140,6 +150,10 @@ class ExternallyIdentified(Resource):
         name = f"{cls._meta.model_name} {holder}" if isinstance(holder, int) else holder
         params = {"key": pair[0], "value": pair[1], "holder": name}
         return FieldError("", "{key} {value} belongs to {holder}", "taken", params)
+
+    def may_have(self, pairs: dict[str, str]) -> bool:
+        """Return whether the resource has no other values for the keys of the pairs."""
+        return all(self.external_ids.get(key, value) == value for key, value in pairs.items())
 
     def merged_external_ids(self, changes: dict[str, str | None]) -> dict[str, str]:
         """Return the external ids after the changes. Keys that are not in `changes` stay, and a null removes its key.

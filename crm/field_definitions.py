@@ -16,6 +16,7 @@ from django.utils.translation import pgettext_lazy
 from core.db.ordering import MAX_POSITION, Ordered
 from core.db.prepared import prepared
 from core.db.tenancy import TenantModel, account_of
+from core.db.trimmed import TrimmedCharField
 from core.errors import FieldError
 from core.search.declaration import Search
 
@@ -51,8 +52,8 @@ class FieldDefinition(Ordered, TenantModel):
         LINK = "link", _("Link")
 
     resource = models.CharField(max_length=255, choices=Target.choices)
-    key = models.CharField(max_length=MAX_KEY_LENGTH)
-    label = models.CharField(max_length=255)
+    key = TrimmedCharField(max_length=MAX_KEY_LENGTH)
+    label = TrimmedCharField(max_length=255)
     type = models.CharField(max_length=255, choices=Type.choices, default=Type.TEXT)
     choices = ArrayField(models.TextField(), default=list, blank=True)
     required = models.BooleanField(default=False)

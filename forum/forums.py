@@ -16,6 +16,7 @@ from core.db.ordering import MAX_POSITION, Ordered
 from core.db.prepared import prepared
 from core.db.tenancy import FoldedField, TenantModel, fold
 from core.db.text import is_xml_text
+from core.db.trimmed import TrimmedCharField
 from core.errors import FieldError
 
 # First path segments that the service uses itself. They cannot be names of categories.
@@ -84,7 +85,7 @@ class Forum(TenantModel):
     has_siblings: bool
 
     host_id = models.BigIntegerField()
-    name = models.CharField(max_length=255)
+    name = TrimmedCharField(max_length=255)
     description = models.CharField(max_length=1000, blank=True, default="", db_default="")
     access = models.CharField(
         max_length=255, choices=Access.choices, default=Access.PUBLIC, db_default=Access.PUBLIC.value
@@ -266,7 +267,7 @@ class Category(Ordered, TenantModel):
     MAX_MOVED_POSTS = 1000
 
     forum_id = models.BigIntegerField()
-    name = models.CharField(max_length=255)
+    name = TrimmedCharField(max_length=255)
     name_key = FoldedField(source="name")
     position = models.IntegerField(default=0)
     created_at = models.DateTimeField(default=timezone.now, editable=False)

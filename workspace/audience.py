@@ -11,6 +11,7 @@ from django.db.models import OuterRef, Q, Subquery
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Account, Status, User
+from core.db.trimmed import trim
 from core.errors import FieldError
 from crm.consent import blocked_addresses
 from workspace.backers import backers_of, backing_contacts_of
@@ -151,7 +152,7 @@ class Candidates:
                 found.left_out[LeftOut.DO_NOT_CONTACT] += 1
             elif row["consent"] is False:
                 found.left_out[LeftOut.REFUSED] += 1
-            elif not key or not is_email(row["email"]):
+            elif not key or not is_email(trim(row["email"])):
                 found.left_out[LeftOut.NO_EMAIL] += 1
             elif key in self.blocked:
                 found.left_out[LeftOut.DO_NOT_CONTACT] += 1
@@ -162,7 +163,7 @@ class Candidates:
             else:
                 keys.add(key)
                 greeting = row["first_name"] or row["name"]
-                found.people.append(Person(row["resource"], row["id"], row["name"], greeting, row["email"], key))
+                found.people.append(Person(row["resource"], row["id"], row["name"], greeting, trim(row["email"]), key))
         return found
 
 

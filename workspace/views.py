@@ -23,6 +23,7 @@ from core.db.ordering import MAX_POSITION, Ordered
 from core.db.prepared import prepared
 from core.db.tenancy import TenantModel, foreign_object
 from core.db.text import is_xml_text
+from core.db.trimmed import TrimmedCharField
 from core.errors import FieldError, FieldErrors
 from crm.conditions import Operator
 from crm.fields import FieldType
@@ -71,7 +72,7 @@ class SavedView(Ordered, TenantModel):
         CONTACT_LIST = "contact_list", _("Contact lists")
 
     resource = models.CharField(max_length=255, choices=Target.choices)
-    name = models.CharField(max_length=MAX_NAME_LENGTH)
+    name = TrimmedCharField(max_length=MAX_NAME_LENGTH)
     # The query string of the list, in normal form and without a question mark.
     query = models.CharField(max_length=MAX_QUERY_LENGTH, blank=True, default="")
     shared = models.BooleanField(default=False)

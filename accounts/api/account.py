@@ -16,7 +16,7 @@ from accounts.host_names import is_reserved
 from accounts.models import Account, Host
 from accounts.names import INVISIBLE_MESSAGE, has_invisible
 from accounts.permissions import IsAdminOrTeamReadOnly
-from core.api.fields import ChoiceField, IntegerField, TextField, TextListField
+from core.api.fields import MAX_NAME_LENGTH, BooleanField, ChoiceField, IntegerField, TextField, TextListField
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
 from core.db.transactions import in_transaction
@@ -63,8 +63,10 @@ class AccountName(TextField):
 
 
 class AccountSerializer(ResourceSerializer):
+    model = Account
+
     id = IntegerField(read_only=True)
-    prefix = Prefix(required=True, pattern=PREFIX_PATTERN.removesuffix(r"\Z"))
+    prefix = Prefix(required=True, max_length=MAX_NAME_LENGTH, pattern=PREFIX_PATTERN.removesuffix(r"\Z"))
     initial_module = TextField(pattern="[a-z][a-z0-9_]{0,31}")
     from_partner = FromPartner()
     name = AccountName()
@@ -72,6 +74,7 @@ class AccountSerializer(ResourceSerializer):
     language = TextField(read_only=True)
     currency = TextField(read_only=True)
     agents_see = TextField(read_only=True)
+    link_guests_by_email = BooleanField(read_only=True)
     won_reasons = TextListField(max_items=MAX_REASONS, read_only=True)
     lost_reasons = TextListField(max_items=MAX_REASONS, read_only=True)
 
@@ -80,6 +83,7 @@ class AccountSettingsSerializer(ResourceSerializer):
     """The fields of an account that admins may change."""
 
     agents_see = ChoiceField(AgentsSee.values)
+    link_guests_by_email = BooleanField()
     won_reasons = TextListField(max_items=MAX_REASONS)
     lost_reasons = TextListField(max_items=MAX_REASONS)
 
@@ -141,10 +145,8 @@ class AccountViewSet(JSONViewSet):
                 self.account, data=self.body.get("account"), partial=True, context={"account": self.account}
             )
             ignored = self.check(account=serializer)
-            values = serializer.values
-            if values.get("agents_see", "") is None:
-                # As for other fields with a limited number of values, null changes nothing.
-                del values["agents_see"]
+            # Null changes nothing. A list is never null.
+            values = {name: value for name, value in serializer.values.items() if value is not None}
             self.account.change(**values)
             return ignored
 

@@ -8,6 +8,7 @@ from accounts.models import Tag
 from core.api.fields import TextField
 from core.api.filters import WireFilter
 from core.db.tenancy import fold
+from core.db.trimmed import trim
 
 
 class TagName(TextField):
@@ -24,5 +25,5 @@ class TagFilter(WireFilter):
         if value is None:
             return rows
         # Rows store the name of the tag. The name in the request may have letters of other case.
-        tag = Tag.objects.filter(account=self.parent.account, name_key=fold(" ".join(value.split()))).first()
+        tag = Tag.objects.filter(account=self.parent.account, name_key=fold(" ".join(trim(value).split()))).first()
         return rows.filter(tags__contains=[tag.name]) if tag else rows.none()

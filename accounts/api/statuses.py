@@ -18,6 +18,7 @@ from core.api.serializers import ResourceSerializer
 from core.db.ordering import MAX_POSITION
 from core.db.text import is_xml_text
 from core.db.transactions import in_transaction
+from core.db.trimmed import trim
 from core.errors import FieldError, FieldErrors
 
 # The fields that only statuses of deals have.
@@ -25,6 +26,8 @@ OF_DEALS = ("outcome", "probability", "pipeline_id", "rot_days")
 
 
 class StatusSerializer(ResourceSerializer):
+    model = Status
+
     code = TextField(required=True)
     name = TextField(required=True)
     kind = ChoiceField(Status.Kind.values)
@@ -94,7 +97,8 @@ class StatusViewSet(Listing, ResourceViewSet):
         if isinstance(code, bool) or not isinstance(code, str | int | Decimal) or not is_xml_text(str(code)):
             return None
         kind = kind if isinstance(kind, str) and kind.strip() else Status.Kind.POST
-        return self.account.statuses.locked().filter(code=str(code), kind=kind).first() if is_xml_text(kind) else None
+        code = trim(str(code))
+        return self.account.statuses.locked().filter(code=code, kind=kind).first() if is_xml_text(kind) else None
 
     def destroy(self, request: Request, id: int) -> HttpResponse:
         def act() -> None:

@@ -12,15 +12,15 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Account, User
 from accounts.names import INVISIBLE_MESSAGE, has_invisible
 from accounts.permissions import IsAdminOrTeamReadOnly
-from core.api.fields import ChoiceField, EmailField, IntegerField, RelatedField, TextField
+from core.api.fields import MAX_NAME_LENGTH, ChoiceField, EmailField, IntegerField, RelatedField, TextField
 from core.api.filters import ListFilters
 from core.api.lists import Listing
 from core.api.requests import APIRequest
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
-from core.db.tenancy import fold
 from core.db.text import is_xml_text
 from core.db.transactions import in_transaction
+from core.db.trimmed import trim
 from core.errors import FieldError, FieldErrors
 
 # The error messages for passwords, by the code of Django's validators. Django's own messages are sentences. A message of the API follows
@@ -43,7 +43,7 @@ class UniqueName(TextField):
         text = cast(str, super().to_internal_value(data))
         if has_invisible(text):
             self.fail("invisible")
-        if fold(text) in self.parent.taken:
+        if text in self.parent.taken:
             self.fail("taken")
         return text
 
@@ -72,21 +72,23 @@ class Password(TextField):
 class NewUserSerializer(ResourceSerializer):
     """A new user. Without an account in the context, it is the first user of a new account."""
 
+    model = User
+
     login = Login(required=True, pattern=User.LOGIN_PATTERN)
     email = UniqueEmail(required=True)
-    password = Password(required=True, write_only=True)
+    password = Password(required=True, write_only=True, max_length=MAX_NAME_LENGTH)
     name = TextField()
     role = ChoiceField(User.Role.values)
 
     @cached_property
     def taken(self) -> set[str]:
-        """The folded login or e-mail, or both, if another user has it or a name that looks like it.
+        """The login or e-mail, or both, if another user has it or a name that looks like it.
 
         Read this property in the transaction that creates the user.
         """
         account = self.context["account"]
         values = [self.initial_data.get(name) for name in ("login", "email")]
-        names = [name for name in values if isinstance(name, str) and is_xml_text(name)]
+        names = [trim(name) for name in values if isinstance(name, str) and is_xml_text(name)]
         return set() if account is None else User.objects.find_taken_names(account.id, names)
 
 

@@ -25,6 +25,7 @@ from accounts.models import User
 from accounts.names import has_invisible
 from core.db.tenancy import fold
 from core.db.text import is_xml_text
+from core.db.trimmed import fold_email, is_blank, trim
 from core.errors import Throttled
 from core.requests import UserRequest
 
@@ -36,9 +37,21 @@ class Form(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"label_suffix": "", **kwargs})
-        for field in self.fields.values():
+        for name, field in self.fields.items():
             if field.required:
                 field.error_messages["required"] = _("Can't be blank")
+            # An invisible character in a login is an error, as it would be in the password.
+            if self.is_bound and isinstance(field, forms.CharField) and field.strip and not isinstance(field, Login):
+                self._trim(self.add_prefix(name), is_line=not isinstance(field.widget, forms.Textarea))
+
+    def _trim(self, name: str, *, is_line: bool) -> None:
+        """Replace a text without visible characters by an empty one, and trim a text of one line."""
+        text = self.data.get(name)
+        if not isinstance(text, str) or text.isascii():
+            return  # Django removes white space
+        trimmed = "" if is_blank(text) else trim(text) if is_line else text
+        if trimmed != text:
+            self.replace_data(name, trimmed)
 
     def set_choices(self, name: str, choices: Iterable[tuple[Any, Any]]) -> None:
         cast(forms.ChoiceField, self.fields[name]).choices = list(choices)
@@ -136,7 +149,7 @@ def check_login(form: forms.Form, *, email: str, current: str = "") -> None:
     Sign-in looks up logins first. So a login equal to another person's e-mail would keep that person from signing in with it.
     """
     login = form.cleaned_data.get("login")
-    if login and "@" in login and fold(login) not in (fold(email), fold(current)):
+    if login and "@" in login and fold(login) not in (fold(email), fold_email(email), fold(current)):
         form.add_error("login", _("Can't have an @, unless it is your own e-mail"))
 
 

@@ -35,8 +35,8 @@ from accounts.pages.password_reset import PURPOSE as PASSWORD_RESET
 from accounts.pages.password_reset import EmailLinkPage, email_password_changed, email_password_link, email_user
 from accounts.pages.settings import parse_id
 from core.api.throttling import count_from_address
-from core.db.tenancy import fold
 from core.db.transactions import in_transaction
+from core.db.trimmed import fold_email
 from core.pages.base import Page, redirect
 from core.requests import PageRequest, UserRequest
 
@@ -274,7 +274,7 @@ class Security(Page):
         request, user = self.request, self.request.user
         count_from_address(request, EMAIL)
         if throttling.count_email(user.account_id, email):
-            if request.account.users.filter(email_key=fold(email)).exclude(id=user.id).exists():
+            if request.account.users.filter(email_key=fold_email(email)).exclude(id=user.id).exists():
                 url = request.address.url + reverse("accounts-sign-in")
                 email_user(user, "email_taken", request, to=email, sign_in=url)
             else:
@@ -354,7 +354,7 @@ class ConfirmEmail(EmailLinkPage):
             is_valid = self.read_link(lock=True)
             if is_valid:
                 self.user.change_email(email)
-                if fold(old_email) != fold(email):
+                if fold_email(old_email) != fold_email(email):
                     email_user(self.user, "email_changed", request, to=old_email, email=email)
 
         is_done = self.perform(change)

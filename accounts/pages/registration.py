@@ -21,7 +21,7 @@ from accounts.pages.forms import Email, Form, Login, NewPassword, check_login, c
 from accounts.pages.password_reset import render_invalid_link
 from accounts.pages.sign_in import sign_in
 from core.api.throttling import count_from_address
-from core.db.tenancy import fold
+from core.db.trimmed import fold_email
 from core.pages.base import Page, redirect, safe_path
 from core.pages.routes import home_path, sign_in_path
 from core.requests import PageRequest
@@ -65,7 +65,7 @@ class SignUp(Page):
 
     def send_email(self, email: str, target: str) -> None:
         account, base = self.request.account, self.request.address.url
-        user = account.users.filter(email_key=fold(email)).first()
+        user = account.users.filter(email_key=fold_email(email)).first()
         # Sign and queue in any case, so that the response time does not show whether the address is known.
         token = links.sign({"email": email, "next": target}, SIGN_UP, account.id)
         if user is None:
@@ -183,7 +183,7 @@ class RegistrationPage(Page):
 
     def redirect_registered(self) -> HttpResponse | None:
         """Return a redirect if a user has the e-mail address already, for example after a second click on the link."""
-        request, key = self.request, fold(self.confirmed.email)
+        request, key = self.request, fold_email(self.confirmed.email)
         if request.user is not None and request.user.email_key == key:
             return redirect(self.confirmed.next)
         if request.account.users.filter(email_key=key).exists():

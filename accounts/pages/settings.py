@@ -77,6 +77,13 @@ class AccountForm(Form):
             "If the verified e-mail of a member is that of a client or a contact. Otherwise such a link is only proposed."
         ),
     )
+    link_guests_by_email = forms.BooleanField(
+        label=gettext_lazy("Link orders of guests to the client with their e-mail"),
+        required=False,
+        help_text=gettext_lazy(
+            "When a shop sends a deal with a new customer, and exactly one client has the customer's e-mail. The client is not changed."
+        ),
+    )
     currency.widget.attrs.update({"autocapitalize": "characters", "spellcheck": "false", "class": "short"})
 
     def __init__(self, *args: Any, account: Account, **kwargs: Any) -> None:

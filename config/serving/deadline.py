@@ -41,8 +41,12 @@ TCP_ESTABLISHED = 1
 
 def watch(port: int, in_flight: InFlight) -> None:
     """Start a thread that watches the connections that this process accepts on a port. Do nothing on systems other than Linux."""
-    if hasattr(socket, "TCP_INFO") and DESCRIPTORS.exists():
+    if has_connection_statistics():
         threading.Thread(target=_watch, args=(port, in_flight), name="deadline", daemon=True).start()
+
+
+def has_connection_statistics() -> bool:
+    return hasattr(socket, "TCP_INFO") and DESCRIPTORS.exists()
 
 
 def _watch(port: int, in_flight: InFlight) -> None:

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from django.conf import settings
 
+from config.serving.chunked import chunked_bodies
 from config.serving.in_flight import InFlight
 from core.logs import ACCESS_LOG, omit_inner_query, redact, redact_query
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 access = logging.getLogger(ACCESS_LOG)
 
+# Methods whose requests may be complete without a body.
+METHODS_WITHOUT_BODY = ("GET", "HEAD", "DELETE", "OPTIONS")
 INTERNAL_ERROR = "500 Internal Server Error"
 
 # The paths of the APIs, of categories and of the pages of a forum, with one slash at the end.
@@ -77,17 +80,19 @@ class Exchange:
         return length if 0 < length <= settings.MAX_BODY_BYTES else 0
 
     def read_body(self) -> bool:
-        """Read the body, and return whether it is complete. An incomplete body must be refused (RFC 9112, section 8).
-
-        The server does not tell whether a chunked body is complete.
-        """
+        """Read the body, and return whether it is complete. An incomplete body must be refused (RFC 9112, section 8)."""
         size = self.body_size()
-        body = self.environ["wsgi.input"].read(size)
-        if len(body) < size <= settings.MAX_BODY_BYTES:
+        body = self.read_chunked() if size > settings.MAX_BODY_BYTES else self.environ["wsgi.input"].read(size)
+        if body is None or len(body) < size <= settings.MAX_BODY_BYTES:
             return False
         self.environ["wsgi.input"] = io.BytesIO(body)
         self.environ["CONTENT_LENGTH"] = str(len(body))
         return True
+
+    def read_chunked(self) -> bytes | None:
+        """Return the beginning of a chunked body, or None if the body is incomplete."""
+        body: bytes = self.environ["wsgi.input"].read(settings.MAX_BODY_BYTES + 1)
+        return body
 
     def end(self) -> None:
         """Write the line in the access log, and remove the record, if this has not been done."""
@@ -113,6 +118,14 @@ class ServerExchange(Exchange):
     def __init__(self, environ: "WSGIEnvironment", in_flight: InFlight, protocol: ServerProtocol) -> None:
         super().__init__(environ, in_flight)
         self._protocol = protocol
+
+    def read_chunked(self) -> bytes | None:
+        """Return the beginning of a chunked body, or None if the body is incomplete.
+
+        A body without content may be incomplete. It is refused, unless the method gives a body no meaning.
+        """
+        body = chunked_bodies.read(self.environ["wsgi.input"])
+        return body if body or self.environ["REQUEST_METHOD"] in METHODS_WITHOUT_BODY else None
 
     def send(self, content: list[bytes]) -> None:
         """Send a complete response, after `start`."""

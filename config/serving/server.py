@@ -24,6 +24,7 @@ from granian.server.mp import MPServer, WorkerProcess
 
 from config.serving import deadline
 from config.serving.admission import Admission
+from config.serving.chunked import chunked_bodies
 from config.serving.dispatcher import Dispatcher
 from config.serving.in_flight import InFlight
 from config.serving.supervision import Backoff, outcome
@@ -114,6 +115,7 @@ def run_worker(target: Callable[..., None], in_flight: InFlight, port: int, *arg
 
     application.in_flight = in_flight
     deadline.watch(port, in_flight)
+    chunked_bodies.watch(port)
     threading.Thread(target=end_with_parent, args=(os.getppid(),), name="parent", daemon=True).start()
     target(*arguments)
 

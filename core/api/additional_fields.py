@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
@@ -9,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.fields import empty
 
 from core.api.fields import (
+    MIN_FLOAT_DIGITS,
     BooleanField,
     DateField,
     DateTimeField,
@@ -16,6 +18,7 @@ from core.api.fields import (
     IntegerField,
     WireField,
     long_text_field,
+    to_object,
 )
 from core.api.serializers import ResourceSerializer, declared_fields, format_time
 from core.db.additional_fields import MAX_FIELDS, MAX_JSON_LENGTH, merge, to_json, to_json_value
@@ -26,6 +29,21 @@ from core.errors import FieldError, FieldErrors
 FieldTypes = Mapping[str, Callable[..., WireField]]
 
 
+class FloatField(DecimalField):
+    """A JSON number with a decimal point. One as long as a binary float is stored in the shortest form of that float, without rounding."""
+
+    # The smallest float of full precision has more decimal places.
+    MAX_FLOAT_PLACES = 50
+
+    def to_internal_value(self, data: Any) -> int | Decimal:  # type: ignore[override]  # the value of a DecimalField has 6 places
+        has_float_places = -self.MAX_FLOAT_PLACES <= data.adjusted() < self.MAX_WHOLE_DIGITS
+        if has_float_places and len(data.as_tuple().digits) >= MIN_FLOAT_DIGITS and not self.has_places(data):
+            number = Decimal(repr(float(data)))
+        else:
+            number = super().to_internal_value(data)
+        return int(number) if number == number.to_integral_value() else number.normalize()
+
+
 class AnyScalarField(WireField):
     """A text, a number, true or false, stored as it was sent."""
 
@@ -34,10 +52,7 @@ class AnyScalarField(WireField):
             return data
         if isinstance(data, str | dict | list):
             return self.read_with(long_text_field(), data)
-        try:
-            return self.read_with(IntegerField(), data)
-        except FieldErrors:
-            return self.read_with(DecimalField(), data)
+        return self.read_with(FloatField() if isinstance(data, Decimal) else IntegerField(), data)
 
     def read_with(self, field: WireField, data: Any) -> Any:
         field.bind("", self)  # type: ignore[arg-type]  # the context of a field comes from any parent
@@ -78,6 +93,7 @@ class AdditionalFieldsField(WireField):
         return super().run_validation({} if data is None else data)
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
+        data = to_object(data)
         if not isinstance(data, dict):
             self.fail("object")
         values: dict[str, Any] = {}

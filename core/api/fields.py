@@ -5,7 +5,7 @@ texts. A blank text for a number, a date or an id means null. A list or an objec
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -21,6 +21,7 @@ from core.db.limited_rows import LimitedQuerySet
 from core.db.tenancy import fold
 from core.db.text import is_xml_text
 from core.db.trash import TrashedId
+from core.db.trimmed import CurrencyCodeField, is_blank, trim
 from core.errors import FieldError
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ MISSING = _("can't be blank")
 MAX_NAME_LENGTH = 255
 MAX_TEXT_LENGTH = 65_536
 MAX_INTEGER = 2**63 - 1
+# A JSON number with this many digits may be a binary float, which has at most 17. Its noise is less than one part in `MAX_FLOAT_NOISE`.
+MIN_FLOAT_DIGITS, MAX_FLOAT_DIGITS, MAX_FLOAT_NOISE = 15, 20, 10**12
 # The codes of ISO 4217, including codes of funds and metals, and codes withdrawn since the euro was introduced, which old deals have.
 CURRENCIES = frozenset(
     """
@@ -71,6 +74,22 @@ class WireField(Field[Any, Any, Any, Any]):
         raise FieldError("", self.error_messages[code], code, params)
 
 
+def to_object(data: Any) -> Any:
+    """Return an empty object for what PHP and forms send in its place: an empty list, or a blank text. Return other data unchanged."""
+    items = data if isinstance(data, list) else [data]
+    return {} if all(isinstance(item, str) and not item.strip() for item in items) else data
+
+
+def to_list(data: Any) -> Any:
+    """Return the list that PHP sent as an object with integer keys, or an empty list for a blank text. Return other data unchanged."""
+    if isinstance(data, dict) and all(_INTEGER_KEY.fullmatch(key) for key in data):
+        return list(data.values())
+    return [] if isinstance(data, str) and not data.strip() else data
+
+
+_INTEGER_KEY = re.compile(r"\d{1,20}", re.ASCII)
+
+
 class ScalarField(WireField):
     """The base of fields that accept a single value."""
 
@@ -100,6 +119,8 @@ class TextField(ScalarField):
     ) -> None:
         super().__init__(**kwargs)
         self.max_length = max_length
+        # The function of the column that normalizes its texts. The serializer sets it.
+        self.normalize: Callable[[str], str] | None = None
         self.blank = not kwargs.get("required") if blank is None else blank
         self.pattern = pattern
 
@@ -109,7 +130,9 @@ class TextField(ScalarField):
         text = data if isinstance(data, str) else str(data)
         if not is_xml_text(text):
             self.fail("characters")
-        if not self.blank and not text.strip():
+        if self.normalize is not None:
+            text = self.normalize(text)
+        if not self.blank and is_blank(text):
             self.fail("null")
         if len(text) > self.max_length:
             self.fail("too_long", most=self.max_length)
@@ -153,9 +176,11 @@ class CurrencyField(ScalarField):
     default_error_messages = {"currency": _("is not a code of ISO 4217, such as EUR")}
 
     def to_internal_value(self, data: Any) -> str:
-        if data not in CURRENCIES and data != getattr(self.parent.instance, self.field_name, None):
+        current = getattr(self.parent.instance, self.field_name, None)
+        code = CurrencyCodeField.normalize(str(data))
+        if code not in CURRENCIES and data != current:
             self.fail("currency")
-        return str(data)
+        return code if code in CURRENCIES else str(data)
 
 
 class IntegerField(ScalarField):
@@ -170,9 +195,8 @@ class IntegerField(ScalarField):
     def to_internal_value(self, data: Any) -> int:
         if isinstance(data, bool):
             self.fail("number")
-        number = to_decimal(data)
-        # The exponent is checked before the conversion: 1e999999999 has a billion digits.
-        if number is None or number.adjusted() > 20 or number != number.to_integral_value():
+        number = to_integral(data)
+        if number is None:
             self.fail("number")
         if not self.min_value <= number <= self.max_value:
             self.fail("range", low=self.min_value, high=self.max_value)
@@ -193,14 +217,20 @@ class DecimalField(ScalarField):
         number = None if isinstance(data, bool) else to_decimal(data)
         if number is None:
             self.fail("number")
+        if isinstance(data, Decimal):
+            number = without_float_noise(number, self.MAX_DECIMAL_PLACES)
         if number and number.adjusted() >= self.MAX_WHOLE_DIGITS:
             self.fail("range", most=self.MAX_WHOLE_DIGITS)
-        if (number and number.adjusted() < -self.MAX_DECIMAL_PLACES) or number != round(
-            number, self.MAX_DECIMAL_PLACES
-        ):
+        if not self.has_places(number):
             self.fail("places", most=self.MAX_DECIMAL_PLACES)
         # Adding 0 turns -0 into 0.
         return round(number, self.MAX_DECIMAL_PLACES) + 0
+
+    def has_places(self, number: Decimal) -> bool:
+        """Return whether a number within the range has no more decimal places than allowed."""
+        if number and number.adjusted() < -self.MAX_DECIMAL_PLACES:
+            return False
+        return number == round(number, self.MAX_DECIMAL_PLACES)
 
 
 def to_decimal(data: Any) -> Decimal | None:
@@ -213,6 +243,28 @@ def to_decimal(data: Any) -> Decimal | None:
     except (InvalidOperation, TypeError, ValueError):
         return None
     return number if number.is_finite() else None
+
+
+def to_integral(data: Any) -> Decimal | None:
+    """Return a whole number, or a text with a whole number, as a decimal. Return None for any other data."""
+    number = to_decimal(data)
+    # The exponent is checked before the conversion: 1e999999999 has a billion digits.
+    if number is None or number.adjusted() > 20:
+        return None
+    if isinstance(data, Decimal):
+        number = without_float_noise(number, 0)
+    return number if number == number.to_integral_value() else None
+
+
+def without_float_noise(number: Decimal, places: int) -> Decimal:
+    """Return a JSON number rounded to the decimal places if it is as long as a binary float, and the rounding hardly changes it.
+
+    Programs that compute with floats send 149.90000000000001 for 149.9.
+    """
+    if len(number.as_tuple().digits) < MIN_FLOAT_DIGITS or number.adjusted() > MAX_FLOAT_DIGITS:
+        return number
+    rounded = round(number, places)
+    return rounded if abs(rounded - number) * MAX_FLOAT_NOISE < abs(number) else number
 
 
 class BooleanField(ScalarField):
@@ -271,10 +323,8 @@ def lock_ids(rows: QuerySet[Any], lock: str = "SHARE") -> list[int]:
 
 def to_id(data: Any) -> int | None:
     """Return the id that a whole number, or a text with a whole number, represents. Return None for any other data."""
-    number = None if data is None or isinstance(data, bool | list | dict) else to_decimal(data)
-    if number is None or number.adjusted() > 18 or number != number.to_integral_value():
-        return None
-    return int(number)
+    number = None if data is None or isinstance(data, bool | list | dict) else to_integral(data)
+    return None if number is None else int(number)
 
 
 class ReferenceMixin(WireField):
@@ -339,13 +389,6 @@ class RelatedField(ReferenceMixin, IntegerField):
         return existing[number]
 
 
-def to_list(data: Any) -> Any:
-    """Return a list that PHP sent as an object, such as `{"0": "a", "1": "b"}`. Return other data unchanged."""
-    if isinstance(data, dict) and data and list(data) == [str(number) for number in range(len(data))]:
-        return list(data.values())
-    return data
-
-
 class RelatedListField(ReferenceMixin, WireField):
     """A list of ids without duplicates. Blank items are ignored, because a form sends a blank item for an empty list."""
 
@@ -362,7 +405,7 @@ class RelatedListField(ReferenceMixin, WireField):
         super().__init__(**kwargs)
 
     def run_validation(self, data: Any = empty) -> Any:
-        return super().run_validation([] if data in (None, "") else data)
+        return super().run_validation([] if data is None else data)
 
     def to_internal_value(self, data: Any) -> list[int]:
         items = to_list(data)
@@ -396,13 +439,13 @@ class TextListField(WireField):
         super().__init__(**kwargs)
 
     def run_validation(self, data: Any = empty) -> Any:
-        return super().run_validation([] if data in (None, "") else data)
+        return super().run_validation([] if data is None else data)
 
     def to_internal_value(self, data: Any) -> list[str]:
         items = to_list(data)
         if not isinstance(items, list) or any(isinstance(item, bool | list | dict) for item in items):
             self.fail("list")
-        texts = list(dict.fromkeys(str(item).strip() for item in items if item is not None and str(item).strip()))
+        texts = list(dict.fromkeys(trim(str(item)) for item in items if item is not None and not is_blank(str(item))))
         if len(items) > self.max_items:
             self.fail("too_many", most=self.max_items)
         if any(len(text) > MAX_NAME_LENGTH for text in texts):
@@ -431,7 +474,7 @@ class TagsField(WireField):
         names = data.split(",") if isinstance(data, str) else to_list(data)
         if not isinstance(names, list) or any(isinstance(name, bool | list | dict) or name is None for name in names):
             self.fail("list")
-        names = [" ".join(str(name).split()) for name in names if str(name).strip()]
+        names = [" ".join(trim(str(name)).split()) for name in names if not is_blank(str(name))]
         for name in names:
             if not is_xml_text(name):
                 self.fail("characters")

@@ -42,9 +42,10 @@ class _ConflictError(Exception):
 def _put(target: dict[str, Any], keys: list[str], value: str) -> None:
     name, *inner = keys
     if not inner:
-        if isinstance(target.get(name), dict | list):
+        if not isinstance(target.get(name), dict | list):
+            target[name] = value
+        elif value.strip():
             raise _ConflictError
-        target[name] = value
     elif inner[0]:
         _put(_inner(target, name, dict), inner, value)
     else:
@@ -62,7 +63,10 @@ def _put(target: dict[str, Any], keys: list[str], value: str) -> None:
 
 
 def _inner(target: dict[str, Any], name: str, kind: type) -> Any:
-    container = target.setdefault(name, kind())
+    container = target.get(name, "")
+    if isinstance(container, str) and not container.strip():
+        # A form may have a hidden field with a blank value, for a list without items.
+        container = target[name] = kind()
     if not isinstance(container, kind):
         raise _ConflictError
     return container

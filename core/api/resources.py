@@ -1,12 +1,14 @@
 """The base of the views of JSON resources: create, read, update, delete."""
 
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpResponse
 
+from core.api.fields import to_object
 from core.api.requests import APIRequest
 from core.api.routing import path_of
 from core.api.serializers import ResourceSerializer
@@ -67,6 +69,11 @@ class ResourceViewSet(LimitedRows):
         row.account = self.account
         return row
 
+    def lock_row(self) -> None:
+        if "id" in self.kwargs:
+            with suppress(Http404):
+                self.find(self.kwargs["id"], locked=True)
+
     def context(self) -> dict[str, Any]:
         """Return the context of the serializer, which its fields use for lookups."""
         return {"account": self.account, "access": self.access}
@@ -93,7 +100,7 @@ class ResourceViewSet(LimitedRows):
 
     def read_content(self, row: Any) -> Any:
         """Return the input for a row, or for a new row if `row` is None: the value under the key of the resource."""
-        return self.complete(self.body.get(self.key), row)
+        return self.complete(to_object(self.body.get(self.key)), row)
 
     def complete(self, data: Any, row: Any = None) -> Any:
         """Return the input for one resource, completed with fields that are outside the resource's object in the body."""

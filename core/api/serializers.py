@@ -9,8 +9,9 @@ from django.db.models import Model
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
-from core.api.fields import MISSING, DateTimeField, IntegerField, TextField, WireField
+from core.api.fields import MISSING, DateTimeField, IntegerField, TextField, WireField, to_object
 from core.db.trash import TrashedId
+from core.db.trimmed import TrimmedCharField
 from core.errors import FieldError, FieldErrors
 
 
@@ -42,6 +43,8 @@ class WireSerializer(serializers.Serializer[Any]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.values: dict[str, Any] = {}
+        if hasattr(self, "initial_data"):
+            self.initial_data = to_object(self.initial_data)
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         """Return the values of the fields. Raise FieldErrors with the errors of all fields."""
@@ -84,7 +87,7 @@ class ResourceSerializer(WireSerializer):
 
     # The column of each field whose name differs from that of its column.
     sources: ClassVar[dict[str, str]] = {}
-    # A text field without a `max_length` has the `max_length` of its column in this model.
+    # A text field is normalized as its column in this model. Without a `max_length`, it has that of its column.
     model: ClassVar[type[Model] | None] = None
 
     # Derived from the fields of each subclass: the names of the fields in responses, the names of times, and the columns of `names`.
@@ -103,7 +106,7 @@ class ResourceSerializer(WireSerializer):
         super().__init_subclass__(**kwargs)
         declared = declared_fields(cls)
         if cls.model is not None:
-            cls._limit_texts(cls.model)
+            cls._read_columns(cls.model)
         # DRF puts inherited fields first, but the times belong at the end.
         order = [name for name in declared if name not in ("created_at", "updated_at")] + ["created_at", "updated_at"]
         cls.names = tuple(name for name in order if not declared[name].write_only)
@@ -113,13 +116,17 @@ class ResourceSerializer(WireSerializer):
         cls.required_names = {name for name in cls.writable if declared[name].required}
 
     @classmethod
-    def _limit_texts(cls, model: type[Model]) -> None:
-        limits = {column.name: column.max_length for column in model._meta.concrete_fields}
+    def _read_columns(cls, model: type[Model]) -> None:
+        columns = {column.name: column for column in model._meta.concrete_fields}
         for name, field in declared_fields(cls).items():
-            limit = limits.get(cls.sources.get(name, name))
-            if limit and isinstance(field, TextField) and "max_length" not in arguments_of(field)[1]:
+            column = columns.get(cls.sources.get(name, name))
+            if column is None or not isinstance(field, TextField):
+                continue
+            if column.max_length and "max_length" not in arguments_of(field)[1]:
                 # DRF copies a field from these arguments.
-                arguments_of(field)[1]["max_length"] = field.max_length = limit
+                arguments_of(field)[1]["max_length"] = field.max_length = column.max_length
+            if isinstance(column, TrimmedCharField):
+                field.normalize = column.normalize
 
     def get_fields(self) -> dict[str, Any]:
         """Return copies of the fields to read: the fields that were sent and, for a new resource, the required fields."""

@@ -2,18 +2,21 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import datetime
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
 from django.http import HttpRequest, HttpResponse, QueryDict
+from django.utils.http import http_date
 from django.utils.translation import gettext_lazy as _
 from rest_framework import viewsets
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.request import Request
 
-from core.api import idempotency, throttling
+from core.api import idempotency, preconditions, throttling
+from core.api.fields import to_object
 from core.api.formats import FORM_TYPES, BodyParser, JSONRenderer, media_type_of
 from core.api.negotiation import SingleFormatNegotiation
 from core.api.parameters import as_parameters
@@ -36,7 +39,11 @@ REPEATED = "is given more than once"
 METHOD_KEY = "_method"
 OVERRIDING_METHODS = ("PUT", "PATCH", "DELETE")
 
+# Parameters whose keys in brackets may be numbers. In other names, the brackets say that the parameter is an item of a list.
+KEYED_PARAMETERS = ("external_ids", "additional_fields")
+
 _KEY = re.compile(r"\[.*\]\Z", re.DOTALL)
+_ITEM = re.compile(r"([^\[\]]+)\[\d{0,20}\]", re.ASCII)
 
 
 def join_names(names: Sequence[str]) -> str:
@@ -56,6 +63,12 @@ def without_key(name: str) -> str:
     return _KEY.sub("[key]", name)
 
 
+def without_index(name: str) -> str:
+    """Return the name of a parameter such as `tag[]` or `tag[0]` without the brackets, which PHP and JavaScript add to lists."""
+    match = _ITEM.fullmatch(name)
+    return match[1] if match and match[1] not in KEYED_PARAMETERS else name
+
+
 def nest_errors(errors: Iterable[FieldError], key: str) -> list[FieldError]:
     """Return the errors of a body with a single object. The field of an error of the object itself is the `key` of the object."""
     return [error if error.field else error.within(key) for error in errors]
@@ -65,6 +78,17 @@ def not_settable_errors(names: Iterable[str], errors: Iterable[FieldError]) -> l
     """Return an error for each ignored name, except for names for which `errors` has an error already."""
     reported = {error.field.partition(".")[0] for error in errors}
     return [FieldError(name, NOT_SETTABLE) for name in names if name not in reported]
+
+
+def without_indexes(query: QueryDict) -> QueryDict:
+    """Return the parameters with the names that `without_index` returns."""
+    if all(without_index(name) == name for name in query):
+        return query
+    parameters = QueryDict(mutable=True)
+    for name, values in query.lists():
+        for value in values:
+            parameters.appendlist(without_index(name), value)
+    return parameters
 
 
 class TenantViewSet(viewsets.ViewSet):
@@ -102,10 +126,12 @@ class TenantViewSet(viewsets.ViewSet):
         self.request = api_request
         try:
             self.initial(api_request, *args, **kwargs)
-            handler = self.get_handler()
-            if self.idempotency_key is None:
-                return handler(api_request, *args, **kwargs)
-            return idempotency.respond_once(self, self.idempotency_key, partial(handler, api_request, *args, **kwargs))
+            handler = partial(self.get_handler(), api_request, *args, **kwargs)
+            if self.idempotency_key is not None:
+                return idempotency.respond_once(self, self.idempotency_key, handler)
+            if self.action is not None and preconditions.has_conditions(self):
+                return preconditions.respond_if_met(self, handler)
+            return handler()
         except Exception as error:  # noqa: BLE001, the handler raises unexpected exceptions again
             return cast(HttpResponse, self.handle_exception(error))
 
@@ -131,6 +157,13 @@ class TenantViewSet(viewsets.ViewSet):
         if name in self.http_method_names:
             handler = getattr(self, name, None)
         return handler or cast(Callable[..., HttpResponse], self.http_method_not_allowed)
+
+    def lock_row(self) -> None:
+        """Lock the row of the URL, if there is one, for a conditional write."""
+
+    def prepare_reading(self, action: str) -> None:
+        """Change this copy of a view so that it can respond to a GET of the same URL."""
+        self.action = action
 
     def get_content_negotiator(self) -> BaseContentNegotiation:
         """Return the negotiation, which selects the parser of a body. Each view has a single renderer."""
@@ -211,16 +244,22 @@ class JSONViewSet(TenantViewSet):
         self.action = self.action_map.get(method.lower())  # type: ignore[assignment]  # None where the route lacks the method
         return True
 
+    def prepare_reading(self, action: str) -> None:
+        super().prepare_reading(action)
+        # The body belongs to the write.
+        self.__dict__["parameters"] = without_indexes(self.request.query_params)
+        self.ignored_parameters = []
+
     @cached_property
     def parameters(self) -> QueryDict:
         """The parameters of the query. For GET and DELETE, keys of the body that the query does not have are added."""
-        query, body = self.request.query_params, self.request.data
+        query, body = without_indexes(self.request.query_params), self.request.data
         if not body or not isinstance(body, dict) or self.request.method not in ("GET", "HEAD", "DELETE"):
             return query
         parameters = query.copy()
         for name, value in as_parameters(body):
-            if name not in query:
-                parameters.appendlist(name, value)
+            if without_index(name) not in query:
+                parameters.appendlist(without_index(name), value)
         return parameters
 
     def ignore_parameters(self, known: Collection[str]) -> dict[str, FieldError]:
@@ -246,9 +285,10 @@ class JSONViewSet(TenantViewSet):
     @property
     def body(self) -> dict[str, Any]:
         """The body. Raise FieldError if it is not an object."""
-        if not isinstance(self.request.data, dict):
+        body = to_object(self.request.data)
+        if not isinstance(body, dict):
             raise FieldError("body", _("must be an object"), "object")
-        return self.request.data
+        return body
 
     def represent(self, row: Any) -> dict[str, Any]:
         """Return the response for a row."""
@@ -271,6 +311,8 @@ class JSONViewSet(TenantViewSet):
             headers["X-Ignored-Parameters"] = join_names(self.ignored_parameters)
         if pending:
             headers["X-Pending-Links"] = join_names(pending)
+        if self.action == "retrieve" and isinstance(data, dict) and data.get("updated_at"):
+            headers["Last-Modified"] = http_date(datetime.fromisoformat(data["updated_at"]).timestamp())
         return super().respond(data, status=status, headers=headers)
 
     @property

@@ -12,14 +12,30 @@ from core.api.additional_fields import (
     AdditionalFieldsSerializer,
     AnyScalarField,
     FieldTypes,
+    FloatField,
 )
-from core.api.fields import MAX_TEXT_LENGTH, DecimalField, IntegerField
+from core.api.fields import MAX_TEXT_LENGTH, IntegerField
 from core.db.additional_fields import MAX_FIELDS
-from core.openapi.fields import BLANK, NON_XML_CHARACTERS, XML_TEXT, JSONSchema, WireFieldExtension, nullable
+from core.openapi.fields import (
+    BLANK,
+    NON_XML_CHARACTERS,
+    XML_TEXT,
+    DecimalExtension,
+    JSONSchema,
+    WireFieldExtension,
+    nullable,
+)
 from core.openapi.operations import Shape
 
 # The fields that read a number, by its JSON type.
-NUMBERS = {"integer": IntegerField, "number": DecimalField}
+NUMBERS = {"integer": IntegerField, "number": FloatField}
+
+
+class FloatExtension(DecimalExtension):
+    target_class = FloatField
+
+    def query_schema(self) -> JSONSchema:
+        return {name: limit for name, limit in super().query_schema().items() if name != "multipleOf"}
 
 
 class AnyScalarExtension(WireFieldExtension):

@@ -93,6 +93,18 @@ PARAMETERS = {
         "description": "With `true`, nothing is written if any item is invalid.",
         "schema": {"type": "string", "pattern": f"^({'|'.join(map(case_insensitive, BooleanField.WORDS))})$"},
     },
+    "If-Match": {
+        "in": "header",
+        "name": "If-Match",
+        "description": "ETags of a GET of the same address, or `*`. The response is 412 if the resource has none of them (RFC 9110).",
+        "schema": {"type": "string"},
+    },
+    "If-Unmodified-Since": {
+        "in": "header",
+        "name": "If-Unmodified-Since",
+        "description": "The Last-Modified of a GET of the same address. The response is 412 if the resource has changed since (RFC 9110).",
+        "schema": {"type": "string"},
+    },
     "If-None-Match": {
         "in": "header",
         "name": "If-None-Match",
@@ -101,7 +113,7 @@ PARAMETERS = {
     },
 }
 
-ERROR_STATUSES = {400, 401, 403, 404, 409, 413, 415, 422, 429, 503}
+ERROR_STATUSES = {400, 401, 403, 404, 409, 412, 413, 415, 422, 429, 503}
 _FURTHER_HEADERS = {401: ["WWW-Authenticate"], 409: ["Retry-After"], 429: ["Retry-After"], 503: ["Retry-After"]}
 
 

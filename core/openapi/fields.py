@@ -15,11 +15,17 @@ JSONSchema = dict[str, Any]
 WHITE_SPACE = r"\t-\r\u001c-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 NON_XML_CHARACTERS = r"\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff"
 
+# Further invisible characters, up to U+FFFF (`core.db.trimmed.is_blank`).
+INVISIBLE = (
+    r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\u2800"
+    r"\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
+)
+
 BLANK = rf"^[{WHITE_SPACE}]*$"
 # A string that XML allows, and a string that XML allows and that is not blank. Both schemas exclude strings instead of requiring them,
 # because fields with these schemas also accept numbers.
 XML_TEXT = {"not": {"type": "string", "pattern": f"[{NON_XML_CHARACTERS}]"}}
-NOT_BLANK = {"not": {"type": "string", "pattern": f"[{NON_XML_CHARACTERS}]|{BLANK}"}}
+NOT_BLANK = {"not": {"type": "string", "pattern": f"[{NON_XML_CHARACTERS}]|^[{WHITE_SPACE}{INVISIBLE}]*$"}}
 # The beginning of a time with a year from 3 to 9997. With any offset, such a time is in the years 2 to 9998 in UTC, which are accepted.
 YEAR_PATTERN = r"^(000[3-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-7])-"
 

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, cast
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent
 
+from core.api import preconditions
 from core.api.fields import WireField
 from core.api.formats import URL_ENCODED
 from core.api.idempotency import accepts_key
@@ -92,6 +93,11 @@ class OperationSchema(AutoSchema):
         """True if a request may have an Idempotency-Key."""
         return accepts_key(self.method, self.view.action)
 
+    @property
+    def is_conditional(self) -> bool:
+        """True if a request may have conditions (`core.api.preconditions`)."""
+        return self.method in preconditions.METHODS
+
     def component(self, kind: str, name: str, definition: JSONSchema) -> JSONSchema:
         """Add a component to the document, and return a reference to it."""
         component = ResolvedComponent(name, kind, schema=definition, object=name)
@@ -134,7 +140,8 @@ class OperationSchema(AutoSchema):
         return self.operation.query_parameters()
 
     def header_parameters(self) -> list[str]:
-        return [*(["Idempotency-Key"] if self.accepts_key else []), *self.operation.header_parameters]
+        conditions = ["If-Match", "If-Unmodified-Since"] if self.is_conditional else []
+        return [*(["Idempotency-Key"] if self.accepts_key else []), *conditions, *self.operation.header_parameters]
 
     def body(self) -> JSONSchema | None:
         raise NotImplementedError
@@ -206,6 +213,8 @@ class OperationSchema(AutoSchema):
             statuses |= {409, 422}
         if self.query_parameters() or self.body():
             statuses |= {422}
+        if self.is_conditional:
+            statuses |= {412}
         return statuses
 
 

@@ -7,13 +7,25 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 from rest_framework.fields import empty
 
-from core.api.fields import MAX_NAME_LENGTH, TextField, WireField
+from core.api.fields import MAX_NAME_LENGTH, BooleanField, TextField, WireField, to_object
 from core.db.text import is_xml_text
+from core.db.trimmed import is_blank, trim
 from core.errors import FieldError, FieldErrors
-from crm.external_ids import MAX_EXTERNAL_IDS, ExternallyIdentified
+from crm.external_ids import MAX_EXTERNAL_IDS, MAX_VALUE_LENGTH, ExternallyIdentified, normalize_value
 
 # The name of a field of a client, and the key of the external id in which its value is stored.
 EXTERNAL_ID = "external_id"
+
+
+_TRY_UPDATE = BooleanField()
+
+
+def is_try_update(data: Any) -> bool:
+    """Return whether the input has a true `try_update`. The serializer refuses an invalid value, together with all other errors."""
+    try:
+        return isinstance(data, dict) and bool(_TRY_UPDATE.run_validation(data.get("try_update")))
+    except FieldErrors:
+        return False
 
 
 class DerivedName(TextField):
@@ -23,7 +35,7 @@ class DerivedName(TextField):
         super().__init__(**{"required": True, **kwargs})
 
     def run_validation(self, data: Any = empty) -> Any:
-        if data is empty or data is None or (isinstance(data, str) and not data.strip()):
+        if data is empty or data is None or (isinstance(data, str) and is_blank(data)):
             data = self._derive()
         return super().run_validation(data)
 
@@ -34,7 +46,8 @@ class DerivedName(TextField):
     def _part(self, name: str) -> str:
         data = self.parent.initial_data
         value = data[name] if name in data else getattr(self.parent.instance, name, None)
-        return "" if value is None or isinstance(value, bool | list | dict) else str(value).strip()
+        text = "" if value is None or isinstance(value, bool | list | dict) else str(value)
+        return "" if is_blank(text) else trim(text)
 
 
 class ExternalIds(WireField):
@@ -56,12 +69,13 @@ class ExternalIds(WireField):
         return super().run_validation({} if data is None else data)
 
     def to_internal_value(self, data: Any) -> dict[str, str | None]:
+        data = to_object(data)
         if not isinstance(data, dict):
             self.fail("object")
         pairs: dict[str, str | None] = {}
         errors: list[FieldError] = []
         for key, value in data.items():
-            text = value if value is None or isinstance(value, str) else str(value)
+            text = None if value is None else normalize_value(value)
             if not self.KEY.fullmatch(key):
                 errors.append(FieldError("", self.error_messages["key"], "key", {"key": key[:64]}))
             elif isinstance(value, bool | list | dict) or (text is not None and not self.is_valid_pair(key, text)):
@@ -96,16 +110,17 @@ class ExternalIds(WireField):
         if not isinstance(external_ids, dict):
             return {}
         return {
-            key: str(value)
+            key: text
             for key, value in external_ids.items()
             if isinstance(value, str | int | Decimal)
             and not isinstance(value, bool)
-            and cls.is_valid_pair(key, str(value))
+            and cls.is_valid_pair(key, text := normalize_value(value))
         }
 
     @classmethod
     def is_valid_pair(cls, key: str, value: str) -> bool:
-        return bool(cls.KEY.fullmatch(key) and value.strip() and len(value) <= MAX_NAME_LENGTH and is_xml_text(value))
+        is_valid_value = not is_blank(value) and len(value) <= MAX_VALUE_LENGTH and is_xml_text(value)
+        return bool(cls.KEY.fullmatch(key) and is_valid_value)
 
 
 def merge_external_id(data: dict[str, Any], external_ids: dict[str, str]) -> dict[str, Any]:
@@ -115,18 +130,20 @@ def merge_external_id(data: dict[str, Any], external_ids: dict[str, str]) -> dic
     resource back, it may have changed the value in one of the three places. The changed value is the one that differs from the stored
     `external_ids`.
     """
-    own, additional = data.get("external_ids"), data.get("additional_fields")
+    own, additional = to_object(data.get("external_ids")), to_object(data.get("additional_fields"))
     values = [
         source[EXTERNAL_ID] for source in (data, additional) if isinstance(source, dict) and EXTERNAL_ID in source
     ]
     if not values or not (own is None or isinstance(own, dict)):
         return data
     # A blank field removes the external id, but a blank value in `external_ids` would be refused.
-    values = [None if isinstance(value, str) and not value.strip() else value for value in values]
+    values = [None if isinstance(value, str) and is_blank(value) else value for value in values]
     if own and EXTERNAL_ID in own:
         values.append(own[EXTERNAL_ID])
     stored = external_ids.get(EXTERNAL_ID)
-    value = next((value for value in values if (value if value is None else str(value)) != stored), values[0])
+    value = next(
+        (value for value in values if (value if value is None else normalize_value(value)) != stored), values[0]
+    )
     data = {**data, "external_ids": {**(own or {}), EXTERNAL_ID: value}}
     data.pop(EXTERNAL_ID, None)
     if isinstance(additional, dict):

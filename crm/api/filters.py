@@ -11,7 +11,7 @@ from accounts.api.filters import TagFilter
 from accounts.models import Status
 from core.api.fields import ChoiceField, DateField, IntegerField, TextField, WireField
 from core.api.filters import ListFilters, QueryDateTimeField, WireFilter, link_filter
-from core.db.tenancy import fold
+from core.db.trimmed import fold_email, trim
 from crm.api.conditions import ConditionFilters
 from crm.api.fields import EXTERNAL_ID, ExternalIds
 from crm.deals import DealQuerySet
@@ -23,7 +23,7 @@ PARAMETER = re.compile(r"external_ids\[(.*)\]", re.DOTALL)
 
 def external_ids_in(parameters: Mapping[str, str]) -> dict[str, str]:
     """Return the pairs of the parameters `external_ids[key]=value`."""
-    return {match[1]: parameters[name] for name in parameters if (match := PARAMETER.fullmatch(name))}
+    return {match[1]: trim(parameters[name]) for name in parameters if (match := PARAMETER.fullmatch(name))}
 
 
 class _ExternalIdsWidget(forms.Widget):
@@ -78,7 +78,7 @@ class ExternalIdFieldFilter(WireFilter):
     def filter(self, rows: QuerySet, value: str | None) -> QuerySet:
         if value is None:
             return rows
-        holder_id = Client.holder_of_all(self.parent.account.id, {EXTERNAL_ID: value})
+        holder_id = Client.holder_of_all(self.parent.account.id, {EXTERNAL_ID: trim(value)})
         return rows.none() if holder_id is None else rows.filter(id=holder_id)
 
 
@@ -89,7 +89,7 @@ class EmailFilter(WireFilter):
         super().__init__(LookupText())
 
     def filter(self, rows: QuerySet, value: str | None) -> QuerySet:
-        return rows if value is None else rows.filter(email_key=fold(value))
+        return rows if value is None else rows.filter(email_key=fold_email(value))
 
 
 class ContactListFilter(WireFilter):

@@ -49,6 +49,10 @@ class Lookup:
         """Lock and return the client. Return None if the client is in the trash."""
         return self.account.clients.live().limited_to(self.access).locked().filter(id=id).first()
 
+    def only_client_with_email(self, email: Any) -> Client | None:
+        """Lock and return the client with the e-mail, or None if there is none or more than one."""
+        return self.account.clients.live().limited_to(self.access).lock_only_by_email(self.account.id, email)
+
     def check_accessible(self, model: type[ExternallyIdentified], holders: Mapping[Pair, int]) -> None:
         """Raise FieldErrors for the pairs whose holder the user may not access."""
         hidden_ids = model.hidden_ids(self.account.id, holders.values(), self.access)
@@ -78,6 +82,8 @@ class BulkLookup(Lookup):
         # By `email_key`: the oldest client with the e-mail, and the clients that had the e-mail before an item changed their e-mail.
         self._oldest_by_email: dict[str, int] = {}
         self._former_holders: dict[str, set[int]] = defaultdict(set)
+        # By `email_key`: the ids of the clients to which nested clients may be linked.
+        self._guests: dict[str, list[int]] = {}
         # The e-mails whose oldest client has another e-mail now. The next oldest client is looked up when an item needs it.
         self._stale_emails: set[str] = set()
         # The positions of the items that create a row, by the row's id. Empty if items are created in spite of errors in other items.
@@ -122,6 +128,23 @@ class BulkLookup(Lookup):
             raise ConcurrentUpdate("A client changed meanwhile")
         self._rows |= locked
 
+    def lock_guests(self, bodies: Collection[dict[str, Any]]) -> None:
+        """Lock the only client with each e-mail of the bodies. Raise ConcurrentUpdate if a client changed before it was locked."""
+        keys = {key for body in bodies if (key := email_key(body.get("email")))}
+        if not keys:
+            return
+        rows = self.account.clients.live().limited_to(self.access)
+        self._guests = rows.ids_by_email(self.account.id, keys)
+        only_ids = {ids[0]: key for key, ids in self._guests.items() if len(ids) == 1 and ids[0] not in self._rows}
+        locked = {row.id: row for row in rows.locked().filter(id__in=only_ids).order_by("id")} if only_ids else {}
+        if locked.keys() != only_ids.keys() or any(row.email_key != only_ids[id] for id, row in locked.items()):
+            raise ConcurrentUpdate("A client changed meanwhile")
+        self._rows |= locked
+
+    def only_client_with_email(self, email: Any) -> Client | None:
+        ids = self._guests.get(email_key(email) or "", [])
+        return self._rows[ids[0]] if len(ids) == 1 else None
+
     def find_existing(self, *, email: Any, external_ids: dict[str, str]) -> Client | None:
         """Return the client as `ClientQuerySet.find_existing` does. Call `lock_clients` first."""
         holders = self.holders(Client, external_ids)
@@ -136,7 +159,8 @@ class BulkLookup(Lookup):
                 if other is not None:
                     self._rows.setdefault(other.id, other)
                     self._oldest_by_email[key] = min(other.id, self._oldest_by_email.get(key, other.id))
-            holder_id = self._oldest_by_email.get(key)
+            row = self._rows.get(self._oldest_by_email.get(key, 0))
+            return row if row is not None and row.may_have(external_ids) else None
         return None if holder_id is None else self._rows.get(holder_id)
 
     def holders(self, model: type[ExternallyIdentified], pairs: Mapping[str, str]) -> dict[Pair, int]:
@@ -177,4 +201,5 @@ class BulkLookup(Lookup):
                     del self._oldest_by_email[old_key]
                     self._stale_emails.add(old_key)
                 if new_key:
+                    self._guests.setdefault(new_key, []).append(changed.id)
                     self._oldest_by_email[new_key] = min(changed.id, self._oldest_by_email.get(new_key, changed.id))

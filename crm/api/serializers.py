@@ -6,6 +6,7 @@ from django.utils import translation
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from accounts.models import Account
 from accounts.roles import ASSIGNABLE
 from core.api.additional_fields import (
     CUSTOM_FIELDS,
@@ -24,11 +25,12 @@ from core.api.fields import (
     TagsField,
     TextField,
     WireField,
+    to_object,
 )
 from core.api.serializers import ResourceSerializer
 from core.errors import ConcurrentUpdate, FieldErrors
 from crm.api.defined_fields import DefinedFieldsField, DefinedFieldsSerializer
-from crm.api.fields import EXTERNAL_ID, DerivedName, ExternalIds
+from crm.api.fields import EXTERNAL_ID, DerivedName, ExternalIds, is_try_update
 from crm.external_ids import ExternallyIdentified
 from crm.models import Client, Contact, ContactList, Deal
 
@@ -189,7 +191,10 @@ class GuestName(DerivedName):
 
 
 class NestedClientSerializer(ResourceSerializer):
-    """A client inside a deal. If an existing client holds one of the external ids, it is used, whatever the other fields say."""
+    """A client inside a deal. If an existing client holds one of the external ids, it is used, whatever the other fields say.
+
+    With `try_update`, the only client with the e-mail is used too (see `links_by_email`).
+    """
 
     model = Client
 
@@ -197,6 +202,19 @@ class NestedClientSerializer(ResourceSerializer):
     email = TextField()
     note = TextField()
     external_ids = NestedExternalIds(Client)
+    try_update = BooleanField(write_only=True)
+
+    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+        values.pop("try_update", None)
+        return values
+
+
+def links_by_email(data: dict[str, Any], account: Account) -> bool:
+    """Return whether a nested client without a known external id is linked to the only client with its e-mail.
+
+    `try_update` says so, or the account if the nested client has none.
+    """
+    return account.link_guests_by_email if data.get("try_update") is None else is_try_update(data)
 
 
 class NestedClient(WireField):
@@ -208,11 +226,14 @@ class NestedClient(WireField):
         "both": _("can't be given together with client_id"),
     }
 
-    def to_internal_value(self, data: Any) -> tuple[Client, dict[str, Any]]:
+    def to_internal_value(self, data: Any) -> tuple[Client, dict[str, Any]] | None:
         """Return the existing or new client, and the values to assign to it."""
+        data = to_object(data)
         if not isinstance(data, dict):
             self.fail("object")
         if str(self.parent.initial_data.get("client_id") or "").strip():
+            if not data:
+                return None
             self.fail("both")
         lookup, deal = self.context["lookup"], cast(ResourceSerializer, self.parent)
         pairs = ExternalIds.valid_pairs(data.get("external_ids"))
@@ -224,6 +245,11 @@ class NestedClient(WireField):
         holders = sorted(set(held.values()))
         if len(holders) > 1:
             self.fail("several", ids=", ".join(str(lookup.label_of(id)) for id in holders))
+        if not holders and links_by_email(data, self.context["account"]):
+            guest = lookup.only_client_with_email(data.get("email"))
+            if guest is not None and guest.may_have(pairs):
+                deal.ignored += [f"client.external_ids.{key}" for key in pairs]
+                return guest, {}
         if not holders:
             client = lookup.new(Client)
             serializer = NestedClientSerializer(data=data, context=self.context)
@@ -253,6 +279,7 @@ class DealSerializer(DefinedFieldsSerializer):
     price = DecimalField()
     client_id = RelatedField("clients")
     client = NestedClient(write_only=True)
+    try_update = BooleanField(write_only=True)
     external_ids = ExternalIds(Deal)
     currency = CurrencyField()
     status_id = RelatedField("statuses", kind="deal")
@@ -271,7 +298,8 @@ class DealSerializer(DefinedFieldsSerializer):
     stage_entered_at = DateTimeField(read_only=True)
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Leave out a null currency, because a deal always has one."""
+        """Leave out a null currency, because a deal always has one, and `try_update`, which the nested client has."""
+        values.pop("try_update", None)
         if "currency" in values and values["currency"] is None:
             del values["currency"]
         return super().validate(values)

@@ -6,7 +6,7 @@ from django.http import HttpResponse
 
 from accounts.models import Account
 from core.api.errors import envelope
-from core.api.fields import MISSING, BooleanField
+from core.api.fields import MISSING, BooleanField, to_list, to_object
 from core.api.lists import Listing
 from core.api.requests import APIRequest
 from core.api.resources import ResourceViewSet
@@ -17,7 +17,7 @@ from core.db.transactions import in_transaction
 from core.db.trash import TrashableQuerySet
 from core.errors import ConcurrentUpdate, FieldError, FieldErrors
 from crm.api.conditions import ConditionListing
-from crm.api.fields import ExternalIds, merge_external_id
+from crm.api.fields import ExternalIds, is_try_update, merge_external_id
 from crm.api.filters import (
     ClientFilters,
     ContactFilters,
@@ -27,9 +27,15 @@ from crm.api.filters import (
     external_ids_in,
 )
 from crm.api.lookup import BulkLookup, Lookup
-from crm.api.serializers import ClientSerializer, ContactListSerializer, ContactSerializer, DealSerializer
+from crm.api.serializers import (
+    ClientSerializer,
+    ContactListSerializer,
+    ContactSerializer,
+    DealSerializer,
+    links_by_email,
+)
 from crm.base import Resource
-from crm.external_ids import MAX_EXTERNAL_IDS, ExternallyIdentified
+from crm.external_ids import MAX_EXTERNAL_IDS, ExternallyIdentified, normalize_value
 from crm.models import (
     Client,
     ClientQuerySet,
@@ -40,8 +46,6 @@ from crm.models import (
     Deal,
     DealStage,
 )
-
-_TRY_UPDATE = BooleanField()
 
 
 class CRMViewSet(Listing, ResourceViewSet):
@@ -104,7 +108,7 @@ class BulkViewSet(CRMViewSet):
         )
 
     def read_items(self) -> list[Any]:
-        items = self.body.get(f"{self.key}s")
+        items = to_list(self.body.get(f"{self.key}s"))
         if items is None:
             raise FieldError(f"{self.key}s", MISSING, "required")
         if not isinstance(items, list):
@@ -113,7 +117,7 @@ class BulkViewSet(CRMViewSet):
         if len(items) > self.MAX_BULK_ITEMS:
             message = "are too many (maximum is {most})"
             raise FieldError(f"{self.key}s", message, "too_many", {"most": self.MAX_BULK_ITEMS})
-        return [self.complete(item) for item in items]
+        return [self.complete(to_object(item)) for item in items]
 
     def read_atomic(self) -> bool:
         value = self.request.headers.get("X-Atomic", "false")
@@ -180,7 +184,7 @@ class BulkViewSet(CRMViewSet):
 
     def look_up_bulk(self, bodies: list[dict[str, Any]]) -> BulkLookup:
         """Return the lookup with all rows that the bodies name."""
-        nested = [body["client"] for body in bodies if isinstance(body.get("client"), dict)]
+        nested = [client for body in bodies if isinstance(client := to_object(body.get("client")), dict)]
         lookup = BulkLookup(self.account, self.access, max_new=len(bodies) + len(nested))
         lookup.look_up_links(declared_fields(self.serializer_class), bodies)
         self.lock_bulk(lookup, bodies, nested)
@@ -217,7 +221,7 @@ class ExternallyIdentifiedViewSet(ConditionListing, BulkViewSet):
             return row
 
         def read(row: ExternallyIdentified | None) -> Any:
-            given = self.complete(self.body.get(self.key), row)
+            given = self.read_content(row)
             return given if row is not None else self.add_external_ids(given, pairs)
 
         return self.write(find, read)
@@ -253,11 +257,11 @@ class ExternallyIdentifiedViewSet(ConditionListing, BulkViewSet):
         """Return the input for a new row with the external ids of the query."""
         if not isinstance(given, dict):
             return given
-        own = {} if given.get("external_ids") is None else given["external_ids"]
+        own = {} if given.get("external_ids") is None else to_object(given["external_ids"])
         if not isinstance(own, dict):
             # The serializer refuses these external ids, together with all other errors.
             return given
-        others = [key for key in pairs if key in own and str(own[key]) != pairs[key]]
+        others = [key for key in pairs if key in own and normalize_value(own[key]) != pairs[key]]
         if others:
             raise FieldErrors(
                 FieldError(
@@ -295,16 +299,8 @@ class ClientViewSet(ExternallyIdentifiedViewSet):
         options = {name: self.body[name] for name in self.body_keys if name in self.body}
         return merge_external_id({**options, **given}, row.external_ids if row is not None else {})
 
-    def is_try_update(self, given: Any) -> bool:
-        """Return whether the input asks to update the client that has one of its external ids, or else its e-mail."""
-        try:
-            return isinstance(given, dict) and bool(_TRY_UPDATE.run_validation(given.get("try_update")))
-        except FieldErrors:
-            # The serializer refuses this value, together with all other errors.
-            return False
-
     def find_existing(self, given: Any) -> Client | None:
-        if not self.is_try_update(given):
+        if not is_try_update(given):
             return None
         return cast(ClientQuerySet, self.rows()).find_existing(
             self.account.id,
@@ -316,11 +312,11 @@ class ClientViewSet(ExternallyIdentifiedViewSet):
     def lock_bulk(self, lookup: BulkLookup, bodies: list[dict[str, Any]], nested_clients: list[dict[str, Any]]) -> None:
         lookup.look_up_holders(Client, bodies)
         lookup.lock_clients(
-            cast(ClientQuerySet, self.rows()), [body for body in bodies if self.is_try_update(body)], by_email=True
+            cast(ClientQuerySet, self.rows()), [body for body in bodies if is_try_update(body)], by_email=True
         )
 
     def find_existing_in_bulk(self, given: Any, lookup: BulkLookup) -> Client | None:
-        if not self.is_try_update(given):
+        if not is_try_update(given):
             return None
         return lookup.find_existing(
             email=given.get("email"), external_ids=ExternalIds.valid_pairs(given.get("external_ids"))
@@ -369,6 +365,7 @@ class ContactListViewSet(CRMViewSet):
 class DealViewSet(ExternallyIdentifiedViewSet):
     key = "deal"
     route = "crm-json-deal"
+    body_keys = ("try_update",)
     model = Deal
     serializer_class = DealSerializer
     filters = DealFilters
@@ -381,6 +378,18 @@ class DealViewSet(ExternallyIdentifiedViewSet):
         lookup.look_up_holders(Deal, bodies)
         lookup.look_up_holders(Client, nested_clients)
         lookup.lock_clients(self.account.clients.live().limited_to(self.access), nested_clients)
+        lookup.lock_guests([body for body in nested_clients if links_by_email(body, self.account)])
+
+    def complete(self, given: Any, row: Any = None) -> Any:
+        """Return the input with the `try_update` that is in the deal or beside it in the nested client, which may have its own."""
+        if not isinstance(given, dict):
+            return given
+        options = {name: self.body[name] for name in self.body_keys if name in self.body}
+        given = {**options, **given}
+        client = to_object(given.get("client"))
+        if not isinstance(client, dict) or "try_update" not in given:
+            return given
+        return {**given, "client": {"try_update": given["try_update"], **client}}
 
     def stages(self, request: APIRequest, id: int) -> HttpResponse:
         """Return the stages of a deal, oldest first."""

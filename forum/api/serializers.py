@@ -33,6 +33,7 @@ from core.db.access import prepared_access
 from core.db.prepared import prepared
 from core.db.tenancy import account_of
 from core.db.trash import TrashedId
+from core.db.trimmed import trim
 from core.errors import FieldError, FieldErrors
 from forum.models import Category, Post
 
@@ -46,9 +47,10 @@ class StatusCode(ScalarField):
 
     def to_internal_value(self, data: Any) -> Status:
         statuses = {status.code: status for status in self.context["account"].statuses.filter(kind=Status.Kind.POST)}
-        if str(data) not in statuses:
+        code = trim(str(data))
+        if code not in statuses:
             self.fail("unknown", choices=", ".join(sorted(statuses, key=lambda code: statuses[code].position)))
-        return statuses[str(data)]
+        return statuses[code]
 
 
 POST_FIELDS = {

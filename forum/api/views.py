@@ -154,7 +154,7 @@ class PostViewSet(PostListing, ResourceViewSet):
             return self.respond("ok")
 
     def create(self, request: APIRequest) -> HttpResponse:
-        data = self.body.get(self.key)
+        data = self.read_content(None)
         if isinstance(data, dict) and data.get("task_kind") == COMMENT:
             return self.comment(data)
         return super().create(request)

@@ -1,10 +1,12 @@
 """The views of the Forum API (XML)."""
 
+from contextlib import suppress
 from typing import Any, cast
 from zoneinfo import ZoneInfo
 
 from django.http import Http404, HttpResponse
 from django.utils.encoding import escape_uri_path
+from django.utils.http import http_date
 from rest_framework.exceptions import PermissionDenied
 
 from accounts.api.users import NewUserSerializer
@@ -105,6 +107,10 @@ class PostViewSet(XMLViewSet):
             raise Http404
         return post
 
+    def lock_row(self) -> None:
+        with suppress(Http404):
+            self.find(self.kwargs["id"], locked=True)
+
     def list(self, request: APIRequest, category_name: str | None = None) -> HttpResponse:
         parameters = self.parameters()
         page, order, status = self.read_list(parameters)
@@ -160,7 +166,9 @@ class PostViewSet(XMLViewSet):
         rows = Comment.objects.of_post(self.account.id, id, documents.COMMENT.columns)
         body = documents.array("comments", documents.COMMENT, rows, self.zone, depth=1)
         body += documents.POST.write(post, self.zone, depth=1)
-        return self.respond(documents.document("<hash>\n", body, "</hash>\n"))
+        modified = post[documents.POST.columns.index("updated_at")]
+        headers = {"Last-Modified": http_date(modified.timestamp())}
+        return self.respond(documents.document("<hash>\n", body, "</hash>\n"), headers=headers)
 
     def create(self, request: APIRequest) -> HttpResponse:
         def act() -> Post:

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from tests.support.assertions import assert_refused, read
-from tests.support.factories import make_deal
+from tests.support.factories import make_client, make_deal
 
 MIB = 1024 * 1024
 JSON = {"Content-Type": "application/json"}
@@ -62,7 +62,7 @@ def test_it_rejects_invalid_json(acme, content, message):
     assert not acme.account.clients.exists()
 
 
-@pytest.mark.parametrize("content", [b"[]", b"[1]", b'"text"', b"7", b"0", b"true", b"false", b"null", b'""'], ids=str)
+@pytest.mark.parametrize("content", [b"[1]", b'"text"', b"7", b"0", b"true", b"false", b"null"], ids=str)
 @pytest.mark.parametrize("method", ["POST", "PUT"])
 def test_it_rejects_bodies_that_are_not_an_object(acme, method, content):
     deal = make_deal(acme.alice)
@@ -224,7 +224,6 @@ def test_the_last_of_duplicate_keys_wins(acme):
         ("-12345678901234.567891", "-12345678901234.567891"),
         ("99999999999999.999999", "99999999999999.999999"),
         ("0.1", "0.1"),
-        ("0.30000000000000004e0", None),
         ("1.10", "1.1"),
         ("100", "100"),
         ("100.0", "100"),
@@ -244,13 +243,43 @@ def test_the_last_of_duplicate_keys_wins(acme):
 )
 def test_decimals_are_exact(acme, sent, returned):
     response = acme.json().post("/app/deals.json", content=f'{{"deal": {{"name": "a", "price": {sent}}}}}')
-    if returned is None:
-        assert_refused(response, 422, "validation_failed", {"price": ["must have at most 6 decimal places"]})
-        return
     assert response.status_code == 201
     assert f'"price":{returned},' in response.text
     reread = acme.json().get(f"/app/deals/{read(response)['id']}.json")
     assert f'"price":{returned},' in reread.text
+
+
+@pytest.mark.parametrize(
+    ("sent", "stored"),
+    [
+        ("149.90000000000001", "149.9"),
+        ("3.3000000000000003", "3.3"),
+        ("0.30000000000000004e0", "0.3"),
+        ("-1.0999999999999999", "-1.1"),
+        ("12345.678900000001", "12345.6789"),
+        ("2.0000000000000004", "2"),
+        ("99999999999999.98", "99999999999999.98"),
+    ],
+)
+def test_the_noise_of_floats_is_rounded(acme, sent, stored):
+    """In the field of a resource, in a typed additional field, and in a bulk request."""
+    content = f'{{"price": {sent}, "decimal1": {sent}, "additional_fields": {{"decimal2": {sent}}}, "name": "a"}}'
+    response = acme.json().post("/app/deals.json", content=f'{{"deal": {content}}}')
+    assert response.status_code == 201, response.text
+    for field in ("price", "decimal1", "decimal2"):
+        assert f'"{field}":{stored}' in response.text.replace("}", ",")
+    response = acme.json().post("/app/deals/bulk.json", content=f'{{"deals": [{content}]}}')
+    assert f'"price":{stored},' in response.text, response.text
+
+
+def test_the_noise_of_floats_in_whole_numbers_is_rounded(acme):
+    client = make_client(acme.alice)
+    content = f'{{"deal": {{"name": "a", "client_id": {client.id}.000000000000001, "integer1": 2.0000000000000004}}}}'
+    response = acme.json().post("/app/deals.json", content=content)
+    assert response.status_code == 201, response.text
+    assert (read(response)["client_id"], read(response)["integer1"]) == (client.id, 2)
+    response = acme.json().post("/app/deals.json", content='{"deal": {"name": "a", "integer1": 2.0000001}}')
+    assert_refused(response, 422, "validation_failed", {"integer1": ["is not a whole number"]})
 
 
 @pytest.mark.parametrize(
@@ -263,7 +292,10 @@ def test_decimals_are_exact(acme, sent, returned):
         ('"1e99999999999999999999"', "is not a number"),
         ("1e-999999999", "must have at most 6 decimal places"),
         ("0.0000001", "must have at most 6 decimal places"),
-        ("12345678901234.5678912", "must have at most 6 decimal places"),
+        ("1234567.8901234", "must have at most 6 decimal places"),
+        ("0.1234567890123456", "must have at most 6 decimal places"),
+        ("149.9000001", "must have at most 6 decimal places"),
+        ('"149.90000000000001"', "must have at most 6 decimal places"),
         ("9" * 4000, "must have at most 14 digits before the decimal point"),
         ("0." + "3" * 4000, "must have at most 6 decimal places"),
         ("true", "is not a number"),

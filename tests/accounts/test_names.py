@@ -20,10 +20,10 @@ from tests.support.xml import refusal, shown
 INVISIBLE = {
     "zero width space": "bo\u200bss",
     "soft hyphen": "bo\u00adss",
-    "right-to-left override": "boss\u202e",
-    "left-to-right mark": "\u200eboss",
-    "isolate": "\u2066boss\u2069",
-    "byte order mark": "\ufeffboss",
+    "right-to-left override": "bo\u202ess",
+    "left-to-right mark": "b\u200eoss",
+    "isolate": "b\u2066os\u2069s",
+    "byte order mark": "b\ufeffoss",
     "word joiner": "bo\u2060ss",
     "tag": "boss\U000e0041",
 }

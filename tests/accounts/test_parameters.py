@@ -165,3 +165,47 @@ def test_a_page_may_have_a_thousand_rows(acme):
     response = acme.json().get(f"{PATH}?per_page=110")
     assert len(read(response)) == 110
     assert len(read(acme.json().get(response.links["next"]["url"]))) == 10
+
+
+# Names with brackets, as PHP and JavaScript send lists
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("tag[]=vip", ["Eve"]),
+        ("tag%5B%5D=VIP", ["Eve"]),
+        ("tag[0]=vip", ["Eve"]),
+        ("tag[]=", ["Ann", "Eve"]),
+        ("status_id[]=0", []),
+        ("order[]=-name&per_page[]=1&page[]=2", ["Ann"]),
+        ("external_ids[7]=Eve", ["Eve"]),
+        ("external_ids[7]=Eve&tag[]=new", []),
+        ("email__not[]=eve@example.com", ["Ann"]),
+    ],
+)
+def test_the_index_of_a_parameter_is_ignored(acme, query, expected):
+    make_client(acme.alice, "Ann", tags=["new"])
+    make_client(acme.alice, "Eve", tags=["vip"], email="eve@example.com", external_ids={"7": "Eve"})
+    response = acme.json().get(f"{PATH}?{query}")
+    assert (response.status_code, values_of(response)) == (200, expected)
+    assert "X-Ignored-Parameters" not in response.headers
+
+
+@pytest.mark.parametrize("body", [{"tag[]": "vip"}, {"tag": ["vip"]}, {"tag": {"0": "vip"}}], ids=str)
+def test_the_index_of_a_parameter_in_the_body_is_ignored(acme, body):
+    make_client(acme.alice, "Ann")
+    make_client(acme.alice, "Eve", tags=["vip"])
+    assert values_of(get(acme, body)) == ["Eve"]
+
+
+def test_other_lists_ignore_the_index(acme):
+    assert values_of(acme.json().get("/app/statuses.json?kind[]=deal"), "kind") == ["deal"] * 5
+    assert read(acme.json().get("/app/tasks.json?closed[]=true")) == []
+    make_post(acme.alice, tags=["vip"])
+    assert len(read(acme.json().get("/app/posts.json?tag[]=vip"))) == 1
+
+
+def test_it_rejects_several_items_of_a_parameter(acme):
+    response = acme.json().get(f"{PATH}?tag[]=a&tag[]=b")
+    assert_refused(response, 422, "validation_failed", {"tag": ["is given more than once"]})

@@ -65,6 +65,31 @@ def test_simultaneous_hashes_are_limited(monkeypatch):
     assert peak == passwords.MAX_CONCURRENT_HASHES
 
 
+@pytest.mark.parametrize(
+    ("password", "typed"),
+    [
+        ("pa\u0308sswo\u0308rd", "p\u00e4ssw\u00f6rd"),
+        ("p\u00e4ssw\u00f6rd", "pa\u0308sswo\u0308rd"),
+        ("correct\u00a0horse", "correct horse"),
+        ("correct horse", "correct\u3000horse"),
+    ],
+    ids=ascii,
+)
+def test_forms_of_one_password(password, typed):
+    stored = make_password(password)
+    assert identify_hasher(stored).verify(typed, stored)
+    assert not identify_hasher(stored).verify(typed.upper(), stored)
+
+
+@pytest.mark.parametrize("password", ["pa\u0308sswo\u0308rd", "correct\u00a0horse"], ids=ascii)
+def test_a_hash_of_a_password_as_it_was_typed_stays_valid(password):
+    stored = super(passwords.Argon2idPasswordHasher, passwords.Argon2idPasswordHasher()).encode(
+        password, "saltsaltsalt"
+    )
+    assert identify_hasher(stored).verify(password, stored)
+    assert not identify_hasher(stored).verify("other", stored)
+
+
 @pytest.mark.parametrize("password", ["pässwörd 😀", "a" * 1000, "\x00\x01", " "], ids=ascii)
 def test_any_text_may_be_a_password(password):
     stored = make_password(password)

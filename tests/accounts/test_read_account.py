@@ -15,6 +15,7 @@ def body(account, **fields) -> dict:
         "language": "en",
         "currency": "EUR",
         "agents_see": "all",
+        "link_guests_by_email": True,
         "won_reasons": ["Price", "Features", "Recommendation"],
         "lost_reasons": [
             "Too expensive",

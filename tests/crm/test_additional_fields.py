@@ -52,11 +52,31 @@ def test_it_works(acme):
 
 
 @pytest.mark.parametrize(
+    ("sent", "stored"),
+    [
+        ("149.90000000000001", "149.9"),
+        ("3.3000000000000003", "3.3000000000000003"),
+        ("0.1234567890123456", "0.1234567890123456"),
+        ("-5.551115123125783e-17", "-0.00000000000000005551115123125783"),
+        ("2.00000000000000001", "2"),
+        ("12345678901234.567891", "12345678901234.567891"),
+        ('"149.90000000000001"', '"149.90000000000001"'),
+    ],
+)
+def test_a_float_keeps_its_shortest_form(acme, sent, stored):
+    response = send(acme, "POST", "/app/clients.json", f'{{"name": "Ann", "additional_fields": {{"total": {sent}}}}}')
+    assert response.status_code == 201, response.text
+    assert f'"total":{stored}}}' in response.text
+    response = acme.json().get(f"/app/clients/{read(response)['id']}.json")
+    assert f'"total":{stored}}}' in response.text
+
+
+@pytest.mark.parametrize(
     ("additional_fields", "rule"),
     [
         ("7", "must be an object of key to value"),
         ('"a"', "must be an object of key to value"),
-        ("[]", "must be an object of key to value"),
+        ('["a"]', "must be an object of key to value"),
         ('{"": 1}', "key  is not a text of 1-64 characters"),
         ('{" ": 1}', "key   is not a text of 1-64 characters"),
         (f'{{"{"a" * 65}": 1}}', "key " + "a" * 64 + " is not a text of 1-64 characters"),

@@ -71,7 +71,7 @@ def test_it_rejects_a_repeated_key(acme, kind):
 
 
 @every_kind
-@pytest.mark.parametrize("value", [False, 0, "", [], "17"])
+@pytest.mark.parametrize("value", [False, 0, "17", ["17"]])
 def test_it_rejects_external_ids_that_are_not_an_object(acme, kind, value):
     response = put(acme, kind, "external_ids[shop]=17", name="First", external_ids=value)
     rule = "must be an object of key to identifier"

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Account
-from core.api.fields import DateTimeField, IntegerField, WireField
+from core.api.fields import DateTimeField, IntegerField, WireField, to_object
 from core.api.filters import ListFilters, link_filter
 from core.api.lists import Listing
 from core.api.requests import APIRequest
@@ -27,6 +27,7 @@ class ChoicesField(WireField):
     }
 
     def to_internal_value(self, data: Any) -> dict[str, Choice]:
+        data = to_object(data)
         if not isinstance(data, dict):
             self.fail("object")
         allowed = ", ".join(Choice)

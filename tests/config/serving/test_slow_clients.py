@@ -1,5 +1,6 @@
 """Clients that send incomplete requests to the service as `make run` starts it."""
 
+import base64
 import contextlib
 import http.client
 import re
@@ -70,6 +71,66 @@ def test_a_slow_body_is_read_and_a_truncated_body_has_no_effect(service):
         assert time.monotonic() < give_up_at
         time.sleep(0.02)
     assert "/app/contact_lists.json 201 " not in service.output()
+
+
+CHUNK = b"%x\r\n%s\r\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "media_type", "body"),
+    [
+        ("/app/contact_lists.json", b"application/json", b'{"contact_list": {"name": "in chunks"}}'),
+        ("/app/contact_lists.json", b"application/x-www-form-urlencoded", b"contact_list[name]=in+a+form"),
+        ("/app/posts.xml", b"application/xml", b"<post><title>In chunks</title></post>"),
+    ],
+    ids=["JSON", "form", "XML"],
+)
+@pytest.mark.skipif(not hasattr(socket, "TCP_INFO"), reason="only on Linux is an incomplete body in chunks recognized")
+def test_an_incomplete_body_in_chunks_has_no_effect(service, path, media_type, body):
+    [token] = re.findall(r"api_token +(\S+)", service.output())
+    [password] = re.findall(r"^  password +(\S+)$", service.output(), re.MULTILINE)
+    credentials = b"Basic " + base64.b64encode(f"demo:{password}".encode())
+    if path.endswith(".json"):
+        credentials = b"Bearer " + token.encode()
+    headers = b"Authorization: %s\r\nContent-Type: %s\r\nTransfer-Encoding: chunked" % (credentials, media_type)
+    complete = CHUNK % (5, body[:5]) + CHUNK % (len(body) - 5, body[5:])
+
+    writes = service.output().count(f"{path} 201 ")
+
+    def status_of_chunks(chunks, *, is_ended):
+        with begin_request(service, path, headers, chunks) as connection:
+            if is_ended:
+                connection.shutdown(socket.SHUT_WR)
+            return connection.recv(12)[9:]
+
+    for chunks in (b"", complete, complete[:-2], complete[: len(complete) // 2], complete + b"0\r\n"):
+        assert status_of_chunks(chunks, is_ended=True) == b"400", chunks
+    for end in (
+        b"x\r\n",
+        b"-1\r\n",
+        b"0x0\r\n\r\n",
+        b"f" * 17 + b"\r\n",
+        b"\r\n",
+        b"0\r\nno trailer\r\n\r\n",
+        b"1\r\nab\r\n",
+    ):
+        assert status_of_chunks(complete + end, is_ended=False) == b"400", end
+    assert service.output().count(f"{path} 201 ") == writes
+    assert status_of_chunks(complete + b"0;ext=1\r\nX-Trailer: a\r\n\r\n", is_ended=False) == b"201"
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_INFO"), reason="only Linux has the number of received bytes")
+def test_an_endless_body_in_chunks_is_refused(service):
+    headers = b"Content-Type: application/json\r\nTransfer-Encoding: chunked"
+    chunk = CHUNK % (65536, b" " * 65536)
+    with begin_request(service, "/app/clients.json", headers, chunk) as connection:
+        sent = 0
+        with contextlib.suppress(ConnectionError):
+            while sent < 2 * 1024**3:
+                connection.sendall(chunk)
+                sent += len(chunk)
+        assert sent < 2 * 1024**3
+    service.wait_for_output("/app/clients.json 400 ")
 
 
 only_linux = pytest.mark.skipif(

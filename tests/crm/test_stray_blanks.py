@@ -1,0 +1,218 @@
+"""White space and format characters at the ends of names, e-mails, telephone and tax numbers, external ids, tags and codes."""
+
+from importlib import import_module
+from types import SimpleNamespace
+
+import pytest
+from django.db import connection, transaction
+
+from accounts.models import Invitation, User
+from core.errors import FieldError, FieldErrors
+from crm.api.lookup import Lookup
+from crm.api.writing import write_row
+from crm.models import Client, Contact
+from tests.support.assertions import assert_refused, read
+from tests.support.factories import make_client, make_contact, make_deal
+
+STRAY = (" {} ", "\u00a0{}\u3000", "\ufeff{}\u200b", "{}\u200e\n")
+NAMES = ("name", "email", "phone", "mobile_phone", "first_name", "last_name")
+
+
+@pytest.mark.parametrize("stray", STRAY, ids=ascii)
+@pytest.mark.parametrize("kind", ["client", "contact"])
+def test_it_works(acme, kind, stray):
+    """On creating, updating, and creating in bulk."""
+    names = (*NAMES, "tax_no", "register_number", "shortcut", "fax", "post_code") if kind == "client" else NAMES
+    values = {name: stray.format("a b") for name in names} | {"external_ids": {"shop": stray.format("17")}}
+    values |= {"tags": [stray.format("vip"), stray.format("VIP")]}
+    created = read(acme.json().post(f"/app/{kind}s.json", json={kind: values}))
+    updated = read(acme.json().put(f"/app/{kind}s/{created['id']}.json", json={kind: values}))
+    other = {**values, "external_ids": {"erp": stray.format("1")}}
+    [in_bulk] = [
+        result[kind] for result in read(acme.json().post(f"/app/{kind}s/bulk.json", json={f"{kind}s": [other]}))
+    ]
+    for body in (created, updated, in_bulk):
+        assert {body[name] for name in names} == {"a b"}
+        assert body["tags"] == ["vip"]
+    assert (updated["external_ids"], in_bulk["external_ids"]) == ({"shop": "17"}, {"erp": "1"})
+
+
+def test_other_texts_keep_their_blanks(acme):
+    response = acme.json().post("/app/clients.json", json={"client": {"name": "Ann", "note": " a ", "city": " b "}})
+    assert (read(response)["note"], read(response)["city"]) == (" a ", " b ")
+
+
+@pytest.mark.parametrize("blank", [" ", "\u200b", "\u2800", "\u3164", "\u115f\u1160", "\uffa0", "\ufe0f"], ids=ascii)
+def test_it_rejects_invisible_names_and_titles(acme, blank):
+    for path, key, name in (
+        ("clients", "client", "name"),
+        ("contacts", "contact", "name"),
+        ("deals", "deal", "name"),
+        ("contact_lists", "contact_list", "name"),
+        ("posts", "post", "title"),
+        ("statuses", "status", "code"),
+        ("pipelines", "pipeline", "name"),
+        ("groups", "group", "name"),
+    ):
+        values = {"code": "a", "name": "a", "task_kind": "task"} if key == "status" else {"task_kind": "task"}
+        response = acme.json(acme.alice_token).post(f"/app/{path}.json", json={key: values | {name: blank}})
+        assert response.status_code == 422, path
+        assert read(response)["errors"][name] == ["can't be blank"], path
+    response = acme.xml().post("/app/posts.xml", content=f"<post><title>{blank}</title></post>".encode())
+    assert response.status_code == 422
+    assert "Title can't be blank" in response.text
+
+
+def test_a_page_writes_trimmed_texts(acme):
+    client = write_row(
+        Client(account=acme.account), {"name": " Ann\u200b", "email": "\u00a0a@example.com "}, by=acme.bob
+    )
+    client.refresh_from_db()
+    assert (client.name, client.email, client.email_key) == ("Ann", "a@example.com", "a@example.com")
+
+
+def test_a_model_writes_trimmed_texts(acme):
+    status = acme.account.statuses.create(kind="client", code=" a\u200b", name="\u3000b ", position=9)
+    status.refresh_from_db()
+    assert (status.code, status.name) == ("a", "b")
+
+
+@pytest.mark.parametrize("email", ["ann@example.com ", "\u00a0ANN@example.com", "\u200bann@example.com"], ids=ascii)
+def test_try_update_finds_the_client(acme, email):
+    client = make_client(acme.alice, email="ann@example.com")
+    response = acme.json().post("/app/clients.json", json={"client": {"email": email, "try_update": True}})
+    assert (response.status_code, read(response)["id"]) == (200, client.id)
+    item = {"email": email, "try_update": True}
+    [result] = read(acme.json().post("/app/clients/bulk.json", json={"clients": [item]}))
+    assert (result["status"], result["client"]["id"]) == (200, client.id)
+
+
+@pytest.mark.parametrize(
+    ("stored", "sent"), [("ann@żółw.pl", "ann@xn--w-uga1v8h.pl"), ("ann@xn--w-uga1v8h.pl", "ann@ŻÓŁW.pl")]
+)
+def test_emails_with_international_domains(acme, stored, sent):
+    client, contact = make_client(acme.alice, email=stored), make_contact(acme.alice, email=stored)
+    response = acme.json().post("/app/clients.json", json={"client": {"email": sent, "try_update": True, "note": "x"}})
+    assert (response.status_code, read(response)["id"]) == (200, client.id)
+    assert [row["id"] for row in read(acme.json().get("/app/contacts.json", params={"email": sent}))] == [contact.id]
+    assert [row["id"] for row in read(acme.json().get("/app/contacts.json", params={"email__is": sent}))] == [
+        contact.id
+    ]
+    similar = read(acme.json().get("/app/similar.json", params={"email": sent}))
+    assert contact.id in [row["id"] for row in similar]
+
+
+def test_users_with_one_international_address(acme):
+    user = User.objects.sign_up(acme.account, login="ann", email=" ann@żółw.pl\u200b", password=None, name=" Ann ")
+    assert (user.email, user.name, user.email_key) == ("ann@żółw.pl", "Ann", "ann@xn--w-uga1v8h.pl")
+    assert User.objects.find_by_login(acme.account.id, "ann@xn--w-uga1v8h.pl ").id == user.id
+    with pytest.raises(FieldErrors), transaction.atomic():
+        User.objects.sign_up(acme.account, login="eve", email="ann@xn--w-uga1v8h.pl", password=None, name="Eve")
+    with pytest.raises(FieldError), transaction.atomic():
+        Invitation.objects.invite(acme.account, email="Ann@XN--W-uga1v8h.pl", role="member", by=acme.alice)
+    found = User.objects.find_or_join(acme.account, email="ann@ŻÓŁW.pl ", name="", takes_sign_ups=False)
+    assert found.id == user.id
+
+
+def test_an_invitation_is_trimmed(acme):
+    row, _secret = Invitation.objects.invite(acme.account, email=" eve@żółw.pl\u200b", role="member", by=acme.alice)
+    row.refresh_from_db()
+    assert (row.email, row.email_key) == ("eve@żółw.pl", "eve@xn--w-uga1v8h.pl")
+
+
+def test_a_user_of_the_forum_api_is_trimmed(acme):
+    body = "<user><login>eve</login><email> eve@example.com&#8203; </email><password>correct horse</password></user>"
+    response = acme.xml(acme.alice).post("/app/users.xml", content=body.encode())
+    assert response.status_code == 201, response.text
+    assert "<email>eve@example.com</email>" in response.text
+
+
+@pytest.mark.parametrize("code", ["eur", " pln ", "\u00a0Usd\u200b"])
+def test_currencies(acme, code):
+    response = acme.json().post("/app/deals.json", json={"deal": {"name": "a", "currency": code}})
+    assert (response.status_code, read(response)["currency"]) == (201, code.strip("\u00a0\u200b ").upper())
+    response = acme.json().post("/app/deals.json", json={"deal": {"name": "a", "currency": "e u r"}})
+    assert_refused(response, 422, "validation_failed", {"currency": ["is not a code of ISO 4217, such as EUR"]})
+
+
+@pytest.mark.parametrize("value", ["17", "17.0", "17.00", "1.7e1", '"17"', '" 17\u200b"'])
+def test_an_external_id_as_a_number(acme, value):
+    client = make_client(acme.alice, external_ids={"shop": "17"})
+    content = f'{{"client": {{"name": "Ann", "try_update": true, "external_ids": {{"shop": {value}}}}}}}'
+    response = acme.json().post("/app/clients.json", content=content.encode())
+    assert (response.status_code, read(response)["id"]) == (200, client.id)
+    content = f'{{"deal": {{"name": "a", "client": {{"external_ids": {{"shop": {value}}}}}}}}}'
+    assert read(acme.json().post("/app/deals.json", content=content.encode()))["client_id"] == client.id
+    content = f'{{"client": {{"name": "Ann", "external_id": {value}}}}}'
+    assert read(acme.json().post("/app/clients.json", content=content.encode()))["external_id"] == "17"
+
+
+def test_external_ids_in_a_query(acme):
+    deal = make_deal(acme.alice, external_ids={"shop": "17"})
+    response = acme.json().get("/app/deals.json", params={"external_ids[shop]": " 17 "})
+    assert [row["id"] for row in read(response)] == [deal.id]
+    response = acme.json().put(
+        "/app/deals.json?external_ids[shop]=17%20", json={"deal": {"external_ids": {"shop": 17.0}}}
+    )
+    assert (response.status_code, read(response)["id"]) == (200, deal.id)
+
+
+def test_a_status_is_found_by_its_code(acme):
+    status = {"kind": "client", "code": "paid", "name": "Paid"}
+    first = acme.json(acme.alice_token).post("/app/statuses.json", json={"status": status})
+    again = acme.json(acme.alice_token).post("/app/statuses.json", json={"status": status | {"code": " paid\u200b "}})
+    assert (first.status_code, again.status_code, read(again)["id"]) == (201, 200, read(first)["id"])
+    response = acme.json().post("/app/posts.json", json={"post": {"title": "a", "status": " planned "}})
+    assert (response.status_code, read(response)["status"]) == (201, "planned")
+
+
+def test_the_filter_by_tag(acme):
+    make_client(acme.alice, tags=["vip"])
+    assert len(read(acme.json().get("/app/clients.json", params={"tag": " VIP\u200b"}))) == 1
+
+
+def test_existing_rows(acme):
+    """The migration trims e-mails and external ids, and leaves other rows alone."""
+    client, other = (
+        make_client(acme.alice, external_ids={"a": "1", "b": "2"}),
+        make_client(acme.alice, email="Ann@example.com"),
+    )
+    contact = make_contact(acme.alice)
+    holder = make_client(acme.alice, external_ids={"b": "3"})
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE crm_client SET email = %s, email_key = %s, external_ids = %s WHERE id = %s",
+            [" sp@example.com\u200b", " sp@example.com\u200b", '{"a": " 1", "b": "3 "}', client.id],
+        )
+        cursor.execute("UPDATE crm_clientexternalid SET value = ' 1' WHERE holder_id = %s AND key = 'a'", [client.id])
+        cursor.execute("UPDATE crm_clientexternalid SET value = '3 ' WHERE holder_id = %s AND key = 'b'", [client.id])
+        cursor.execute(
+            "UPDATE crm_contact SET email = %s, email_key = %s WHERE id = %s", ["a@żółw.pl", "a@żółw.pl", contact.id]
+        )
+        cursor.execute(
+            "UPDATE accounts_user SET email = %s, email_key = %s WHERE id = %s", ["b@żółw.pl", "b@żółw.pl", acme.bob.id]
+        )
+    before = Client.objects.filter(id=other.id).values().get()
+    schema_editor = SimpleNamespace(connection=connection)
+    crm = import_module("crm.migrations.0002_inputs_emails")
+    crm.change_emails(None, schema_editor)
+    crm.trim_external_ids(None, schema_editor)
+    import_module("accounts.migrations.0003_inputs_emails").change_emails(None, schema_editor)
+    client.refresh_from_db()
+    assert (client.email, client.email_key) == ("sp@example.com", "sp@example.com")
+    # Another client holds the trimmed value.
+    assert client.external_ids == {"a": "1", "b": "3 "}
+    pairs = {("a", "1"), ("b", "3"), ("b", "3 ")}
+    assert Client.holders(acme.account.id, pairs) == {
+        ("a", "1"): client.id,
+        ("b", "3"): holder.id,
+        ("b", "3 "): client.id,
+    }
+    assert Contact.objects.get(id=contact.id).email_key == "a@xn--w-uga1v8h.pl"
+    assert User.objects.get(id=acme.bob.id).email_key == "b@xn--w-uga1v8h.pl"
+    assert Client.objects.filter(id=other.id).values().get() == before
+
+
+def test_a_lookup_of_one_resource(acme):
+    lookup = Lookup(acme.account, acme.bob.access)
+    assert lookup.only_client_with_email(" ") is None
