@@ -154,7 +154,8 @@ def send_email(*, account_id: int | None, sealed: str) -> None:
         deliver(message)
     except PermanentError as error:
         if account is not None and rejects_address(error.__cause__):
-            user = account.users.filter(email_key=fold(email.to)).first()
+            # The stored address exactly: an equal one in another spelling may be another mailbox, which anyone may have typed.
+            user = account.users.filter(email_key=fold(email.to), email=email.to).first()
             if user is not None:
                 user.record_bounce()
         raise

@@ -3,6 +3,7 @@
 import re
 import secrets
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import Any, Self
@@ -31,6 +32,17 @@ from core.search.declaration import Search
 
 # The password hash of a user who is not stored. It is as long as a real hash, so that signing takes the same time.
 PLACEHOLDER_HASH = "!" * 97
+
+
+@dataclass(frozen=True)
+class CodeRecipient:
+    """The address that gets a sign-in code."""
+
+    email: str
+    # The id of the user, or None if no user has the address.
+    user_id: int | None = None
+    # Whether `find_or_join` finds or creates a user for the address.
+    may_sign_in: bool = False
 
 
 class UserQuerySet(RoleQuerySet):
@@ -128,15 +140,16 @@ class UserQuerySet(RoleQuerySet):
     ) -> "User | None":
         """Return the user with a confirmed e-mail. If there is none, accept the invitation of the e-mail, or else create a member.
 
-        Return None for a deactivated user, and for an unknown e-mail without an invitation unless `takes_sign_ups`. A new user
-        has no password. Raise FieldErrors for an e-mail that looks like a name of another user.
+        `email` is the address that received the code. Return None if the user with an equal e-mail is deactivated or has it in
+        another spelling, which may be another mailbox, and for an unknown e-mail without an invitation unless `takes_sign_ups`.
+        A new user has no password. Raise FieldErrors for an e-mail that looks like a name of another user.
         """
         # With the lock, two concurrent requests with the same e-mail create only one user.
         locks.acquire(("user", account.id, skeleton(fold(email))))
         user: User | None = self.filter(account_id=account.id, email_key=fold(email)).first()
         if user is not None:
-            return user if user.is_active else None
-        invitation = account.invitations.pending().filter(email_key=fold(email)).first()
+            return user if user.is_active and user.email == email else None
+        invitation = account.invitations.pending().filter(email_key=fold(email), email=email).first()
         if invitation is None and not takes_sign_ups:
             return None
         guest = gettext("Guest %(number)d") % {"number": secrets.randbelow(9000) + 1000}
@@ -147,11 +160,19 @@ class UserQuerySet(RoleQuerySet):
             return user
         return self.sign_up(account, email=email, **values, **fields) if takes_sign_ups else None
 
-    def may_sign_in_with(self, account: Account, email: str, *, takes_sign_ups: bool) -> bool:
-        """Return whether `find_or_join` finds or creates a user for the e-mail. It takes two statements in any case."""
-        users = list(self.filter(account_id=account.id, email_key=fold(email)).values_list("is_active", flat=True))
-        is_invited = account.invitations.pending().filter(email_key=fold(email)).exists()
-        return users[0] if users else is_invited or takes_sign_ups
+    def find_for_code(self, account: Account, email: str, *, takes_sign_ups: bool) -> "CodeRecipient":
+        """Return the recipient of a sign-in code for a typed e-mail. It takes two statements in any case.
+
+        The code goes to the stored address of the user or of the invitation. Two addresses that are equal without regard to case
+        may be different mailboxes: `K` (KELVIN SIGN) and `k` are the same letter only in our comparison (CVE-2019-19844).
+        """
+        key = fold(email)
+        user = self.filter(account_id=account.id, email_key=key).values_list("id", "email", "is_active").first()
+        invited = account.invitations.pending().filter(email_key=key).values_list("email", flat=True).first()
+        if user is not None:
+            id, address, is_active = user
+            return CodeRecipient(address, user_id=id, may_sign_in=is_active)
+        return CodeRecipient(invited or email, may_sign_in=invited is not None or takes_sign_ups)
 
     def suggest_login(self, account_id: int, email: str) -> str:
         """Return an unused login derived from the e-mail, or "" if all candidates are in use."""

@@ -12,10 +12,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts import links, mail, throttling
+from accounts.known_browsers import find_browser
 from accounts.models import User
 from accounts.pages.forms import Form, NewPassword, check_password_rules
 from accounts.pages.settings import parse_id
 from accounts.pages.sign_in import sign_in
+from accounts.throttling import Purpose
 from core.api.throttling import count_from_address
 from core.db.transactions import in_transaction
 from core.pages.base import Page, redirect
@@ -42,11 +44,13 @@ class PasswordReset(Page):
         form = PasswordResetForm(request.POST)
         if not form.is_valid():
             return self.render_form(form)
-        count_from_address(request, PURPOSE)
         account, login = request.account, form.cleaned_data["login"]
         # Do the same work for an unknown name, so that the response time does not show whether it exists.
         user, is_known = User.objects.find_for_password_reset(account, login)
-        if throttling.count_email(account.id, login):
+        user_id = user.id if is_known else None
+        if user_id is None or not find_browser(request, user_id):
+            count_from_address(request, PURPOSE)
+        if throttling.count_email(request, Purpose.PASSWORD, login, user_id=user_id):
             email_password_link(user, request, deliver=is_known)
         return redirect("accounts-password-sent")
 

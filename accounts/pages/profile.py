@@ -31,9 +31,9 @@ from accounts.pages.forms import (
     language_choices,
     time_zone_choices,
 )
-from accounts.pages.password_reset import PURPOSE as PASSWORD_RESET
 from accounts.pages.password_reset import EmailLinkPage, email_password_changed, email_password_link, email_user
 from accounts.pages.settings import parse_id
+from accounts.throttling import Purpose
 from core.api.throttling import count_from_address
 from core.db.tenancy import fold
 from core.db.transactions import in_transaction
@@ -261,8 +261,7 @@ class Security(Page):
     def send_password_link(self) -> None:
         """Send a user without a password the link to set one. The session alone does not prove who is using the browser."""
         request, user = self.request, self.request.user
-        count_from_address(request, PASSWORD_RESET)
-        if throttling.count_email(user.account_id, user.email):
+        if throttling.count_email(request, Purpose.PASSWORD, user.email, user_id=user.id):
             email_password_link(user, request)
         messages.success(request, _("An e-mail to %(email)s is on its way.") % {"email": user.email})
 
@@ -273,10 +272,11 @@ class Security(Page):
         """
         request, user = self.request, self.request.user
         count_from_address(request, EMAIL)
-        if throttling.count_email(user.account_id, email):
-            if request.account.users.filter(email_key=fold(email)).exclude(id=user.id).exists():
+        if throttling.count_email(request, Purpose.NEW_EMAIL, email):
+            holder = request.account.users.filter(email_key=fold(email)).exclude(id=user.id).first()
+            if holder is not None:
                 url = request.address.url + reverse("accounts-sign-in")
-                email_user(user, "email_taken", request, to=email, sign_in=url)
+                email_user(holder, "email_taken", request, sign_in=url)
             else:
                 token = links.sign({"email": email}, *user.link_subject(EMAIL))
                 path = reverse("accounts-email-confirm", query={"user": user.id, "token": token})
@@ -354,7 +354,7 @@ class ConfirmEmail(EmailLinkPage):
             is_valid = self.read_link(lock=True)
             if is_valid:
                 self.user.change_email(email)
-                if fold(old_email) != fold(email):
+                if old_email != email:
                     email_user(self.user, "email_changed", request, to=old_email, email=email)
 
         is_done = self.perform(change)

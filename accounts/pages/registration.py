@@ -20,6 +20,7 @@ from accounts.models import Invitation, User
 from accounts.pages.forms import Email, Form, Login, NewPassword, check_login, check_password_rules
 from accounts.pages.password_reset import render_invalid_link
 from accounts.pages.sign_in import sign_in
+from accounts.throttling import Purpose
 from core.api.throttling import count_from_address
 from core.db.tenancy import fold
 from core.pages.base import Page, redirect, safe_path
@@ -58,7 +59,7 @@ class SignUp(Page):
         count_from_address(request, SIGN_UP)
         email = form.cleaned_data["email"]
         # People do not see the field `homepage`, but bots fill it in.
-        if not request.POST.get("homepage") and throttling.count_email(request.account.id, email):
+        if not request.POST.get("homepage") and throttling.count_email(request, Purpose.SIGN_UP, email):
             self.send_email(email, safe_path(request, form.cleaned_data["next"]))
         messages.success(request, _("An e-mail to %(email)s is on its way.") % {"email": email})
         return redirect("accounts-sign-up-sent")

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy, override
 
 from accounts import passwords, throttling
 from accounts.cookies import delete_session_cookie, set_language_cookie, set_session_cookie
+from accounts.known_browsers import remember_browser
 from accounts.models import Session, User
 from accounts.pages.forms import Form, too_many_attempts
 from accounts.pages.visit_token import delete_visit_token
@@ -33,6 +34,7 @@ def sign_in(request: PageRequest, response: HttpResponse, user: User, *, family:
         request.session.end()
     _row, secret = Session.objects.start(user, agent=request.headers.get("User-Agent", ""), family=family)
     set_session_cookie(response, secret)
+    remember_browser(request, response, user)
     # Another person may have seen the CSRF token in a page before the sign-in.
     rotate_token(request)
     if family is None and response.headers.get("Location") == home_path():

@@ -77,23 +77,25 @@ class CodeRequestPage(Page):
         Return None and add an error to the form after too many requests or e-mails.
         """
         request, email = self.request, form.cleaned_data["email"]
+        account = request.account
+        recipient = User.objects.find_for_code(account, email, takes_sign_ups=request.site.takes_sign_ups)
         try:
-            may_send = throttling.count_code_request(request, email)
+            may_send = throttling.count_code_request(request, email, recipient.user_id)
         except Throttled as refused:
             form.add_error(None, too_many_attempts(refused))
             return None
         if not may_send:
             form.add_error("email", _("This address has got too many e-mails. Try again in an hour."))
             return None
-        account = request.account
-        may_use = User.objects.may_sign_in_with(account, email, takes_sign_ups=request.site.takes_sign_ups)
         # People do not see the field `homepage`, but bots fill it in.
-        deliver = may_use and not request.POST.get("homepage")
+        deliver = recipient.may_sign_in and not request.POST.get("homepage")
 
         def send() -> str:
-            code, secret = SignInCode.objects.make(account, email, replaces=request.COOKIES.get(CODE_COOKIE, ""))
+            code, secret = SignInCode.objects.make(
+                account, recipient.email, replaces=request.COOKIES.get(CODE_COOKIE, "")
+            )
             mail.send(
-                email,
+                recipient.email,
                 "sign_in_code",
                 account_id=account.id,
                 language=get_language(),

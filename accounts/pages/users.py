@@ -165,7 +165,7 @@ class UsersPage(SettingsPage):
 
     def count_email(self, email: str) -> bool:
         """Count an invitation to the address, and return whether it is within the limit."""
-        return throttling.count_email(self.request.account.id, email, by_team=True)
+        return throttling.count_email(self.request, throttling.Purpose.INVITATION, email)
 
     def save_invitation(self, *, email: str, role: str) -> None:
         """Save the invitation and send it by e-mail."""

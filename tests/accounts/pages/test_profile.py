@@ -5,7 +5,7 @@ from django.core import mail
 from django.utils import translation
 
 from accounts.models import Session, User
-from tests.support.factories import PASSWORD
+from tests.support.factories import PASSWORD, make_user
 from tests.support.letters import letter, link_in
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
@@ -127,13 +127,29 @@ def test_the_email_can_be_changed(acme):
     acme.page().sign_in("carol@new.example")
 
 
-def test_a_taken_email_is_reported_only_by_email(acme):
+@pytest.mark.parametrize("typed", ["Bob@acme.example", "kim\N{LATIN SMALL LETTER LONG S}@acme.example"])
+def test_a_taken_email_is_reported_only_by_email(acme, typed):
+    """The e-mail goes to the stored address, because the typed one may be another mailbox."""
+    make_user(acme.account, "kims")
     carol = acme.page(acme.carol)
-    response = submit(carol, SECURITY, "email", email="Bob@acme.example", current=PASSWORD)
+    response = submit(carol, SECURITY, "email", email=typed, current=PASSWORD)
     assert response.status_code == 303
-    assert "An e-mail to Bob@acme.example is on its way." in response.follow()
-    sent = letter("Bob@acme.example", about="already in use")
+    assert f"An e-mail to {typed} is on its way." in response.follow()
+    stored = "bob@acme.example" if typed.startswith("Bob") else "kims@acme.example"
+    sent = letter(stored, about="already in use")
     assert link_in(sent, acme.host) == "/app/sign-in"
+
+
+def test_a_change_to_another_spelling_is_reported_to_the_old_address(acme):
+    kim = make_user(acme.account, "kims")
+    page = acme.page(kim)
+    typed = "kim\N{LATIN SMALL LETTER LONG S}@acme.example"
+    submit(page, SECURITY, "email", email=typed, current=PASSWORD)
+    confirm = page.get(link_in(letter(typed), acme.host)).forms["confirm"]
+    mail.outbox.clear()
+    confirm.submit()
+    assert fresh(kim).email == typed
+    letter("kims@acme.example", about="was changed")
 
 
 def test_it_rejects_an_email_that_was_taken_meanwhile(acme):
