@@ -12,7 +12,7 @@ from uuid import UUID
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.hashers import make_password
 from django.db import models, transaction
-from django.db.models import Q
+from django.db.models import Case, F, Q, Value, When
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.account import Account, AgentsSee
 from accounts.delivery import Delivery
 from accounts.invitations import Invitation
-from accounts.names import SkeletonField, check_visible, looks_like_any, skeleton
+from accounts.names import SkeletonField, check_visible, looks_like_any, public_name, skeleton
 from accounts.roles import ADMINS, TEAM, Role, RoleMixin, RoleQuerySet
 from accounts.signals import email_changed, user_joined
 from core.db import locks
@@ -45,7 +45,20 @@ class CodeRecipient:
     may_sign_in: bool = False
 
 
+# The fields with which a user signs in. Only the team sees those of others.
+PRIVATE_NAMES = ("email", "login")
+
+
 class UserQuerySet(RoleQuerySet):
+    def with_private_names_for(self, reader: "User") -> Self:
+        """Annotate `shown_login` and `shown_email`, which are blank for a reader who may not see the values of this user."""
+        if reader.is_team:
+            return self.annotate(**{f"shown_{name}": F(name) for name in PRIVATE_NAMES})
+        is_own = Q(id=reader.id)
+        return self.annotate(
+            **{f"shown_{name}": Case(When(is_own, then=F(name)), default=Value("")) for name in PRIVATE_NAMES}
+        )
+
     def team(self) -> Self:
         """Return the active users of the team."""
         return self.filter(role__in=User.TEAM, is_active=True)
@@ -73,9 +86,9 @@ class UserQuerySet(RoleQuerySet):
         A user without a password (None) signs in with codes (`accounts.sign_in_codes`).
         """
         check_visible(login=login, email=email)
-        return self.create(
-            account=account, login=login, email=email, password=make_password(password), **{"name": login, **fields}
-        )
+        # Everyone sees the name. A login may be an e-mail address, of which only the team may see more than the local part.
+        values = {"name": login.partition("@")[0] or login, **fields}
+        return self.create(account=account, login=login, email=email, password=make_password(password), **values)
 
     def check_free(self, account_id: int, *, exclude_id: int | None = None, **names: str) -> None:
         """Raise FieldErrors for names that have format characters, and for names that equal or look like a name of another user.
@@ -280,6 +293,11 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
     @property
     def is_team(self) -> bool:
         return self.role in self.TEAM
+    @property
+    def public_name(self) -> str:
+        """The name for readers who may not see the login (`PRIVATE_NAMES`)."""
+        return public_name(self.name)
+
 
     @property
     def is_admin(self) -> bool:

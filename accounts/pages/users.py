@@ -177,7 +177,7 @@ class UsersPage(SettingsPage):
             account_id=account.id,
             language=account.language,
             sender=self.request.site.name,
-            by=user.name or user.login,
+            by=user.public_name,
             url=self.request.address.url + reverse("accounts-invitation", query={"secret": secret}),
         )
 

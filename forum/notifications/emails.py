@@ -31,7 +31,7 @@ from accounts.mail_content import Block, as_html, as_text
 from accounts.models import Account, User
 from core.jobs.registration import has_time_left, job, periodic_job
 from forum.models import Activity, Notification
-from forum.notifications.texts import display_name, is_of_task, path_of, quote_of, sentence_of, title_of
+from forum.notifications.texts import is_of_task, path_of, quote_of, sentence_of, title_of
 
 # The maximum random delay of an e-mail over the limit, in seconds.
 MAX_EXTRA_DELAY = 600
@@ -260,7 +260,7 @@ def _digest_subject(rows: list[Notification], sender: Sender) -> str:
         subject = ngettext("%(n)d new user at %(forum)s", "%(n)d new users at %(forum)s", number)
     else:
         subject = _("New user at %(forum)s: %(name)s")
-    return single_line(subject % {"n": number, "forum": sender.name, "name": display_name(rows[0].activity.user)})
+    return single_line(subject % {"n": number, "forum": sender.name, "name": rows[0].activity.user.public_name})
 
 
 def _event(row: Notification, max_length: int) -> list[Block]:
