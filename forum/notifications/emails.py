@@ -265,7 +265,7 @@ def _digest_subject(rows: list[Notification], sender: Sender) -> str:
 
 def _event(row: Notification, max_length: int) -> list[Block]:
     quote = quote_of(row, max_length=max_length)
-    blocks = [Block("text", f"{sentence_of(row.activity, row.reason)}.")]
+    blocks = [Block("text", f"{single_line(sentence_of(row.activity, row.reason))}.")]
     return [*blocks, Block("quote", quote)] if quote else blocks
 
 

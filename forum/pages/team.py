@@ -309,7 +309,7 @@ class ToolsPage(ResubmittableTeamPage):
             "post": post,
             "tool": next(iter(submitted), tool),
             "forms": forms_by_name,
-            "tags": [tag["name"] for tag in account.tags.in_use("post")[:MAX_TAGS_OFFERED]],
+            "tags": [tag["name"] for tag in account.tags.in_use_for(request.user, "post")[:MAX_TAGS_OFFERED]],
             "duplicates": list(duplicates.values_list("id", "title")[:MAX_DUPLICATES]),
         }
         template = "forum/team_tools.html" if request.htmx else None
