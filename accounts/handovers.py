@@ -67,11 +67,13 @@ class HandoverQuerySet(models.QuerySet["Handover"]):
         row = rows.select_for_update().first()
         if row is None:
             return None
-        # Delete the code also if the host or the browser is wrong.
+        # Delete the code also if the host is wrong.
         self.filter(pk=row.pk).delete()
         if row.host != host:
             return None
-        sessions = Session.objects.filter(account_id=account_id, id=row.session_id, expires_at__gt=timezone.now())
+        now = timezone.now()
+        limits = {"expires_at__gt": now, "created_at__gt": now - Session.MAX_LIFETIME}
+        sessions = Session.objects.filter(account_id=account_id, id=row.session_id, **limits)
         return sessions.filter(user__is_active=True).select_related("user", "account").first()
 
     def outdated(self) -> Self:

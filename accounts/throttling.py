@@ -9,6 +9,7 @@ from django.conf import settings
 
 from accounts.known_browsers import find_browser
 from accounts.models import User
+from accounts.sign_in_log import Reason, Way, log_refusal, log_sign_in
 from core.api.throttling import (
     HOUR,
     MINUTE,
@@ -64,12 +65,13 @@ def count_email(request: PageRequest, purpose: Purpose, recipient: str, *, user_
     return hit(hashed_key(kind, account_id, name), MAX_EMAILS_PER_RECIPIENT, HOUR).allowed
 
 
-def count_code_request(request: PageRequest, email: str, user_id: int | None) -> bool:
+def count_code_request(request: PageRequest, email: str, user: User | None) -> bool:
     """Count a request for a sign-in code, and return whether the e-mail address may get another one.
 
     Raise Throttled if the client address or the account has reached its limit. They do not count for a browser of the user
     with the e-mail.
     """
+    user_id = None if user is None else user.id
     if settings.FAILED_LOGIN_LIMIT and (user_id is None or not find_browser(request, user_id)):
         count_from_address(request, "sign-in-code")
         enforce_limit(request, hit(f"codes:{request.account.id}", MAX_CODES_PER_ACCOUNT, HOUR))
@@ -111,10 +113,11 @@ class LoginAttempt:
     response time does not show whether the name exists.
     """
 
-    def __init__(self, request: AnyRequest, account_id: int, name: str) -> None:
+    def __init__(self, request: AnyRequest, account_id: int, name: str, way: Way) -> None:
         self.request = request
         self.account_id = account_id
         self.name = name
+        self.way = way
         self.counted_keys: list[str] = []
 
     def count(self, user: User | None) -> None:
@@ -124,7 +127,7 @@ class LoginAttempt:
             return
         if user is not None and (browser := find_browser(self.request, user.id)):
             # Nobody else can use up the attempts of a browser in which the user has signed in before.
-            self._enforce(self._hit(hashed_key("login-in", browser, self.account_id, user.id), limit))
+            self._enforce(self._hit(hashed_key("login-in", browser, self.account_id, user.id), limit), user)
             return
         address = client_address_of(self.request)
         login = (self.account_id, *(("name", fold(self.name[:256])) if user is None else ("user", user.id)))
@@ -135,10 +138,25 @@ class LoginAttempt:
                 address_status = self._hit(hashed_key("login-at", address, *login), MAX_FAILURES_PER_ADDRESS)
                 if not address_status.allowed:
                     status = replace(address_status, reset=min(address_status.reset, login_status.reset))
-        self._enforce(status)
+        self._enforce(status, user)
 
-    def _enforce(self, status: LimitStatus) -> None:
+    def accept(self, user: User) -> None:
+        """Undo the counting after the right password."""
+        self.refund()
+        if self.way == Way.BASIC:
+            # The pages log a sign-in when its session begins.
+            log_sign_in(self.request, user, self.way)
+
+    def refuse(self, user: User | None) -> None:
+        """Log a wrong password, or the name of a user who does not exist or may not sign in."""
+        reason = Reason.WRONG_PASSWORD
+        if user is None or not user.is_active:
+            reason = Reason.UNKNOWN_NAME if user is None else Reason.DEACTIVATED
+        log_refusal(self.request, self.way, reason, user=user, name=self.name)
+
+    def _enforce(self, status: LimitStatus, user: User | None) -> None:
         if not status.allowed:
+            log_refusal(self.request, self.way, Reason.TOO_MANY, user=user, name=self.name)
             # The password will not be checked, so this is not a failure.
             self.refund()
         enforce_limit(self.request, status)

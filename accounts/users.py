@@ -22,7 +22,7 @@ from accounts.delivery import Delivery
 from accounts.invitations import Invitation
 from accounts.names import SkeletonField, check_visible, looks_like_any, public_name, skeleton
 from accounts.roles import ADMINS, TEAM, Role, RoleMixin, RoleQuerySet
-from accounts.signals import email_changed, user_joined
+from accounts.signals import access_ended, email_changed, user_joined
 from core.db import locks
 from core.db.access import ALL_ROWS, Access
 from core.db.prepared import prepared
@@ -39,8 +39,8 @@ class CodeRecipient:
     """The address that gets a sign-in code."""
 
     email: str
-    # The id of the user, or None if no user has the address.
-    user_id: int | None = None
+    # The user with the address, or None.
+    user: "User | None" = None
     # Whether `find_or_join` finds or creates a user for the address.
     may_sign_in: bool = False
 
@@ -123,6 +123,7 @@ class UserQuerySet(RoleQuerySet):
         """Create a user, by default a member. Raise FieldErrors for a login or an e-mail that is taken."""
         self.check_free(account.id, login=login, email=email)
         user = self.create_for(account, login=login, email=email, password=password, name=name, **fields)
+        user.is_new = True
         user_joined.send(User, user=user)
         return user
 
@@ -180,11 +181,10 @@ class UserQuerySet(RoleQuerySet):
         may be different mailboxes: `K` (KELVIN SIGN) and `k` are the same letter only in our comparison (CVE-2019-19844).
         """
         key = fold(email)
-        user = self.filter(account_id=account.id, email_key=key).values_list("id", "email", "is_active").first()
+        user: User | None = self.filter(account_id=account.id, email_key=key).first()
         invited = account.invitations.pending().filter(email_key=key).values_list("email", flat=True).first()
         if user is not None:
-            id, address, is_active = user
-            return CodeRecipient(address, user_id=id, may_sign_in=is_active)
+            return CodeRecipient(user.email, user, may_sign_in=user.is_active)
         return CodeRecipient(invited or email, may_sign_in=invited is not None or takes_sign_ups)
 
     def suggest_login(self, account_id: int, email: str) -> str:
@@ -266,6 +266,9 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
 
     objects = UserQuerySet.as_manager()
 
+    # Set by `sign_up`: True if this request has created the user.
+    is_new = False
+
     USERNAME_FIELD = "login"
     EMAIL_FIELD = "email"
 
@@ -291,13 +294,13 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
         return self.login
 
     @property
-    def is_team(self) -> bool:
-        return self.role in self.TEAM
-    @property
     def public_name(self) -> str:
         """The name for readers who may not see the login (`PRIVATE_NAMES`)."""
         return public_name(self.name)
 
+    @property
+    def is_team(self) -> bool:
+        return self.role in self.TEAM
 
     @property
     def is_admin(self) -> bool:
@@ -372,11 +375,17 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
         self.save(update_fields=[*values, *keys, "updated_at"])
 
     @transaction.atomic(savepoint=False)
-    def change_password(self, password: str, *, keep_family: UUID | None = None) -> None:
-        """Set the password and end the user's sessions, except those of the given family. Tokens stay valid."""
+    def change_password(self, password: str, *, keep_family: UUID | None = None, ends_access: bool = False) -> None:
+        """Set the password and end the user's sessions, except those of the given family.
+
+        With `ends_access`, also revoke the user's tokens and the addresses that work without the password. Otherwise they stay valid.
+        """
         self.password = make_password(password)
         self.save(update_fields=["password", "updated_at"])
         self.sessions.exclude(family=keep_family).delete()  # type: ignore[misc]  # exclude(family=None) excludes nothing
+        if ends_access:
+            self.tokens.filter(revoked_at=None).update(revoked_at=timezone.now())
+            access_ended.send(User, user=self)
 
     def upgrade_password(self, password: str) -> None:
         """Hash the verified password with the current parameters, unless it was changed meanwhile."""

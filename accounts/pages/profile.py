@@ -21,6 +21,7 @@ from accounts.models import Session, User
 from accounts.pages.forms import (
     CurrentPassword,
     Email,
+    EndAccess,
     Form,
     Login,
     LongSelect,
@@ -31,8 +32,9 @@ from accounts.pages.forms import (
     language_choices,
     time_zone_choices,
 )
-from accounts.pages.password_reset import EmailLinkPage, email_password_changed, email_password_link, email_user
+from accounts.pages.password_reset import EmailLinkPage
 from accounts.pages.settings import parse_id
+from accounts.pages.user_emails import email_password_changed, email_password_link, email_user
 from accounts.throttling import Purpose
 from core.api.throttling import count_from_address
 from core.db.tenancy import fold
@@ -218,6 +220,7 @@ class EmailForm(PasswordConfirmationForm):
 class PasswordForm(PasswordConfirmationForm):
     current = CurrentPassword()
     password = NewPassword(label=gettext_lazy("New password"))
+    ends_access = EndAccess()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, auto_id="password-%s", **kwargs)
@@ -255,7 +258,7 @@ class Security(Page):
         if part == "email":
             self.send_confirmation(form.cleaned_data["email"])
         else:
-            self.change_password(form.cleaned_data["password"])
+            self.change_password(form.cleaned_data["password"], ends_access=form.cleaned_data["ends_access"])
         return redirect("accounts-security")
 
     def send_password_link(self) -> None:
@@ -285,11 +288,11 @@ class Security(Page):
             request, _("An e-mail to %(email)s is on its way. Open the link in it to confirm.") % {"email": email}
         )
 
-    def change_password(self, password: str) -> None:
+    def change_password(self, password: str, *, ends_access: bool) -> None:
         user, session = self.request.user, self.request.session
 
         def act() -> None:
-            user.change_password(password, keep_family=session.family)
+            user.change_password(password, keep_family=session.family, ends_access=ends_access)
             email_password_changed(user, self.request)
 
         in_transaction(act)

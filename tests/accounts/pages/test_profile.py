@@ -9,6 +9,8 @@ from tests.support.factories import PASSWORD, make_user
 from tests.support.letters import letter, link_in
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
+from tests.support.settings import send
+from workspace.models import CalendarFeed
 
 NEW_PASSWORD = "grasshopper lighthouse vinegar"
 PROFILE, SECURITY = "/app/profile", "/app/profile/security"
@@ -310,3 +312,27 @@ def test_emails_are_in_the_language_of_the_user(acme):
     [page] = mail.outbox[0].alternatives
     assert '<html lang="pl">' in page.content
     assert translation.get_language() == "en"
+
+
+@pytest.mark.parametrize("way", ["profile", "link"])
+@pytest.mark.parametrize("ends_access", [False, True])
+def test_a_change_of_password_can_end_tokens_and_the_calendar(acme, way, ends_access):
+    bob_token, calendar = acme.bob_token, CalendarFeed.objects.issue(acme.bob)
+    CalendarFeed.objects.issue(acme.alice)
+    if way == "profile":
+        form = acme.page(acme.bob).get(SECURITY).forms["password"]
+        form["current"] = PASSWORD
+    else:
+        page = acme.page()
+        send(page, "/app/password", login="bob")
+        form = page.get(link_in(letter(acme.bob.email), acme.host)).forms["password"]
+    form["password"] = "grasshopper lighthouse"
+    assert not form["ends_access"].checked
+    form["ends_access"] = ends_access
+    assert form.submit().status_code == 303
+    works = not ends_access
+    assert acme.json(bob_token).get("/app/account.json").status_code == (200 if works else 401)
+    assert (CalendarFeed.objects.find(acme.account, calendar) is not None) == works
+    # Those of others stay.
+    assert acme.json(acme.alice_token).get("/app/account.json").status_code == 200
+    assert CalendarFeed.objects.filter(user_id=acme.alice.id).exists()
