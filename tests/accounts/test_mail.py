@@ -279,7 +279,8 @@ def test_mail_programs_show_subjects_and_names_as_they_are(acme, text, shown):
     [sent] = django_mail.outbox
     message = email.message_from_bytes(sent.message().as_bytes(), policy=email.policy.default)
     sender = shown if is_short else "Acme"
-    assert message["Subject"] == f"{shown} invites you to {sender}"
+    # Python's parser keeps the blank of a folded first line.
+    assert message["Subject"].strip() == f"{shown} invites you to {sender}"
     assert message["From"].addresses[0].display_name == sender
     assert all(len(line) <= 998 for line in sent.message().as_bytes().splitlines())
     body = message.get_body(("plain",)).get_content()

@@ -221,13 +221,12 @@ def test_names_and_titles_are_single_lines(quiet):
     carol = quiet.carol
     quiet.account.users.filter(id=quiet.alice.id).update(notification="all")
     carol.change_preferences(name="Carol\n\nYour password has expired: https://evil.example\u202e")
-    post = make_post(carol, title="Title \u202eelif =?utf-8?q?fake?=")
+    post = make_post(quiet.bob, title="Title \u202eelif =?utf-8?q?fake?=")
     make_comment(post, carol, "A comment")
-    sent = [each for each in send_all(hours=1) if each.to == [quiet.alice.email]]
-    assert sent
-    for each in sent:
-        assert "\u202e" not in each.subject + each.body
+    sent = {}
+    for each in send_all(hours=1):
         message = email.message_from_bytes(each.message().as_bytes(), policy=email.policy.default)
-        assert message["Subject"] == "Title elif =?utf-8?q?fake?="
-        assert not any(line.startswith("Your password") for line in each.body.splitlines())
-        assert "Carol Your password has expired: https://evil.example" in each.body
+        sent[each.to[0], message["Subject"]] = each.body
+    body = sent[quiet.alice.email, "Title elif =?utf-8?q?fake?="]
+    assert "\u202e" not in body
+    assert "\nCarol Your password has expired: https://evil.example commented.\n" in body
