@@ -6,14 +6,11 @@ from typing import TYPE_CHECKING, Any, Self
 from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models
 
-from core.db.limited_rows import limit
 from core.db.tenancy import FoldedField, TenantModel, fold, foreign_object
 from core.db.trash import Trashable
-from core.registry import registry
 
 if TYPE_CHECKING:
     from accounts.account import Account
-    from accounts.users import User
 
 
 class TagQuerySet(models.QuerySet["Tag"]):
@@ -42,13 +39,6 @@ class TagQuerySet(models.QuerySet["Tag"]):
             .filter(count__gt=0)
             .order_by("-count", "name_key", "id")
         )
-
-    def in_use_for(self, user: "User", kind: str) -> list[dict[str, Any]]:
-        """Return the tags of the resources of the kind that the user may access, as `in_use` does."""
-        if not user.access.is_limited:
-            return list(self.in_use(kind))
-        rows = registry[kind].rows_of(user.account).filter(trashed_at=None)
-        return self.with_counts(count_tags(limit(rows, user.access)))
 
     def with_counts(self, counts: dict[str, int]) -> list[dict[str, Any]]:
         """Return the same as `in_use`, with other counts, by the name of the tag."""
