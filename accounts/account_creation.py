@@ -40,7 +40,7 @@ def create_account(
         login=login,
         email=email,
         password=password,
-        name=owner_name or login,
+        **({"name": owner_name} if owner_name else {}),
         role=User.Role.OWNER,
         notification=User.Notification.ALL,
     )

@@ -18,6 +18,7 @@ from rest_framework.request import Request
 from accounts import passwords, throttling
 from accounts.cookies import SESSION_COOKIE
 from accounts.models import Account, APIToken, Session, User
+from accounts.sign_in_log import Reason, Way, log_refusal
 from core.db.text import is_xml_text
 from core.requests import AccountRequest
 
@@ -106,7 +107,7 @@ class BasicAuthentication(BaseAuthentication):
         user, account_id = None, cast(int, account_request(request).address.account_id)
         if colon and 0 < len(name) <= 255 and is_xml_text(name):
             user = User.objects.find_by_login(account_id, name)
-        attempt = throttling.LoginAttempt(request, account_id, name)
+        attempt = throttling.LoginAttempt(request, account_id, name, Way.BASIC)
         if not passwords.verify(user, password, attempt=attempt) or user is None:
             raise AuthenticationFailed
         attach_account(request, user, user.account)
@@ -145,6 +146,7 @@ class TokenAuthentication(BaseAuthentication):
             return None
         row = self.find(request, tokens)
         if row is None:
+            log_refusal(request, Way.TOKEN, Reason.INVALID_TOKEN)
             throttling.count_wrong_token(request)
             raise AuthenticationFailed
         row.touch()

@@ -16,6 +16,9 @@ HANDOVER_COOKIE = f"{settings.COOKIE_PREFIX}handover"
 # The secret of a browser that asked for a sign-in code.
 CODE_COOKIE = f"{settings.COOKIE_PREFIX}code"
 
+# The users who have signed in in this browser before.
+KNOWN_BROWSER_COOKIE = f"{settings.COOKIE_PREFIX}known"
+
 
 class Messages(CookieStorage):
     """The messages for the next page, in a signed cookie."""
@@ -45,6 +48,10 @@ def set_handover_cookie(response: HttpResponse, nonce: str) -> None:
 
 def delete_handover_cookie(response: HttpResponse) -> None:
     _set_cookie(response, HANDOVER_COOKIE, "", 0)
+
+
+def set_known_browser_cookie(response: HttpResponse, value: str, seconds: int) -> None:
+    _set_cookie(response, KNOWN_BROWSER_COOKIE, value, seconds)
 
 
 def delete_session_cookie(response: HttpResponse) -> None:

@@ -58,20 +58,22 @@ class HandoverQuerySet(models.QuerySet["Handover"]):
         """Use up the code of a hand-over, and return the session at the source, with its user.
 
         Return None if the code is unknown, used or expired, was made for another host or another browser, or if the session has
-        ended.
+        ended. A request without the nonce of the browser does not use up the code.
         """
         if not 0 < len(code) <= MAX_SECRET_LENGTH or not 0 < len(nonce) <= MAX_SECRET_LENGTH:
             return None
-        rows = self.filter(account_id=account_id, digest=digest_of(code), expires_at__gt=Now())
+        rows = self.filter(account_id=account_id, digest=digest_of(code), nonce=digest_of(nonce), expires_at__gt=Now())
         # A concurrent request waits here for the lock of the row, and then finds none.
         row = rows.select_for_update().first()
         if row is None:
             return None
-        # Delete the code also if the host or the browser is wrong.
+        # Delete the code also if the host is wrong.
         self.filter(pk=row.pk).delete()
-        if row.host != host or bytes(row.nonce) != digest_of(nonce):
+        if row.host != host:
             return None
-        sessions = Session.objects.filter(account_id=account_id, id=row.session_id, expires_at__gt=timezone.now())
+        now = timezone.now()
+        limits = {"expires_at__gt": now, "created_at__gt": now - Session.MAX_LIFETIME}
+        sessions = Session.objects.filter(account_id=account_id, id=row.session_id, **limits)
         return sessions.filter(user__is_active=True).select_related("user", "account").first()
 
     def outdated(self) -> Self:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from email.header import Header
 from email.utils import formataddr, make_msgid, parseaddr
 from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException, SMTPServerDisconnected
 from typing import Any
@@ -131,7 +132,10 @@ def make_message(
         "Message-ID": message_id,
         **(headers or {}),
     }
-    message = EmailMultiAlternatives(subject, text, formataddr((sender, from_address())), [to], headers=all_headers)
+    from_email = formataddr((sender, from_address()))
+    if (encoded := header_text(sender)) != sender:
+        from_email = f"{encoded} <{from_address()}>"
+    message = EmailMultiAlternatives(header_text(subject), text, from_email, [to], headers=all_headers)
     message.attach_alternative(html, "text/html")
     return message
 
@@ -154,7 +158,8 @@ def send_email(*, account_id: int | None, sealed: str) -> None:
         deliver(message)
     except PermanentError as error:
         if account is not None and rejects_address(error.__cause__):
-            user = account.users.filter(email_key=fold_email(email.to)).first()
+            # The stored address exactly: an equal one in another spelling may be another mailbox, which anyone may have typed.
+            user = account.users.filter(email_key=fold_email(email.to), email=email.to).first()
             if user is not None:
                 user.record_bounce()
         raise
@@ -214,5 +219,21 @@ def is_temporary(error: Exception) -> bool:
     )
 
 
+# The characters with the property Bidi_Control (UAX #9). They could make a mail program show a subject or a name in another order.
+BIDI_CONTROLS = dict.fromkeys([0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)])
+
+
 def single_line(text: str) -> str:
-    return " ".join(text.split())
+    """Return a text of a user as a part of a line: without line breaks and controls of the direction of the text."""
+    return " ".join(text.translate(BIDI_CONTROLS).split())
+
+
+def header_text(text: str) -> str:
+    """Return a text for a header that mail programs show as it is.
+
+    Django encodes only texts that are not ASCII. In other texts, mail programs would decode what looks like an encoded word (RFC 2047).
+    """
+    if "=?" not in text or not text.isascii():
+        return text
+    # The words are short, so that the first one fits on the line of the header's name.
+    return " ".join(Header(text, "utf-8", maxlinelen=60).encode().split())

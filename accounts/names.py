@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from importlib.resources import files
 
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from core.db.tenancy import FoldedField, fold
@@ -33,6 +34,11 @@ def check_visible(**names: str) -> None:
         if has_invisible(name if field == "login" else trim(name))
     ]:
         raise FieldErrors(errors)
+
+
+def public_name(name: str) -> str:
+    """Return the name of a user for readers who may not see the login, also for a blank name."""
+    return name or gettext("Somebody")
 
 
 def look_alike(name: str, other: str) -> bool:

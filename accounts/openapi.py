@@ -225,6 +225,20 @@ for method, verb in (("PUT", "update"), ("PATCH", "patch")):
         ),
     )
 
+register_operation(
+    "DELETE /app/users/{id}/sessions.json",
+    Operation(
+        "end_sessions",
+        "Sign a user out everywhere",
+        "For admins, also of members. Ends all sessions of the user on the pages. Passwords and tokens stay valid. Only an owner can do "
+        "this to an owner.",
+        "Account",
+        response_example="ok",
+        response={"type": "string", "const": "ok"},
+        parameters={"id": 15},
+    ),
+)
+
 register_list(
     "/app/groups.json",
     "list_groups",

@@ -105,6 +105,7 @@ def verify(user: "User | None", password: str, *, attempt: LoginAttempt | None =
     `attempt` is counted before hashing and refunded if the password is correct. Cached credentials are not counted. Raise
     Throttled if the limit of attempts is exceeded.
     """
+    found = user
     if user is not None and not user.is_active:
         user = None
     if user is not None and verified_credentials.key(user, password) in verified_credentials:
@@ -115,6 +116,8 @@ def verify(user: "User | None", password: str, *, attempt: LoginAttempt | None =
             attempt.count(user)
         if user is None:
             check_password(password, UNKNOWN_USER_HASH)
+            if attempt is not None:
+                attempt.refuse(found)
             return False
         is_correct = check_password(password, user.password, setter=user.upgrade_password)
         if is_correct:
@@ -122,5 +125,7 @@ def verify(user: "User | None", password: str, *, attempt: LoginAttempt | None =
             verified_credentials.add(verified_credentials.key(user, password))
             if attempt is not None:
                 # Refund before the next check begins, so that concurrent correct passwords do not reach the limit.
-                attempt.refund()
+                attempt.accept(user)
+        elif attempt is not None:
+            attempt.refuse(user)
     return is_correct

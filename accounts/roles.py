@@ -35,7 +35,8 @@ CREATABLE_ROLES: dict[str, frozenset[Role]] = {
     Role.ADMIN: ALL_EXCEPT_OWNER,
     Role.AGENT: frozenset({Role.MEMBER}),
 }
-# For each role, the roles that its holders may manage (change the role, deactivate, reactivate, revoke tokens) and may give to an
+# For each role, the roles that its holders may manage (change the role, deactivate, reactivate, revoke tokens, end
+# sessions) and may give to an
 # existing user.
 MANAGEABLE_ROLES: dict[str, frozenset[Role]] = {Role.OWNER: ALL_ROLES, Role.ADMIN: ALL_EXCEPT_OWNER}
 NO_ROLES: frozenset[Role] = frozenset()
@@ -129,6 +130,14 @@ class RoleMixin(models.Model):
             self._lock(by)
             self._check_managed(by)
         self.tokens.filter(id=id, revoked_at=None).update(revoked_at=timezone.now())
+
+    @transaction.atomic(savepoint=False)
+    def end_sessions(self, *, by: Self) -> None:
+        """End all sessions of the user. Raise PermissionDenied unless `by` is the same user or may manage the user."""
+        if by.id != self.id:
+            self._lock(by)
+            self._check_managed(by)
+        self.sessions.all().delete()
 
     def _save(self, field: str) -> None:
         self.save(update_fields=[field, "updated_at"])  # type: ignore[misc]  # a field of `User`

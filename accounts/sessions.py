@@ -41,18 +41,23 @@ class SessionQuerySet(models.QuerySet["Session"]):
     def start(self, user: User, *, agent: str = "", family: UUID | None = None) -> tuple["Session", str]:
         """Start a session of the user. Return the session and the secret for the cookie.
 
-        `family` is that of the session from which this one was handed over. Without it, a new family begins.
+        `family` is that of the session from which this one was handed over. Without it, a new family begins. All sessions of a family
+        end at the latest `MAX_LIFETIME` after the sign-in.
         """
         secret, digest = new_secret()
-        now = timezone.now()
+        now = began_at = timezone.now()
+        if family is not None:
+            sessions = self.active_for(user).filter(family=family)
+            began_at = sessions.aggregate(began_at=models.Min("created_at"))["began_at"] or now
         row = self.create(
             account_id=user.account_id,
             user_id=user.id,
             digest=digest,
             family=family or uuid4(),
             agent=replace_non_xml(agent)[:255],
+            created_at=began_at,
             seen_at=now,
-            expires_at=now + Session.LIFETIME,
+            expires_at=Session.expiry(began_at, now),
         )
         return row, secret
 
@@ -60,14 +65,18 @@ class SessionQuerySet(models.QuerySet["Session"]):
         """Return the account's active session with the secret, with its user and account, or None."""
         if len(secret) > MAX_SECRET_LENGTH:
             return None
-        session = _active_session.first(account_id=account_id, digest=digest_of(secret), now=timezone.now())
+        now = timezone.now()
+        limits = {"now": now, "oldest": now - Session.MAX_LIFETIME}
+        session = _active_session.first(account_id=account_id, digest=digest_of(secret), **limits)
         if session is not None:
             session.user.account = session.account
         return session
 
     def active_for(self, user: User) -> Self:
         """Return the user's sessions that have not expired."""
-        return self.filter(account_id=user.account_id, user_id=user.id, expires_at__gt=timezone.now())
+        now = timezone.now()
+        limits = {"expires_at__gt": now, "created_at__gt": now - Session.MAX_LIFETIME}
+        return self.filter(account_id=user.account_id, user_id=user.id, **limits)
 
     def newest_of_families(self, user: User, *, limit: int) -> list["Session"]:
         """Return the session of each family that was used last, the most recently used first."""
@@ -84,16 +93,26 @@ class SessionQuerySet(models.QuerySet["Session"]):
         return self.filter(expires_at__lte=timezone.now())
 
 
-@prepared(account_id=int, digest=bytes, now=datetime)
-def _active_session(account_id: int, digest: bytes, now: datetime) -> "models.QuerySet[Session]":
-    sessions = Session.objects.filter(account_id=account_id, digest=digest, expires_at__gt=now, user__is_active=True)
+@prepared(account_id=int, digest=bytes, now=datetime, oldest=datetime)
+def _active_session(account_id: int, digest: bytes, now: datetime, oldest: datetime) -> "models.QuerySet[Session]":
+    sessions = Session.objects.filter(
+        account_id=account_id,
+        digest=digest,
+        expires_at__gt=now,
+        created_at__gt=oldest,
+        user__is_active=True,
+    )
     return sessions.select_related("user", "account")[:1]
 
 
 class Session(TenantModel):
-    """A browser in which a user is signed in at a host. It ends when it has not been used for 30 days, or when the password changes."""
+    """A browser in which a user is signed in at a host.
+
+    It ends when it has not been used for 30 days, 90 days after the sign-in in any case, and when the password changes.
+    """
 
     LIFETIME = timedelta(days=30)
+    MAX_LIFETIME = timedelta(days=90)
     # The time after which a use of the session is stored again.
     TOUCH_INTERVAL = timedelta(hours=1)
 
@@ -103,6 +122,7 @@ class Session(TenantModel):
     # The same for all sessions that hand-overs started from one sign-in, at several hosts. They end together.
     family = models.UUIDField(default=uuid4, db_default=RandomUUID(), editable=False)
     agent = models.CharField(max_length=255, blank=True, default="")
+    # The time of the sign-in, which is the same for the whole family.
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     seen_at = models.DateTimeField()
     expires_at = models.DateTimeField()
@@ -133,6 +153,11 @@ class Session(TenantModel):
         """The name of the operating system, or "" if it is unknown."""
         return next((name for name, pattern in SYSTEMS if pattern in self.agent), "")
 
+    @staticmethod
+    def expiry(began_at: datetime, seen_at: datetime) -> datetime:
+        """Return the time at which a session expires that began with a sign-in, and was last used, at these times."""
+        return min(seen_at + Session.LIFETIME, began_at + Session.MAX_LIFETIME)
+
     def end(self) -> None:
         """Sign the user out of this browser, at all hosts of the account."""
         Session.objects.of_family(self).delete()
@@ -142,6 +167,6 @@ class Session(TenantModel):
         now = timezone.now()
         if now - self.seen_at < self.TOUCH_INTERVAL:
             return False
-        self.seen_at, self.expires_at = now, now + self.LIFETIME
+        self.seen_at, self.expires_at = now, self.expiry(self.created_at, now)
         Session.objects.filter(pk=self.pk).update(seen_at=self.seen_at, expires_at=self.expires_at)
         return True

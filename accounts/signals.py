@@ -17,3 +17,6 @@ outcome_changed = Signal()
 
 # Sent in the transaction that changes the currency of an account. Arguments: `account`.
 currency_changed = Signal()
+
+# Sent in the transaction in which a user ends all access that works without the password, beyond sessions and tokens. Arguments: `user`.
+access_ended = Signal()

@@ -3,10 +3,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from enum import StrEnum
 
 from django.conf import settings
 
+from accounts.known_browsers import find_browser
 from accounts.models import User
+from accounts.sign_in_log import Reason, Way, log_refusal, log_sign_in
 from core.api.throttling import (
     HOUR,
     MINUTE,
@@ -28,36 +31,56 @@ MAX_FAILURES_PER_ADDRESS = 3
 # Sign-in codes per hour for all e-mail addresses of an account together.
 MAX_CODES_PER_ACCOUNT = 2000
 
-# E-mails per hour that requests may send to one recipient. Invitations of the team are counted separately.
-MAX_EMAILS_PER_HOUR = 5
+# E-mails per hour and purpose to one recipient: those that one client address or one user of the team causes, and all together.
+MAX_EMAILS_PER_ORIGIN = 5
+MAX_EMAILS_PER_RECIPIENT = 20
 
 
-def count_email(account_id: int, recipient: str, *, by_team: bool = False) -> bool:
-    """Count an e-mail to the recipient (an e-mail address or a login), and return whether it is within the limit.
+class Purpose(StrEnum):
+    """What an e-mail on request is for. Each purpose has counts of its own, so that one does not use up the other."""
 
-    The e-mail is counted whether or not a user has the address or the login. E-mails of the team and those that visitors cause have
-    separate limits.
+    CODE = "code"
+    PASSWORD = "password"  # noqa: S105  # the purpose of a link
+    SIGN_UP = "sign-up"
+    NEW_EMAIL = "new-email"
+    INVITATION = "invitation"
+
+
+def count_email(request: PageRequest, purpose: Purpose, recipient: str, *, user_id: int | None = None) -> bool:
+    """Count an e-mail to the recipient (an e-mail address or a login), and return whether it is within the limits.
+
+    The e-mail is counted whether or not a user has the address or the login. `user_id` is the user with the name, if there is one: a
+    browser in which this user has signed in before is counted alone, so that no stranger can lock the user out of it.
     """
-    if not settings.FAILED_LOGIN_LIMIT:
+    limit = settings.FAILED_LOGIN_LIMIT
+    if not limit:
         return True
-    origin = "the team" if by_team else "strangers"
-    return hit(hashed_key("mailed", origin, account_id, fold_email(recipient[:256])), MAX_EMAILS_PER_HOUR, HOUR).allowed
+    kind, account_id = f"mailed-{purpose}", request.account.id
+    if user_id is not None and (browser := find_browser(request, user_id)):
+        return hit(hashed_key(kind, "browser", account_id, user_id, browser), limit, HOUR).allowed
+    name = fold_email(recipient[:256])
+    origin = client_address_of(request) if request.user is None else request.user.id
+    if not hit(hashed_key(kind, account_id, name, origin), MAX_EMAILS_PER_ORIGIN, HOUR).allowed:
+        # Do not count it for the recipient as well, because nothing is sent.
+        return False
+    return hit(hashed_key(kind, account_id, name), MAX_EMAILS_PER_RECIPIENT, HOUR).allowed
 
 
-def count_code_request(request: PageRequest, email: str) -> bool:
+def count_code_request(request: PageRequest, email: str, user: User | None) -> bool:
     """Count a request for a sign-in code, and return whether the e-mail address may get another one.
 
-    Raise Throttled if the client address or the account has reached its limit.
+    Raise Throttled if the client address or the account has reached its limit. They do not count for a browser of the user
+    with the e-mail.
     """
-    count_from_address(request, "sign-in-code")
-    if not settings.FAILED_LOGIN_LIMIT:
-        return True
-    enforce_limit(request, hit(f"codes:{request.account.id}", MAX_CODES_PER_ACCOUNT, HOUR))
-    return count_email(request.account.id, email)
+    user_id = None if user is None else user.id
+    if settings.FAILED_LOGIN_LIMIT and (user_id is None or not find_browser(request, user_id)):
+        count_from_address(request, "sign-in-code")
+        enforce_limit(request, hit(f"codes:{request.account.id}", MAX_CODES_PER_ACCOUNT, HOUR))
+    return count_email(request, Purpose.CODE, email, user_id=user_id)
 
 
 def count_code(request: PageRequest) -> None:
-    """Count an attempt to enter a sign-in code, for the client address. Raise Throttled beyond FAILED_LOGIN_LIMIT."""
+    """Count an attempt to enter a sign-in code, for the client address or the known browser. Raise Throttled beyond FAILED_LOGIN_LIMIT."""
     if settings.FAILED_LOGIN_LIMIT:
         enforce_limit(request, hit(_code_key(request), settings.FAILED_LOGIN_LIMIT, HOUR))
 
@@ -70,7 +93,7 @@ def refund_code(request: PageRequest) -> None:
 
 
 def _code_key(request: PageRequest) -> str:
-    return hashed_key("code", client_address_of(request))
+    return hashed_key("code", find_browser(request) or client_address_of(request))
 
 
 def count_wrong_token(request: AnyRequest) -> None:
@@ -91,16 +114,21 @@ class LoginAttempt:
     response time does not show whether the name exists.
     """
 
-    def __init__(self, request: AnyRequest, account_id: int, name: str) -> None:
+    def __init__(self, request: AnyRequest, account_id: int, name: str, way: Way) -> None:
         self.request = request
         self.account_id = account_id
         self.name = name
+        self.way = way
         self.counted_keys: list[str] = []
 
     def count(self, user: User | None) -> None:
         """Count the attempt for the client address and for the user. Raise Throttled beyond FAILED_LOGIN_LIMIT."""
         limit = settings.FAILED_LOGIN_LIMIT
         if not limit:
+            return
+        if user is not None and (browser := find_browser(self.request, user.id)):
+            # Nobody else can use up the attempts of a browser in which the user has signed in before.
+            self._enforce(self._hit(hashed_key("login-in", browser, self.account_id, user.id), limit), user)
             return
         address = client_address_of(self.request)
         login = (self.account_id, *(("name", fold(self.name[:256])) if user is None else ("user", user.id)))
@@ -111,7 +139,25 @@ class LoginAttempt:
                 address_status = self._hit(hashed_key("login-at", address, *login), MAX_FAILURES_PER_ADDRESS)
                 if not address_status.allowed:
                     status = replace(address_status, reset=min(address_status.reset, login_status.reset))
+        self._enforce(status, user)
+
+    def accept(self, user: User) -> None:
+        """Undo the counting after the right password."""
+        self.refund()
+        if self.way == Way.BASIC:
+            # The pages log a sign-in when its session begins.
+            log_sign_in(self.request, user, self.way)
+
+    def refuse(self, user: User | None) -> None:
+        """Log a wrong password, or the name of a user who does not exist or may not sign in."""
+        reason = Reason.WRONG_PASSWORD
+        if user is None or not user.is_active:
+            reason = Reason.UNKNOWN_NAME if user is None else Reason.DEACTIVATED
+        log_refusal(self.request, self.way, reason, user=user, name=self.name)
+
+    def _enforce(self, status: LimitStatus, user: User | None) -> None:
         if not status.allowed:
+            log_refusal(self.request, self.way, Reason.TOO_MANY, user=user, name=self.name)
             # The password will not be checked, so this is not a failure.
             self.refund()
         enforce_limit(self.request, status)

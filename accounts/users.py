@@ -3,6 +3,7 @@
 import re
 import secrets
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import Any, Self
@@ -11,7 +12,7 @@ from uuid import UUID
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.hashers import make_password
 from django.db import models, transaction
-from django.db.models import Q
+from django.db.models import Case, F, Q, Value, When
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -19,9 +20,9 @@ from django.utils.translation import gettext_lazy as _
 from accounts.account import Account, AgentsSee
 from accounts.delivery import Delivery
 from accounts.invitations import Invitation
-from accounts.names import SkeletonField, check_visible, looks_like_any, skeleton
+from accounts.names import SkeletonField, check_visible, looks_like_any, public_name, skeleton
 from accounts.roles import ADMINS, TEAM, Role, RoleMixin, RoleQuerySet
-from accounts.signals import email_changed, user_joined
+from accounts.signals import access_ended, email_changed, user_joined
 from core.db import locks
 from core.db.access import ALL_ROWS, Access
 from core.db.prepared import prepared
@@ -34,7 +35,31 @@ from core.search.declaration import Search
 PLACEHOLDER_HASH = "!" * 97
 
 
+@dataclass(frozen=True)
+class CodeRecipient:
+    """The address that gets a sign-in code."""
+
+    email: str
+    # The user with the address, or None.
+    user: "User | None" = None
+    # Whether `find_or_join` finds or creates a user for the address.
+    may_sign_in: bool = False
+
+
+# The fields with which a user signs in. Only the team sees those of others.
+PRIVATE_NAMES = ("email", "login")
+
+
 class UserQuerySet(RoleQuerySet):
+    def with_private_names_for(self, reader: "User") -> Self:
+        """Annotate `shown_login` and `shown_email`, which are blank for a reader who may not see the values of this user."""
+        if reader.is_team:
+            return self.annotate(**{f"shown_{name}": F(name) for name in PRIVATE_NAMES})
+        is_own = Q(id=reader.id)
+        return self.annotate(
+            **{f"shown_{name}": Case(When(is_own, then=F(name)), default=Value("")) for name in PRIVATE_NAMES}
+        )
+
     def team(self) -> Self:
         """Return the active users of the team."""
         return self.filter(role__in=User.TEAM, is_active=True)
@@ -62,9 +87,9 @@ class UserQuerySet(RoleQuerySet):
         A user without a password (None) signs in with codes (`accounts.sign_in_codes`).
         """
         check_visible(login=login, email=email)
-        return self.create(
-            account=account, login=login, email=email, password=make_password(password), **{"name": login, **fields}
-        )
+        # Everyone sees the name. A login may be an e-mail address, of which only the team may see more than the local part.
+        values = {"name": login.partition("@")[0] or login, **fields}
+        return self.create(account=account, login=login, email=email, password=make_password(password), **values)
 
     def check_free(self, account_id: int, *, exclude_id: int | None = None, **names: str) -> None:
         """Raise FieldErrors for names that have format characters, and for names that equal or look like a name of another user.
@@ -101,6 +126,7 @@ class UserQuerySet(RoleQuerySet):
         """Create a user, by default a member. Raise FieldErrors for a login or an e-mail that is taken."""
         self.check_free(account.id, login=login, email=email)
         user = self.create_for(account, login=login, email=email, password=password, name=name, **fields)
+        user.is_new = True
         user_joined.send(User, user=user)
         return user
 
@@ -131,15 +157,16 @@ class UserQuerySet(RoleQuerySet):
     ) -> "User | None":
         """Return the user with a confirmed e-mail. If there is none, accept the invitation of the e-mail, or else create a member.
 
-        Return None for a deactivated user, and for an unknown e-mail without an invitation unless `takes_sign_ups`. A new user
-        has no password. Raise FieldErrors for an e-mail that looks like a name of another user.
+        `email` is the address that received the code. Return None if the user with an equal e-mail is deactivated or has it in
+        another spelling, which may be another mailbox, and for an unknown e-mail without an invitation unless `takes_sign_ups`.
+        A new user has no password. Raise FieldErrors for an e-mail that looks like a name of another user.
         """
         # With the lock, two concurrent requests with the same e-mail create only one user.
         locks.acquire(("user", account.id, skeleton(fold_email(email))))
         user: User | None = self.filter(account_id=account.id, email_key=fold_email(email)).first()
         if user is not None:
-            return user if user.is_active else None
-        invitation = account.invitations.pending().filter(email_key=fold_email(email)).first()
+            return user if user.is_active and user.email == email else None
+        invitation = account.invitations.pending().filter(email_key=fold_email(email), email=email).first()
         if invitation is None and not takes_sign_ups:
             return None
         guest = gettext("Guest %(number)d") % {"number": secrets.randbelow(9000) + 1000}
@@ -150,12 +177,18 @@ class UserQuerySet(RoleQuerySet):
             return user
         return self.sign_up(account, email=email, **values, **fields) if takes_sign_ups else None
 
-    def may_sign_in_with(self, account: Account, email: str, *, takes_sign_ups: bool) -> bool:
-        """Return whether `find_or_join` finds or creates a user for the e-mail. It takes two statements in any case."""
+    def find_for_code(self, account: Account, email: str, *, takes_sign_ups: bool) -> "CodeRecipient":
+        """Return the recipient of a sign-in code for a typed e-mail. It takes two statements in any case.
+
+        The code goes to the stored address of the user or of the invitation. Two addresses that are equal without regard to case
+        may be different mailboxes: `K` (KELVIN SIGN) and `k` are the same letter only in our comparison (CVE-2019-19844).
+        """
         key = fold_email(email)
-        users = list(self.filter(account_id=account.id, email_key=key).values_list("is_active", flat=True))
-        is_invited = account.invitations.pending().filter(email_key=key).exists()
-        return users[0] if users else is_invited or takes_sign_ups
+        user: User | None = self.filter(account_id=account.id, email_key=key).first()
+        invited = account.invitations.pending().filter(email_key=key).values_list("email", flat=True).first()
+        if user is not None:
+            return CodeRecipient(user.email, user, may_sign_in=user.is_active)
+        return CodeRecipient(invited or email, may_sign_in=invited is not None or takes_sign_ups)
 
     def suggest_login(self, account_id: int, email: str) -> str:
         """Return an unused login derived from the e-mail, or "" if all candidates are in use."""
@@ -236,6 +269,9 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
 
     objects = UserQuerySet.as_manager()
 
+    # Set by `sign_up`: True if this request has created the user.
+    is_new = False
+
     USERNAME_FIELD = "login"
     EMAIL_FIELD = "email"
 
@@ -259,6 +295,11 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
 
     def __str__(self) -> str:
         return self.login
+
+    @property
+    def public_name(self) -> str:
+        """The name for readers who may not see the login (`PRIVATE_NAMES`)."""
+        return public_name(self.name)
 
     @property
     def is_team(self) -> bool:
@@ -337,11 +378,17 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
         self.save(update_fields=[*values, *keys, "updated_at"])
 
     @transaction.atomic(savepoint=False)
-    def change_password(self, password: str, *, keep_family: UUID | None = None) -> None:
-        """Set the password and end the user's sessions, except those of the given family. Tokens stay valid."""
+    def change_password(self, password: str, *, keep_family: UUID | None = None, ends_access: bool = False) -> None:
+        """Set the password and end the user's sessions, except those of the given family.
+
+        With `ends_access`, also revoke the user's tokens and the addresses that work without the password. Otherwise they stay valid.
+        """
         self.password = make_password(password)
         self.save(update_fields=["password", "updated_at"])
         self.sessions.exclude(family=keep_family).delete()  # type: ignore[misc]  # exclude(family=None) excludes nothing
+        if ends_access:
+            self.tokens.filter(revoked_at=None).update(revoked_at=timezone.now())
+            access_ended.send(User, user=self)
 
     def upgrade_password(self, password: str) -> None:
         """Hash the verified password with the current parameters, unless it was changed meanwhile."""

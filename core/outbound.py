@@ -4,6 +4,7 @@ A tenant must not reach the network of the service through it (server-side reque
 
 - The name of the host is resolved once. If any of its addresses is not public, the request is refused. The connection goes to one of
   the addresses that were checked, so a later change of the name's addresses has no effect. TLS is verified against the name.
+- A name without a dot is refused before it is resolved: it could only name a machine of that network.
 - Only ports 80 and 443 are allowed. The operator can allow further networks and ports (`WEBHOOK_ALLOW`).
 - No redirects are followed, and no proxy of the environment is used.
 - The whole request has a deadline, which neither a slow name server nor a slow response can extend. Only the beginning of the response
@@ -189,6 +190,8 @@ def _normalize_host(host: str, *, is_bracketed: bool) -> str:
     host = (host if host.isascii() else host.encode("idna").decode()).lower().removesuffix(".")
     if len(host) > 253 or not all(_LABEL.match(label) for label in host.split(".")):
         raise OutboundError("url")
+    if "." not in host and not _NUMBER.match(host):
+        raise OutboundError("address")
     # Resolvers read `127.1`, `2130706433`, `0x7f000001` and `0177.0.0.1` as addresses. Only the canonical form is accepted.
     return str(IPv4Address(host)) if _NUMBER.match(host.rpartition(".")[2]) else host
 

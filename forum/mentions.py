@@ -1,14 +1,15 @@
-"""Mentions of users in texts: `@` and a login, or the name of a user of the team.
+"""Mentions of users in texts: `@` and a login, or the name of a user of the team or of a user who wrote on the page of the post.
 
-The team may mention everyone. Others may mention only the team and the users who wrote on the page of the post. Otherwise a member could
-discover the logins of other members, and cause e-mails to each of them.
+The team may mention everyone by login. Others may mention only the team and the users who wrote on the page of the post. Otherwise a member
+could discover the logins of other members, and cause e-mails to each of them.
 
-A name that several users have matches nobody. The names of members are not searched, because an account may have a million members.
+A name that several users of the team have matches nobody, and so does one that several other writers have. The names of other members are not searched, because an account may have a million
+members.
 """
 
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
 from accounts.mentions import ids_in, names_in
 from accounts.models import Account, User
@@ -43,7 +44,16 @@ def find_mentions(account: Account, text: str, *, post: Any, author_id: int) -> 
         hidden = members - {post.user_id, *comments.values_list("user_id", flat=True).distinct()}
         logins = {login: id for login, id in logins.items() if id not in hidden}
     found: dict[str, int | None] = {}
-    for name, id in users.filter(role__in=User.TEAM, name__in=names).exclude(id=author_id).values_list("name", "id"):
+    writers = account.comments.public().filter(post_id=post.id, user_id=OuterRef("id"))
+    is_known = Q(role__in=User.TEAM) | Q(id=post.user_id) | Exists(writers)
+    of_team: set[str] = set()
+    # The team comes first, so that no member takes over the mentions of a user of the team with an equal name.
+    named = users.filter(is_known, name__in=names).exclude(id=author_id).values_list("name", "id", "role")
+    for name, id, role in sorted(named, key=lambda row: row[2] == User.Role.MEMBER):
+        if role in User.TEAM:
+            of_team.add(name)
+        elif name in of_team:
+            continue
         found[name] = None if name in found else id
     return found | {name: logins[fold(name)] for name in names if fold(name) in logins}
 

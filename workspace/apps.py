@@ -27,7 +27,7 @@ class WorkspaceConfig(AppConfig):
     }
 
     def ready(self) -> None:
-        from accounts.signals import currency_changed, outcome_changed
+        from accounts.signals import access_ended, currency_changed, outcome_changed
         from core.db.trash import restoring
         from core.pages import panels
         from core.registry import newest_id, registry
@@ -35,6 +35,7 @@ class WorkspaceConfig(AppConfig):
         from forum import team_filters
         from forum.notifications.texts import register_task_route
         from forum.resources import live_posts
+        from workspace.calendar_feeds import end_calendar
         from workspace.jobs import follow_currency, follow_outcome
         from workspace.merging import MODELS, refuse_restore, second_newest
         from workspace.message_sending import register_messages
@@ -49,6 +50,7 @@ class WorkspaceConfig(AppConfig):
         registry.register(*RESOURCES)
         register_entries()
         outcome_changed.connect(follow_outcome)
+        access_ended.connect(end_calendar)
         currency_changed.connect(follow_currency)
         register_notes()
         register_messages()

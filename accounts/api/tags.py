@@ -1,8 +1,11 @@
 """Lists of tags, one for each kind of resource with tags."""
 
+from typing import Any
+
 from django.http import HttpResponse
 from rest_framework.request import Request
 
+from accounts.models import User
 from accounts.tags import count_tags
 from core.api.views import JSONViewSet
 from core.db.limited_rows import limit
@@ -18,11 +21,13 @@ class TagViewSet(JSONViewSet):
     def list(self, request: Request) -> HttpResponse:
         if errors := self.ignore_parameters(()):
             raise FieldErrors(errors.values())
-        if self.access.is_limited:
-            return self.respond(self.account.tags.with_counts(self.count_accessible()))
-        return self.respond(list(self.account.tags.in_use(self.kind)))
+        return self.respond(tags_in_use(self.request.user, self.kind))
 
-    def count_accessible(self) -> dict[str, int]:
-        """Return the numbers of accessible resources that have a tag, by the name of the tag."""
-        rows = registry[self.kind].rows_of(self.account)
-        return count_tags(limit(rows.filter(trashed_at=None), self.access))
+
+def tags_in_use(user: User, kind: str) -> list[dict[str, Any]]:
+    """Return the id, name and count of the tags of the resources of the kind that the user may access, most used first."""
+    tags = user.account.tags.all()
+    if not user.access.is_limited:
+        return list(tags.in_use(kind))
+    rows = registry[kind].rows_of(user.account).filter(trashed_at=None)
+    return tags.with_counts(count_tags(limit(rows, user.access)))

@@ -25,6 +25,11 @@ urlpatterns = [
         UserViewSet.as_view({"get": "retrieve", "put": "update", "patch": "update"}),
         name="accounts-json-user",
     ),
+    path(
+        "app/users/<id:id>/sessions.json",
+        UserViewSet.as_view({"delete": "end_sessions"}),
+        name="accounts-json-user-sessions",
+    ),
     path("app/groups.json", GroupViewSet.as_view({"get": "list"} | CREATE), name="accounts-json-groups"),
     path("app/groups/<id:id>.json", GroupViewSet.as_view(ITEM), name="accounts-json-group"),
     path("app/trash.json", TrashViewSet.as_view({"get": "list"}), name="accounts-json-trash"),

@@ -135,6 +135,20 @@ class UserViewSet(Listing, JSONViewSet):
         user, ignored = in_transaction(act)
         return self.respond(self.serializer_class.represent(user, self.account.zone), ignored=ignored)
 
+    def end_sessions(self, request: APIRequest, id: int) -> HttpResponse:
+        """End the sessions of a user on the pages, whatever the user's role."""
+
+        def act() -> list[str]:
+            user = self.account.users.filter(id=id).first()
+            if user is None:
+                raise Http404
+            user.account = self.account
+            ignored = self.check()
+            user.end_sessions(by=request.user)
+            return ignored
+
+        return self.respond("ok", ignored=in_transaction(act))
+
     def find(self, id: int) -> User:
         """Return the user of the team with an id. Raise Http404 if there is none."""
         user = self.list_rows_of(self.account).filter(id=id).first()

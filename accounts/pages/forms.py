@@ -1,5 +1,6 @@
 """The base class, fields and helpers of the forms of all pages."""
 
+import re
 import zoneinfo
 from collections.abc import Iterable
 from functools import cache
@@ -21,8 +22,9 @@ from django.utils.translation import ngettext
 
 from accounts import passwords, throttling
 from accounts.api.users import PASSWORD_ERRORS
-from accounts.models import User
+from accounts.models import SignInCode, User
 from accounts.names import has_invisible
+from accounts.sign_in_log import Way
 from core.db.tenancy import fold
 from core.db.text import is_xml_text
 from core.db.trimmed import fold_email, is_blank, trim
@@ -105,6 +107,20 @@ class CurrentPassword(forms.CharField):
         super().__init__(label=_("Current password"), max_length=1024, strip=False, widget=widget)
 
 
+class Code(forms.CharField):
+    """The code of an e-mail. Blanks and hyphens in it are ignored."""
+
+    def __init__(self) -> None:
+        attributes = {"autocomplete": "one-time-code", "inputmode": "numeric", "class": "short"}
+        super().__init__(label=_("Code from the e-mail"), max_length=20, widget=forms.TextInput(attrs=attributes))
+
+    def clean(self, value: Any) -> Any:
+        code = re.sub(r"[\s-]", "", super().clean(value))
+        if code and not (code.isascii() and code.isdigit() and len(code) == SignInCode.DIGITS):
+            raise ValidationError(_("A code has six digits"))
+        return code
+
+
 class NewPassword(forms.CharField):
     """A new password. The form validates it with `check_password_rules`."""
 
@@ -115,6 +131,17 @@ class NewPassword(forms.CharField):
         super().__init__(max_length=1024, strip=False, **{**defaults, **kwargs})
 
 
+class EndAccess(forms.BooleanField):
+    """The offer to end, together with the old password, what works without it (`User.change_password`)."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            label=_("Also revoke my API tokens and the address of my calendar"),
+            help_text=_("Choose this if somebody else may know your password. Your programs then need new ones."),
+            required=False,
+        )
+
+
 class PasswordConfirmationForm(Form):
     """A form that asks for the current password, in the field `current`, because somebody else may be using the browser."""
 
@@ -123,14 +150,20 @@ class PasswordConfirmationForm(Form):
         self.request = request
 
     def clean_current(self) -> str:
-        user, password = self.request.user, self.cleaned_data["current"]
+        password: str = self.cleaned_data["current"]
         try:
-            attempt = throttling.LoginAttempt(self.request, user.account_id, user.login)
-            if not passwords.verify(user, password, attempt=attempt):
+            if not verify_current_password(self.request, password):
                 self.add_error("current", _("Is wrong"))
         except Throttled as refused:
             self.add_error("current", too_many_attempts(refused))
         return password
+
+
+def verify_current_password(request: UserRequest, password: str) -> bool:
+    """Return whether the password is that of the user. Raise Throttled after too many wrong ones."""
+    user = request.user
+    attempt = throttling.LoginAttempt(request, user.account_id, user.login, Way.CONFIRMATION)
+    return passwords.verify(user, password, attempt=attempt)
 
 
 def too_many_attempts(refused: Throttled) -> str:

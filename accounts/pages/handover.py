@@ -16,6 +16,7 @@ from accounts.handovers import is_switch_token, switch_token
 from accounts.host_names import full_name, public_url
 from accounts.models import Handover
 from accounts.pages.sign_in import sign_in
+from accounts.sign_in_log import Reason, Way, log_refusal
 from core.api import throttling
 from core.pages.base import Page, redirect, redirect_to_url, safe_path
 from core.requests import PageRequest
@@ -108,4 +109,6 @@ class FinishHandover(HandoverPage):
             session = Handover.objects.use(request.account.id, self.token, host=request.address.host, nonce=nonce)
             if session is not None:
                 sign_in(request, response, session.user, family=session.family)
+            else:
+                log_refusal(request, Way.HANDOVER, Reason.INVALID_LINK)
         return response

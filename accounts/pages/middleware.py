@@ -13,6 +13,7 @@ from django.utils import timezone, translation
 from django.utils.module_loading import import_string
 
 from accounts.cookies import SESSION_COOKIE, set_session_cookie
+from accounts.known_browsers import remember_browser
 from accounts.models import Session
 from accounts.sites import sites
 from core.api.negotiation import expects_html
@@ -46,6 +47,7 @@ class PagesMiddleware:
         session = page_request.session
         if session is not None and session.was_extended and SESSION_COOKIE not in response.cookies:
             set_session_cookie(response, request.COOKIES[SESSION_COOKIE])
+            remember_browser(page_request, response, session.user)
         return response
 
     @staticmethod

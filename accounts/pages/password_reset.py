@@ -11,17 +11,19 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts import links, mail, throttling
+from accounts import links, throttling
+from accounts.known_browsers import find_browser
 from accounts.models import User
-from accounts.pages.forms import Form, NewPassword, check_password_rules
+from accounts.pages.forms import EndAccess, Form, NewPassword, check_password_rules
 from accounts.pages.settings import parse_id
 from accounts.pages.sign_in import sign_in
+from accounts.pages.user_emails import PASSWORD, email_password_changed, email_password_link
+from accounts.sign_in_log import Reason, Way, log_refusal
+from accounts.throttling import Purpose
 from core.api.throttling import count_from_address
 from core.db.transactions import in_transaction
 from core.pages.base import Page, redirect
 from core.requests import PageRequest
-
-PURPOSE = "password"
 
 
 class PasswordResetForm(Form):
@@ -42,48 +44,29 @@ class PasswordReset(Page):
         form = PasswordResetForm(request.POST)
         if not form.is_valid():
             return self.render_form(form)
-        count_from_address(request, PURPOSE)
         account, login = request.account, form.cleaned_data["login"]
         # Do the same work for an unknown name, so that the response time does not show whether it exists.
         user, is_known = User.objects.find_for_password_reset(account, login)
-        if throttling.count_email(account.id, login):
+        user_id = user.id if is_known else None
+        if user_id is None or not find_browser(request, user_id):
+            count_from_address(request, PASSWORD)
+        if throttling.count_email(request, Purpose.PASSWORD, login, user_id=user_id):
             email_password_link(user, request, deliver=is_known)
+        else:
+            log_refusal(request, Way.PASSWORD_LINK, Reason.TOO_MANY, user=user if is_known else None, name=login)
         return redirect("accounts-password-sent")
-
-
-def email_user(user: User, template: str, request: PageRequest, *, to: str = "", **context: Any) -> None:
-    """Send an e-mail in the user's language, to the address `to` or else to the user's own address. See `mail.send`."""
-    mail.send(
-        to or user.email,
-        template,
-        account_id=request.account.id,
-        language=user.language or request.account.language,
-        sender=request.site.name,
-        **context,
-    )
-
-
-def email_password_link(user: User, request: PageRequest, *, deliver: bool = True) -> None:
-    """Send a user the link to set a new password."""
-    token = links.sign({}, *user.link_subject(PURPOSE))
-    url = request.address.url + reverse("accounts-password-new", query={"user": user.id, "token": token})
-    email_user(user, "password_reset", request, login=user.login, url=url, deliver=deliver)
-
-
-def email_password_changed(user: User, request: PageRequest) -> None:
-    """Tell a user that the password was changed."""
-    email_user(user, "password_changed", request, url=request.address.url + reverse("accounts-password"))
 
 
 class PasswordResetSent(Page):
     template_name = "accounts/email_sent.html"
 
     def get(self, request: PageRequest) -> HttpResponse:
-        return self.render(purpose=PURPOSE, retry_url=reverse("accounts-password"))
+        return self.render(purpose=PASSWORD, retry_url=reverse("accounts-password"))
 
 
 class SetPasswordForm(Form):
     password = NewPassword(label=gettext_lazy("New password"))
+    ends_access = EndAccess()
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -142,7 +125,11 @@ def render_invalid_link(page: Page, retry_route: str = "", *, unsubscribes: bool
 
 class PasswordResetConfirm(EmailLinkPage):
     template_name = "accounts/password_reset_confirm.html"
-    purpose, retry_route = PURPOSE, "accounts-password"
+    purpose, retry_route = PASSWORD, "accounts-password"
+
+    def render_invalid_link(self) -> HttpResponse:
+        log_refusal(self.request, Way.PASSWORD_LINK, Reason.INVALID_LINK)
+        return super().render_invalid_link()
 
     def get(self, request: PageRequest) -> HttpResponse:
         return self.render_form(SetPasswordForm(user=self.user), user=self.user)
@@ -155,7 +142,7 @@ class PasswordResetConfirm(EmailLinkPage):
         def act() -> bool:
             is_valid = self.read_link(lock=True)
             if is_valid:
-                self.user.change_password(form.cleaned_data["password"])
+                self.user.change_password(form.cleaned_data["password"], ends_access=form.cleaned_data["ends_access"])
                 email_password_changed(self.user, request)
             return is_valid
 
@@ -163,4 +150,4 @@ class PasswordResetConfirm(EmailLinkPage):
             return self.render_invalid_link()
         messages.success(request, _("Your password is changed, and you are signed in."))
         # The sessions of the user have ended, perhaps including that of this browser.
-        return sign_in(request, redirect(settings.HOME_URL), self.user)
+        return sign_in(request, redirect(settings.HOME_URL), self.user, way=Way.PASSWORD_LINK)

@@ -21,6 +21,7 @@ from accounts.models import Session, User
 from accounts.pages.forms import (
     CurrentPassword,
     Email,
+    EndAccess,
     Form,
     Login,
     LongSelect,
@@ -31,9 +32,10 @@ from accounts.pages.forms import (
     language_choices,
     time_zone_choices,
 )
-from accounts.pages.password_reset import PURPOSE as PASSWORD_RESET
-from accounts.pages.password_reset import EmailLinkPage, email_password_changed, email_password_link, email_user
+from accounts.pages.password_reset import EmailLinkPage
 from accounts.pages.settings import parse_id
+from accounts.pages.user_emails import email_password_changed, email_password_link, email_user
+from accounts.throttling import Purpose
 from core.api.throttling import count_from_address
 from core.db.transactions import in_transaction
 from core.db.trimmed import fold_email
@@ -218,6 +220,7 @@ class EmailForm(PasswordConfirmationForm):
 class PasswordForm(PasswordConfirmationForm):
     current = CurrentPassword()
     password = NewPassword(label=gettext_lazy("New password"))
+    ends_access = EndAccess()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, auto_id="password-%s", **kwargs)
@@ -255,14 +258,13 @@ class Security(Page):
         if part == "email":
             self.send_confirmation(form.cleaned_data["email"])
         else:
-            self.change_password(form.cleaned_data["password"])
+            self.change_password(form.cleaned_data["password"], ends_access=form.cleaned_data["ends_access"])
         return redirect("accounts-security")
 
     def send_password_link(self) -> None:
         """Send a user without a password the link to set one. The session alone does not prove who is using the browser."""
         request, user = self.request, self.request.user
-        count_from_address(request, PASSWORD_RESET)
-        if throttling.count_email(user.account_id, user.email):
+        if throttling.count_email(request, Purpose.PASSWORD, user.email, user_id=user.id):
             email_password_link(user, request)
         messages.success(request, _("An e-mail to %(email)s is on its way.") % {"email": user.email})
 
@@ -273,10 +275,11 @@ class Security(Page):
         """
         request, user = self.request, self.request.user
         count_from_address(request, EMAIL)
-        if throttling.count_email(user.account_id, email):
-            if request.account.users.filter(email_key=fold_email(email)).exclude(id=user.id).exists():
+        if throttling.count_email(request, Purpose.NEW_EMAIL, email):
+            holder = request.account.users.filter(email_key=fold_email(email)).exclude(id=user.id).first()
+            if holder is not None:
                 url = request.address.url + reverse("accounts-sign-in")
-                email_user(user, "email_taken", request, to=email, sign_in=url)
+                email_user(holder, "email_taken", request, sign_in=url)
             else:
                 token = links.sign({"email": email}, *user.link_subject(EMAIL))
                 path = reverse("accounts-email-confirm", query={"user": user.id, "token": token})
@@ -285,11 +288,11 @@ class Security(Page):
             request, _("An e-mail to %(email)s is on its way. Open the link in it to confirm.") % {"email": email}
         )
 
-    def change_password(self, password: str) -> None:
+    def change_password(self, password: str, *, ends_access: bool) -> None:
         user, session = self.request.user, self.request.session
 
         def act() -> None:
-            user.change_password(password, keep_family=session.family)
+            user.change_password(password, keep_family=session.family, ends_access=ends_access)
             email_password_changed(user, self.request)
 
         in_transaction(act)
@@ -354,7 +357,7 @@ class ConfirmEmail(EmailLinkPage):
             is_valid = self.read_link(lock=True)
             if is_valid:
                 self.user.change_email(email)
-                if fold_email(old_email) != fold_email(email):
+                if old_email != email:
                     email_user(self.user, "email_changed", request, to=old_email, email=email)
 
         is_done = self.perform(change)

@@ -20,6 +20,8 @@ from accounts.models import Invitation, User
 from accounts.pages.forms import Email, Form, Login, NewPassword, check_login, check_password_rules
 from accounts.pages.password_reset import render_invalid_link
 from accounts.pages.sign_in import sign_in
+from accounts.sign_in_log import Reason, Way, log_refusal
+from accounts.throttling import Purpose
 from core.api.throttling import count_from_address
 from core.db.trimmed import fold_email
 from core.pages.base import Page, redirect, safe_path
@@ -58,7 +60,7 @@ class SignUp(Page):
         count_from_address(request, SIGN_UP)
         email = form.cleaned_data["email"]
         # People do not see the field `homepage`, but bots fill it in.
-        if not request.POST.get("homepage") and throttling.count_email(request.account.id, email):
+        if not request.POST.get("homepage") and throttling.count_email(request, Purpose.SIGN_UP, email):
             self.send_email(email, safe_path(request, form.cleaned_data["next"]))
         messages.success(request, _("An e-mail to %(email)s is on its way.") % {"email": email})
         return redirect("accounts-sign-up-sent")
@@ -143,6 +145,7 @@ class RegistrationPage(Page):
     template_name = "accounts/registration.html"
     # The route of the page that sends another link.
     retry_route = ""
+    way = Way.SIGN_UP
     confirmed: ConfirmedEmail
 
     def find_confirmed(self) -> ConfirmedEmail | None:
@@ -156,6 +159,7 @@ class RegistrationPage(Page):
     def check_access(self) -> HttpResponse | None:
         confirmed = self.find_confirmed()
         if confirmed is None:
+            log_refusal(self.request, self.way, Reason.INVALID_LINK)
             return render_invalid_link(self, self.retry_route)
         self.confirmed = confirmed
         return super().check_access() or self.redirect_registered()
@@ -179,7 +183,7 @@ class RegistrationPage(Page):
         if user is None:
             return render_invalid_link(self, self.retry_route)
         messages.success(request, _("Welcome! You are signed in."))
-        return sign_in(request, redirect(self.confirmed.next), user)
+        return sign_in(request, redirect(self.confirmed.next), user, way=self.way)
 
     def redirect_registered(self) -> HttpResponse | None:
         """Return a redirect if a user has the e-mail address already, for example after a second click on the link."""
@@ -208,6 +212,7 @@ class SignUpFinish(RegistrationPage):
 
 
 class AcceptInvitation(RegistrationPage):
+    way = Way.INVITATION
     invitation: Invitation
 
     def find_confirmed(self) -> ConfirmedEmail | None:

@@ -13,9 +13,12 @@ from django.utils.translation import gettext_lazy, override
 
 from accounts import passwords, throttling
 from accounts.cookies import delete_session_cookie, set_language_cookie, set_session_cookie
+from accounts.known_browsers import find_browser, remember_browser
 from accounts.models import Session, User
 from accounts.pages.forms import Form, too_many_attempts
+from accounts.pages.user_emails import email_new_browser
 from accounts.pages.visit_token import delete_visit_token
+from accounts.sign_in_log import Way, log_sign_in
 from core.db.text import is_xml_text
 from core.errors import Throttled
 from core.pages.base import Page, redirect, safe_path
@@ -23,16 +26,24 @@ from core.pages.routes import home_path, start_path
 from core.requests import PageRequest
 
 
-def sign_in(request: PageRequest, response: HttpResponse, user: User, *, family: UUID | None = None) -> HttpResponse:
+def sign_in(
+    request: PageRequest, response: HttpResponse, user: User, *, way: Way = Way.HANDOVER, family: UUID | None = None
+) -> HttpResponse:
     """Start a session of the user, end the browser's previous one, and return the response with the session cookie.
+
+    A user who has not signed in in this browser before gets an e-mail about it, unless one says already that the password was changed.
 
     A redirect to the home page becomes one to the page at which the user starts. `family` is that of the session at another host from
     which this one is handed over, to the page that the user has chosen.
     """
     if request.session is not None:
         request.session.end()
-    _row, secret = Session.objects.start(user, agent=request.headers.get("User-Agent", ""), family=family)
+    row, secret = Session.objects.start(user, agent=request.headers.get("User-Agent", ""), family=family)
     set_session_cookie(response, secret)
+    log_sign_in(request, user, way)
+    if way in (Way.PASSWORD, Way.CODE) and not user.is_new and not find_browser(request, user.id):
+        email_new_browser(user, request, row)
+    remember_browser(request, response, user)
     # Another person may have seen the CSRF token in a page before the sign-in.
     rotate_token(request)
     if family is None and response.headers.get("Location") == home_path():
@@ -65,7 +76,7 @@ class SignInForm(Form):
         account_id, name = self.request.account.id, values["login"]
         self.user = User.objects.find_by_login(account_id, name) if is_xml_text(name) else None
         try:
-            attempt = throttling.LoginAttempt(self.request, account_id, name)
+            attempt = throttling.LoginAttempt(self.request, account_id, name, Way.PASSWORD)
             if not passwords.verify(self.user, values["password"], attempt=attempt):
                 self.add_error(None, _("The login or the password is wrong."))
         except Throttled as refused:
@@ -89,7 +100,7 @@ class SignIn(Page):
         if not form.is_valid():
             return self.render_form(form)
         target = safe_path(request, form.cleaned_data["next"])
-        return sign_in(request, redirect(target), cast(User, form.user))
+        return sign_in(request, redirect(target), cast(User, form.user), way=Way.PASSWORD)
 
 
 class SignOut(Page):

@@ -4,7 +4,6 @@ The pages never show whether an e-mail address belongs to a user. Each address g
 apps can derive pages from the base classes here, to act for the user after a correct code.
 """
 
-import re
 from typing import Any
 
 from django import forms
@@ -17,9 +16,10 @@ from django.utils.translation import gettext as _
 from accounts import mail, throttling
 from accounts.cookies import CODE_COOKIE, delete_code_cookie, set_code_cookie
 from accounts.models import SignInCode, User
-from accounts.pages.forms import Email, Form, too_many_attempts
+from accounts.pages.forms import Code, Email, Form, too_many_attempts
 from accounts.pages.sign_in import sign_in
 from accounts.sign_in_codes import CodeExpired
+from accounts.sign_in_log import Reason, Way, log_refusal
 from core.db.transactions import in_transaction
 from core.errors import Throttled
 from core.pages.base import Page, redirect, safe_path
@@ -36,13 +36,7 @@ class CodeRequestForm(Form):
 
 
 class CodeForm(Form):
-    code = forms.CharField(
-        label=gettext_lazy("Code from the e-mail"),
-        max_length=20,
-        widget=forms.TextInput(
-            attrs={"autocomplete": "one-time-code", "inputmode": "numeric", "autofocus": True, "class": "short"}
-        ),
-    )
+    code = Code()
     name = forms.CharField(
         label=gettext_lazy("Your name"),
         max_length=255,
@@ -52,11 +46,9 @@ class CodeForm(Form):
     )
     next = forms.CharField(required=False, max_length=2000, widget=forms.HiddenInput)
 
-    def clean_code(self) -> str:
-        code = re.sub(r"[\s-]", "", self.cleaned_data["code"])
-        if not (code.isascii() and code.isdigit() and len(code) == SignInCode.DIGITS):
-            raise forms.ValidationError(_("A code has six digits"))
-        return code
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["code"].widget.attrs["autofocus"] = True
 
     def clean_name(self) -> str:
         return " ".join(self.cleaned_data["name"].split())
@@ -77,23 +69,27 @@ class CodeRequestPage(Page):
         Return None and add an error to the form after too many requests or e-mails.
         """
         request, email = self.request, form.cleaned_data["email"]
+        account = request.account
+        recipient = User.objects.find_for_code(account, email, takes_sign_ups=request.site.takes_sign_ups)
         try:
-            may_send = throttling.count_code_request(request, email)
+            may_send = throttling.count_code_request(request, email, recipient.user)
         except Throttled as refused:
+            log_refusal(request, Way.CODE, Reason.TOO_MANY, user=recipient.user, name=email)
             form.add_error(None, too_many_attempts(refused))
             return None
         if not may_send:
+            log_refusal(request, Way.CODE, Reason.TOO_MANY, user=recipient.user, name=email)
             form.add_error("email", _("This address has got too many e-mails. Try again in an hour."))
             return None
-        account = request.account
-        may_use = User.objects.may_sign_in_with(account, email, takes_sign_ups=request.site.takes_sign_ups)
         # People do not see the field `homepage`, but bots fill it in.
-        deliver = may_use and not request.POST.get("homepage")
+        deliver = recipient.may_sign_in and not request.POST.get("homepage")
 
         def send() -> str:
-            code, secret = SignInCode.objects.make(account, email, replaces=request.COOKIES.get(CODE_COOKIE, ""))
+            code, secret = SignInCode.objects.make(
+                account, recipient.email, replaces=request.COOKIES.get(CODE_COOKIE, "")
+            )
             mail.send(
-                email,
+                recipient.email,
                 "sign_in_code",
                 account_id=account.id,
                 language=get_language(),
@@ -114,6 +110,8 @@ class CodePage(Page):
 
     request: PageRequest
     template_name = "accounts/sign_in_code.html"
+    # The address of the right code, or "" after a wrong one.
+    used_email = ""
 
     @property
     def secret(self) -> str:
@@ -143,9 +141,11 @@ class CodePage(Page):
             throttling.count_code(request)
             is_done = self.submit_form(form, lambda: found.append(self.use_code(form)))
         except Throttled as refused:
+            log_refusal(request, Way.CODE, Reason.TOO_MANY)
             form.add_error(None, too_many_attempts(refused))
             return self.show(form)
         except CodeExpired:
+            log_refusal(request, Way.CODE, Reason.EXPIRED_CODE)
             return self.redirect_to_retry()
         if not is_done:
             # The form has an error, because the e-mail looks like that of another user.
@@ -154,7 +154,7 @@ class CodePage(Page):
             return self.refuse(form)
         throttling.refund_code(request)
         request.user = user
-        response = sign_in(request, self.finish(form, user), user)
+        response = sign_in(request, self.finish(form, user), user, way=Way.CODE)
         delete_code_cookie(response)
         return response
 
@@ -162,6 +162,7 @@ class CodePage(Page):
         """Return the user with the e-mail of the code, or None if the code is wrong or the e-mail may not sign in."""
         request, account = self.request, self.request.account
         email = SignInCode.objects.use(account.id, self.secret, form.cleaned_data["code"])
+        self.used_email = email
         if not email:
             return None
         name, takes_sign_ups = form.cleaned_data["name"], request.site.takes_sign_ups
@@ -171,6 +172,8 @@ class CodePage(Page):
 
     def refuse(self, form: Form) -> HttpResponse:
         """Return the page after a wrong code. After the last attempt, redirect to the page that sends another code."""
+        reason = Reason.NOT_ADMITTED if self.used_email else Reason.WRONG_CODE
+        log_refusal(self.request, Way.CODE, reason, name=self.used_email)
         if not SignInCode.objects.usable(self.request.account.id, self.secret).exists():
             return self.redirect_to_retry()
         form.add_error("code", _("Is not the code from the newest e-mail"))

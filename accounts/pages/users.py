@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from accounts import mail, throttling
-from accounts.models import Account, Invitation, User
+from accounts.models import Account, Invitation, Session, User
 from accounts.pages.forms import Email, Form
 from accounts.pages.settings import SettingsPage, parse_id
 from core.api.paging import Page as ListPage
@@ -165,7 +165,7 @@ class UsersPage(SettingsPage):
 
     def count_email(self, email: str) -> bool:
         """Count an invitation to the address, and return whether it is within the limit."""
-        return throttling.count_email(self.request.account.id, email, by_team=True)
+        return throttling.count_email(self.request, throttling.Purpose.INVITATION, email)
 
     def save_invitation(self, *, email: str, role: str) -> None:
         """Save the invitation and send it by e-mail."""
@@ -177,7 +177,7 @@ class UsersPage(SettingsPage):
             account_id=account.id,
             language=account.language,
             sender=self.request.site.name,
-            by=user.name or user.login,
+            by=user.public_name,
             url=self.request.address.url + reverse("accounts-invitation", query={"secret": secret}),
         )
 
@@ -215,6 +215,7 @@ class UserPage(SettingsPage):
         "deactivate": "deactivate",
         "reactivate": "reactivate",
         "revoke": "revoke",
+        "end_sessions": "end_sessions",
         "retry_email": "retry_email",
     }
 
@@ -231,7 +232,6 @@ class UserPage(SettingsPage):
         return self.show(user, RoleForm(user=user, by=request.user))
 
     def show(self, user: User, form: Form, group_form: Form | None = None) -> HttpResponse:
-        now = timezone.now()
         if group_form is None and user.is_team and self.request.user.may_manage(user):
             group_form = GroupForm(user=user)
         tokens = list(user.tokens.filter(revoked_at=None).order_by("-id")[:MAX_TOKENS_SHOWN])
@@ -241,7 +241,7 @@ class UserPage(SettingsPage):
             group_form=group_form,
             role_name=ROLE_NAMES[user.role],
             tokens=tokens,
-            sessions=user.sessions.filter(expires_at__gt=now).values("family").distinct().count(),
+            sessions=Session.objects.active_for(user).values("family").distinct().count(),
             is_self=user.id == self.request.user.id,
             manageable=self.request.user.may_manage(user),
         )
@@ -279,6 +279,12 @@ class UserPage(SettingsPage):
         user = self.find(id)
         message = _("%(name)s can sign in again.") % {"name": display_name(user)}
         self.perform(lambda: user.reactivate(by=request.user), success_message=message)
+        return self.redirect_back(user)
+
+    def end_sessions(self, request: UserRequest, id: int) -> HttpResponse:
+        user = self.find(id)
+        message = _("%(name)s is signed out everywhere.") % {"name": display_name(user)}
+        self.perform(lambda: user.end_sessions(by=request.user), success_message=message)
         return self.redirect_back(user)
 
     def retry_email(self, request: UserRequest, id: int) -> HttpResponse:

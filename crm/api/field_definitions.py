@@ -16,6 +16,7 @@ from core.api.lists import Listing
 from core.api.requests import APIRequest
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer, declared_fields
+from core.db.access import Access
 from core.db.ordering import MAX_POSITION
 from core.db.tenancy import rows_of
 from core.db.text import is_xml_text
@@ -158,14 +159,16 @@ class FieldDefinitionSerializer(ResourceSerializer):
         return []
 
 
-def count_misfits(definition: FieldDefinition) -> dict[str, Any]:
-    """Count the values that do not fit the definition, among the newest rows of its resource.
+def count_misfits(definition: FieldDefinition, access: Access) -> dict[str, Any]:
+    """Count the values that do not fit the definition, among the newest rows of its resource in the access.
 
-    `complete` tells whether all rows of the account were compared.
+    `complete` tells whether all of these rows were compared.
     """
     model: type[Resource] = SERIALIZERS[definition.resource].model  # type: ignore[assignment]
     rows: Any = rows_of(definition.account, model)
-    newest = rows.live().order_by("-id").values_list(f"additional_fields__{definition.key}", flat=True)
+    newest = (
+        rows.live().limited_to(access).order_by("-id").values_list(f"additional_fields__{definition.key}", flat=True)
+    )
     values = list(newest[: MAX_COMPARED_ROWS + 1])
     compared = values[:MAX_COMPARED_ROWS]
     return {
@@ -208,4 +211,4 @@ class FieldDefinitionViewSet(Listing, ResourceViewSet):
 
     def misfits(self, request: APIRequest, id: int) -> HttpResponse:
         """Respond with the number of values that do not fit the definition."""
-        return self.respond(count_misfits(self.find(id)))
+        return self.respond(count_misfits(self.find(id), self.access))

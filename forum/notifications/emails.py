@@ -31,7 +31,7 @@ from accounts.mail_content import Block, as_html, as_text
 from accounts.models import Account, User
 from core.jobs.registration import has_time_left, job, periodic_job
 from forum.models import Activity, Notification
-from forum.notifications.texts import display_name, is_of_task, path_of, quote_of, sentence_of, title_of
+from forum.notifications.texts import is_of_task, path_of, quote_of, sentence_of, title_of
 
 # The maximum random delay of an e-mail over the limit, in seconds.
 MAX_EXTRA_DELAY = 600
@@ -260,12 +260,12 @@ def _digest_subject(rows: list[Notification], sender: Sender) -> str:
         subject = ngettext("%(n)d new user at %(forum)s", "%(n)d new users at %(forum)s", number)
     else:
         subject = _("New user at %(forum)s: %(name)s")
-    return single_line(subject % {"n": number, "forum": sender.name, "name": display_name(rows[0].activity.user)})
+    return single_line(subject % {"n": number, "forum": sender.name, "name": rows[0].activity.user.public_name})
 
 
 def _event(row: Notification, max_length: int) -> list[Block]:
     quote = quote_of(row, max_length=max_length)
-    blocks = [Block("text", f"{sentence_of(row.activity, row.reason)}.")]
+    blocks = [Block("text", f"{single_line(sentence_of(row.activity, row.reason))}.")]
     return [*blocks, Block("quote", quote)] if quote else blocks
 
 

@@ -6,7 +6,6 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from accounts.default_names import status_name
-from accounts.models import User
 from forum.activities import Activity, Notification, Reason
 from forum.markdown import as_plain_text, excerpt, truncate
 from forum.notes import note_source
@@ -31,10 +30,6 @@ ICONS: dict[str, str] = {
     Kind.SIGN_UP: "user-plus",
     Kind.NOTE: "sticky-note",
 }
-
-
-def display_name(user: User) -> str:
-    return user.name or user.login
 
 
 @dataclass(frozen=True)
@@ -62,7 +57,7 @@ def title_of(notification: Notification) -> str:
 
 def sentence_of(activity: Activity, reason: int) -> str:
     """Return a sentence that describes an activity, without a full stop."""
-    names = {"name": display_name(activity.user), "status": status_name_of(activity.after)}
+    names = {"name": activity.user.public_name, "status": status_name_of(activity.after)}
     if reason == Reason.MENTIONED and activity.kind in (Kind.COMMENT, Kind.NEW_POST):
         return _("%(name)s mentioned you") % names
     sentences: dict[str, str] = {

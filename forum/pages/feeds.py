@@ -14,6 +14,7 @@ from django.utils.html import format_html
 from django.utils.translation import get_language
 
 from accounts.models import Status
+from accounts.names import public_name
 from core.db.text import replace_non_xml
 from core.error_responses import error_response, unavailable
 from core.pages.base import base_url
@@ -39,7 +40,6 @@ COLUMNS = (
     "created_at",
     "updated_at",
     "user__name",
-    "user__login",
     "tags",
 )
 
@@ -98,7 +98,7 @@ class FeedPage(PostsPage):
             feed_guid=address,
             opened_at=forum.created_at,
         )
-        for id, title, beginning, html, created_at, updated_at, name, login, tags in rows:
+        for id, title, beginning, html, created_at, updated_at, name, tags in rows:
             link = base + path_with_id("forum-post", id)
             if html is None:
                 html = format_html("<p>{}</p>", excerpt(beginning, max_length=EXCERPT_LENGTH))
@@ -107,7 +107,7 @@ class FeedPage(PostsPage):
                 link=link,
                 # A character reference in the HTML may stand for a character that XML does not allow.
                 description=replace_non_xml(html),
-                author_name=name or login,
+                author_name=public_name(name),
                 pubdate=created_at,
                 updateddate=updated_at,
                 unique_id=link,

@@ -1,7 +1,10 @@
 """The completion of mentions in the form of a comment."""
 
+from collections import Counter
+
 from django.http import Http404, HttpResponse, JsonResponse
 
+from accounts.mentions import names_in
 from accounts.models import User
 from core.api import throttling
 from core.db.tenancy import fold
@@ -15,7 +18,11 @@ MAX_NAME_LENGTH = 64
 
 
 class MentionsPart(ForumPage):
-    """The users whose login or name begins with `q`, as JSON: the team, and the users who wrote on the page of the suggestion."""
+    """The names of which a word begins with `q`, as JSON: of the team, and of the users who wrote on the page of the suggestion.
+
+    Logins are not shown and not searched: a member must not see them, nor does the text that the team publishes. A name that would
+    mention nobody is not offered.
+    """
 
     request: ForumUserRequest
     access = "user"
@@ -28,18 +35,24 @@ class MentionsPart(ForumPage):
             raise Http404
         comments = request.account.comments.filter(post_id=id).visible_to(request.user).order_by()
         writers = {*comments.values_list("user_id", flat=True).distinct()[:MAX_CANDIDATES], post.user_id}
-        columns = ("id", "login", "name")
         users = request.account.users.exclude(id=request.user.id)
-        active_writers = users.filter(id__in=writers, is_active=True).values_list(*columns)
-        team = users.filter(role__in=User.TEAM, is_active=True).order_by("name", "id").values_list(*columns)
-        candidates = {id: (login, name) for id, login, name in [*active_writers, *team[:MAX_CANDIDATES]]}
-        matches = [each for each in candidates.values() if begins_with(prefix, *each)]
-        shown = [{"login": login, "name": name or login} for login, name in matches[:MAX_SHOWN]]
-        return JsonResponse(shown, safe=False)
+        members = users.filter(id__in=writers, role=User.Role.MEMBER, is_active=True).values_list("name", flat=True)
+        team = users.filter(role__in=User.TEAM, is_active=True).order_by("name", "id").values_list("name", flat=True)
+        team_uses = Counter(team[:MAX_CANDIDATES])
+        uses = Counter(members) + team_uses
+        matches = [
+            name
+            for name in uses
+            if (team_uses[name] or uses[name]) == 1 and has_word(prefix, name) and is_mentionable(name)
+        ]
+        return JsonResponse([{"name": name} for name in matches[:MAX_SHOWN]], safe=False)
 
 
-def begins_with(prefix: str, login: str, name: str) -> bool:
-    """Return whether the login or a word of the name begins with the folded prefix. Logins with a space are not offered."""
-    if " " in login:
-        return False
-    return any(word.startswith(prefix) for word in (fold(login), *fold(name).split()))
+def has_word(prefix: str, name: str) -> bool:
+    """Return whether a word of the name begins with the folded prefix."""
+    return any(word.startswith(prefix) for word in fold(name).split())
+
+
+def is_mentionable(name: str) -> bool:
+    """Return whether an `@` and the name are read as a mention of the whole name."""
+    return any(name in candidates for candidates in names_in(f"@{name}"))

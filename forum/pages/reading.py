@@ -15,6 +15,7 @@ from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
 from accounts.models import Account, Status, User
+from accounts.names import public_name
 from core.api import paging, throttling
 from core.db.access import prepared_access
 from core.db.limited_rows import limit
@@ -46,7 +47,6 @@ COLUMNS = (
     "comments_cache",
     "created_at",
     "user__name",
-    "user__login",
     "private",
     "kind",
     "approved",
@@ -55,7 +55,7 @@ COLUMNS = (
     "contact_id",
 )
 NAMES = tuple(column if isinstance(column, str) else "content" for column in COLUMNS)
-USER_COLUMNS = ("name", "login", "role")
+USER_COLUMNS = ("name", "role")
 MAX_COLUMN_POSTS = 20
 MAX_VOTERS, MAX_STATUS_CHANGES, MAX_DUPLICATES = 20, 50, 50
 
@@ -67,7 +67,7 @@ def as_list_item(row: tuple) -> dict[str, Any]:
         kind=Status.Kind.POST, **{name: post.pop(f"status__{name}") for name in ("code", "name", "color")}
     )
     post["excerpt"] = excerpt(post["content"], max_length=EXCERPT_LENGTH)
-    post["nick"] = post["user__name"] or post["user__login"]
+    post["nick"] = public_name(post["user__name"])
     post["is_private"] = post["private"] or post["kind"] == Post.Kind.PRIVATE
     post["is_for_customer"] = post["client_id"] is not None or post["contact_id"] is not None
     return post
@@ -307,7 +307,6 @@ def _posts(
     categories = account.categories.of_forum(forum_id)
     annotations: dict[str, Any] = {
         "nick": F("user__name"),
-        "login": F("user__login"),
         "category_name": Subquery(categories.filter(id=OuterRef("category_id")).values("name")[:1]),
         "response_nick": Subquery(account.users.filter(id=OuterRef("response_user_id")).values("name")),
     }

@@ -11,6 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 
+from accounts.api.tags import tags_in_use
 from accounts.default_names import status_name
 from accounts.models import Status
 from accounts.pages.forms import Form
@@ -309,7 +310,7 @@ class ToolsPage(ResubmittableTeamPage):
             "post": post,
             "tool": next(iter(submitted), tool),
             "forms": forms_by_name,
-            "tags": [tag["name"] for tag in account.tags.in_use("post")[:MAX_TAGS_OFFERED]],
+            "tags": [tag["name"] for tag in tags_in_use(request.user, "post")[:MAX_TAGS_OFFERED]],
             "duplicates": list(duplicates.values_list("id", "title")[:MAX_DUPLICATES]),
         }
         template = "forum/team_tools.html" if request.htmx else None

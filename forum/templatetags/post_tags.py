@@ -13,6 +13,7 @@ from django.utils.translation import gettext, ngettext
 
 from accounts.default_names import status_name
 from accounts.models import User
+from accounts.names import public_name
 from accounts.pages.sign_in_code import CodeRequestForm
 from core.api.idempotency import new_form_key
 from core.pages.routes import path_with_id
@@ -23,6 +24,7 @@ from forum.pages.filters import KIND_NAMES
 from forum.pages.forms import CommentForm, EditForm
 
 register = template.Library()
+register.filter(public_name)
 
 
 @register.simple_tag(takes_context=True)

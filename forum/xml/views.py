@@ -13,6 +13,7 @@ from accounts.api.users import NewUserSerializer
 from accounts.authentication import BasicAuthentication, SessionAuthentication
 from accounts.models import Status, User
 from accounts.permissions import IsAuthenticated
+from accounts.users import PRIVATE_NAMES
 from core.api.fields import MISSING
 from core.api.paging import Page
 from core.api.requests import APIRequest
@@ -71,7 +72,10 @@ class UserViewSet(XMLViewSet):
         return self.respond(documents.document(self.as_element(request.user)))
 
     def team(self, request: APIRequest) -> HttpResponse:
-        rows = self.account.users.team().order_by("name", "id").values_list(*documents.USER.columns)
+        users = self.account.users.team().order_by("name", "id").with_private_names_for(self.request.user)
+        rows = users.values_list(
+            *(f"shown_{name}" if name in PRIVATE_NAMES else name for name in documents.USER.columns)
+        )
         return self.respond(documents.document(documents.array("users", documents.USER, rows, self.zone)))
 
     def create(self, request: APIRequest) -> HttpResponse:

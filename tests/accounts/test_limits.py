@@ -1,13 +1,19 @@
 """Rate limits: the counts, the response headers, and bursts on several processes."""
 
 import base64
+import time
 
 import pytest
+from django.core import mail
 from django.db import connection
 from django.db.models.functions import Now
 from django.test import RequestFactory
 
 from accounts import passwords
+from accounts.addresses import host_cache
+from accounts.cookies import KNOWN_BROWSER_COOKIE
+from accounts.host_names import normalize
+from accounts.known_browsers import find_browser
 from accounts.models import Account, APIToken
 from core.api import throttling
 from core.api.throttling import HOUR, MINUTE
@@ -17,6 +23,7 @@ from core.models import RateCount
 from forum.models import Post
 from tests.support.assertions import assert_answered, assert_refused
 from tests.support.client import JSONClient, XMLClient
+from tests.support.codes import code_in_letter, enter_code, request_code
 from tests.support.factories import PASSWORD, make_token, make_user
 from tests.support.jobs import run_housekeeping
 from tests.support.pages import Visitor
@@ -461,7 +468,7 @@ def send_wrong_password(page: Visitor, part: str):
 
 @pytest.mark.parametrize("attempts", [("sign-in", "email"), ("password", "sign-in"), ("email", "password")])
 def test_all_pages_that_ask_for_a_password_share_the_count(acme, settings, clock, attempts):
-    page = Visitor(acme.host, REMOTE_ADDR="192.0.2.200").sign_in("carol")
+    page = Visitor(acme.host, REMOTE_ADDR="192.0.2.200").start_session(acme.carol)
     settings.FAILED_LOGIN_LIMIT = 3
     assert fail_to_log_in(acme, "carol", "192.0.2.1").status_code == 401
     for attempt in attempts:
@@ -479,6 +486,79 @@ def test_all_pages_that_ask_for_a_password_share_the_count(acme, settings, clock
         assert message in send_wrong_password(page, part)
     RateCount.objects.filter(key__startswith="address:").delete()
     assert "Too many attempts." in send_wrong_password(page, "password")
+
+
+def use_up_sign_ins(acme, email: str, address: str) -> None:
+    """Use up the attempts, the codes and the links of a user, as a stranger at an address."""
+    for _ in range(6):
+        fail_to_log_in(acme, email, address)
+        stranger = Visitor(acme.host, REMOTE_ADDR=address)
+        request_code(stranger, email)
+        send(stranger, "/app/password", status="*", login=email)
+        send(stranger, "/app/sign-up", status="*", email=email)
+
+
+def ways_in(acme, visitor: Visitor, email: str) -> list[str]:
+    """Return the ways by which the visitor could sign in."""
+    found = []
+    mail.outbox.clear()
+    page = request_code(visitor, email)
+    if page.status_code == 303 and "is your code" in mail.outbox[-1].subject:
+        entered = enter_code(page.follow(), code_in_letter())
+        found += ["code"] if entered.status_code == 303 else []
+        send(visitor, "/app/sign-out", status="*")
+    mail.outbox.clear()
+    send(visitor, "/app/password", status="*", login=email)
+    found += ["link"] if any("new password" in each.subject for each in mail.outbox) else []
+    response = send(visitor, "/app/sign-in", status="*", login=email, password=PASSWORD)
+    found += ["password"] if response.status_code == 303 else []
+    send(visitor, "/app/sign-out", status="*")
+    return found
+
+
+@pytest.mark.parametrize("email", ["carol@acme.example", "nobody@example.com"])
+def test_a_stranger_does_not_use_up_the_sign_ins_of_a_person_elsewhere(acme, settings, clock, email):
+    settings.FAILED_LOGIN_LIMIT = 60
+    use_up_sign_ins(acme, email, "192.0.2.1")
+    assert "too many e-mails" in request_code(Visitor(acme.host, REMOTE_ADDR="192.0.2.1"), email)
+    elsewhere = Visitor(acme.host, REMOTE_ADDR="192.0.2.2")
+    assert ways_in(acme, elsewhere, email) == ["code", "link", *(["password"] if email.startswith("carol") else [])]
+
+
+def test_strangers_do_not_use_up_the_sign_ins_of_a_browser_that_the_person_has_used(acme, settings, clock):
+    settings.FAILED_LOGIN_LIMIT = 20
+    known, new = (Visitor(acme.host, REMOTE_ADDR="192.0.2.1") for _ in range(2))
+    known.sign_in("carol")
+    send(known, "/app/sign-out", status="*")
+    for number in range(5, 0, -1):
+        use_up_sign_ins(acme, "carol@acme.example", f"192.0.2.{number}")
+    RateCount.objects.filter(key__startswith="codes:").update(used=10_000)
+    for _ in range(2):
+        passwords.verified_credentials.clear()
+        assert ways_in(acme, known, "carol@acme.example") == ["code", "link", "password"]
+    passwords.verified_credentials.clear()
+    assert ways_in(acme, new, "carol@acme.example") == []
+    # The cookie of carol's browser gives no privilege for another user.
+    use_up_sign_ins(acme, "bob@acme.example", "192.0.2.1")
+    assert request_code(known, "bob@acme.example").status_code == 422
+
+
+def test_the_cookie_of_a_known_browser_is_valid_for_one_host(acme, other, settings, clock):
+    settings.FAILED_LOGIN_LIMIT = 60
+    visitor = acme.page().sign_in("carol")
+    send(visitor, "/app/sign-out", status="*")
+    [cookie] = [each for each in visitor.cookiejar if each.name == KNOWN_BROWSER_COOKIE]
+    assert (cookie.path, cookie.has_nonstandard_attr("HttpOnly")) == ("/", True)
+    assert cookie.expires - time.time() > 300 * 24 * 3600
+    mallory = make_user(other.account, "twin", id=acme.carol.id)
+    for value in (cookie.value, cookie.value[:-2], "x" * 5000, ""):
+        request = RequestFactory().get("/")
+        request.COOKIES = {KNOWN_BROWSER_COOKIE: value}
+        request.address = host_cache.find(normalize(acme.host))
+        assert bool(find_browser(request, acme.carol.id)) == (value == cookie.value)
+        assert not find_browser(request, acme.bob.id)
+        request.address = host_cache.find(normalize(other.host))
+        assert not find_browser(request, mallory.id)
 
 
 def test_the_owner_of_an_attacked_login_can_sign_in_from_another_address(acme, settings, clock):

@@ -1,5 +1,7 @@
 """E-mails: their contents, and the jobs that send them."""
 
+import email
+import email.policy
 import logging
 import smtplib
 import socket
@@ -254,3 +256,32 @@ def test_every_email_is_complete(template, language):
 def test_the_tests_know_all_templates():
     templates = {path.stem for path in (settings.BASE_DIR / "accounts/templates/accounts/mail").glob("*.txt")}
     assert templates == set(TEMPLATES)
+
+
+# Names, titles and subjects that mail programs would not show as they are, with what they should show.
+HOSTILE_TEXTS = [
+    ("A =?utf-8?q?fake?= title", "A =?utf-8?q?fake?= title"),
+    ("=?utf-8?b?ZmFrZQ==?=", "=?utf-8?b?ZmFrZQ==?="),
+    ("Zażółć =?utf-8?q?fake?=", "Zażółć =?utf-8?q?fake?="),
+    ("long " * 30 + "=?utf-8?q?fake?=", ("long " * 30 + "=?utf-8?q?fake?=")),
+    ("ends with =?", "ends with =?"),
+    ("a\nb\r\nc\u2028d\x0be", "a b c d e"),
+    ("Invoice \u202etxt.exe", "Invoice txt.exe"),
+    ("\u2066a\u2067b\u2068c\u2069 \u202ad\u202be\u202cf\u202dg", "abc defg"),
+]
+
+
+@pytest.mark.parametrize(("text", "shown"), HOSTILE_TEXTS)
+def test_mail_programs_show_subjects_and_names_as_they_are(acme, text, shown):
+    # Python's parser adds blanks between the parts of a long name.
+    is_short = len(text) < 40
+    send(acme.account.id, by=text, sender=text if is_short else "Acme")
+    [sent] = django_mail.outbox
+    message = email.message_from_bytes(sent.message().as_bytes(), policy=email.policy.default)
+    sender = shown if is_short else "Acme"
+    # Python's parser keeps the blank of a folded first line.
+    assert message["Subject"].strip() == f"{shown} invites you to {sender}"
+    assert message["From"].addresses[0].display_name == sender
+    assert all(len(line) <= 998 for line in sent.message().as_bytes().splitlines())
+    body = message.get_body(("plain",)).get_content()
+    assert body.startswith(f"{shown} invites you to {sender}\n")

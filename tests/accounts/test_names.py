@@ -271,3 +271,11 @@ def test_an_older_forum_may_keep_a_taken_name(acme, other):
     send(page, path, status=422, **forum_values(acme, "acme", host="host-1"))
     send(page, path, **forum_values(acme, "Ideas", host="host-1"))
     send(page, path, **forum_values(acme, "IDEAS", host="host-1"))
+
+
+@pytest.mark.parametrize(
+    ("login", "name"), [("ann", "ann"), ("ann@example.com", "ann"), ("@ann", "@ann"), ("ann smith", "ann smith")]
+)
+def test_the_default_name_is_not_an_email(acme, login, name):
+    """Everyone sees the name of a user, and only the team the login and the e-mail."""
+    assert make_user(acme.account, login, email="ann@example.com").name == name

@@ -13,8 +13,10 @@ from tests.support.factories import (
     make_contact,
     make_contact_list,
     make_deal,
+    make_field_definition,
     make_message,
     make_note,
+    make_post,
     make_saved_view,
     make_task,
     make_user,
@@ -179,6 +181,21 @@ def test_counts_leave_out_hidden_rows(world):
     for kind in ("clients", "contacts", "deals", "posts"):
         tags = read(json_of(world).get(f"/app/{kind}/tags.json"))
         assert [(tag["name"], tag["count"]) for tag in tags] == [(f"{OWN}tag", 1)]
+    suggestion = make_post(acme.carol, tags=["visible wish"])
+    tools = acme.page(acme.bob).get(f"/app/posts/{suggestion.id}/team").html
+    assert {each["value"] for each in tools.select("#tags-in-use option")} == {f"{OWN}tag", "visible wish"}
+
+
+@pytest.mark.parametrize("kind", ["client", "contact", "deal"])
+def test_misfits_of_hidden_rows_are_not_counted(world, kind):
+    acme = world.acme
+    definition = make_field_definition(acme.account, "size", resource=kind, type="number")
+    for id in (getattr(world.own, kind), getattr(world.hidden, kind)):
+        getattr(acme.account, f"{kind}s").filter(id=id).update(additional_fields={"size": "big"})
+    path = f"/app/field_definitions/{definition.id}/misfits.json"
+    rows = len(read(json_of(world).get(f"/app/{kind}s.json")))
+    assert read(json_of(world).get(path)) == {"count": 1, "compared": rows, "complete": True}
+    assert read(acme.json(acme.alice_token).get(path))["count"] == 2
 
 
 def test_the_change_feed_leaves_out_hidden_rows(world):
@@ -333,11 +350,14 @@ def pages(world):
 def test_no_page_shows_a_hidden_row(world, pages, route, query):
     """The page of a hidden row is not found, and no other page shows one."""
     page = world.acme.page(world.acme.bob)
-    for ids in pages.values():
+    # Agents see every suggestion, with the tools of the team.
+    suggestion = make_post(world.acme.carol)
+    for ids in (*pages.values(), {**pages[OWN], "posts": suggestion.id}):
         response = page.get(page_routes.path_of(route, ids) + query, expect_errors=True)
         assert response.status_code < 500
         # A page has the time zone of the Canary Islands.
-        assert CANARY not in response.text.lower().replace("atlantic/canary", "")
+        text = response.body.decode(errors="replace").lower()
+        assert CANARY not in text.replace("atlantic/canary", "")
 
 
 RECORD_PAGES = [

@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 from accounts.pages.example_code import CODE_LANGUAGES
 from accounts.pages.examples import Example, FilledExample, examples, sections
 from forum.activities import Reason
-from tests.support.factories import make_client, make_post
+from tests.support.factories import PASSWORD, make_client, make_post
 from tests.support.people import at
 
 PATH = "/app/account/api"
@@ -30,6 +30,7 @@ def make_token(page: Page) -> str:
     page.goto(PATH)
     page.get_by_label("Label").fill("My shop")
     page.get_by_label("Expires").select_option("In 30 days")
+    page.get_by_label("Current password").fill(PASSWORD)
     page.get_by_role("button", name="Create token").click()
     token = page.get_by_label("Token").input_value()
     assert token.endswith("/acme")

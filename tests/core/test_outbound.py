@@ -55,6 +55,29 @@ def test_it_rejects_addresses_that_are_not_public(text):
     assert caught.value.code == "address"
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://db/",
+        "http://db:80/",
+        "https://DB./hook",
+        "http://localhost/",
+        "http://localhost:5432/",
+        "http://bücher/",
+        "http://127.0.0.1/",
+        "http://[::1]/",
+    ],
+)
+def test_names_of_the_own_network_are_refused_like_its_addresses_before_they_are_resolved(url):
+    """The answers do not tell which names exist in the network of the service."""
+    with pytest.raises(FieldError) as caught:
+        check_url(url)
+    assert (caught.value.field, caught.value.code) == ("url", "address")
+    with pytest.raises(OutboundError) as refused:
+        send(url, resolve=lambda host, port: pytest.fail("resolved"))
+    assert refused.value.code == "address"
+
+
 @pytest.mark.parametrize("text", PUBLIC)
 def test_it_accepts_public_addresses(text):
     assert is_public(ip_address(text))

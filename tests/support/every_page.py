@@ -17,6 +17,7 @@ from accounts.pages import password_reset, profile, registration
 from forum.models import Post
 from forum.notifications.emails import UNSUBSCRIBE, Sender
 from tests.support.factories import (
+    PASSWORD,
     make_category,
     make_client,
     make_contact,
@@ -371,6 +372,7 @@ def search_for_a_customer(page) -> None:
 
 def make_a_token(page) -> None:
     page.get_by_label("Label").fill("A shop")
+    page.get_by_label("Current password").fill(PASSWORD)
     page.get_by_role("button", name="Create token").click()
     page.get_by_label("Token").wait_for()
     run_an_example(page)

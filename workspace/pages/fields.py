@@ -162,7 +162,7 @@ class FieldPage(SettingsPage):
 
     def warn_of_misfits(self, row: FieldDefinition) -> None:
         """Say how many values do not fit the definition. They stay."""
-        misfits = count_misfits(row)
+        misfits = count_misfits(row, self.request.user.access)
         if not misfits["count"]:
             return
         message = ngettext(

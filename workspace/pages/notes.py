@@ -17,7 +17,7 @@ from core.error_responses import error_response
 from core.errors import Conflict
 from core.pages.base import redirect
 from crm.notes import Note
-from forum.pages.mentions import MAX_CANDIDATES, MAX_NAME_LENGTH, MAX_SHOWN, begins_with
+from forum.pages.mentions import MAX_CANDIDATES, MAX_NAME_LENGTH, MAX_SHOWN, has_word
 from workspace.notes import RECORDS
 from workspace.pages.base import WorkspacePage
 from workspace.pages.composing import NoteForm, as_shown, with_people
@@ -138,5 +138,9 @@ class TeamMentionsPart(WorkspacePage):
         throttling.count_search(request)
         team = request.account.users.filter(role__in=User.TEAM, is_active=True).exclude(id=request.user.id)
         people = team.order_by("name", "id").values_list("login", "name")[:MAX_CANDIDATES]
-        found = [{"login": login, "name": name or login} for login, name in people if begins_with(prefix, login, name)]
+        found = [
+            {"login": login, "name": name or login}
+            for login, name in people
+            if " " not in login and has_word(prefix, f"{login} {name}")
+        ]
         return JsonResponse(found[:MAX_SHOWN], safe=False)

@@ -1,6 +1,7 @@
 "use strict";
 
-// Completes "@na" in a text to the login of a user. Without JavaScript, people type the whole login.
+// Completes "@na" in a text to the name of a user, or to the login where the server sends one (in notes of the team). Without JavaScript,
+// people type the whole name.
 (() => {
   const DELAY = 150;
   let timer, shown = null;
@@ -13,12 +14,12 @@
     shown = null;
   };
 
-  const choose = (field, login) => {
+  const choose = (field, user) => {
     const match = typed(field);
     close();
     if (!match) return;
     const end = field.selectionStart;
-    field.setRangeText(`@${login} `, end - match[1].length - 1, end, "end");
+    field.setRangeText(`@${user.login ?? user.name} `, end - match[1].length - 1, end, "end");
     field.focus();
   };
 
@@ -38,10 +39,10 @@
     for (const user of users) {
       const item = document.createElement("li");
       item.setAttribute("role", "option");
-      item.textContent = `${user.name} @${user.login}`;
+      item.textContent = user.login ? `${user.name} @${user.login}` : user.name;
       item.addEventListener("mousedown", (event) => {
         event.preventDefault();
-        choose(field, user.login);
+        choose(field, user);
       });
       list.append(item);
     }
@@ -69,7 +70,7 @@
     if (!shown || event.target !== shown.field) return;
     if (event.key === "ArrowDown") mark(shown.index + 1);
     else if (event.key === "ArrowUp") mark(shown.index - 1);
-    else if (event.key === "Enter" || event.key === "Tab") choose(shown.field, shown.users[shown.index].login);
+    else if (event.key === "Enter" || event.key === "Tab") choose(shown.field, shown.users[shown.index]);
     else if (event.key === "Escape") close();
     else return;
     event.preventDefault();

@@ -5,10 +5,12 @@ from django.core import mail
 from django.utils import translation
 
 from accounts.models import Session, User
-from tests.support.factories import PASSWORD
+from tests.support.factories import PASSWORD, make_user
 from tests.support.letters import letter, link_in
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
+from tests.support.settings import send
+from workspace.models import CalendarFeed
 
 NEW_PASSWORD = "grasshopper lighthouse vinegar"
 PROFILE, SECURITY = "/app/profile", "/app/profile/security"
@@ -127,13 +129,29 @@ def test_the_email_can_be_changed(acme):
     acme.page().sign_in("carol@new.example")
 
 
-def test_a_taken_email_is_reported_only_by_email(acme):
+@pytest.mark.parametrize("typed", ["Bob@acme.example", "kim\N{LATIN SMALL LETTER LONG S}@acme.example"])
+def test_a_taken_email_is_reported_only_by_email(acme, typed):
+    """The e-mail goes to the stored address, because the typed one may be another mailbox."""
+    make_user(acme.account, "kims")
     carol = acme.page(acme.carol)
-    response = submit(carol, SECURITY, "email", email="Bob@acme.example", current=PASSWORD)
+    response = submit(carol, SECURITY, "email", email=typed, current=PASSWORD)
     assert response.status_code == 303
-    assert "An e-mail to Bob@acme.example is on its way." in response.follow()
-    sent = letter("Bob@acme.example", about="already in use")
+    assert f"An e-mail to {typed} is on its way." in response.follow()
+    stored = "bob@acme.example" if typed.startswith("Bob") else "kims@acme.example"
+    sent = letter(stored, about="already in use")
     assert link_in(sent, acme.host) == "/app/sign-in"
+
+
+def test_a_change_to_another_spelling_is_reported_to_the_old_address(acme):
+    kim = make_user(acme.account, "kims")
+    page = acme.page(kim)
+    typed = "kim\N{LATIN SMALL LETTER LONG S}@acme.example"
+    submit(page, SECURITY, "email", email=typed, current=PASSWORD)
+    confirm = page.get(link_in(letter(typed), acme.host)).forms["confirm"]
+    mail.outbox.clear()
+    confirm.submit()
+    assert fresh(kim).email == typed
+    letter("kims@acme.example", about="was changed")
 
 
 def test_it_rejects_an_email_that_was_taken_meanwhile(acme):
@@ -294,3 +312,27 @@ def test_emails_are_in_the_language_of_the_user(acme):
     [page] = mail.outbox[0].alternatives
     assert '<html lang="pl">' in page.content
     assert translation.get_language() == "en"
+
+
+@pytest.mark.parametrize("way", ["profile", "link"])
+@pytest.mark.parametrize("ends_access", [False, True])
+def test_a_change_of_password_can_end_tokens_and_the_calendar(acme, way, ends_access):
+    bob_token, calendar = acme.bob_token, CalendarFeed.objects.issue(acme.bob)
+    CalendarFeed.objects.issue(acme.alice)
+    if way == "profile":
+        form = acme.page(acme.bob).get(SECURITY).forms["password"]
+        form["current"] = PASSWORD
+    else:
+        page = acme.page()
+        send(page, "/app/password", login="bob")
+        form = page.get(link_in(letter(acme.bob.email), acme.host)).forms["password"]
+    form["password"] = "grasshopper lighthouse"
+    assert not form["ends_access"].checked
+    form["ends_access"] = ends_access
+    assert form.submit().status_code == 303
+    works = not ends_access
+    assert acme.json(bob_token).get("/app/account.json").status_code == (200 if works else 401)
+    assert (CalendarFeed.objects.find(acme.account, calendar) is not None) == works
+    # Those of others stay.
+    assert acme.json(acme.alice_token).get("/app/account.json").status_code == 200
+    assert CalendarFeed.objects.filter(user_id=acme.alice.id).exists()

@@ -2,11 +2,16 @@
 
 from datetime import timedelta
 
+import pytest
+from django.core import mail
 from django.utils import timezone
 
 from accounts.digests import digest_of
 from accounts.models import Session
+from tests.support.codes import sign_in_with_code
+from tests.support.letters import letter, link_in
 from tests.support.pages import Visitor
+from tests.support.settings import send
 
 
 def test_it_works(acme):
@@ -142,3 +147,65 @@ def test_signing_out_with_a_session_due_for_renewal(acme):
     acme.account.sessions.update(seen_at=timezone.now() - 2 * Session.TOUCH_INTERVAL)
     form.submit()
     assert "session" not in carol.cookies
+
+
+@pytest.mark.parametrize(
+    ("language", "subject", "text"),
+    [
+        ("en", "New sign-in at Acme", "signed in as carol in a browser"),
+        ("pl", "Nowe logowanie w „Acme”", "carol"),
+    ],
+)
+def test_a_sign_in_from_a_new_browser_is_reported(acme, language, subject, text):
+    acme.account.users.filter(id=acme.carol.id).update(language=language, time_zone="Europe/Warsaw")
+    agent = "Mozilla/5.0 (Windows NT 10.0; rv:140.0) Gecko/20100101 Firefox/140.0"
+    visitor = Visitor(acme.host, REMOTE_ADDR="192.0.2.7", HTTP_USER_AGENT=agent)
+    visitor.sign_in("carol")
+    sent = letter("carol@acme.example", about=subject)
+    for part in (text, "Firefox", "Windows", "192.0.2.7", "(Europe/Warsaw)"):
+        assert part in sent.body
+    assert link_in(sent, acme.host) == "/app/profile/security"
+    mail.outbox.clear()
+    # The same browser again, also after signing out and with a code.
+    for _ in range(2):
+        send(visitor, "/app/sign-out")
+        visitor.sign_in("carol")
+    send(visitor, "/app/sign-out")
+    sign_in_with_code(visitor, "carol@acme.example")
+    assert not [each for each in mail.outbox if subject in each.subject]
+    # Another user in the same browser.
+    send(visitor, "/app/sign-out")
+    mail.outbox.clear()
+    visitor.sign_in("bob")
+    letter("bob@acme.example", about="New sign-in at Acme")
+
+
+def test_a_sign_in_with_a_code_from_a_new_browser_is_reported(acme):
+    sign_in_with_code(acme.page(), "carol@acme.example")
+    assert [each.to for each in mail.outbox if "New sign-in" in each.subject] == [["carol@acme.example"]]
+
+
+def test_the_first_sign_in_of_a_new_member_is_not_reported(acme):
+    sign_in_with_code(acme.page(), "dan@example.com", name="Dan")
+    assert not [each for each in mail.outbox if "New sign-in" in each.subject]
+
+
+def test_a_session_ends_after_ninety_days_in_any_case(acme):
+    """Neither use nor a hand-over extends it."""
+    visitor = acme.page(acme.carol)
+    row = Session.objects.get()
+    for days in (20, 40, 60, 80, 89):
+        Session.objects.update(
+            created_at=timezone.now() - timedelta(days=days), seen_at=timezone.now() - timedelta(hours=2)
+        )
+        visitor.get("/app/profile", status=200)
+        row.refresh_from_db()
+        assert row.expires_at <= row.created_at + timedelta(days=90)
+    handed_over, _secret = Session.objects.start(acme.carol, family=row.family)
+    assert (handed_over.created_at, handed_over.expires_at) == (row.created_at, row.created_at + timedelta(days=90))
+    # A session that an earlier version has extended beyond its end.
+    Session.objects.update(
+        created_at=timezone.now() - timedelta(days=91), expires_at=timezone.now() + timedelta(days=9)
+    )
+    assert visitor.get("/app/profile").headers["Location"].startswith("/app/sign-in")
+    assert not Session.objects.active_for(acme.carol).exists()

@@ -36,7 +36,7 @@ def test_it_works(acme):
     visitor = acme.page()
     response = request_code(visitor, "CAROL@acme.example", f"{PATH}?next=/app/roadmap")
     assert response.status_code == 303
-    sent = letter("CAROL@acme.example", about="is your code for")
+    sent = letter("carol@acme.example", about="is your code for")
     assert code_in_letter() in sent.subject
     response = enter_code(response.follow(), code_in_letter())
     assert (response.status_code, response.headers["Location"]) == (303, "/app/roadmap")
@@ -45,6 +45,45 @@ def test_it_works(acme):
     assert session.user_id == acme.carol.id
     assert not SignInCode.objects.exists()
     assert CODE_COOKIE not in visitor.cookies
+
+
+# Characters that equal an ASCII letter without regard to case, and may be another mailbox.
+SPELLINGS = ["\N{KELVIN SIGN}ims@acme.example", "kim\N{LATIN SMALL LETTER LONG S}@acme.example", "KIMS@ACME.EXAMPLE"]
+
+
+@pytest.mark.parametrize("typed", SPELLINGS)
+def test_the_code_goes_to_the_stored_address(acme, typed):
+    """CVE-2019-19844: the person who types an address equal to that of a user may own only the typed one."""
+    kim = make_user(acme.account, "kims")
+    page = request_code(acme.page(), typed).follow()
+    letter("kims@acme.example", about="is your code for")
+    assert SignInCode.objects.get().email == "kims@acme.example"
+    assert enter_code(page, code_in_letter()).status_code == 303
+    assert [session.user_id for session in acme.account.sessions.all()] == [kim.id]
+
+
+@pytest.mark.parametrize("typed", SPELLINGS)
+def test_the_code_of_an_invitation_goes_to_the_invited_address(acme, typed):
+    acme.account.forums.update(access=Forum.Access.PRIVATE)
+    Invitation.objects.invite(acme.account, email="kims@acme.example", role=User.Role.AGENT, by=acme.alice)
+    page = request_code(acme.page(), typed).follow()
+    letter("kims@acme.example", about="is your code for")
+    assert enter_code(page, code_in_letter(), name="Kim").status_code == 303
+    assert acme.account.users.get(name="Kim").email == "kims@acme.example"
+
+
+@pytest.mark.parametrize("typed", SPELLINGS)
+@pytest.mark.parametrize("meanwhile", ["user", "invitation"])
+def test_a_code_that_was_sent_to_another_spelling_signs_nobody_in(acme, typed, meanwhile):
+    page = request_code(acme.page(), typed).follow()
+    if meanwhile == "user":
+        make_user(acme.account, "kims")
+    else:
+        Invitation.objects.invite(acme.account, email="kims@acme.example", role=User.Role.ADMIN, by=acme.alice)
+        acme.account.forums.update(access=Forum.Access.PRIVATE)
+    assert enter_code(page, code_in_letter()).headers["Location"] == f"{PATH}?next=%2F"
+    assert not acme.account.sessions.exists()
+    assert not acme.account.users.filter(role=User.Role.ADMIN).exclude(login__in=["alice"]).exists()
 
 
 def test_a_stranger_becomes_a_member_without_a_password(acme):

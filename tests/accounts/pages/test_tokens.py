@@ -3,10 +3,13 @@
 from datetime import timedelta
 
 import pytest
+from django.core import mail
 from django.utils import timezone
 
-from accounts.models import APIToken
-from tests.support.factories import make_token
+from accounts.models import APIToken, SignInCode
+from tests.support.codes import code_in_letter, request_code, wrong
+from tests.support.factories import PASSWORD, make_token
+from tests.support.letters import letter, link_in
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
 
@@ -16,23 +19,81 @@ PATH = "/app/account/api"
 def fill_in(page, **values):
     """Return the form for a new token with these values."""
     form = page.forms["new"]
-    for name, value in {"label": "Shop", **values}.items():
+    for name, value in {"label": "Shop", "current": PASSWORD, **values}.items():
         form[name] = value
     return form
 
 
 def test_it_works(acme):
-    page = acme.page(acme.bob).get(PATH)
+    page = Visitor(acme.host, REMOTE_ADDR="192.0.2.7").start_session(acme.bob).get(PATH)
     response = fill_in(page).submit()
     assert response.status_code == 200
     token = response.html.find(id="new-token")["value"]
     assert acme.json(token).get("/app/account.json").status_code == 200
     row = APIToken.objects.find_by_token(token)
-    assert (row.user_id, row.label, row.expires_at) == (acme.bob.id, "Shop", None)
+    assert (row.user_id, row.label) == (acme.bob.id, "Shop")
+    # By default, it expires.
+    assert abs(row.expires_at - timezone.now() - timedelta(days=90)) < timedelta(minutes=1)
+    sent = letter("bob@acme.example", about="New API token at Acme")
+    assert "“Shop” was created for bob" in sent.body
+    assert "192.0.2.7" in sent.body
+    assert link_in(sent, acme.host) == PATH
+    assert token.partition("/")[0] not in sent.body
     assert response.headers["Cache-Control"] == "private, no-store"
     assert f"Authorization: Bearer {token}" in response.html.find(id="read_account-code").text
     # Pages in another browser do not contain it.
     assert token not in acme.page(acme.bob).get(PATH)
+
+
+def test_a_token_may_never_expire(acme):
+    fill_in(acme.page(acme.bob).get(PATH), expires="never").submit()
+    assert acme.account.tokens.order_by("-id").first().expires_at is None
+
+
+@pytest.mark.parametrize("current", ["", "wrong", PASSWORD.upper()])
+def test_it_rejects_a_form_without_the_right_password(acme, current):
+    before = acme.account.tokens.count()
+    response = fill_in(acme.page(acme.bob).get(PATH), current=current).submit(status=422)
+    assert ("Confirm that it is you" in response) == (not current)
+    assert response.forms["new"]["label"].value == "Shop"
+    assert acme.account.tokens.count() == before
+    assert not mail.outbox
+
+
+@pytest.mark.parametrize("has_password", [True, False])
+def test_a_fresh_code_confirms_a_user(acme, has_password):
+    if not has_password:
+        acme.account.users.filter(id=acme.bob.id).update(password="!")
+    form = acme.page(acme.bob).get(PATH).forms["new"]
+    assert ("current" in form.fields) == has_password
+    form["label"], form["expires"] = "Shop", "30"
+    page = form.submit("do", value="code")
+    letter("bob@acme.example", about="is your code for Acme")
+    form = page.forms["new"]
+    # What was entered stays.
+    assert (form["label"].value, form["expires"].value) == ("Shop", "30")
+    code = code_in_letter()
+    form["code"] = wrong(code)
+    page = form.submit(status=422)
+    assert "Is not the code from the newest e-mail" in page
+    page.forms["new"]["code"] = code
+    response = page.forms["new"].submit()
+    assert response.html.find(id="new-token")
+    # The code works once.
+    again = response.forms["new"]
+    assert "code" not in again.fields
+    assert not SignInCode.objects.exists()
+
+
+def test_it_rejects_the_code_of_another_user(acme):
+    """A code that was sent for a sign-in with another address confirms nobody."""
+    visitor = acme.page()
+    request_code(visitor, "carol@acme.example")
+    code = code_in_letter()
+    visitor.start_session(acme.bob)
+    form = visitor.get(PATH).forms["new"]
+    form["label"], form["code"] = "Shop", code
+    assert "Is not the code" in form.submit(status=422)
 
 
 def test_only_the_tokens_of_the_user_are_listed(acme):
@@ -99,7 +160,7 @@ def test_a_form_creates_only_one_token(acme):
     assert response.html.find(id="new-token") is None
     assert acme.account.tokens.count() == before
     # The form that is shown again can be submitted.
-    assert response.forms["new"].submit().html.find(id="new-token")
+    assert fill_in(response).submit().html.find(id="new-token")
     assert acme.account.tokens.count() == before + 1
 
 
@@ -158,4 +219,5 @@ def test_it_takes_few_statements(acme):
     # Statements: the session, the forum, the newest token, the valid tokens, the expired tokens, the numbers of the inbox and of tasks.
     assert len(queries) == 7, queries
     response, queries = capture_queries(lambda: fill_in(response).submit())
-    assert len(queries) <= 11, queries
+    # With the e-mail about the token.
+    assert len(queries) <= 12, queries

@@ -4,6 +4,7 @@ import pytest
 
 from accounts.models import APIToken
 from accounts.pages.visit_token import VISIT_TOKEN_COOKIE
+from tests.support.factories import PASSWORD
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
 
@@ -19,7 +20,7 @@ def bob(acme):
 def token(bob) -> str:
     """Return a token that bob has just created."""
     form = bob.get(PATH).forms["new"]
-    form["label"] = "Shop"
+    form["label"], form["current"] = "Shop", PASSWORD
     return form.submit().html.find(id="new-token")["value"]
 
 
@@ -43,7 +44,7 @@ def test_it_works(bob, token):
 
 def test_the_cookie_is_encrypted_and_ends_with_the_browser(bob, token):
     form = bob.get(PATH).forms["new"]
-    form["label"] = "Second"
+    form["label"], form["current"] = "Second", PASSWORD
     response = form.submit()
     cookies = [line.strip() for line in response.headers.getall("Set-Cookie")]
     (cookie,) = (line for line in cookies if line.startswith(VISIT_TOKEN_COOKIE))

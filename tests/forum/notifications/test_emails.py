@@ -1,5 +1,7 @@
 """E-mails of notifications: contents, headers, combining, digests, and what is not sent."""
 
+import email
+import email.policy
 import smtplib
 from datetime import timedelta
 
@@ -213,3 +215,18 @@ def test_a_code_to_sign_in_is_sent_before_notifications_that_wait(quiet):
     request_code(quiet.page(), "carol@acme.example")
     claimed = [queue.claim(MAIL_QUEUE, None) for _ in range(2)]
     assert [job.name.rpartition(".")[2] for job in claimed] == ["send_email", "send_notifications"]
+
+
+def test_names_and_titles_are_single_lines(quiet):
+    carol = quiet.carol
+    quiet.account.users.filter(id=quiet.alice.id).update(notification="all")
+    carol.change_preferences(name="Carol\n\nYour password has expired: https://evil.example\u202e")
+    post = make_post(quiet.bob, title="Title \u202eelif =?utf-8?q?fake?=")
+    make_comment(post, carol, "A comment")
+    sent = {}
+    for each in send_all(hours=1):
+        message = email.message_from_bytes(each.message().as_bytes(), policy=email.policy.default)
+        sent[each.to[0], message["Subject"]] = each.body
+    body = sent[quiet.alice.email, "Title elif =?utf-8?q?fake?="]
+    assert "\u202e" not in body
+    assert "\nCarol Your password has expired: https://evil.example commented.\n" in body

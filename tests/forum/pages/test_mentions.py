@@ -17,18 +17,50 @@ def post(acme):
 
 
 def found(acme, user, post, q: str) -> list[str]:
-    return [row["login"] for row in acme.page(user).get(f"/app/posts/{post.id}/mentions?q={q}").json]
+    return [row["name"] for row in acme.page(user).get(f"/app/posts/{post.id}/mentions?q={q}").json]
 
 
 def test_it_works(acme, post):
     response = acme.page(acme.carol).get(f"/app/posts/{post.id}/mentions?q=BO")
-    assert sorted(response.json, key=str) == [
-        {"login": "bob", "name": "Bob Nowak"},
-        {"login": "borys", "name": "Zofia Bąk"},
-        {"login": "boss", "name": "boss"},
-    ]
-    assert found(acme, acme.carol, post, "nowak") == ["bob"]
-    assert found(acme, acme.bob, post, "car") == ["carol"]
+    assert sorted(response.json, key=str) == [{"name": "Bob Nowak"}, {"name": "boss"}]
+    assert found(acme, acme.carol, post, "nowak") == ["Bob Nowak"]
+    assert found(acme, acme.carol, post, "zof") == ["Zofia Bąk"]
+    assert found(acme, acme.bob, post, "car") == ["Carol Member"]
+
+
+@pytest.mark.parametrize("reader", ["carol", "bob"])
+def test_it_shows_and_searches_no_logins(acme, post, reader):
+    make_user(acme.account, "tamara-secret", role="agent", name="Ola")
+    make_comment(post, make_user(acme.account, "zed-secret", name="Ula"))
+    user = getattr(acme, reader)
+    assert found(acme, user, post, "ol") == ["Ola"]
+    assert found(acme, user, post, "tamara") == found(acme, user, post, "zed") == []
+    assert "secret" not in acme.page(user).get(f"/app/posts/{post.id}/mentions?q=").text
+
+
+def test_every_name_that_it_shows_mentions_its_user(acme, post):
+    for number, (name, role) in enumerate(
+        [
+            ("Twin", "agent"),
+            ("Twin", "agent"),
+            ("Eva", "agent"),
+            ("Eva", "member"),
+            ("Kim", "member"),
+            ("Kim", "member"),
+        ]
+    ):
+        make_comment(post, make_user(acme.account, f"same-{number}", name=name, role=role))
+    make_user(acme.account, "long", role="agent", name="One Two Three Four")
+    make_user(acme.account, "odd", role="agent", name="Ann (Support)")
+    names = found(acme, acme.carol, post, "")
+    assert sorted(names) == ["Bob Nowak", "Eva", "Zofia Bąk", "alice", "boss"]
+    roles = dict(acme.account.users.values_list("id", "role"))
+    for name in names:
+        [id] = mentioned_ids(acme.account, f"Ask @{name}.", post=post, author_id=acme.carol.id)
+        assert acme.account.users.get(id=id).name == name
+        assert roles[id] == "agent" or name != "Eva"
+    for name in ("Twin", "Kim"):
+        assert mentioned_ids(acme.account, f"@{name}", post=post, author_id=acme.carol.id) == []
 
 
 def test_it_shows_nobody_else(acme, post):
