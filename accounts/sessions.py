@@ -38,10 +38,13 @@ SYSTEMS = (
 
 
 class SessionQuerySet(models.QuerySet["Session"]):
-    def start(self, user: User, *, agent: str = "", family: UUID | None = None) -> tuple["Session", str]:
+    def start(
+        self, user: User, *, agent: str = "", family: UUID | None = None, domain: str = ""
+    ) -> tuple["Session", str]:
         """Start a session of the user. Return the session and the secret for the cookie.
 
-        `family` is that of the session from which this one was handed over. Without it, a new family begins.
+        `family` is that of the session from which this one was handed over. Without it, a new family begins. `domain` is the custom
+        domain at which the session is used, or "" for the addresses under BASE_DOMAIN.
         """
         secret, digest = new_secret()
         now = timezone.now()
@@ -50,20 +53,33 @@ class SessionQuerySet(models.QuerySet["Session"]):
             user_id=user.id,
             digest=digest,
             family=family or uuid4(),
+            domain=domain,
             agent=replace_non_xml(agent)[:255],
             seen_at=now,
             expires_at=now + Session.LIFETIME,
         )
+        user.acts_as_member = row.is_limited
         return row, secret
 
-    def find_by_secret(self, account_id: int, secret: str) -> "Session | None":
-        """Return the account's active session with the secret, with its user and account, or None."""
+    def find_by_secret(self, account_id: int, secret: str, *, domain: str) -> "Session | None":
+        """Return the account's active session with the secret, with its user and account, or None.
+
+        `domain` is that of the request. The person who manages a custom domain can read the cookies there, so a session is found only
+        at the domain at which it began.
+        """
         if len(secret) > MAX_SECRET_LENGTH:
             return None
-        session = _active_session.first(account_id=account_id, digest=digest_of(secret), now=timezone.now())
+        session = _active_session.first(
+            account_id=account_id, digest=digest_of(secret), domain=domain, now=timezone.now()
+        )
         if session is not None:
             session.user.account = session.account
+            session.user.acts_as_member = session.is_limited
         return session
+
+    def at_domain(self, account_id: int, domain: str) -> Self:
+        """Return the account's sessions at a custom domain."""
+        return self.filter(account_id=account_id, domain=domain).exclude(domain="")
 
     def active_for(self, user: User) -> Self:
         """Return the user's sessions that have not expired."""
@@ -84,9 +100,10 @@ class SessionQuerySet(models.QuerySet["Session"]):
         return self.filter(expires_at__lte=timezone.now())
 
 
-@prepared(account_id=int, digest=bytes, now=datetime)
-def _active_session(account_id: int, digest: bytes, now: datetime) -> "models.QuerySet[Session]":
-    sessions = Session.objects.filter(account_id=account_id, digest=digest, expires_at__gt=now, user__is_active=True)
+@prepared(account_id=int, digest=bytes, domain=str, now=datetime)
+def _active_session(account_id: int, digest: bytes, domain: str, now: datetime) -> "models.QuerySet[Session]":
+    sessions = Session.objects.filter(account_id=account_id, digest=digest, domain=domain, expires_at__gt=now)
+    sessions = sessions.filter(user__is_active=True)
     return sessions.select_related("user", "account")[:1]
 
 
@@ -102,6 +119,8 @@ class Session(TenantModel):
     digest = models.BinaryField()
     # The same for all sessions that hand-overs started from one sign-in, at several hosts. They end together.
     family = models.UUIDField(default=uuid4, db_default=RandomUUID(), editable=False)
+    # The custom domain at which the session is valid, or "" for the addresses of the account under BASE_DOMAIN.
+    domain = models.CharField(max_length=255, blank=True, default="", db_default="")
     agent = models.CharField(max_length=255, blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     seen_at = models.DateTimeField()
@@ -122,6 +141,11 @@ class Session(TenantModel):
 
     def __str__(self) -> str:
         return f"session {self.id} of user {self.user_id}"
+
+    @property
+    def is_limited(self) -> bool:
+        """True for a session at a custom domain. It has the rights of a member, whoever it belongs to."""
+        return self.domain != ""
 
     @property
     def browser(self) -> str:

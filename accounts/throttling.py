@@ -35,6 +35,9 @@ def count_email(account_id: int, recipient: str, *, by_team: bool = False) -> bo
     """Count an e-mail to the recipient (an e-mail address or a login), and return whether it is within the limit.
 
     The e-mail is counted whether or not a user has the address or the login. E-mails of the team and those that visitors cause have
+# Checks of domains per hour that the admins of an account may ask for.
+MAX_DOMAIN_CHECKS = 20
+
     separate limits.
     """
     if not settings.FAILED_LOGIN_LIMIT:
@@ -51,6 +54,11 @@ def count_code_request(request: PageRequest, email: str) -> bool:
     count_from_address(request, "sign-in-code")
     if not settings.FAILED_LOGIN_LIMIT:
         return True
+def count_domain_check(request: PageRequest) -> None:
+    """Count a check of a domain that an admin asked for. Raise Throttled beyond MAX_DOMAIN_CHECKS."""
+    enforce_limit(request, hit(f"domain-checks:{request.account.id}", MAX_DOMAIN_CHECKS, HOUR))
+
+
     enforce_limit(request, hit(f"codes:{request.account.id}", MAX_CODES_PER_ACCOUNT, HOUR))
     return count_email(request.account.id, email)
 

@@ -256,14 +256,6 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
     def __str__(self) -> str:
         return self.login
 
-    @property
-    def is_team(self) -> bool:
-        return self.role in self.TEAM
-
-    @property
-    def is_admin(self) -> bool:
-        return self.role in self.ADMINS
-
     @cached_property
     def access(self) -> Access:
         """The clients, contacts, deals and tasks that the user may access. It takes a statement for a limited agent with a group."""

@@ -7,7 +7,18 @@ import dj_email_url
 from csp.constants import NONE, SELF
 from whitenoise.compress import Compressor
 
-from config.environment import Environment, boolean, database, domain, https_mode, log_level, networks, number
+from config.environment import (
+    Environment,
+    boolean,
+    database,
+    domain,
+    domain_mode,
+    https_mode,
+    log_level,
+    networks,
+    number,
+    proxy_mode,
+)
 
 
 def _parse_email_url(url: str) -> dict:
@@ -31,6 +42,12 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 SECRET_KEY = _read("SECRET_KEY", "", "The secret key for signatures; at least 50 random characters.")
 BASE_DOMAIN = _read(
     "BASE_DOMAIN", "localhost", "The domain of all accounts: the account acme has the address acme.BASE_DOMAIN.", domain
+)
+FORUM_DOMAINS = _read(
+    "FORUM_DOMAINS",
+    "proven",
+    "Which domains of forums count: `proven` ones, or with `trusted` all, because only the operator adds domains.",
+    domain_mode,
 )
 _database = _read("DATABASE_URL", "", "The address of the PostgreSQL database, version 15 or later.", database) or {}
 DATABASE_POOLER = _read(

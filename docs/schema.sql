@@ -2013,7 +2013,11 @@ ALTER TABLE ONLY public.accounts_handover ALTER COLUMN account_id SET (n_distinc
 CREATE TABLE public.accounts_host (
     id bigint NOT NULL,
     account_id bigint NOT NULL,
-    name character varying(255) NOT NULL
+    name character varying(255) NOT NULL,
+    checked_at timestamp with time zone DEFAULT statement_timestamp(),
+    failing_since timestamp with time zone,
+    proven_at timestamp with time zone DEFAULT statement_timestamp(),
+    token uuid DEFAULT gen_random_uuid() NOT NULL
 );
 ALTER TABLE ONLY public.accounts_host ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -2081,7 +2085,8 @@ CREATE TABLE public.accounts_session (
     agent character varying(255) NOT NULL,
     created_at timestamp with time zone NOT NULL,
     seen_at timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL
+    expires_at timestamp with time zone NOT NULL,
+    domain character varying(255) DEFAULT ''::character varying NOT NULL
 );
 ALTER TABLE ONLY public.accounts_session ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -3339,7 +3344,7 @@ ALTER TABLE ONLY public.accounts_handover
     ADD CONSTRAINT handover_digest_unique UNIQUE (account_id, digest);
 
 ALTER TABLE ONLY public.accounts_host
-    ADD CONSTRAINT host_name_unique UNIQUE (name);
+    ADD CONSTRAINT host_name_of_account UNIQUE (account_id, name);
 
 ALTER TABLE ONLY public.accounts_host
     ADD CONSTRAINT host_of_account UNIQUE (account_id, id);
@@ -3638,6 +3643,8 @@ CREATE INDEX group_found ON public.accounts_group USING gin (account_id, search_
 ALTER INDEX public.group_found ALTER COLUMN 3 SET STATISTICS 0;
 
 CREATE INDEX handover_of_session ON public.accounts_handover USING btree (account_id, session_id);
+
+CREATE UNIQUE INDEX host_name_unique ON public.accounts_host USING btree (name) WHERE (proven_at IS NOT NULL);
 
 CREATE INDEX idx_procrastinate_jobs_worker_not_null ON public.procrastinate_jobs USING btree (worker_id) WHERE ((worker_id IS NOT NULL) AND (status = 'doing'::public.procrastinate_job_status));
 

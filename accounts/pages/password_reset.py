@@ -66,13 +66,14 @@ def email_user(user: User, template: str, request: PageRequest, *, to: str = "",
 def email_password_link(user: User, request: PageRequest, *, deliver: bool = True) -> None:
     """Send a user the link to set a new password."""
     token = links.sign({}, *user.link_subject(PURPOSE))
-    url = request.address.url + reverse("accounts-password-new", query={"user": user.id, "token": token})
+    # The person who manages a custom domain could read a link that leads there.
+    url = request.address.own_url + reverse("accounts-password-new", query={"user": user.id, "token": token})
     email_user(user, "password_reset", request, login=user.login, url=url, deliver=deliver)
 
 
 def email_password_changed(user: User, request: PageRequest) -> None:
     """Tell a user that the password was changed."""
-    email_user(user, "password_changed", request, url=request.address.url + reverse("accounts-password"))
+    email_user(user, "password_changed", request, url=request.address.own_url + reverse("accounts-password"))
 
 
 class PasswordResetSent(Page):

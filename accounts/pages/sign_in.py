@@ -26,12 +26,13 @@ from core.requests import PageRequest
 def sign_in(request: PageRequest, response: HttpResponse, user: User, *, family: UUID | None = None) -> HttpResponse:
     """Start a session of the user, end the browser's previous one, and return the response with the session cookie.
 
-    A redirect to the home page becomes one to the page at which the user starts. `family` is that of the session at another host from
+    At a custom domain, the session and `user` have the rights of a member. A redirect to the home page becomes one to the page at which the user starts. `family` is that of the session at another host from
     which this one is handed over, to the page that the user has chosen.
     """
     if request.session is not None:
         request.session.end()
-    _row, secret = Session.objects.start(user, agent=request.headers.get("User-Agent", ""), family=family)
+    agent, domain = request.headers.get("User-Agent", ""), request.address.domain
+    _row, secret = Session.objects.start(user, agent=agent, family=family, domain=domain)
     set_session_cookie(response, secret)
     # Another person may have seen the CSRF token in a page before the sign-in.
     rotate_token(request)
