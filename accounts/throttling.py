@@ -15,17 +15,28 @@ from core.api.throttling import (
     count_from_address,
     django_request,
     enforce_limit,
+    hit_address,
 )
-from core.db.rate_limits import LimitStatus, hashed_key, hit, increment, rate_limiter
+from core.client_address import counted_networks
+from core.db.rate_limits import LimitStatus, hashed_key, hit, increment
 from core.db.tenancy import fold
 from core.requests import PageRequest
 
 # Failures per hour and client address for a login that has reached its limit. So an attack from other addresses does not lock
 # the user out.
 MAX_FAILURES_PER_ADDRESS = 3
+# The failures per hour for a login from all addresses together, as a multiple of FAILED_LOGIN_LIMIT. Beyond it, only a sign-in code or a link
+# to set a password works.
+MAX_FAILURES_FACTOR = 2
+
+# The name of the limit of attempts to enter a sign-in code.
+CODE = "code"
 
 # Sign-in codes per hour for all e-mail addresses of an account together.
 MAX_CODES_PER_ACCOUNT = 2000
+
+# Checks of domains per hour that the admins of an account may ask for.
+MAX_DOMAIN_CHECKS = 20
 
 # E-mails per hour that requests may send to one recipient. Invitations of the team are counted separately.
 MAX_EMAILS_PER_HOUR = 5
@@ -35,15 +46,17 @@ def count_email(account_id: int, recipient: str, *, by_team: bool = False) -> bo
     """Count an e-mail to the recipient (an e-mail address or a login), and return whether it is within the limit.
 
     The e-mail is counted whether or not a user has the address or the login. E-mails of the team and those that visitors cause have
-# Checks of domains per hour that the admins of an account may ask for.
-MAX_DOMAIN_CHECKS = 20
-
     separate limits.
     """
     if not settings.FAILED_LOGIN_LIMIT:
         return True
     origin = "the team" if by_team else "strangers"
     return hit(hashed_key("mailed", origin, account_id, fold(recipient[:256])), MAX_EMAILS_PER_HOUR, HOUR).allowed
+
+
+def count_domain_check(request: PageRequest) -> None:
+    """Count a check of a domain that an admin asked for. Raise Throttled beyond MAX_DOMAIN_CHECKS."""
+    enforce_limit(request, hit(f"domain-checks:{request.account.id}", MAX_DOMAIN_CHECKS, HOUR))
 
 
 def count_code_request(request: PageRequest, email: str) -> bool:
@@ -54,11 +67,6 @@ def count_code_request(request: PageRequest, email: str) -> bool:
     count_from_address(request, "sign-in-code")
     if not settings.FAILED_LOGIN_LIMIT:
         return True
-def count_domain_check(request: PageRequest) -> None:
-    """Count a check of a domain that an admin asked for. Raise Throttled beyond MAX_DOMAIN_CHECKS."""
-    enforce_limit(request, hit(f"domain-checks:{request.account.id}", MAX_DOMAIN_CHECKS, HOUR))
-
-
     enforce_limit(request, hit(f"codes:{request.account.id}", MAX_CODES_PER_ACCOUNT, HOUR))
     return count_email(request.account.id, email)
 
@@ -66,18 +74,15 @@ def count_domain_check(request: PageRequest) -> None:
 def count_code(request: PageRequest) -> None:
     """Count an attempt to enter a sign-in code, for the client address. Raise Throttled beyond FAILED_LOGIN_LIMIT."""
     if settings.FAILED_LOGIN_LIMIT:
-        enforce_limit(request, hit(_code_key(request), settings.FAILED_LOGIN_LIMIT, HOUR))
+        enforce_limit(request, hit_address(request, CODE, settings.FAILED_LOGIN_LIMIT, HOUR, hit=hit))
 
 
 def refund_code(request: PageRequest) -> None:
     """Undo `count_code` after the right code."""
     if settings.FAILED_LOGIN_LIMIT:
-        increment(_code_key(request), -1, HOUR)
+        for network, _factor in counted_networks(client_address_of(request)):
+            increment(hashed_key(CODE, network), -1, HOUR)
         request.limit_status = None
-
-
-def _code_key(request: PageRequest) -> str:
-    return hashed_key("code", client_address_of(request))
 
 
 def count_wrong_token(request: AnyRequest) -> None:
@@ -87,8 +92,7 @@ def count_wrong_token(request: AnyRequest) -> None:
     That is safe: the look-up is one indexed read, and 190 random bits cannot be guessed.
     """
     if settings.FAILED_LOGIN_LIMIT:
-        key = hashed_key("wrong-token", client_address_of(request))
-        enforce_limit(request, rate_limiter.hit(key, settings.FAILED_LOGIN_LIMIT, HOUR))
+        enforce_limit(request, hit_address(request, "wrong-token", settings.FAILED_LOGIN_LIMIT, HOUR))
 
 
 class LoginAttempt:
@@ -109,13 +113,14 @@ class LoginAttempt:
         limit = settings.FAILED_LOGIN_LIMIT
         if not limit:
             return
-        address = client_address_of(self.request)
         login = (self.account_id, *(("name", fold(self.name[:256])) if user is None else ("user", user.id)))
-        status = self._hit(hashed_key("address", address), limit)
+        status = self._hit_address(limit, "address")
         if status.allowed:
             login_status = self._hit(hashed_key("login", *login), limit)
-            if not login_status.allowed:
-                address_status = self._hit(hashed_key("login-at", address, *login), MAX_FAILURES_PER_ADDRESS)
+            if login_status.used > limit * MAX_FAILURES_FACTOR:
+                status = login_status
+            elif not login_status.allowed:
+                address_status = self._hit_address(MAX_FAILURES_PER_ADDRESS, "login-at", *login)
                 if not address_status.allowed:
                     status = replace(address_status, reset=min(address_status.reset, login_status.reset))
         if not status.allowed:
@@ -128,6 +133,12 @@ class LoginAttempt:
         while self.counted_keys:
             increment(self.counted_keys.pop(), -1, HOUR)
         django_request(self.request).limit_status = None
+
+    def _hit_address(self, limit: int, action: str, *parts: object) -> LimitStatus:
+        """Count the attempt for the client address, and for the wider network of an IPv6 address."""
+        networks = counted_networks(client_address_of(self.request))
+        statuses = [self._hit(hashed_key(action, network, *parts), limit * factor) for network, factor in networks]
+        return next((status for status in statuses if not status.allowed), statuses[0])
 
     def _hit(self, key: str, limit: int) -> LimitStatus:
         self.counted_keys.append(key)

@@ -69,8 +69,8 @@ HTTPS_FOR_PAGES_ONLY = _https == "pages"
 TRUST_PROXY = _read(
     "TRUST_PROXY",
     "off",
-    "Set to on if a proxy sets X-Forwarded-For and X-Forwarded-Proto; without a proxy, clients could forge them.",
-    boolean,
+    "The header of a proxy with the client's address and scheme: forwarded, x-forwarded, or off; see docs/operating.md.",
+    proxy_mode,
 )
 _mail = _read(
     "EMAIL_URL",
@@ -372,7 +372,6 @@ CONTENT_SECURITY_POLICY = {
 }
 SECURE_SSL_REDIRECT = _https == "on"
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUST_PROXY else None
 # HSTS for subdomains and preload lists apply to whole domains, and a forum may have a host in a customer's domain.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 X_FRAME_OPTIONS = "DENY"

@@ -12,6 +12,7 @@ from urllib.parse import quote
 from django.conf import settings
 
 from config.serving.in_flight import InFlight
+from core import client_address
 from core.logs import ACCESS_LOG, omit_inner_query, redact, redact_query
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class Exchange:
         if environ["PATH_INFO"].endswith((".json/", ".xml/")):
             # Some clients append a slash to every path.
             environ["PATH_INFO"] = environ["PATH_INFO"][:-1]
+        client_address.apply_proxy(environ)
         self.environ = environ
         self.id = secrets.token_hex(8)
         self.summary = f"{self.id} {environ['REQUEST_METHOD']} {redact(host(environ) + target(environ))}"
