@@ -9,7 +9,7 @@ python = $(VENV)/bin/python
 ARGS =
 # Settings like those of production, for `manage.py check --deploy`. Nothing connects to these addresses.
 production = SECRET_KEY=lint-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ BASE_DOMAIN=example.com \
-	DATABASE_URL=postgresql://lint@127.0.0.1:1/lint EMAIL_URL=smtp://127.0.0.1:1 TRUST_PROXY=on
+	DATABASE_URL=postgresql://lint@127.0.0.1:1/lint EMAIL_URL=smtp://127.0.0.1:1 TRUST_PROXY=forwarded
 compile = $(python) -m uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-annotate --no-header \
 	--python-version 3.11 $(ARGS)
 

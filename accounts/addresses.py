@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.http import Http404
 
-from accounts.host_names import public_url
+from accounts.host_names import host_id_of, is_domain, own_name, public_url
 from accounts.models import Host
 from accounts.sites import sites
 from core.db.prepared import prepared
@@ -32,6 +32,8 @@ class Address:
     prefix: str = ""
     # The stored name of the host.
     host: str = ""
+    # The stored name of the address under BASE_DOMAIN at which the same site is shown.
+    own_host: str = ""
 
     @property
     def site_key(self) -> tuple[int, int]:
@@ -45,10 +47,29 @@ class Address:
         """The public URL of the host, for links in e-mails."""
         return public_url(self.host)
 
+    @property
+    def domain(self) -> str:
+        """The custom domain of the host, or "" at an address under BASE_DOMAIN.
+
+        The person who manages a custom domain can send its requests elsewhere. So a session there has the rights of a visitor of the
+        forum, whoever it belongs to, and it is valid nowhere else.
+        """
+        return self.host if is_domain(self.host) else ""
+
+    @property
+    def own_url(self) -> str:
+        """The public URL of the address under BASE_DOMAIN at which the same site is shown: the team works there."""
+        return public_url(self.own_host or self.host)
+
 
 @prepared(name=str)
 def _find_host(name: str) -> QuerySet[Host, Any]:
-    return Host.objects.filter(name=name).values_list("account_id", "id", "account__prefix")
+    return Host.objects.proven().filter(name=name).values_list("account_id", "id", "account__prefix", "name")
+
+
+@prepared(id=int)
+def _find_host_by_id(id: int) -> QuerySet[Host, Any]:
+    return Host.objects.filter(id=id).values_list("account_id", "id", "account__prefix", "name")
 
 
 class HostCache:
@@ -92,11 +113,27 @@ class HostCache:
         elif is_service_host:
             return Address(None, None, "", token_selects_account=True)
         row = _find_host.first(name=host)
+        if row is None and (id := host_id_of(host)) is not None:
+            row = _find_host_by_id.first(id=id)
+            if row is not None and own_name(row[2], row[1], row[3]) != host:
+                row = None
         if row is None:
             return None
-        account_id, host_id, prefix = row
+        account_id, host_id, prefix, name = row
         site_id, site_name = sites.at_host(account_id, host_id) or (None, "")
-        return Address(account_id, site_id, site_name, token_selects_account=is_service_host, prefix=prefix, host=host)
+        own_host = own_name(prefix, host_id, name)
+        if own_host != name and sites.at_host(account_id, 0) == (site_id, site_name):
+            # The default site is shown at the account's own address.
+            own_host = prefix
+        return Address(
+            account_id,
+            site_id,
+            site_name,
+            token_selects_account=is_service_host,
+            prefix=prefix,
+            host=host,
+            own_host=own_host,
+        )
 
 
 host_cache = HostCache()

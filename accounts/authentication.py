@@ -38,10 +38,13 @@ class SessionAuthentication(BaseAuthentication):
     """The session of a user of the pages, for the API examples in the settings.
 
     Every request needs the CSRF token of a page, even one that only reads, so that another site cannot make a browser send it.
+
+    A session at a custom domain has the rights of a visitor of the forum's pages, and none here.
     """
 
     def authenticate(self, request: Request) -> tuple[User, None] | None:
-        secret, account_id = request.COOKIES.get(SESSION_COOKIE), account_request(request).address.account_id
+        address = account_request(request).address
+        secret, account_id = request.COOKIES.get(SESSION_COOKIE), address.account_id
         if not secret or "HTTP_X_CSRFTOKEN" not in request.META or "HTTP_AUTHORIZATION" in request.META:
             return None
         if account_id is None:
@@ -49,7 +52,9 @@ class SessionAuthentication(BaseAuthentication):
             return None
         if not has_valid_csrf_token(request._request):
             raise PermissionDenied("The page has expired; reload it")
-        session = Session.objects.find_by_secret(account_id, secret)
+        if address.domain:
+            raise PermissionDenied("A session at this address can't use the API; use an api_token")
+        session = Session.objects.find_by_secret(account_id, secret, domain="")
         if session is None:
             return None
         attach_account(request, session.user, session.account)

@@ -50,7 +50,7 @@ def check_settings(**kwargs: Any) -> list[CheckMessage]:
                 "HTTPS is pages and TRUST_PROXY is off: every request seems to use http, so all pages are redirected to https, endlessly."
                 if settings.HTTPS_FOR_PAGES_ONLY
                 else "HTTPS is on and TRUST_PROXY is off: every request seems to use http, so all are redirected to https, endlessly.",
-                hint="Write TRUST_PROXY=on, once the proxy in front sets X-Forwarded-Proto and X-Forwarded-For itself.",
+                hint="Write TRUST_PROXY=forwarded, once the proxy in front sets the header Forwarded (docs/operating.md).",
                 id="rostrum.W002",
             )
         )

@@ -1,12 +1,17 @@
 """Hand-overs of a sign-in from one host of an account to another, because a cookie belongs to one host.
 
-1. The *target* host sets a cookie with a random nonce, and redirects to the *source* host with the digest of the nonce.
-2. The source, where the user is signed in, stores a hand-over, and redirects back with a one-time code.
-3. The target checks the code, its own name and the nonce of the browser, and starts a session of the same family.
+1. The *source* host, where the user is signed in, stores a hand-over, and redirects to the *target* host with a one-time ticket.
+2. The target sets a cookie with a random nonce, and redirects to the source with the ticket and the digest of the nonce.
+3. The source replaces the ticket by a one-time code for this nonce, and redirects to the target with the code.
+4. The target checks the code, its own name and the nonce of the browser, and starts a session of the same family.
 
 The nonce makes the code worthless in any browser but the one that asked for it, so nobody can sign another person in as themselves.
-The links of the switcher have a token for the session and the target. Without this token, the source creates no code. Otherwise a
-mere visit to a domain of the account would sign the user in there, and the person who manages that domain could get the rights of an owner.
+The links of the switcher lead to the source and have a token for the session and the target. Without this token, the source stores no
+hand-over. Otherwise a mere visit to a domain of the account would sign the user in there. The token never leaves the source.
+
+The person who manages a custom domain receives all that is sent there, codes and nonces as well, and can use them in place of the user.
+So a code is valid only at its own target, the session that it starts has the rights of a member (`Session.is_limited`), and such a
+session is not handed over further.
 """
 
 import hashlib
@@ -37,21 +42,37 @@ def is_switch_token(token: str, session: Session, host: str) -> bool:
     return token.isascii() and hmac.compare_digest(token, switch_token(session, host))
 
 
+# The value of `Handover.nonce` before the target has sent one.
+NO_NONCE = b""
+
+
 class HandoverQuerySet(models.QuerySet["Handover"]):
     @transaction.atomic
-    def begin(self, session: Session, *, host: str, nonce: bytes) -> str:
-        """Store a hand-over of the session to a host of the account, and return its code. It replaces an earlier one to that host."""
+    def begin(self, session: Session, *, host: str) -> str:
+        """Store a hand-over of the session to a host of the account, and return its ticket. It replaces an earlier one to that host."""
         self.filter(account_id=session.account_id, session_id=session.id, host=host).delete()
-        code, digest = new_secret()
+        ticket, digest = new_secret()
         self.create(
             account_id=session.account_id,
             session_id=session.id,
             host=host,
-            nonce=nonce,
+            nonce=NO_NONCE,
             digest=digest,
             expires_at=Now() + Value(Handover.LIFETIME),
         )
-        return code
+        return ticket
+
+    def approve(self, session: Session, ticket: str, *, host: str, nonce: bytes) -> str | None:
+        """Use up the ticket of a hand-over, and return its code, which is valid for the browser with this nonce.
+
+        Return None if the ticket is unknown, used or expired, or was made for another session or another host.
+        """
+        if not 0 < len(ticket) <= MAX_SECRET_LENGTH:
+            return None
+        rows = self.filter(account_id=session.account_id, session_id=session.id, host=host, expires_at__gt=Now())
+        code, digest = new_secret()
+        is_approved = rows.filter(digest=digest_of(ticket), nonce=NO_NONCE).update(nonce=nonce, digest=digest)
+        return code if is_approved else None
 
     @transaction.atomic
     def use(self, account_id: int, code: str, *, host: str, nonce: str) -> Session | None:
@@ -90,7 +111,7 @@ class Handover(TenantModel):
     session = foreign_object(Session, "session_id")
     # The stored name of the target host.
     host = models.CharField(max_length=255)
-    # The digests of the nonce in the browser's cookie, and of the code.
+    # The digests of the nonce in the browser's cookie, and of the ticket or, once there is a nonce, of the code.
     nonce = models.BinaryField()
     digest = models.BinaryField()
     expires_at = models.DateTimeField()

@@ -55,15 +55,42 @@ RESERVED_PREFIXES = frozenset(
         "www",
     ]
 )
+# An address that begins or ends with one of these words could look like a page of the service itself.
+RESERVED_WORDS = (
+    "account",
+    "accounts",
+    "billing",
+    "helpdesk",
+    "log-in",
+    "login",
+    "logon",
+    "password",
+    "secure",
+    "security",
+    "sign-in",
+    "sign-on",
+    "sign-up",
+    "signin",
+    "signon",
+    "signup",
+    "support",
+    "verify",
+)
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\Z")
 
 
 def is_reserved(label: str) -> bool:
     """Return whether the label is not available to accounts as their address under BASE_DOMAIN.
 
-    Punycode labels are reserved because browsers display them in other letters, which can look like another account's address.
+    Two hyphens are reserved for `own_name`, and for Punycode, which browsers display in other letters. Those letters can look like
+    another account's address.
     """
-    return label in RESERVED_PREFIXES or label.startswith("xn--")
+    return (
+        label in RESERVED_PREFIXES
+        or "--" in label
+        or label.startswith(RESERVED_WORDS)
+        or label.endswith(RESERVED_WORDS)
+    )
 
 
 def normalize(host: str) -> str | None:
@@ -107,6 +134,30 @@ def read(text: str) -> str | None:
         except UnicodeError:
             return None
     return normalize(host if "." in host.removesuffix(".") else f"{host}.{settings.BASE_DOMAIN}")
+
+
+def is_domain(name: str) -> bool:
+    """Return whether a stored name is a custom domain, and not an address under BASE_DOMAIN."""
+    return "." in name
+
+
+# The length of the prefix in `own_name`, so that the label has at most 63 characters.
+MAX_OWN_PREFIX = 40
+_OWN_NAME = re.compile(r".+--([1-9][0-9]{0,17})\Z")
+
+
+def own_name(prefix: str, host_id: int, name: str) -> str:
+    """Return the stored name of the address under BASE_DOMAIN at which a host's site is shown to the team.
+
+    It is the host itself, unless the host is a custom domain.
+    """
+    return f"{prefix[:MAX_OWN_PREFIX]}--{host_id}" if is_domain(name) else name
+
+
+def host_id_of(own_name: str) -> int | None:
+    """Return the id of the host in an address that `own_name` made for a custom domain, or None for other addresses."""
+    match = _OWN_NAME.match(own_name)
+    return int(match[1]) if match else None
 
 
 def full_name(name: str) -> str:

@@ -48,6 +48,9 @@ ONLY_ADMINS = _("Only an admin or an owner can change other users.")
 class RoleMixin(models.Model):
     """The methods of `User` that check and change roles. All code that creates or changes users calls them."""
 
+    # True for the user of a session at a custom domain, who has the rights of a member there (`Session.is_limited`). It is not stored.
+    acts_as_member = False
+
     if TYPE_CHECKING:
         # Fields and relations of `User`.
         id: int
@@ -60,20 +63,34 @@ class RoleMixin(models.Model):
     class Meta:
         abstract = True
 
+    @property
+    def effective_role(self) -> str:
+        """The role whose rights the user has in this session."""
+        return Role.MEMBER if self.acts_as_member else self.role
+
+    @property
+    def is_team(self) -> bool:
+        return self.effective_role in TEAM
+
+    @property
+    def is_admin(self) -> bool:
+        return self.effective_role in ADMINS
+
     def may_create(self, role: str) -> bool:
-        return self.is_active and role in CREATABLE_ROLES.get(self.role, NO_ROLES)
+        return self.is_active and role in CREATABLE_ROLES.get(self.effective_role, NO_ROLES)
 
     def may_invite(self, role: str) -> bool:
         """Return whether the user may send an invitation with the role. An owner is never invited."""
         return role != Role.OWNER and self.may_create(role)
 
     def may_manage(self, user: "RoleMixin") -> bool:
-        return self.is_active and user.role in MANAGEABLE_ROLES.get(self.role, NO_ROLES)
+        return self.is_active and user.role in MANAGEABLE_ROLES.get(self.effective_role, NO_ROLES)
 
     @property
     def assignable_roles(self) -> list[str]:
         """The roles that the user may give to an existing user."""
-        return [role for role in Role.values if self.is_active and role in MANAGEABLE_ROLES.get(self.role, NO_ROLES)]
+        manageable = MANAGEABLE_ROLES.get(self.effective_role, NO_ROLES)
+        return [role for role in Role.values if self.is_active and role in manageable]
 
     def check_may_create(self, role: str) -> None:
         """Raise PermissionDenied unless the user may create a user with the role."""

@@ -38,11 +38,14 @@ SYSTEMS = (
 
 
 class SessionQuerySet(models.QuerySet["Session"]):
-    def start(self, user: User, *, agent: str = "", family: UUID | None = None) -> tuple["Session", str]:
+    def start(
+        self, user: User, *, agent: str = "", family: UUID | None = None, domain: str = ""
+    ) -> tuple["Session", str]:
         """Start a session of the user. Return the session and the secret for the cookie.
 
         `family` is that of the session from which this one was handed over. Without it, a new family begins. All sessions of a family
-        end at the latest `MAX_LIFETIME` after the sign-in.
+        end at the latest `MAX_LIFETIME` after the sign-in. `domain` is the custom domain at which the session is used, or "" for the
+        addresses under BASE_DOMAIN.
         """
         secret, digest = new_secret()
         now = began_at = timezone.now()
@@ -54,23 +57,39 @@ class SessionQuerySet(models.QuerySet["Session"]):
             user_id=user.id,
             digest=digest,
             family=family or uuid4(),
+            domain=domain,
             agent=replace_non_xml(agent)[:255],
             created_at=began_at,
             seen_at=now,
             expires_at=Session.expiry(began_at, now),
         )
+        user.acts_as_member = row.is_limited
         return row, secret
 
-    def find_by_secret(self, account_id: int, secret: str) -> "Session | None":
-        """Return the account's active session with the secret, with its user and account, or None."""
+    def find_by_secret(self, account_id: int, secret: str, *, domain: str) -> "Session | None":
+        """Return the account's active session with the secret, with its user and account, or None.
+
+        `domain` is that of the request. The person who manages a custom domain can read the cookies there, so a session is found only
+        at the domain at which it began.
+        """
         if len(secret) > MAX_SECRET_LENGTH:
             return None
         now = timezone.now()
-        limits = {"now": now, "oldest": now - Session.MAX_LIFETIME}
-        session = _active_session.first(account_id=account_id, digest=digest_of(secret), **limits)
+        session = _active_session.first(
+            account_id=account_id,
+            digest=digest_of(secret),
+            domain=domain,
+            now=now,
+            oldest=now - Session.MAX_LIFETIME,
+        )
         if session is not None:
             session.user.account = session.account
+            session.user.acts_as_member = session.is_limited
         return session
+
+    def at_domain(self, account_id: int, domain: str) -> Self:
+        """Return the account's sessions at a custom domain."""
+        return self.filter(account_id=account_id, domain=domain).exclude(domain="")
 
     def active_for(self, user: User) -> Self:
         """Return the user's sessions that have not expired."""
@@ -93,11 +112,14 @@ class SessionQuerySet(models.QuerySet["Session"]):
         return self.filter(expires_at__lte=timezone.now())
 
 
-@prepared(account_id=int, digest=bytes, now=datetime, oldest=datetime)
-def _active_session(account_id: int, digest: bytes, now: datetime, oldest: datetime) -> "models.QuerySet[Session]":
+@prepared(account_id=int, digest=bytes, domain=str, now=datetime, oldest=datetime)
+def _active_session(
+    account_id: int, digest: bytes, domain: str, now: datetime, oldest: datetime
+) -> "models.QuerySet[Session]":
     sessions = Session.objects.filter(
         account_id=account_id,
         digest=digest,
+        domain=domain,
         expires_at__gt=now,
         created_at__gt=oldest,
         user__is_active=True,
@@ -121,6 +143,8 @@ class Session(TenantModel):
     digest = models.BinaryField()
     # The same for all sessions that hand-overs started from one sign-in, at several hosts. They end together.
     family = models.UUIDField(default=uuid4, db_default=RandomUUID(), editable=False)
+    # The custom domain at which the session is valid, or "" for the addresses of the account under BASE_DOMAIN.
+    domain = models.CharField(max_length=255, blank=True, default="", db_default="")
     agent = models.CharField(max_length=255, blank=True, default="")
     # The time of the sign-in, which is the same for the whole family.
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -142,6 +166,11 @@ class Session(TenantModel):
 
     def __str__(self) -> str:
         return f"session {self.id} of user {self.user_id}"
+
+    @property
+    def is_limited(self) -> bool:
+        """True for a session at a custom domain. It has the rights of a member, whoever it belongs to."""
+        return self.domain != ""
 
     @property
     def browser(self) -> str:

@@ -18,8 +18,10 @@ from core.api.throttling import (
     count_from_address,
     django_request,
     enforce_limit,
+    hit_address,
 )
-from core.db.rate_limits import LimitStatus, hashed_key, hit, increment, rate_limiter
+from core.client_address import counted_networks
+from core.db.rate_limits import LimitStatus, hashed_key, hit, increment
 from core.db.tenancy import fold
 from core.db.trimmed import fold_email
 from core.requests import PageRequest
@@ -27,9 +29,15 @@ from core.requests import PageRequest
 # Failures per hour and client address for a login that has reached its limit. So an attack from other addresses does not lock
 # the user out.
 MAX_FAILURES_PER_ADDRESS = 3
+# The failures per hour for a login from all addresses together, as a multiple of FAILED_LOGIN_LIMIT. Beyond it, only a sign-in code or a link
+# to set a password works.
+MAX_FAILURES_FACTOR = 2
 
 # Sign-in codes per hour for all e-mail addresses of an account together.
 MAX_CODES_PER_ACCOUNT = 2000
+
+# Checks of domains per hour that the admins of an account may ask for.
+MAX_DOMAIN_CHECKS = 20
 
 # E-mails per hour and purpose to one recipient: those that one client address or one user of the team causes, and all together.
 MAX_EMAILS_PER_ORIGIN = 5
@@ -66,6 +74,11 @@ def count_email(request: PageRequest, purpose: Purpose, recipient: str, *, user_
     return hit(hashed_key(kind, account_id, name), MAX_EMAILS_PER_RECIPIENT, HOUR).allowed
 
 
+def count_domain_check(request: PageRequest) -> None:
+    """Count a check of a domain that an admin asked for. Raise Throttled beyond MAX_DOMAIN_CHECKS."""
+    enforce_limit(request, hit(f"domain-checks:{request.account.id}", MAX_DOMAIN_CHECKS, HOUR))
+
+
 def count_code_request(request: PageRequest, email: str, user: User | None) -> bool:
     """Count a request for a sign-in code, and return whether the e-mail address may get another one.
 
@@ -81,19 +94,25 @@ def count_code_request(request: PageRequest, email: str, user: User | None) -> b
 
 def count_code(request: PageRequest) -> None:
     """Count an attempt to enter a sign-in code, for the client address or the known browser. Raise Throttled beyond FAILED_LOGIN_LIMIT."""
-    if settings.FAILED_LOGIN_LIMIT:
-        enforce_limit(request, hit(_code_key(request), settings.FAILED_LOGIN_LIMIT, HOUR))
+    limit = settings.FAILED_LOGIN_LIMIT
+    if limit:
+        statuses = [hit(key, limit * factor, HOUR) for key, factor in _code_keys(request)]
+        enforce_limit(request, next((status for status in statuses if not status.allowed), statuses[0]))
 
 
 def refund_code(request: PageRequest) -> None:
     """Undo `count_code` after the right code."""
     if settings.FAILED_LOGIN_LIMIT:
-        increment(_code_key(request), -1, HOUR)
+        for key, _factor in _code_keys(request):
+            increment(key, -1, HOUR)
         request.limit_status = None
 
 
-def _code_key(request: PageRequest) -> str:
-    return hashed_key("code", find_browser(request) or client_address_of(request))
+def _code_keys(request: PageRequest) -> list[tuple[str, int]]:
+    """Return the keys under which attempts to enter a code are counted, each with the factor of its limit."""
+    if browser := find_browser(request):
+        return [(hashed_key("code", browser), 1)]
+    return [(hashed_key("code", network), factor) for network, factor in counted_networks(client_address_of(request))]
 
 
 def count_wrong_token(request: AnyRequest) -> None:
@@ -103,8 +122,7 @@ def count_wrong_token(request: AnyRequest) -> None:
     That is safe: the look-up is one indexed read, and 190 random bits cannot be guessed.
     """
     if settings.FAILED_LOGIN_LIMIT:
-        key = hashed_key("wrong-token", client_address_of(request))
-        enforce_limit(request, rate_limiter.hit(key, settings.FAILED_LOGIN_LIMIT, HOUR))
+        enforce_limit(request, hit_address(request, "wrong-token", settings.FAILED_LOGIN_LIMIT, HOUR))
 
 
 class LoginAttempt:
@@ -130,13 +148,14 @@ class LoginAttempt:
             # Nobody else can use up the attempts of a browser in which the user has signed in before.
             self._enforce(self._hit(hashed_key("login-in", browser, self.account_id, user.id), limit), user)
             return
-        address = client_address_of(self.request)
         login = (self.account_id, *(("name", fold(self.name[:256])) if user is None else ("user", user.id)))
-        status = self._hit(hashed_key("address", address), limit)
+        status = self._hit_address(limit, "address")
         if status.allowed:
             login_status = self._hit(hashed_key("login", *login), limit)
-            if not login_status.allowed:
-                address_status = self._hit(hashed_key("login-at", address, *login), MAX_FAILURES_PER_ADDRESS)
+            if login_status.used > limit * MAX_FAILURES_FACTOR:
+                status = login_status
+            elif not login_status.allowed:
+                address_status = self._hit_address(MAX_FAILURES_PER_ADDRESS, "login-at", *login)
                 if not address_status.allowed:
                     status = replace(address_status, reset=min(address_status.reset, login_status.reset))
         self._enforce(status, user)
@@ -167,6 +186,12 @@ class LoginAttempt:
         while self.counted_keys:
             increment(self.counted_keys.pop(), -1, HOUR)
         django_request(self.request).limit_status = None
+
+    def _hit_address(self, limit: int, action: str, *parts: object) -> LimitStatus:
+        """Count the attempt for the client address, and for the wider network of an IPv6 address."""
+        networks = counted_networks(client_address_of(self.request))
+        statuses = [self._hit(hashed_key(action, network, *parts), limit * factor) for network, factor in networks]
+        return next((status for status in statuses if not status.allowed), statuses[0])
 
     def _hit(self, key: str, limit: int) -> LimitStatus:
         self.counted_keys.append(key)

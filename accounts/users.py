@@ -301,14 +301,6 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
         """The name for readers who may not see the login (`PRIVATE_NAMES`)."""
         return public_name(self.name)
 
-    @property
-    def is_team(self) -> bool:
-        return self.role in self.TEAM
-
-    @property
-    def is_admin(self) -> bool:
-        return self.role in self.ADMINS
-
     @cached_property
     def access(self) -> Access:
         """The clients, contacts, deals and tasks that the user may access. It takes a statement for a limited agent with a group."""

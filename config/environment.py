@@ -63,6 +63,26 @@ def https_mode(text: str) -> str:
         raise ValueError("write on, off or pages") from None
 
 
+def domain_mode(text: str) -> str:
+    """Return `proven` or `trusted`."""
+    if text.lower() not in {"proven", "trusted"}:
+        raise ValueError("write proven or trusted")
+    return text.lower()
+
+
+def proxy_mode(text: str) -> str:
+    """Return the header of a trusted proxy, `forwarded` or `x-forwarded`, or "" without a proxy."""
+    if text.lower() in {"forwarded", "x-forwarded"}:
+        return text.lower()
+    try:
+        is_on = boolean(text)
+    except ValueError:
+        is_on = True
+    if is_on:
+        raise ValueError("write forwarded, x-forwarded or off")
+    return ""
+
+
 def log_level(text: str) -> str:
     """Return the name of a log level in upper case."""
     if text.upper() not in {"DEBUG", "INFO", "WARNING", "ERROR"}:

@@ -7,7 +7,18 @@ import dj_email_url
 from csp.constants import NONE, SELF
 from whitenoise.compress import Compressor
 
-from config.environment import Environment, boolean, database, domain, https_mode, log_level, networks, number
+from config.environment import (
+    Environment,
+    boolean,
+    database,
+    domain,
+    domain_mode,
+    https_mode,
+    log_level,
+    networks,
+    number,
+    proxy_mode,
+)
 
 
 def _parse_email_url(url: str) -> dict:
@@ -32,6 +43,12 @@ SECRET_KEY = _read("SECRET_KEY", "", "The secret key for signatures; at least 50
 BASE_DOMAIN = _read(
     "BASE_DOMAIN", "localhost", "The domain of all accounts: the account acme has the address acme.BASE_DOMAIN.", domain
 )
+FORUM_DOMAINS = _read(
+    "FORUM_DOMAINS",
+    "proven",
+    "Which domains of forums count: `proven` ones, or with `trusted` all, because only the operator adds domains.",
+    domain_mode,
+)
 _database = _read("DATABASE_URL", "", "The address of the PostgreSQL database, version 15 or later.", database) or {}
 DATABASE_POOLER = _read(
     "DATABASE_POOLER",
@@ -52,8 +69,8 @@ HTTPS_FOR_PAGES_ONLY = _https == "pages"
 TRUST_PROXY = _read(
     "TRUST_PROXY",
     "off",
-    "Set to on if a proxy sets X-Forwarded-For and X-Forwarded-Proto; without a proxy, clients could forge them.",
-    boolean,
+    "The header of a proxy with the client's address and scheme: forwarded, x-forwarded, or off; see docs/operating.md.",
+    proxy_mode,
 )
 _mail = _read(
     "EMAIL_URL",
@@ -355,7 +372,6 @@ CONTENT_SECURITY_POLICY = {
 }
 SECURE_SSL_REDIRECT = _https == "on"
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUST_PROXY else None
 # HSTS for subdomains and preload lists apply to whole domains, and a forum may have a host in a customer's domain.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 X_FRAME_OPTIONS = "DENY"

@@ -124,12 +124,27 @@ class Forum(TenantModel):
         return user is not None or self.access != self.Access.PRIVATE
 
     def siblings_for(self, user: User) -> list[tuple[str, str]]:
-        """Return the names of the account's other forums that the user may read, and the stored names of their hosts."""
+        """Return the names of the account's other forums that the user may read, and the stored names of their hosts.
+
+        For the team, these are addresses under BASE_DOMAIN.
+        """
         hosts = Host.objects.filter(account_id=OuterRef("account_id"), id=OuterRef("host_id"))
+        columns = {"host_name": "name", "host_proven_at": "proven_at"}
+        annotations = {name: Subquery(hosts.values(column)) for name, column in columns.items()}
         forums = Forum.objects.filter(account_id=self.account_id).exclude(id=self.id)
-        forums = forums.annotate(host_name=Subquery(hosts.values("name"))).order_by("-is_default", "name", "id")
+        forums = forums.annotate(**annotations).order_by("-is_default", "name", "id")
         rows: list[Any] = list(forums[: self.MAX_PER_ACCOUNT])
-        return [(forum.name, forum.host_name) for forum in rows if forum.may_be_read_by(user)]
+        return [
+            (forum.name, forum.host_for(host_of(forum), self.account, by_team=user.is_team))
+            for forum in rows
+            if forum.may_be_read_by(user)
+        ]
+
+    def host_for(self, host: Host, account: Account, *, by_team: bool) -> str:
+        """Return the stored name of the host to which links of the team, or of other users, lead. `host` is the forum's host."""
+        if host.is_proven and not (by_team and host.is_domain):
+            return host.name
+        return account.prefix if self.is_default else host.own_name(account)
 
     def check_name(self, name: str) -> None:
         """Raise FieldError if the name has format characters, or looks like the name of another forum of the account.
@@ -186,7 +201,12 @@ class Forum(TenantModel):
 
     def _release_host(self, host_id: int) -> None:
         """Delete a host that the forum no longer has, unless it is the account's own host."""
-        self.account.hosts.filter(id=host_id).exclude(name=self.account.prefix).delete()
+        Host.objects.release(self.account, host_id)
+
+
+def host_of(forum: Any) -> Host:
+    """Return the host of a forum with the annotations of `siblings_for`."""
+    return Host(id=forum.host_id, name=forum.host_name, proven_at=forum.host_proven_at)
 
 
 @prepared(account_id=int, host_id=int)

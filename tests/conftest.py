@@ -24,6 +24,8 @@ os.environ |= {
     "DJANGO_SETTINGS_MODULE": "config.settings",
     "SECRET_KEY": "tests-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
     "BASE_DOMAIN": "example.test",
+    # Most tests create domains of forums without a proof. `tests/accounts/test_domains.py` tests the default.
+    "FORUM_DOMAINS": "trusted",
     "HTTPS": "off",
     # The default timeout would cancel statements on a busy machine.
     "STATEMENT_TIMEOUT": "60",

@@ -23,6 +23,7 @@ FOR_ANYONE = {
     "app/sign-in/code/enter",
     # Redirects, which tests/accounts/pages/test_handover.py covers.
     "app/handover",
+    "app/handover/begin",
     "app/handover/approve",
     "app/handover/finish",
     "app/sign-out",

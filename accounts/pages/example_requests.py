@@ -31,8 +31,6 @@ FORWARDED_VARIABLES = (
     "HTTP_ORIGIN",
     "HTTP_REFERER",
     "HTTP_USER_AGENT",
-    "HTTP_X_FORWARDED_FOR",
-    "HTTP_X_FORWARDED_PROTO",
     "wsgi.url_scheme",
 )
 PHRASES = {413: "Payload Too Large", 422: "Unprocessable Entity"}

@@ -59,7 +59,7 @@ class PagesMiddleware:
         if address.account_id is None:
             return
         if secret := request.COOKIES.get(SESSION_COOKIE):
-            session = Session.objects.find_by_secret(address.account_id, secret)
+            session = Session.objects.find_by_secret(address.account_id, secret, domain=address.domain)
             if session is not None:
                 session.was_extended = session.touch()
                 request.session, request.user = session, session.user

@@ -33,12 +33,13 @@ def sign_in(
 
     A user who has not signed in in this browser before gets an e-mail about it, unless one says already that the password was changed.
 
-    A redirect to the home page becomes one to the page at which the user starts. `family` is that of the session at another host from
-    which this one is handed over, to the page that the user has chosen.
+    At a custom domain, the session and `user` have the rights of a member. A redirect to the home page becomes one to the page at which the
+    user starts. `family` is that of the session at another host from which this one is handed over, to the page that the user has chosen.
     """
     if request.session is not None:
         request.session.end()
-    row, secret = Session.objects.start(user, agent=request.headers.get("User-Agent", ""), family=family)
+    agent, domain = request.headers.get("User-Agent", ""), request.address.domain
+    row, secret = Session.objects.start(user, agent=agent, family=family, domain=domain)
     set_session_cookie(response, secret)
     log_sign_in(request, user, way)
     if way in (Way.PASSWORD, Way.CODE) and not user.is_new and not find_browser(request, user.id):

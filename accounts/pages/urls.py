@@ -15,6 +15,7 @@ from accounts.pages import (
     trash,
     users,
 )
+from accounts.pages.domain_file import domain_file
 from accounts.pages.logo import LogoPage
 from accounts.pages.reference import views as reference
 from accounts.pages.settings import AccountPage
@@ -23,9 +24,11 @@ urlpatterns = [
     path("app/sign-in", sign_in.SignIn.as_view(), name="accounts-sign-in"),
     path("app/sign-in/code", sign_in_code.SignInWithCode.as_view(), name="accounts-sign-in-code"),
     path("app/sign-in/code/enter", sign_in_code.EnterCode.as_view(), name="accounts-sign-in-code-enter"),
-    path("app/handover", handover.BeginHandover.as_view(), name="accounts-handover"),
+    path("app/handover", handover.StartHandover.as_view(), name="accounts-handover"),
+    path("app/handover/begin", handover.BeginHandover.as_view(), name="accounts-handover-begin"),
     path("app/handover/approve", handover.ApproveHandover.as_view(), name="accounts-handover-approve"),
     path("app/handover/finish", handover.FinishHandover.as_view(), name="accounts-handover-finish"),
+    path(".well-known/rostrum-domain", domain_file, name="accounts-domain-file"),
     path("app/sign-out", sign_in.SignOut.as_view(), name="accounts-sign-out"),
     path("app/language", sign_in.ChangeLanguage.as_view(), name="accounts-language"),
     path("app/sign-up", registration.SignUp.as_view(), name="accounts-sign-up"),

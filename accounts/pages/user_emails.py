@@ -35,18 +35,19 @@ def language_of_emails(user: User, request: PageRequest) -> str:
 def email_password_link(user: User, request: PageRequest, *, deliver: bool = True) -> None:
     """Send a user the link to set a new password."""
     token = links.sign({}, *user.link_subject(PASSWORD))
-    url = request.address.url + reverse("accounts-password-new", query={"user": user.id, "token": token})
+    # The person who manages a custom domain could read a link that leads there.
+    url = request.address.own_url + reverse("accounts-password-new", query={"user": user.id, "token": token})
     email_user(user, "password_reset", request, login=user.login, url=url, deliver=deliver)
 
 
 def email_password_changed(user: User, request: PageRequest) -> None:
     """Tell a user that the password was changed."""
-    email_user(user, "password_changed", request, url=request.address.url + reverse("accounts-password"))
+    email_user(user, "password_changed", request, url=request.address.own_url + reverse("accounts-password"))
 
 
 def email_new_browser(user: User, request: PageRequest, session: Session) -> None:
     """Tell a user of a sign-in from a browser in which they have not signed in before."""
-    url = request.address.url + reverse("accounts-security")
+    url = request.address.own_url + reverse("accounts-security")
     with translation.override(language_of_emails(user, request)):
         browser = browser_name(session)
     email_user(user, "new_browser", request, browser=browser, url=url, **circumstances(user, request))
@@ -54,7 +55,7 @@ def email_new_browser(user: User, request: PageRequest, session: Session) -> Non
 
 def email_new_token(user: User, request: PageRequest, token: APIToken) -> None:
     """Tell a user that a token was created in their name."""
-    url = request.address.url + reverse("accounts-tokens")
+    url = request.address.own_url + reverse("accounts-tokens")
     email_user(user, "new_token", request, label=token.label, url=url, **circumstances(user, request))
 
 

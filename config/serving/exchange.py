@@ -13,6 +13,7 @@ from django.conf import settings
 
 from config.serving.chunked import chunked_bodies
 from config.serving.in_flight import InFlight
+from core import client_address
 from core.logs import ACCESS_LOG, omit_inner_query, redact, redact_query
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Exchange:
         if _TRAILING_SLASH.fullmatch(environ["PATH_INFO"]):
             # Some clients append a slash to every path, and people to the name of a category.
             environ["PATH_INFO"] = environ["PATH_INFO"][:-1]
+        client_address.apply_proxy(environ)
         self.environ = environ
         self.id = secrets.token_hex(8)
         self.summary = f"{self.id} {environ['REQUEST_METHOD']} {redact(host(environ) + target(environ))}"

@@ -4,6 +4,7 @@ A count is committed before the transaction of the request begins. So a rollback
 for the row of the count.
 """
 
+from collections.abc import Callable
 from typing import Any, cast
 
 from django.conf import settings
@@ -19,12 +20,23 @@ from core.requests import PageRequest, TenantRequest
 # A request of an API or of a page.
 AnyRequest = Request | HttpRequest
 
+# A function that counts one action: of its key, with a limit, within a number of seconds.
+Hit = Callable[[str, int, int], LimitStatus]
+
 MINUTE, HOUR = 60, 3600
 
 
 def client_address_of(request: AnyRequest) -> str:
     """Return the address by which limits count the client."""
     return client_address.from_environ(request.META)
+
+
+def hit_address(request: AnyRequest, action: str, limit: int, seconds: int, *, hit: Hit | None = None) -> LimitStatus:
+    """Count an action for the client address, and for the wider network of an IPv6 address. Return the state of the limit."""
+    count = hit or rate_limiter.hit
+    networks = client_address.counted_networks(client_address_of(request))
+    statuses = [count(hashed_key(action, network), limit * factor, seconds) for network, factor in networks]
+    return next((status for status in statuses if not status.allowed), statuses[0])
 
 
 def django_request(request: AnyRequest) -> TenantRequest:
@@ -60,20 +72,16 @@ def count_search(request: PageRequest) -> None:
     if request.user is not None:
         count_page_action(request)
     elif settings.RATE_LIMIT:
-        enforce_limit(
-            request, rate_limiter.hit(hashed_key("search", client_address_of(request)), settings.RATE_LIMIT, MINUTE)
-        )
+        enforce_limit(request, hit_address(request, "search", settings.RATE_LIMIT, MINUTE))
 
 
 def count_picture(request: PageRequest) -> None:
     """Apply RATE_LIMIT to requests that generate a picture, for each client address. Raise Throttled."""
     if settings.RATE_LIMIT:
-        key = hashed_key("picture", client_address_of(request))
-        enforce_limit(request, rate_limiter.hit(key, settings.RATE_LIMIT, MINUTE))
+        enforce_limit(request, hit_address(request, "picture", settings.RATE_LIMIT, MINUTE))
 
 
 def count_from_address(request: HttpRequest, action: str) -> None:
     """Apply FAILED_LOGIN_LIMIT to an action of visitors, such as signing up, for each address. Raise Throttled."""
     if settings.FAILED_LOGIN_LIMIT:
-        key = hashed_key(action, client_address_of(request))
-        enforce_limit(request, rate_limiter.hit(key, settings.FAILED_LOGIN_LIMIT, HOUR))
+        enforce_limit(request, hit_address(request, action, settings.FAILED_LOGIN_LIMIT, HOUR))

@@ -91,6 +91,8 @@ class LimitStatus:
     remaining: int
     # Seconds until the window ends.
     reset: int
+    # The actions that were counted in the window, which can be more than the limit. Leases do not set it.
+    used: int = 0
 
     @property
     def headers(self) -> dict[str, str]:
@@ -104,7 +106,8 @@ class LimitStatus:
 def hit(key: str, limit: int, seconds: int) -> LimitStatus:
     """Count one action. Return the state of the limit. `increment(key, -1, seconds)` undoes the count."""
     window = increment(key, 1, seconds)
-    return LimitStatus(window.used <= limit, limit, max(0, limit - window.used), max(1, ceil(window.seconds_left)))
+    remaining = max(0, limit - window.used)
+    return LimitStatus(window.used <= limit, limit, remaining, max(1, ceil(window.seconds_left)), window.used)
 
 
 @dataclass(slots=True)

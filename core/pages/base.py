@@ -42,11 +42,15 @@ class Page(View):
     indexed = False
     # False if the page is also served at hosts without a site, where the request has no account.
     needs_site = True
+    # True if the page belongs to a forum: its members may use it at a custom domain.
+    is_of_forum = False
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:
             if self.needs_site and self.request.account is None:
                 raise Http404
+            if self.request.address.domain and not self.is_served_at_domains:
+                return self.refuse_domain()
             if (response := self.check_access()) is not None:
                 return response
             if request.method == "POST" and self.request.user is not None:
@@ -60,6 +64,21 @@ class Page(View):
             return error_response(request, 413)
         except (OperationalError, InterfaceError):
             return unavailable(request)
+
+    @property
+    def is_served_at_domains(self) -> bool:
+        """Whether the page is served at custom domains: pages for visitors, and those of a forum for its members.
+
+        The person who manages a custom domain can read what is sent there. So the team's pages, the settings and the profiles are
+        served only under BASE_DOMAIN, and a new page for users is so by default.
+        """
+        return self.access == "anyone" or (self.access == "user" and self.is_of_forum)
+
+    def refuse_domain(self) -> HttpResponse:
+        """Return a redirect to the same page at the account's own address, or 403 to a form."""
+        if self.request.method in ("GET", "HEAD") and not self.request.htmx:
+            return redirect_to_url(self.request.address.own_url + self.request.get_full_path())
+        return error_response(self.request, 403, message=_("This is only possible at the address of the account."))
 
     def check_access(self) -> HttpResponse | None:
         """Return the response to a request without the required access. Return None if the request has it."""

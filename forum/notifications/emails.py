@@ -119,22 +119,22 @@ class Sender:
     host: str
 
 
-def senders_of(account: Account) -> dict[int | None, Sender]:
-    """Return the forums of an account by id. None stands for the default forum."""
-    hosts = dict(account.hosts.values_list("id", "name"))
-    rows = account.forums.order_by("is_default").values_list("id", "name", "host_id", "is_default")
+def senders_of(account: Account, *, to_team: bool = False) -> dict[int | None, Sender]:
+    """Return the forums of an account by id. None stands for the default forum. Links for the team lead to the account's own address."""
+    hosts = {host.id: host for host in account.hosts.all()}
     senders: dict[int | None, Sender] = {}
-    for id, name, host_id, is_default in rows:
-        senders[id] = Sender(single_line(name), hosts[host_id])
-        if is_default:
-            senders[None] = senders[id]
+    for forum in account.forums.order_by("is_default"):
+        host = forum.host_for(hosts[forum.host_id], account, by_team=to_team)
+        senders[forum.id] = Sender(single_line(forum.name), host)
+        if forum.is_default:
+            senders[None] = senders[forum.id]
     return senders
 
 
 def make_email(user: User, rows: list[Notification]) -> EmailMultiAlternatives:
     """Return the e-mail with these notifications, in the language of the user."""
     account = user.account
-    senders = senders_of(account)
+    senders = senders_of(account, to_team=user.is_team)
     is_about_one = len(set(map(_subject, rows))) == 1 and _subject(rows[0]) != NO_SUBJECT
     post = rows[0].activity.post if is_about_one else None
     sender = senders.get(post.forum_id if post is not None else None, senders[None])

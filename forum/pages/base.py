@@ -21,6 +21,7 @@ class ForumPage(Page):
 
     request: ForumRequest
     indexed = True
+    is_of_forum = True
 
     def check_access(self) -> HttpResponse | None:
         if not self.request.forum.may_be_read_by(self.request.user):

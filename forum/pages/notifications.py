@@ -82,9 +82,11 @@ class NotificationsPage(ForumPage):
         if not ids:
             return {}
         account = self.request.account
-        hosts = dict(account.hosts.values_list("id", "name"))
-        forums = account.forums.filter(id__in=ids).values_list("id", "host_id")
-        return {id: public_url(hosts[host_id]) for id, host_id in forums}
+        hosts, by_team = {host.id: host for host in account.hosts.all()}, self.request.user.is_team
+        forums = account.forums.filter(id__in=ids)
+        return {
+            forum.id: public_url(forum.host_for(hosts[forum.host_id], account, by_team=by_team)) for forum in forums
+        }
 
 
 class FollowPage(ForumPage):

@@ -9,7 +9,9 @@ from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.host_names import full_name, normalize
+from accounts import domains, throttling
+from accounts.host_names import full_name
+from accounts.models import Host
 from accounts.pages import ordering
 from accounts.pages.forms import Form
 from accounts.pages.settings import SettingsPage, parse_id
@@ -70,11 +72,12 @@ class ForumsPage(SettingsPage):
     part = "forums"
 
     def get(self, request: ForumUserRequest) -> HttpResponse:
-        hosts = dict(request.account.hosts.values_list("id", "name"))
+        hosts = {host.id: host for host in request.account.hosts.all()}
         forums: list[Any] = list(request.account.forums.order_by("-is_default", "name", "id")[: Forum.MAX_PER_ACCOUNT])
         for forum in forums:
-            forum.host_name = hosts[forum.host_id]
-            forum.address, forum.access_name = full_name(forum.host_name), ACCESS[Forum.Access(forum.access)]
+            forum.host = host = hosts[forum.host_id]
+            forum.team_host = forum.host_for(host, request.account, by_team=True)
+            forum.access_name = ACCESS[Forum.Access(forum.access)]
         return self.render(
             forums=forums, current_forum_id=request.forum.id, is_full=len(forums) >= Forum.MAX_PER_ACCOUNT
         )
@@ -93,56 +96,73 @@ class NewForumPage(SettingsPage):
 
     def save(self, request: ForumUserRequest) -> HttpResponse:
         form = ForumForm(request.POST)
+        created: list[Forum] = []
 
         def act() -> None:
-            Forum.objects.create_for(request.account, **form.cleaned_data)
+            created[:] = [Forum.objects.create_for(request.account, **form.cleaned_data)]
 
         if not form.is_valid() or not self.submit_form(form, act):
             return self.show(form)
         messages.success(request, _("%(name)s is open.") % {"name": form.cleaned_data["name"]})
+        if request.account.hosts.unproven().filter(id=created[0].host_id).exists():
+            # This page shows how to prove the domain.
+            return redirect("forum-settings-forum", created[0].id)
         return redirect("forum-settings-forums")
 
 
 class ForumSettingsPage(SettingsPage):
     template_name = "forum/forum_settings.html"
     part = "forums"
-    actions = {"save": "save", "delete": "delete"}
+    actions = {"save": "save", "check": "check", "delete": "delete"}
 
     def find(self, id: int) -> Forum:
         forum = self.request.account.forums.filter(id=id).first()
         if forum is None:
             raise Http404
         forum.account = self.request.account
-        self.host = forum.account.hosts.values_list("name", flat=True).get(id=forum.host_id)
+        self.host = forum.account.hosts.get(id=forum.host_id)
         return forum
 
     @property
     def is_at_own_address(self) -> bool:
         """True if this page is served at the forum's own address. Changing that address would make the page unreachable."""
-        return self.host == normalize(self.request.get_host()) and self.host != self.request.account.prefix
+        host, prefix = self.request.address.host, self.request.account.prefix
+        return host != prefix and host == self.host.own_name(self.request.account)
 
     def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
         forum = self.find(id)
-        return self.show(forum, ForumForm(forum=forum, address=full_name(self.host)))
+        return self.show(forum, ForumForm(forum=forum, address=self.host.address))
 
     def show(self, forum: Forum, form: Form) -> HttpResponse:
         return self.render_form(
             form,
             forum=forum,
-            address=full_name(self.host),
-            is_own_domain="." in self.host,
+            host=self.host,
+            proof=domains.Proof.of(self.host),
+            team_address=full_name(forum.host_for(self.host, self.request.account, by_team=True)),
+            grace_days=Host.GRACE.days,
             is_at_own_address=self.is_at_own_address,
             target=full_name(self.request.account.prefix),
         )
 
     def save(self, request: ForumUserRequest, id: int) -> HttpResponse:
         forum = self.find(id)
-        form = ForumForm(request.POST, forum=forum, address=full_name(self.host))
+        form = ForumForm(request.POST, forum=forum, address=self.host.address)
         if form.is_valid() and self.is_at_own_address and "host" in form.changed_data:
             form.add_error("host", self.other_address_message())
         if not form.is_valid() or not self.submit_form(form, lambda: forum.change(**form.cleaned_data)):
             return self.show(self.find(id), form)
         messages.success(request, _("%(name)s is saved.") % {"name": forum.name})
+        return redirect("forum-settings-forum", id)
+
+    def check(self, request: ForumUserRequest, id: int) -> HttpResponse:
+        """Look for the proof of the forum's domain in a job, because a name server may be slow."""
+        self.find(id)
+        if self.host.is_domain:
+            throttling.count_domain_check(request)
+            lock = f"domain:{request.account.id}:{self.host.id}"
+            domains.check_domain.defer(account_id=request.account.id, host_id=self.host.id, _queueing_lock=lock)
+            messages.success(request, _("The domain is being checked. Reload this page in a few seconds."))
         return redirect("forum-settings-forum", id)
 
     def other_address_message(self) -> str:

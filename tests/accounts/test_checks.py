@@ -20,7 +20,7 @@ VALID = {
     "BASE_DOMAIN": "example.com",
     "DATABASE_URL": "postgresql://user:hunter2@db:5432/rostrum",
     "EMAIL_URL": "smtp://user:hunter2@mail.example.com:587/?tls=True",
-    "TRUST_PROXY": "on",
+    "TRUST_PROXY": "forwarded",
 }
 NAMES = [
     "SECRET_KEY",
@@ -60,7 +60,9 @@ def errors_for(monkeypatch, **changes: str | None) -> list[tuple[str, str, str |
 
 def test_it_works(monkeypatch):
     assert errors_for(monkeypatch) == []
-    assert errors_for(monkeypatch, HTTPS="off", LOG_LEVEL="debug", STATEMENT_TIMEOUT="5", TRUST_PROXY="yes") == []
+    assert (
+        errors_for(monkeypatch, HTTPS="off", LOG_LEVEL="debug", STATEMENT_TIMEOUT="5", TRUST_PROXY="X-Forwarded") == []
+    )
     assert errors_for(monkeypatch, HTTPS="off", BASE_DOMAIN=None, EMAIL_URL=None) == []
     assert errors_for(monkeypatch, HTTPS="Pages") == []
 
@@ -159,13 +161,27 @@ DOMAIN_HINT = "Write the domain that the accounts' addresses end in, or HTTPS=of
             )
             for value in ("maybe", "2", "o")
         ),
+        *(
+            (
+                "TRUST_PROXY",
+                value,
+                "rostrum.E001",
+                (
+                    "TRUST_PROXY is not valid: write forwarded, x-forwarded or off. The header of a proxy with the client's "
+                    "address and scheme: forwarded, x-forwarded, or off; see docs/operating.md."
+                ),
+                None,
+            )
+            # `on` trusted headers that a client can send in another spelling.
+            for value in ("maybe", "on")
+        ),
         (
-            "TRUST_PROXY",
-            "maybe",
+            "FORUM_DOMAINS",
+            "all",
             "rostrum.E001",
             (
-                "TRUST_PROXY is not valid: write on or off. Set to on if a proxy sets X-Forwarded-For and"
-                " X-Forwarded-Proto; without a proxy, clients could forge them."
+                "FORUM_DOMAINS is not valid: write proven or trusted. Which domains of forums count: `proven` ones, or with "
+                "`trusted` all, because only the operator adds domains."
             ),
             None,
         ),
@@ -217,7 +233,7 @@ def test_it_rejects_missing_and_invalid_settings(monkeypatch, name, value, id, m
 def test_it_warns_of_endless_redirects(monkeypatch):
     [(id, message, hint)] = errors_for(monkeypatch, TRUST_PROXY=None)
     assert (id, message.partition(":")[0]) == ("rostrum.W002", "HTTPS is on and TRUST_PROXY is off")
-    assert hint.startswith("Write TRUST_PROXY=on")
+    assert hint.startswith("Write TRUST_PROXY=forwarded")
     [(id, message, _)] = errors_for(monkeypatch, TRUST_PROXY=None, HTTPS="pages")
     assert (id, message.partition(":")[0]) == ("rostrum.W002", "HTTPS is pages and TRUST_PROXY is off")
     assert errors_for(monkeypatch, TRUST_PROXY=None, HTTPS="off") == []

@@ -70,9 +70,9 @@ def test_with_https_pages_only_pages_are_redirected(acme, https, name):
 
 
 def test_nothing_is_redirected_over_https(acme, https, settings):
-    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    settings.TRUST_PROXY = "forwarded"
     https("pages")
     client = JSONClient(acme.host, acme.bob_token)
-    client.headers["X-Forwarded-Proto"] = "https"
+    client.headers["Forwarded"] = "for=192.0.2.1;proto=https"
     assert client.get("/app/clients.json").status_code == 200
     assert client.get("/", headers=HTML).status_code == 200

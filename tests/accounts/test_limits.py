@@ -15,6 +15,7 @@ from accounts.cookies import KNOWN_BROWSER_COOKIE
 from accounts.host_names import normalize
 from accounts.known_browsers import find_browser
 from accounts.models import Account, APIToken
+from core import client_address
 from core.api import throttling
 from core.api.throttling import HOUR, MINUTE
 from core.db import rate_limits
@@ -679,39 +680,116 @@ def test_wrong_tokens_of_an_address_are_limited(acme, settings, clock):
 # Client addresses
 
 
+HTTPS_ELEMENT = "for=198.51.100.1;proto=https"
+
+
 @pytest.mark.parametrize(
-    ("remote", "forwarded", "address"),
+    ("remote", "forwarded", "address", "scheme"),
     [
-        ("192.0.2.1", None, "192.0.2.1"),
-        ("192.0.2.1", "", "192.0.2.1"),
-        ("192.0.2.1", "198.51.100.1", "198.51.100.1"),
-        # The client controls all values but the last.
-        ("192.0.2.1", "203.0.113.9, 10.0.0.1,198.51.100.1", "198.51.100.1"),
-        ("192.0.2.1", "198.51.100.1:50123", "198.51.100.1"),
-        ("192.0.2.1", "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
-        ("192.0.2.1", "[2001:db8:1:2::7]:443", "2001:db8:1:2::/64"),
-        ("192.0.2.1", "[2001:db8:1:2::7]", "2001:db8:1:2::/64"),
-        ("192.0.2.1", "fe80::1%eth0", "fe80::/64"),
-        ("192.0.2.1", "::ffff:198.51.100.1", "198.51.100.1"),
+        ("192.0.2.1", None, "192.0.2.1", "http"),
+        ("192.0.2.1", "", "192.0.2.1", "http"),
+        ("192.0.2.1", HTTPS_ELEMENT, "198.51.100.1", "https"),
+        ("192.0.2.1", 'Proto=HTTPS; For="198.51.100.1"', "198.51.100.1", "https"),
+        ("192.0.2.1", "for=198.51.100.1", "198.51.100.1", "http"),
+        ("192.0.2.1", "for=198.51.100.1;proto=gopher", "198.51.100.1", "http"),
+        # The client controls all elements but the last.
+        ("192.0.2.1", f"for=203.0.113.9;proto=https, for=10.0.0.1,{HTTPS_ELEMENT}", "198.51.100.1", "https"),
+        ("192.0.2.1", f'for="203.0.113.9, {HTTPS_ELEMENT}', "198.51.100.1", "https"),
+        ("192.0.2.1", f'for="203.0.113.9\\", {HTTPS_ELEMENT}', "198.51.100.1", "https"),
+        ("192.0.2.1", "for=203.0.113.9;proto=https, for=198.51.100.1", "198.51.100.1", "http"),
+        ("192.0.2.1", 'for="198.51.100.1:50123"', "198.51.100.1", "http"),
+        ("192.0.2.1", "for=2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64", "http"),
+        ("192.0.2.1", 'for="[2001:db8:1:2::7]:443"', "2001:db8:1:2::/64", "http"),
+        ("192.0.2.1", 'for="[2001:db8:1:2::7]"', "2001:db8:1:2::/64", "http"),
+        ("192.0.2.1", "for=fe80::1%eth0", "fe80::/64", "http"),
+        ("192.0.2.1", "for=::ffff:198.51.100.1", "198.51.100.1", "http"),
+        # Ambiguous and malformed elements are ignored.
+        ("192.0.2.1", "for=198.51.100.1;for=198.51.100.2;proto=https", "192.0.2.1", "http"),
+        ("192.0.2.1", "for=198.51.100.1;proto=https;proto=http", "192.0.2.1", "http"),
+        ("192.0.2.1", f"{HTTPS_ELEMENT};", "192.0.2.1", "http"),
+        ("192.0.2.1", f"{HTTPS_ELEMENT},", "192.0.2.1", "http"),
         *(
-            ("192.0.2.1", word, "192.0.2.1")
-            for word in ("unknown", "198.51.100.1,", ",", "1.2.3", "[", ":", "x" * 9999)
+            ("192.0.2.1", word, "192.0.2.1", "http")
+            for word in ("for=unknown", "for=_hidden", "198.51.100.1", ",", "for=1.2.3", "for=[", "for=:", "x" * 9999)
         ),
-        ("", None, "unknown"),
-        ("/run/socket", "\x00", "unknown"),
-        ("2001:db8:1:2:ffff::", None, "2001:db8:1:2::/64"),
+        ("", None, "unknown", "http"),
+        ("/run/socket", "for=\x00", "unknown", "http"),
+        ("2001:db8:1:2:ffff::", None, "2001:db8:1:2::/64", "http"),
     ],
 )
-def test_the_client_address_behind_a_proxy(settings, remote, forwarded, address):
-    settings.TRUST_PROXY = True
-    headers = {} if forwarded is None else {"HTTP_X_FORWARDED_FOR": forwarded}
-    assert throttling.client_address_of(RequestFactory().get("/", REMOTE_ADDR=remote, **headers)) == address
+def test_the_client_behind_a_proxy(settings, remote, forwarded, address, scheme):
+    settings.TRUST_PROXY = "forwarded"
+    headers = {} if forwarded is None else {"HTTP_FORWARDED": forwarded}
+    spoofed = {"HTTP_X_FORWARDED_FOR": "203.0.113.9", "HTTP_X_FORWARDED_PROTO": "https"}
+    assert client_of(REMOTE_ADDR=remote, **headers, **spoofed) == (address, scheme)
 
 
-def test_the_client_address_without_a_proxy(settings):
-    settings.TRUST_PROXY = False
-    request = RequestFactory().get("/", REMOTE_ADDR="192.0.2.1", HTTP_X_FORWARDED_FOR="198.51.100.1")
-    assert throttling.client_address_of(request) == "192.0.2.1"
+def client_of(**headers) -> tuple[str, str]:
+    """Return the address and the scheme of the client of a request."""
+    environ = RequestFactory().get("/", **headers).META
+    client_address.apply_proxy(environ)
+    assert not set(client_address.PROXY_VARIABLES) & set(environ)
+    return client_address.from_environ(environ), environ["wsgi.url_scheme"]
+
+
+@pytest.mark.parametrize(
+    ("address", "scheme", "expected"),
+    [
+        ("198.51.100.1", "https", ("198.51.100.1", "https")),
+        ("203.0.113.9, 198.51.100.1", "https, http", ("198.51.100.1", "http")),
+        ("", "", ("192.0.2.1", "http")),
+    ],
+)
+def test_the_client_behind_a_proxy_with_older_headers(settings, address, scheme, expected):
+    settings.TRUST_PROXY = "x-forwarded"
+    headers = {"HTTP_X_FORWARDED_FOR": address, "HTTP_X_FORWARDED_PROTO": scheme, "HTTP_FORWARDED": "for=203.0.113.9"}
+    assert client_of(REMOTE_ADDR="192.0.2.1", **headers) == expected
+
+
+def test_the_client_without_a_proxy(settings):
+    settings.TRUST_PROXY = ""
+    headers = dict.fromkeys(client_address.PROXY_VARIABLES, "198.51.100.1") | {"HTTP_FORWARDED": HTTPS_ELEMENT}
+    assert client_of(REMOTE_ADDR="192.0.2.1", **headers) == ("192.0.2.1", "http")
+
+
+def test_networks_of_ipv6_are_counted_too(acme, settings, clock):
+    """A subscriber may have a whole /48. Its limit is four times that of a /64, as others have only a part of one."""
+    settings.FAILED_LOGIN_LIMIT = 1
+    statuses = [fail_to_log_in(acme, f"user-{n}", f"2001:db8:1:{n:x}::1").status_code for n in range(6)]
+    assert statuses == [401] * 4 + [429] * 2
+    assert fail_to_log_in(acme, "user-7", "2001:db8:2::1").status_code == 401
+    assert fail_to_log_in(acme, "user-8", "2001:db8:2:0:1::1").status_code == 429
+    # The refused attempts do not count.
+    assert max(RateCount.objects.filter(used__gt=0).values_list("used", flat=True)) == 4
+
+
+@pytest.mark.parametrize("path", ["/app/sign-up", "/app/sign-in/code"])
+def test_forms_of_visitors_count_networks_too(acme, settings, path):
+    settings.FAILED_LOGIN_LIMIT = 1
+    statuses = []
+    for number in range(6):
+        visitor = Visitor(acme.host, REMOTE_ADDR=f"2001:db8:1:{number:x}::1")
+        form = next(form for form in visitor.get(path).forms.values() if "email" in form.fields)
+        form["email"] = f"new-{number}@example.com"
+        statuses.append(form.submit(expect_errors=True).status_code)
+    assert statuses[:4] == [303] * 4
+    assert 303 not in statuses[4:]
+
+
+def test_a_login_has_a_limit_for_all_addresses(acme, settings, clock, hashed):
+    settings.FAILED_LOGIN_LIMIT = 5
+    statuses = [fail_to_log_in(acme, "alice", f"192.0.2.{number}").status_code for number in range(12)]
+    assert statuses == [401] * 10 + [429] * 2
+    assert len(hashed) == 10
+    # The right password is refused too, and a code is not.
+    assert log_in(acme, "alice", address="198.51.100.1").status_code == 429
+    visitor = Visitor(acme.host, REMOTE_ADDR="198.51.100.1")
+    form = next(form for form in visitor.get("/app/sign-in/code").forms.values() if "email" in form.fields)
+    form["email"] = acme.alice.email
+    assert form.submit().headers["Location"].startswith("/app/sign-in/code/enter")
+    assert fail_to_log_in(acme, "bob", "198.51.100.1").status_code == 401
+    clock.advance(3600)
+    assert log_in(acme, "alice", address="198.51.100.1").status_code == 200
 
 
 # New accounts

@@ -3,6 +3,7 @@
 from webtest import TestApp
 
 from accounts.cookies import SESSION_COOKIE
+from accounts.host_names import is_domain, normalize
 from accounts.models import Session, User
 from config.wsgi import application
 from tests.support.factories import PASSWORD
@@ -17,7 +18,8 @@ class Visitor(TestApp):
 
     def start_session(self, user: User) -> "Visitor":
         """Sign the user in without a request."""
-        _row, secret = Session.objects.start(user)
+        name = normalize(self.extra_environ["HTTP_HOST"]) or ""
+        _row, secret = Session.objects.start(user, domain=name if is_domain(name) else "")
         self.set_cookie(SESSION_COOKIE, secret)
         return self
 

@@ -10,6 +10,7 @@ from django.db import IntegrityError
 from accounts.account_creation import create_account
 from accounts.api.account import AccountSerializer
 from accounts.api.users import NewUserSerializer
+from accounts.domains import Proof
 from accounts.host_names import is_reserved, normalize, public_url
 from accounts.models import Account, Host, User
 from core.api.errors import sentence_of
@@ -74,16 +75,24 @@ class Command(BaseCommand):
             )
         except (IntegrityError, FieldErrors):
             raise CommandError("Prefix, host or partner was taken meanwhile") from None
-        self.report(made, owner, token, host, as_json=json)
+        self.report(made, owner, token, as_json=json)
 
-    def report(self, account: Account, owner: User, token: str, host: str | None, *, as_json: bool) -> None:
-        url = public_url((host and normalize(host)) or account.prefix)
+    def report(self, account: Account, owner: User, token: str, *, as_json: bool) -> None:
+        host = account.hosts.order_by("id").last()
+        url = public_url(host.name if host is not None and host.is_proven else account.prefix)
         values = {"prefix": account.prefix, "login": owner.login, "url": url, "api_token": token}
+        if host is not None and not host.is_proven:
+            proof = Proof.of(host)
+            values |= {"txt_name": proof.record_name, "txt_value": proof.record_value}
         if as_json:
             self.stdout.write(json.dumps(values))
         else:
             for name, value in values.items():
                 self.stdout.write(f"{name:10} {value}")
+            if "txt_name" in values:
+                self.stdout.write(
+                    "Add the TXT record to prove the domain, then choose Check now in the settings of the forum."
+                )
             self.stdout.write("Keep the api_token: only its hash is stored, so it cannot be shown again.")
 
     def read_password(self) -> str:
@@ -105,6 +114,6 @@ class Command(BaseCommand):
             return ["Host is not the name of a host (letters of other alphabets are written in Punycode: xn--…)"]
         if name in {settings.BASE_DOMAIN, prefix.lower()} or is_reserved(name):
             return ["Host is reserved"]
-        if Host.objects.filter(name=name).exists() or Account.objects.filter(prefix=name).exists():
+        if Host.objects.proven().filter(name=name).exists() or Account.objects.filter(prefix=name).exists():
             return ["Host is already taken"]
         return []

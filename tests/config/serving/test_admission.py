@@ -232,7 +232,7 @@ def test_slow_bodies_leave_room_for_requests_without_a_body():
 
 @pytest.mark.parametrize(
     ("trusted", "environ_of_other_sender"),
-    [(False, {"REMOTE_ADDR": "192.0.2.2"}), (True, {"HTTP_X_FORWARDED_FOR": "192.0.2.1, 192.0.2.2"})],
+    [("", {"REMOTE_ADDR": "192.0.2.2"}), ("forwarded", {"HTTP_FORWARDED": "for=192.0.2.1, for=192.0.2.2"})],
 )
 def test_slow_bodies_of_one_sender_leave_room_for_others(settings, trusted, environ_of_other_sender):
     settings.TRUST_PROXY = trusted

@@ -190,7 +190,7 @@ def test_connections_over_the_share_of_an_address_are_ended(settings, monkeypatc
 @pytest.mark.parametrize(
     ("changed_settings", "changed_constants"),
     [
-        ({"TRUST_PROXY": True}, {}),
+        ({"TRUST_PROXY": "forwarded"}, {}),
         ({}, {"MANY_REQUESTS": 0}),
         ({"MAX_CLIENT_CONNECTIONS": 6}, {}),
         ({}, {"COUNT_AFTER": 60_000}),

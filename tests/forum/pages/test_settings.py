@@ -55,7 +55,7 @@ def test_it_works(acme):
 
     page = acme.page(acme.alice)
     forum_page = page.get(path_of(forum))
-    assert texts(forum_page, "dd code") == ["CNAME", "ideas.example.org", "acme.example.test"]
+    assert texts(forum_page, "dd code")[3:] == ["CNAME", "ideas.example.org", "acme.example.test"]
     form = forum_page.forms["forum"]
     assert form["host"].value == "ideas.example.org"
     form["name"], form["host"], form["access"], form["approval"] = "Plans", "plans", "private", False
@@ -181,7 +181,8 @@ def test_the_first_forum_may_change_its_host(acme):
 
 def test_it_rejects_changing_the_host_of_the_current_page(acme):
     forum = make_forum(acme, "ideas.example.org")
-    page = Visitor("ideas.example.org").sign_in("alice")
+    # The address under BASE_DOMAIN at which the team works on a forum with a domain. It changes with the domain.
+    page = Visitor(f"acme--{forum.host_id}.example.test").sign_in("alice")
     form = page.get(path_of(forum)).forms["forum"]
     form["host"] = "ideas.example.net"
     expected = "You are at this address now. Open the settings at acme.example.test to change it."
