@@ -1,4 +1,4 @@
-"""Accessibility of every page: axe, small screens, large text and the keyboard."""
+"""Accessibility of every page: axe, small screens, large text, the keyboard, and clicks in menus."""
 
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -8,6 +8,7 @@ from playwright.sync_api import BrowserContext, Page, Response
 
 from tests.support.axe import ALL_RULES, faults_of_axe
 from tests.support.every_page import PAGES, page_routes, routes_listed
+from tests.support.menus import faults_of_menus
 from tests.support.people import wait_until
 
 WIDE, PHONE, NARROW = 1200, 390, 320
@@ -46,7 +47,12 @@ def test_every_page_is_accessible(world, windows, faults, frames, case):
     assert 0 < sum(window.weight.values()) < MAX_BYTES, window.weight
     if case.prepare:
         case.prepare(page)
-    all_faults = [*faults_of_keyboard(page, frames), *faults_of_axe(page, LAYOUTS), *faults_of_overflow(page)]
+    all_faults = [
+        *faults_of_menus(page),
+        *faults_of_keyboard(page, frames),
+        *faults_of_axe(page, LAYOUTS),
+        *faults_of_overflow(page),
+    ]
     assert all_faults == [], "\n\n".join(all_faults)
 
 

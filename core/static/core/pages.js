@@ -54,11 +54,13 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   tell("no-service", requestConfig.elt);
 });
 
-// Close an open menu on a click outside, when the focus leaves it (it could cover the focused element), and on Escape, which returns
-// the focus to its button.
-document.addEventListener("focusout", (event) => {
-  const menu = event.target.closest("details.menu[open]");
-  if (menu && event.relatedTarget && !menu.contains(event.relatedTarget)) menu.open = false;
+// Close an open menu on a click outside, when the focus moves elsewhere (the menu could cover the focused element), and on Escape, which
+// returns the focus to its button. A click on a text in the menu moves the focus to an element around the menu, such as <main>. Not on
+// focusout: hiding an element while it loses the focus to a click ends the tab in Chromium.
+document.addEventListener("focusin", (event) => {
+  for (const menu of document.querySelectorAll("details.menu[open]")) {
+    if (!menu.contains(event.target) && !event.target.contains(menu)) menu.open = false;
+  }
 });
 document.addEventListener("click", (event) => {
   for (const menu of document.querySelectorAll("details.menu[open]")) {
