@@ -1,11 +1,13 @@
 """The API page of the settings: the user's tokens and an overview of the examples."""
 
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from functools import partial
 from typing import Any
 
 from django import forms
+from django.contrib import messages
 from django.http import Http404, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
@@ -16,10 +18,8 @@ from accounts.pages.examples import Example, code_context, examples, fill_exampl
 from accounts.pages.forms import Form
 from accounts.pages.interfaces import INTERFACES
 from accounts.pages.visit_token import read_visit_token, set_visit_token
-from core.db.transactions import in_transaction
-from core.errors import Conflict, FieldErrors
 from core.pages.base import Page, base_url, redirect
-from core.pages.errors import error_sentence
+from core.pages.creation import CreatingPage, Creation
 from core.requests import UserRequest
 
 MAX_LIFETIME = timedelta(days=3650)
@@ -48,8 +48,6 @@ class TokenForm(Form):
         help_text=gettext_lazy("Only if it expires after a date."),
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
-    # The id of the user's newest token when the form was rendered. So a form that is sent twice creates only one token.
-    after = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
 
     def clean(self) -> dict[str, Any]:
         values = super().clean()
@@ -71,6 +69,11 @@ class TokenForm(Form):
         return timezone.now() + timedelta(days=int(choice))
 
 
+def last_day(row: APIToken) -> date | None:
+    """Return the last day on which a token is valid."""
+    return timezone.localdate(row.expires_at - timedelta(seconds=1)) if row.expires_at else None
+
+
 def interfaces() -> list[tuple[str | Promise, list[tuple[str, list[Example]]]]]:
     """Return the names of the APIs, each with its sections of examples. The Account API comes first."""
     groups: dict[str | Promise, list[tuple[str, list[Example]]]] = {}
@@ -79,7 +82,7 @@ def interfaces() -> list[tuple[str | Promise, list[tuple[str, list[Example]]]]]:
     return list(groups.items())
 
 
-class APIPage(Page):
+class APIPage(CreatingPage):
     request: UserRequest
     access = "team"
     template_name = "accounts/api.html"
@@ -93,37 +96,44 @@ class APIPage(Page):
         form = TokenForm(request.POST)
         if not form.is_valid():
             return self.show(form)
-        values = {"label": form.cleaned_data["label"], "expires_at": form.expires_at}
-        after = form.cleaned_data["after"]
-        try:
-            row, token = in_transaction(lambda: APIToken.objects.issue(request.user, newest_seen_id=after, **values))
-        except Conflict:
-            form.add_error(
-                None,
-                _(
-                    "A token was created after this form was opened: see the list. Send the form again to create another one."
-                ),
+        issued: list[str] = []
+
+        def create() -> APIToken:
+            row, token = APIToken.objects.issue(
+                request.user, label=form.cleaned_data["label"], expires_at=form.expires_at
             )
-        except FieldErrors as caught:
-            for error in caught.errors:
-                form.add_error(None, error_sentence(error))
-        else:
-            response = self.show(row=row, token=token)
-            set_visit_token(request, response, token)
-            return response
-        return self.show(form)
+            issued.append(token)
+            return row
+
+        creation = Creation(
+            create=create,
+            rows=request.account.tokens.filter(user_id=request.user.id, revoked_at=None),
+            path=lambda row: reverse("accounts-tokens"),
+            saved=lambda row: (
+                {"label": row.label}
+                | ({"expires": "date", "until": last_day(row)} if row.expires_at else {"expires": "never"})
+            ),
+        )
+        row = self.create_once(form, creation)
+        if isinstance(row, HttpResponse):
+            return row
+        if row is None:
+            return self.show(form)
+        if not issued:
+            messages.info(
+                request, _("This token exists already, and was shown once. Revoke it if you did not copy it.")
+            )
+            return redirect("accounts-tokens")
+        response = self.show(row=row, token=issued[-1])
+        set_visit_token(request, response, issued[-1])
+        return response
 
     def show(self, form: TokenForm | None = None, *, row: APIToken | None = None, token: str = "") -> HttpResponse:
         request = self.request
         visit_token = read_visit_token(request)
         tokens = request.account.tokens.filter(user_id=request.user.id).order_by("-id")
-        after = tokens.newest_id()
-        if form is None:
-            form = TokenForm(initial={"after": after})
-        else:
-            form.replace_data("after", after)
         return self.render_form(
-            form,
+            form or TokenForm(),
             part="api",
             tokens=[*tokens.usable()[: APIToken.MAX_PER_USER], *tokens.expired()[: self.MAX_EXPIRED_SHOWN]],
             row=row,

@@ -14,7 +14,6 @@ from django.utils.translation import gettext, ngettext
 from accounts.default_names import status_name
 from accounts.models import User
 from accounts.pages.sign_in_code import CodeRequestForm
-from core.api.idempotency import new_form_key
 from core.pages.routes import path_with_id
 from core.pages.rows import render_rows
 from core.templatetags.rostrum import ago, color_dot, icon
@@ -27,8 +26,8 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def new_comment_form(context: Context) -> CommentForm:
-    """Return an empty form with a new idempotency key."""
-    return CommentForm(initial={"key": new_form_key()}, user=context["request"].user)
+    """Return an empty form."""
+    return CommentForm(user=context["request"].user)
 
 
 @register.simple_tag

@@ -96,6 +96,17 @@ document.addEventListener("submit", (event) => {
   }
 });
 
+// On "Back", browsers load the page again, and show what was typed. The entry in the history has the keys of the forms, so that the server
+// recognizes a form that was sent before.
+function keepFormKeys(isLoaded) {
+  const inputs = [...document.querySelectorAll("main input[name=form_key]")];
+  const former = isLoaded ? history.state?.formKeys : null;
+  if (former?.length === inputs.length) inputs.forEach((input, place) => { input.value = former[place]; });
+  if (inputs.length) history.replaceState({ ...history.state, formKeys: inputs.map((input) => input.value) }, "");
+}
+document.addEventListener("DOMContentLoaded", () => keepFormKeys(true));
+document.addEventListener("htmx:afterSettle", () => keepFormKeys(false));
+
 // Copy the text of the element that data-copy selects. Afterwards the button shows data-copied.
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
