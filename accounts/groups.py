@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from core.db.tenancy import TenantModel
+from core.db.tenancy import NameKeyField, TenantModel, folded_fields
 from core.search.declaration import Search
 
 
@@ -19,6 +19,7 @@ class Group(TenantModel):
     """A named group of users. A user is in at most one group."""
 
     name = models.CharField(max_length=255)
+    name_key = NameKeyField(source="name", null=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -28,7 +29,7 @@ class Group(TenantModel):
 
     class Meta:
         default_related_name = "user_groups"
-        constraints = [models.UniqueConstraint(fields=["account", "name"], name="group_name_unique")]
+        constraints = [models.UniqueConstraint(fields=["account", "name_key"], name="group_name_key_unique")]
 
     def __str__(self) -> str:
         return self.name
@@ -41,4 +42,4 @@ class Group(TenantModel):
             self.save(force_insert=True)
         else:
             self.updated_at = timezone.now()
-            self.save(update_fields={*values, "updated_at"})
+            self.save(update_fields={*values, *folded_fields(Group, values), "updated_at"})

@@ -17,8 +17,9 @@ class TagQuerySet(models.QuerySet["Tag"]):
     def get_or_create_named(self, account: "Account", names: list[str]) -> list["Tag"]:
         """Return the tags with these names, in the order of the names and without duplicates. Create the tags that do not exist.
 
-        Names that differ only in case are the same tag.
+        Names that differ only in case or blanks are the same tag.
         """
+        names = [" ".join(name.split()) for name in names]
         names_by_key = {fold(name): name for name in reversed(names)}
         if not names_by_key:
             return []

@@ -1995,7 +1995,8 @@ CREATE TABLE public.accounts_group (
     updated_at timestamp with time zone NOT NULL,
     search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
     search_text text GENERATED ALWAYS AS (search.fold((COALESCE(name, ''::character varying))::text)) STORED NOT NULL,
-    search_words tsvector GENERATED ALWAYS AS (setweight(search.words(account_id, (COALESCE(name, ''::character varying))::text, 35000), 'A'::"char")) STORED NOT NULL
+    search_words tsvector GENERATED ALWAYS AS (setweight(search.words(account_id, (COALESCE(name, ''::character varying))::text, 35000), 'A'::"char")) STORED NOT NULL,
+    name_key text
 );
 ALTER TABLE ONLY public.accounts_group ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -2061,7 +2062,8 @@ CREATE TABLE public.accounts_pipeline (
     updated_at timestamp with time zone NOT NULL,
     search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
     search_text text GENERATED ALWAYS AS (search.fold((COALESCE(name, ''::character varying))::text)) STORED NOT NULL,
-    search_words tsvector GENERATED ALWAYS AS (setweight(search.words(account_id, (COALESCE(name, ''::character varying))::text, 35000), 'A'::"char")) STORED NOT NULL
+    search_words tsvector GENERATED ALWAYS AS (setweight(search.words(account_id, (COALESCE(name, ''::character varying))::text, 35000), 'A'::"char")) STORED NOT NULL,
+    name_key text
 );
 ALTER TABLE ONLY public.accounts_pipeline ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -2124,6 +2126,8 @@ CREATE TABLE public.accounts_status (
     search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
     search_text text GENERATED ALWAYS AS (search.fold((((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(code, ''::character varying))::text))) STORED NOT NULL,
     search_words tsvector GENERATED ALWAYS AS (setweight(search.words(account_id, (((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(code, ''::character varying))::text), 35000), 'A'::"char")) STORED NOT NULL,
+    code_key text,
+    name_key text,
     CONSTRAINT status_of_deal CHECK (((((kind)::text = 'deal'::text) AND (outcome IS NOT NULL) AND (pipeline_id IS NOT NULL) AND (probability IS NOT NULL) AND ((probability >= 0) AND (probability <= 100)) AND (((NOT closed) AND ((outcome)::text = 'open'::text)) OR (closed AND ((outcome)::text = ANY ((ARRAY['won'::character varying, 'lost'::character varying])::text[]))))) OR ((NOT ((kind)::text = 'deal'::text)) AND (outcome IS NULL) AND (pipeline_id IS NULL) AND (probability IS NULL) AND (rot_days IS NULL))))
 );
 ALTER TABLE ONLY public.accounts_status ALTER COLUMN account_id SET (n_distinct=2);
@@ -2353,7 +2357,8 @@ CREATE TABLE public.crm_contactlist (
     name character varying(255) NOT NULL,
     search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
     search_text text GENERATED ALWAYS AS (search.fold((COALESCE(name, ''::character varying))::text)) STORED NOT NULL,
-    search_words tsvector GENERATED ALWAYS AS (setweight(search.words(account_id, (COALESCE(name, ''::character varying))::text, 35000), 'A'::"char")) STORED NOT NULL
+    search_words tsvector GENERATED ALWAYS AS (setweight(search.words(account_id, (COALESCE(name, ''::character varying))::text, 35000), 'A'::"char")) STORED NOT NULL,
+    name_key text
 );
 ALTER TABLE ONLY public.crm_contactlist ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -3333,7 +3338,7 @@ ALTER TABLE ONLY public.forum_vote
     ADD CONSTRAINT forum_vote_pkey PRIMARY KEY (account_id, post_id, user_id);
 
 ALTER TABLE ONLY public.accounts_group
-    ADD CONSTRAINT group_name_unique UNIQUE (account_id, name);
+    ADD CONSTRAINT group_name_key_unique UNIQUE (account_id, name_key);
 
 ALTER TABLE ONLY public.accounts_handover
     ADD CONSTRAINT handover_digest_unique UNIQUE (account_id, digest);
@@ -3351,7 +3356,7 @@ ALTER TABLE ONLY public.forum_notification
     ADD CONSTRAINT notification_unique UNIQUE (account_id, activity_id, user_id);
 
 ALTER TABLE ONLY public.accounts_pipeline
-    ADD CONSTRAINT pipeline_name_unique UNIQUE (account_id, name);
+    ADD CONSTRAINT pipeline_name_key_unique UNIQUE (account_id, name_key);
 
 ALTER TABLE ONLY public.procrastinate_events
     ADD CONSTRAINT procrastinate_events_pkey PRIMARY KEY (id);
@@ -3384,7 +3389,7 @@ ALTER TABLE ONLY public.accounts_signincode
     ADD CONSTRAINT signincode_browser_unique UNIQUE (account_id, browser);
 
 ALTER TABLE ONLY public.accounts_status
-    ADD CONSTRAINT status_code_unique UNIQUE (account_id, kind, code);
+    ADD CONSTRAINT status_code_key_unique UNIQUE (account_id, kind, code_key);
 
 ALTER TABLE ONLY public.accounts_tag
     ADD CONSTRAINT tag_name_unique UNIQUE (account_id, name_key);
@@ -3541,7 +3546,7 @@ CREATE INDEX contact_external_ids ON public.crm_contactexternalid USING btree (a
 CREATE INDEX contact_found ON public.crm_contact USING gin (account_id, responsible_id, creator_id, updater_id, tags, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit='1024') WHERE (trashed_at IS NULL);
 ALTER INDEX public.contact_found ALTER COLUMN 7 SET STATISTICS 0;
 
-CREATE UNIQUE INDEX contact_list_name_unique ON public.crm_contactlist USING btree (account_id, name) WHERE (trashed_at IS NULL);
+CREATE UNIQUE INDEX contact_list_name_key_unique ON public.crm_contactlist USING btree (account_id, name_key) WHERE (trashed_at IS NULL);
 
 CREATE INDEX contact_list_trash ON public.crm_contactlist USING btree (account_id, trashed_at, id) WHERE (trashed_at IS NOT NULL);
 
@@ -3613,7 +3618,7 @@ CREATE INDEX deal_of_user_without_status ON public.crm_deal USING btree (account
 
 CREATE INDEX deal_stage_by_time ON public.crm_dealstage USING btree (account_id, entered_at);
 
-CREATE UNIQUE INDEX deal_status_name_unique ON public.accounts_status USING btree (account_id, pipeline_id, name) WHERE ((kind)::text = 'deal'::text);
+CREATE UNIQUE INDEX deal_status_name_key_unique ON public.accounts_status USING btree (account_id, pipeline_id, name_key) WHERE ((kind)::text = 'deal'::text);
 
 CREATE INDEX deal_trash ON public.crm_deal USING btree (account_id, trashed_at, id) WHERE (trashed_at IS NOT NULL);
 
@@ -3828,7 +3833,7 @@ CREATE INDEX status_by_name ON public.accounts_status USING btree (account_id, s
 CREATE INDEX status_found ON public.accounts_status USING gin (account_id, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit='1024');
 ALTER INDEX public.status_found ALTER COLUMN 3 SET STATISTICS 0;
 
-CREATE UNIQUE INDEX status_name_unique ON public.accounts_status USING btree (account_id, kind, name) WHERE (NOT ((kind)::text = 'deal'::text));
+CREATE UNIQUE INDEX status_name_key_unique ON public.accounts_status USING btree (account_id, kind, name_key) WHERE (NOT ((kind)::text = 'deal'::text));
 
 CREATE INDEX statuschange_of_post ON public.forum_statuschange USING btree (account_id, post_id, created_at, id);
 

@@ -26,6 +26,7 @@ from core.api.fields import (
     WireField,
 )
 from core.api.serializers import ResourceSerializer
+from core.db.tenancy import name_key
 from core.errors import ConcurrentUpdate, FieldErrors
 from crm.api.defined_fields import DefinedFieldsField, DefinedFieldsSerializer
 from crm.api.fields import EXTERNAL_ID, DerivedName, ExternalIds
@@ -155,7 +156,7 @@ class ContactListName(TextField):
 
     def to_internal_value(self, data: Any) -> str:
         name = cast(str, super().to_internal_value(data))
-        others = self.context["account"].contact_lists.live().filter(name=name)
+        others = self.context["account"].contact_lists.live().filter(name_key=name_key(name))
         if self.parent.instance:
             others = others.exclude(id=self.parent.instance.id)
         if others.exists():
