@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models
 
-from core.db.tenancy import FoldedField, TenantModel, fold, foreign_object
+from core.db.tenancy import FoldedField, TenantModel, fold, foreign_object, name_key
 from core.db.trash import Trashable
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class Tagged(Trashable):
         removed: Counter[str] = Counter()
         for row, row_names in rows_with_names:
             old_names = set(row.tags)
-            row.tags = list(dict.fromkeys(tags[fold(name)].name for name in row_names))
+            row.tags = list(dict.fromkeys(tags[name_key(name)].name for name in row_names))
             changes.update(ids[name] for name in row.tags if name not in old_names)
             removed.update(old_names.difference(row.tags))
         for tag in Tag.objects.filter(account=account, name__in=removed):

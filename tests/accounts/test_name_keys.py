@@ -22,7 +22,7 @@ EQUAL = ["open days", "OPEN DAYS", "Open  Days", "Open\u00a0Days"]
 @pytest.mark.parametrize("name", EQUAL)
 @pytest.mark.parametrize("key", NAMED)
 def test_equal_names_are_taken(acme, key, name):
-    client = acme.json()
+    client = acme.json(acme.alice_token)
     assert client.post(NAMED[key], json={key: {"name": "Open days"}}).status_code == 201
     response = client.post(NAMED[key], json={key: {"name": name}})
     assert_refused(response, 422, "validation_failed", {"name": ["is already taken"]})
@@ -30,7 +30,7 @@ def test_equal_names_are_taken(acme, key, name):
 
 @pytest.mark.parametrize("code", ["pay", "PAY", "Pay"])
 def test_a_status_with_an_equal_code_is_updated(acme, code):
-    client = acme.json()
+    client = acme.json(acme.alice_token)
     first = client.post("/app/statuses.json", json={"status": {"code": "pay", "name": "To pay", "kind": "deal"}})
     again = client.post("/app/statuses.json", json={"status": {"code": code, "name": "To be paid", "kind": "deal"}})
     assert (first.status_code, again.status_code, again.json()["id"]) == (201, 200, first.json()["id"])
@@ -38,7 +38,7 @@ def test_a_status_with_an_equal_code_is_updated(acme, code):
 
 @pytest.mark.parametrize("name", EQUAL)
 def test_a_status_with_an_equal_name_is_refused(acme, name):
-    client = acme.json()
+    client = acme.json(acme.alice_token)
     assert client.post("/app/statuses.json", json={"status": {"code": "a", "name": "Open days"}}).status_code == 201
     response = client.post("/app/statuses.json", json={"status": {"code": "b", "name": name}})
     assert_refused(response, 422, "validation_failed", {"name": ["is already taken"]})

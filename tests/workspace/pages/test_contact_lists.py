@@ -134,4 +134,4 @@ def test_it_rejects_a_list_of_another_account(acme, other):
     bob = acme.page(acme.bob)
     form = next(form for form in bob.get(f"/app/contacts/{contact.id}").forms.values() if "join_list" in form.text)
     form["contact_list_id"].force_value(str(foreign.id))
-    assert "can't be found" in form.submit("do", value="join_list").follow()
+    assert "can't be found" in form.submit("do", value="join_list").follow().html.get_text()
