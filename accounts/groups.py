@@ -6,8 +6,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from core.db.tenancy import TenantModel
-from core.db.trimmed import TrimmedCharField
+from core.db.tenancy import TenantModel, folded_fields
+from core.db.trimmed import NameKeyField, TrimmedCharField
 from core.search.declaration import Search
 
 
@@ -20,6 +20,7 @@ class Group(TenantModel):
     """A named group of users. A user is in at most one group."""
 
     name = TrimmedCharField(max_length=255)
+    name_key = NameKeyField(source="name", null=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -29,7 +30,7 @@ class Group(TenantModel):
 
     class Meta:
         default_related_name = "user_groups"
-        constraints = [models.UniqueConstraint(fields=["account", "name"], name="group_name_unique")]
+        constraints = [models.UniqueConstraint(fields=["account", "name_key"], name="group_name_key_unique")]
 
     def __str__(self) -> str:
         return self.name
@@ -42,4 +43,4 @@ class Group(TenantModel):
             self.save(force_insert=True)
         else:
             self.updated_at = timezone.now()
-            self.save(update_fields={*values, "updated_at"})
+            self.save(update_fields={*values, *folded_fields(Group, values), "updated_at"})

@@ -12,8 +12,8 @@ from django.utils.translation import gettext_noop
 from psycopg.errors import ForeignKeyViolation
 
 from core.db.ordering import MAX_POSITION, Ordered
-from core.db.tenancy import TenantModel
-from core.db.trimmed import TrimmedCharField
+from core.db.tenancy import TenantModel, folded_fields
+from core.db.trimmed import NameKeyField, TrimmedCharField, name_key
 from core.errors import FieldError
 from core.search.declaration import Search
 
@@ -40,6 +40,7 @@ class Pipeline(Ordered, TenantModel):
     DEFAULT_NAME = gettext_noop("Sales")
 
     name = TrimmedCharField(max_length=MAX_NAME)
+    name_key = NameKeyField(source="name", null=True)
     position = models.IntegerField(default=0)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
@@ -50,7 +51,7 @@ class Pipeline(Ordered, TenantModel):
 
     class Meta:
         default_related_name = "pipelines"
-        constraints = [models.UniqueConstraint(fields=["account", "name"], name="pipeline_name_unique")]
+        constraints = [models.UniqueConstraint(fields=["account", "name_key"], name="pipeline_name_key_unique")]
 
     def __str__(self) -> str:
         return self.name
@@ -73,15 +74,15 @@ class Pipeline(Ordered, TenantModel):
                 self.position = min(last + 1, MAX_POSITION)
             self.save(force_insert=True)
         else:
-            self.save(update_fields={*values, "updated_at"})
+            self.save(update_fields={*values, *folded_fields(Pipeline, values), "updated_at"})
 
     def copy_statuses(self, source: "Pipeline", *, name_of: Callable[[Any], str]) -> None:
         """Create the statuses of another pipeline in this one. `name_of` returns the name of a copy. Each copy gets a code of its own."""
         statuses = self.account.statuses_of_kind("deal")
-        codes = set(statuses.values_list("code", flat=True))
+        codes = {name_key(code) for code in statuses.values_list("code", flat=True)}
         for status in statuses.filter(pipeline_id=source.id):
             code = first_free(codes, status.code, lambda base, number: f"{base[: MAX_NAME - 10]}-{number}")
-            codes.add(code)
+            codes.add(name_key(code))
             values = {name: getattr(status, name) for name in ("color", "outcome", "probability", "rot_days")}
             copy = type(status)(account=self.account, kind=status.kind)
             copy.write({**values, "code": code, "name": name_of(status), "pipeline_id": self.id})
@@ -110,7 +111,7 @@ class Pipeline(Ordered, TenantModel):
 
     def _move_statuses(self, target: "Pipeline") -> None:
         statuses = {status.id: status for status in self.account.statuses.filter(kind="deal").order_by("id").locked()}
-        names = {status.name for status in statuses.values() if status.pipeline_id == target.id}
+        names = {name_key(status.name) for status in statuses.values() if status.pipeline_id == target.id}
         for status in statuses.values():
             if status.pipeline_id != self.id:
                 continue
@@ -118,7 +119,7 @@ class Pipeline(Ordered, TenantModel):
                 status.erase()
             except FieldError:
                 name = first_free(names, status.name, self._name_of_moved)
-                names.add(name)
+                names.add(name_key(name))
                 status.write({"pipeline_id": target.id, "name": name})
 
     def _name_of_moved(self, name: str, number: int) -> str:
@@ -129,7 +130,10 @@ class Pipeline(Ordered, TenantModel):
 
 
 def first_free(taken: Collection[str], text: str, numbered: Callable[[str, int], str]) -> str:
-    """Return the text if it is not taken, else the first of `numbered(text, 2)`, `numbered(text, 3)`, … that is not taken."""
-    if text not in taken:
+    """Return the text if it is not taken, else the first of `numbered(text, 2)`, `numbered(text, 3)`, … that is not taken.
+
+    `taken` has the keys of the other texts (`name_key`).
+    """
+    if name_key(text) not in taken:
         return text
-    return next(each for number in count(2) if (each := numbered(text, number)) not in taken)
+    return next(each for number in count(2) if name_key(each := numbered(text, number)) not in taken)

@@ -12,8 +12,8 @@ from psycopg.errors import ForeignKeyViolation
 from accounts.pipelines import Pipeline
 from accounts.signals import outcome_changed
 from core.db.ordering import MAX_POSITION, Ordered
-from core.db.tenancy import TenantModel
-from core.db.trimmed import TrimmedCharField
+from core.db.tenancy import TenantModel, folded_fields
+from core.db.trimmed import NameKeyField, TrimmedCharField
 from core.errors import FieldError
 from core.search.declaration import Search
 
@@ -37,7 +37,10 @@ class StatusQuerySet(models.QuerySet["Status"]):
 
 
 class Status(Ordered, TenantModel):
-    """A status of posts, deals or clients. Its code and its name are unique within the account and the kind."""
+    """A status of posts, deals or clients.
+
+    Its code and its name are unique within the account and the kind, without regard to case and to the number of blanks.
+    """
 
     class Kind(models.TextChoices):
         POST = "post"
@@ -94,6 +97,8 @@ class Status(Ordered, TenantModel):
     kind = models.CharField(max_length=255, choices=Kind.choices)
     code = TrimmedCharField(max_length=255)
     name = TrimmedCharField(max_length=255)
+    code_key = NameKeyField(source="code", null=True)
+    name_key = NameKeyField(source="name", null=True)
     color = models.CharField(max_length=255, blank=True, null=True)
     position = models.IntegerField(default=0)
     closed = models.BooleanField(default=False)
@@ -116,12 +121,14 @@ class Status(Ordered, TenantModel):
         default_related_name = "statuses"
         verbose_name_plural = "statuses"
         constraints = [
-            models.UniqueConstraint(fields=["account", "kind", "code"], name="status_code_unique"),
+            models.UniqueConstraint(fields=["account", "kind", "code_key"], name="status_code_key_unique"),
             models.UniqueConstraint(
-                fields=["account", "kind", "name"], name="status_name_unique", condition=~Q(kind="deal")
+                fields=["account", "kind", "name_key"], name="status_name_key_unique", condition=~Q(kind="deal")
             ),
             models.UniqueConstraint(
-                fields=["account", "pipeline_id", "name"], name="deal_status_name_unique", condition=Q(kind="deal")
+                fields=["account", "pipeline_id", "name_key"],
+                name="deal_status_name_key_unique",
+                condition=Q(kind="deal"),
             ),
             models.CheckConstraint(name="status_of_deal", condition=STATUS_OF_DEAL),
         ]
@@ -203,6 +210,7 @@ class Status(Ordered, TenantModel):
             changed |= settled
         for name, value in values.items():
             setattr(self, name, value)
+        changed |= folded_fields(Status, values)
         if self._state.adding:
             if "on_roadmap" not in values:
                 self.on_roadmap = self.is_on_roadmap_by_default(self.kind, self.code)

@@ -8,7 +8,7 @@ from django.db import connection, models
 
 from core.db.tenancy import FoldedField, TenantModel, fold, foreign_object
 from core.db.trash import Trashable
-from core.db.trimmed import TrimmedCharField, trim
+from core.db.trimmed import TrimmedCharField, name_key, trim
 
 if TYPE_CHECKING:
     from accounts.account import Account
@@ -18,9 +18,9 @@ class TagQuerySet(models.QuerySet["Tag"]):
     def get_or_create_named(self, account: "Account", names: list[str]) -> list["Tag"]:
         """Return the tags with these names, in the order of the names and without duplicates. Create the tags that do not exist.
 
-        Names that differ only in case, or in blanks at their ends, are the same tag.
+        Names that differ only in case or blanks are the same tag.
         """
-        names = list(map(trim, names))
+        names = [" ".join(trim(name).split()) for name in names]
         names_by_key = {fold(name): name for name in reversed(names)}
         if not names_by_key:
             return []
@@ -152,7 +152,7 @@ class Tagged(Trashable):
         removed: Counter[str] = Counter()
         for row, row_names in rows_with_names:
             old_names = set(row.tags)
-            row.tags = list(dict.fromkeys(tags[fold(trim(name))].name for name in row_names))
+            row.tags = list(dict.fromkeys(tags[name_key(name)].name for name in row_names))
             changes.update(ids[name] for name in row.tags if name not in old_names)
             removed.update(old_names.difference(row.tags))
         for tag in Tag.objects.filter(account=account, name__in=removed):

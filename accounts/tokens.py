@@ -15,7 +15,7 @@ from accounts.users import User
 from core.db.prepared import prepared
 from core.db.tenancy import TenantModel, foreign_object
 from core.db.trimmed import TrimmedCharField
-from core.errors import Conflict, FieldError
+from core.errors import FieldError
 
 
 class APITokenQuerySet(models.QuerySet["APIToken"]):
@@ -26,19 +26,14 @@ class APITokenQuerySet(models.QuerySet["APIToken"]):
         return self.filter(expires_at__lte=timezone.now(), revoked_at=None)
 
     @transaction.atomic(savepoint=False)
-    def issue(
-        self, user: User, *, label: str, expires_at: datetime | None = None, newest_seen_id: int | None = None
-    ) -> tuple["APIToken", str]:
+    def issue(self, user: User, *, label: str, expires_at: datetime | None = None) -> tuple["APIToken", str]:
         """Create a token of the user. Return its row and the token itself, of which only the digest is stored.
 
-        `newest_seen_id` is the id of the newest token that the caller has seen, or 0 for none. Raise Conflict if there is a newer
-        token, so that a form that is sent twice creates only one token. Raise FieldError if the user has 50 tokens already.
+        Raise FieldError if the user has 50 tokens already.
         """
         # Lock the user, so that concurrent requests count their tokens one after another.
         User.objects.select_for_update(no_key=True).get(pk=user.pk)
         user_tokens = self.filter(account_id=user.account_id, user_id=user.id)
-        if newest_seen_id is not None and newest_seen_id != user_tokens.newest_id():
-            raise Conflict("Another token was made meanwhile")
         if user_tokens.usable().count() >= APIToken.MAX_PER_USER:
             raise FieldError("tokens", _("can't be more than 50; revoke one first"))
         return self.make(user, label=label, expires_at=expires_at)

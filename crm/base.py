@@ -10,7 +10,7 @@ from django.utils import timezone
 from accounts.models import User
 from core.db.additional_fields import merge
 from core.db.prepared import insert, insert_many, update, update_many
-from core.db.tenancy import TenantModel, next_ids
+from core.db.tenancy import TenantModel, folded_fields, next_ids
 from core.db.trash import Trashable, assign_links
 from core.db.trimmed import TrimmedCharField
 from core.search.operations import PENDING_LIST_LIMIT
@@ -101,8 +101,6 @@ class Resource(TenantModel, Trashable):
         if (fields := values.get("additional_fields")) is not None:
             # Only the values for a model with this column have additional fields.
             values["additional_fields"] = merge(self.additional_fields, fields)  # type: ignore[attr-defined]
-        if "email" in values:
-            changed.add("email_key")
         sets_responsible = hasattr(self, "responsible_id") and (self._state.adding or "responsible_id" in values)
         if sets_responsible and values.get("responsible_id") is None and by.access.is_limited:
             # Without a responsible user, the agent could not access the row.
@@ -113,7 +111,7 @@ class Resource(TenantModel, Trashable):
         self.updater_id, self.updated_at = by.id, timezone.now()
         if self._state.adding:
             self.creator_id, self.created_at = by.id, self.updated_at
-        self.unsaved_fields |= changed | values.keys()
+        self.unsaved_fields |= changed | values.keys() | folded_fields(type(self), values)
 
     @classmethod
     @transaction.atomic(savepoint=False)

@@ -15,7 +15,7 @@ from accounts.tags import ShardedCount, Tagged
 from core.db.access import ALL_ROWS, Access
 from core.db.additional_fields import NOT_SEARCHED, additional_fields
 from core.db.trash import TrashableQuerySet, TrashedId, link_indexes, trash_index
-from core.db.trimmed import EmailKeyField, TrimmedCharField
+from core.db.trimmed import EmailKeyField, NameKeyField, TrimmedCharField, name_key
 from core.errors import FieldError
 from core.search.declaration import Search
 from crm.base import (
@@ -184,6 +184,7 @@ class ContactList(Resource):
     """A named list of contacts, such as the readers of a newsletter."""
 
     name = TrimmedCharField(max_length=255)
+    name_key = NameKeyField(source="name", null=True)
 
     # The value of a new row; other rows are read `with_counts`.
     contacts_count = 0
@@ -196,7 +197,7 @@ class ContactList(Resource):
         constraints = [
             # A list in the trash does not reserve its name.
             models.UniqueConstraint(
-                fields=["account", "name"], condition=Q(trashed_at=None), name="contact_list_name_unique"
+                fields=["account", "name_key"], condition=Q(trashed_at=None), name="contact_list_name_key_unique"
             ),
         ]
         indexes = [
@@ -208,7 +209,7 @@ class ContactList(Resource):
 
     def restore(self) -> None:
         """Take the list out of the trash. Raise FieldError if another list has its name."""
-        other = self.account.contact_lists.live().filter(name=self.name).first()
+        other = self.account.contact_lists.live().filter(name_key=name_key(self.name)).first()
         if other is not None:
             message = _("was given to contact list {id} meanwhile; rename that one first")
             raise FieldError("name", message, "taken", {"id": other.id})

@@ -194,8 +194,10 @@ class ChangeTags(Action):
 
 
 @dataclass(frozen=True)
-class AddToContactList(Action):
-    """An action that adds contacts to a contact list."""
+class ChangeContactList(Action):
+    """An action that adds contacts to a contact list, or takes them off it."""
+
+    removes: bool = False
 
     def read(self, data: Mapping[str, Any], resource: str, account: Account, user: User) -> int:
         id = data.get(self.field)
@@ -215,24 +217,36 @@ class AddToContactList(Action):
 
     def apply(self, rows: list[Any], value: int, *, by: User) -> dict[int, Outcome]:
         outcomes = {row.id: Outcome(Result.UNCHANGED) for row in rows}
-        changed = [row for row in rows if value not in row.contact_list_ids]
+        changed = [row for row in rows if (value in row.contact_list_ids) == self.removes]
         for row in changed:
-            row.assign({"contact_list_ids": [*row.contact_list_ids, value]}, by=by)
+            self.set_membership(row, value, self.removes, by=by)
             outcomes[row.id] = Outcome(Result.CHANGED, None, value)
         flush(changed)
         return outcomes
 
     def undo(self, changes: list[Change], *, by: User) -> dict[int, str]:
         results, restored = {}, []
+        ids = {list_id for _row, _before, list_id in changes}
+        lists = changes[0][0].account.contact_lists.live() if changes else None
+        known = (
+            set(lists.filter(id__in=ids).values_list("id", flat=True)) if lists is not None and self.removes else ids
+        )
         for row, _before, list_id in changes:
-            if list_id not in row.contact_list_ids:
+            if (list_id in row.contact_list_ids) == self.removes:
                 results[row.id] = Result.CHANGED_SINCE
-                continue
-            row.assign({"contact_list_ids": [id for id in row.contact_list_ids if id != list_id]}, by=by)
-            restored.append(row)
-            results[row.id] = Result.RESTORED
+            elif list_id not in known:
+                results[row.id] = Result.VALUE_GONE
+            else:
+                self.set_membership(row, list_id, not self.removes, by=by)
+                restored.append(row)
+                results[row.id] = Result.RESTORED
         flush(restored)
         return results
+
+    @staticmethod
+    def set_membership(row: Any, list_id: int, removes: bool, *, by: User) -> None:
+        others = [id for id in row.contact_list_ids if id != list_id]
+        row.assign({"contact_list_ids": others if removes else [*others, list_id]}, by=by)
 
 
 @dataclass(frozen=True)
@@ -273,7 +287,10 @@ ACTIONS: dict[str, Action] = {
         SetLink("set_status", _("Change status"), ("client", "deal"), "status_id", relation="statuses"),
         ChangeTags("add_tags", _("Add tags"), ("client", "contact", "deal"), "tags"),
         ChangeTags("remove_tags", _("Remove tags"), ("client", "contact", "deal"), "tags", removes=True),
-        AddToContactList("add_to_contact_list", _("Add to a contact list"), ("contact",), "contact_list_id"),
+        ChangeContactList("add_to_contact_list", _("Add to a contact list"), ("contact",), "contact_list_id"),
+        ChangeContactList(
+            "remove_from_contact_list", _("Take off a contact list"), ("contact",), "contact_list_id", removes=True
+        ),
         Trash("trash", _("Move to trash"), ("client", "contact", "deal")),
     )
 }

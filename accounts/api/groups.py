@@ -15,6 +15,7 @@ from core.api.requests import APIRequest
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer
 from core.db.transactions import in_transaction
+from core.db.trimmed import name_key
 
 
 class GroupName(TextField):
@@ -23,7 +24,12 @@ class GroupName(TextField):
     def to_internal_value(self, data: Any) -> str:
         name = cast(str, super().to_internal_value(data))
         row = self.parent.instance
-        if self.context["account"].user_groups.filter(name=name).exclude(id=row.id if row else None).exists():
+        if (
+            self.context["account"]
+            .user_groups.filter(name_key=name_key(name))
+            .exclude(id=row.id if row else None)
+            .exists()
+        ):
             self.fail("taken")
         return name
 

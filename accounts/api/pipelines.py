@@ -16,6 +16,7 @@ from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer, WireSerializer
 from core.db.ordering import MAX_POSITION
 from core.db.transactions import in_transaction
+from core.db.trimmed import name_key
 from core.errors import FieldError
 
 
@@ -25,7 +26,12 @@ class PipelineName(TextField):
     def to_internal_value(self, data: Any) -> str:
         name = cast(str, super().to_internal_value(data))
         row = self.parent.instance
-        if self.context["account"].pipelines.filter(name=name).exclude(id=row.id if row else None).exists():
+        if (
+            self.context["account"]
+            .pipelines.filter(name_key=name_key(name))
+            .exclude(id=row.id if row else None)
+            .exists()
+        ):
             self.fail("taken")
         return name
 

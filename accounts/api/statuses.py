@@ -18,7 +18,7 @@ from core.api.serializers import ResourceSerializer
 from core.db.ordering import MAX_POSITION
 from core.db.text import is_xml_text
 from core.db.transactions import in_transaction
-from core.db.trimmed import trim
+from core.db.trimmed import name_key
 from core.errors import FieldError, FieldErrors
 
 # The fields that only statuses of deals have.
@@ -59,7 +59,9 @@ class StatusSerializer(ResourceSerializer):
             if row:
                 values.setdefault("name", row.name)
         taken = [
-            name for name in ("code", "name") if name in values and rivals[name].filter(**{name: values[name]}).exists()
+            name
+            for name in ("code", "name")
+            if name in values and rivals[name].filter(**{f"{name}_key": name_key(values[name])}).exists()
         ]
         if taken:
             raise FieldErrors(FieldError(name, _("is already taken"), "taken") for name in taken)
@@ -97,8 +99,9 @@ class StatusViewSet(Listing, ResourceViewSet):
         if isinstance(code, bool) or not isinstance(code, str | int | Decimal) or not is_xml_text(str(code)):
             return None
         kind = kind if isinstance(kind, str) and kind.strip() else Status.Kind.POST
-        code = trim(str(code))
-        return self.account.statuses.locked().filter(code=code, kind=kind).first() if is_xml_text(kind) else None
+        if not is_xml_text(kind):
+            return None
+        return self.account.statuses.locked().filter(code_key=name_key(str(code)), kind=kind).first()
 
     def destroy(self, request: Request, id: int) -> HttpResponse:
         def act() -> None:

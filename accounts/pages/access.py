@@ -9,6 +9,7 @@ from django.contrib.postgres.aggregates import ArrayAgg
 from django.db.models import Value
 from django.db.models.functions import Coalesce, NullIf
 from django.http import Http404, HttpResponse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -19,6 +20,7 @@ from accounts.pages.forms import Form
 from accounts.pages.settings import SettingsPage
 from core.api.paging import DEFAULT_MAX_PAGE_SIZE
 from core.pages.base import redirect
+from core.pages.creation import CreatingPage, Creation
 from core.requests import UserRequest
 
 # The number of users of a group that the list shows.
@@ -49,7 +51,7 @@ def write_group(account: Account, row: Group | None, name: str) -> Group:
     return row
 
 
-class AccessPage(SettingsPage):
+class AccessPage(CreatingPage, SettingsPage):
     """The setting that limits the rows of agents, and the list of the groups with their users."""
 
     template_name = "accounts/access.html"
@@ -87,12 +89,18 @@ class AccessPage(SettingsPage):
         return redirect("accounts-access")
 
     def add(self, request: UserRequest) -> HttpResponse:
-        form = GroupForm(request.POST, auto_id="group-%s")
-
-        def act() -> None:
-            write_group(request.account, None, form.cleaned_data["name"])
-
-        if not form.is_valid() or not self.submit_form(form, act):
+        form, account = GroupForm(request.POST, auto_id="group-%s"), request.account
+        creation = Creation(
+            create=lambda: write_group(account, None, form.cleaned_data["name"]),
+            rows=account.user_groups.locked(),
+            path=lambda row: reverse("accounts-group", args=[row.id]),
+            saved=lambda row: {"name": row.name},
+            change=lambda row: write_group(account, row, form.cleaned_data["name"]),
+        )
+        row = self.create_once(form, creation) if form.is_valid() else None
+        if isinstance(row, HttpResponse):
+            return row
+        if row is None:
             return self.show(group_form=form)
         messages.success(request, _("The group %(name)s is added.") % {"name": form.cleaned_data["name"]})
         return redirect("accounts-access")

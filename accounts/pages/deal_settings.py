@@ -7,6 +7,7 @@ from django import forms
 from django.contrib import messages
 from django.db.models import Count, Q
 from django.http import Http404, HttpResponse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -20,6 +21,7 @@ from accounts.pages.forms import Form
 from accounts.pages.settings import SettingsPage, parse_id
 from accounts.pages.statuses import list_pipelines
 from core.pages.base import redirect
+from core.pages.creation import CreatingPage, Creation
 from core.requests import UserRequest
 
 MAX_REASONS_LENGTH = 65_536
@@ -95,7 +97,7 @@ def write_pipeline(account: Account, row: Pipeline | None, name: str) -> Pipelin
     return row
 
 
-class DealSettingsPage(SettingsPage):
+class DealSettingsPage(CreatingPage, SettingsPage):
     """The pipelines in their order, and the reasons."""
 
     template_name = "accounts/deals.html"
@@ -126,12 +128,24 @@ class DealSettingsPage(SettingsPage):
         pipelines = {each.id: each for each in list_pipelines(account)}
         form = NewPipelineForm(request.POST, pipelines=[*pipelines.values()])
 
-        def act() -> None:
+        def create() -> Pipeline:
             row = write_pipeline(account, None, form.cleaned_data["name"])
             if source := form.cleaned_data["source"]:
                 row.copy_statuses(pipelines[source], name_of=status_name)
+            return row
 
-        if not form.is_valid() or not self.submit_form(form, act):
+        creation = Creation(
+            create=create,
+            rows=account.pipelines.locked(),
+            path=lambda row: reverse("accounts-pipeline", args=[row.id]),
+            # The statuses were copied when the pipeline was created.
+            saved=lambda row: {"name": row.name, "source": form.cleaned_data["source"]},
+            change=lambda row: write_pipeline(account, row, form.cleaned_data["name"]),
+        )
+        row = self.create_once(form, creation) if form.is_valid() else None
+        if isinstance(row, HttpResponse):
+            return row
+        if row is None:
             return self.show(form)
         messages.success(request, _("The pipeline %(name)s is added.") % {"name": form.cleaned_data["name"]})
         return redirect("accounts-deals")

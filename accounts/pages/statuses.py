@@ -22,6 +22,7 @@ from accounts.pages.forms import Form
 from accounts.pages.settings import SettingsPage, parse_id
 from core.api.paging import DEFAULT_MAX_PAGE_SIZE
 from core.pages.base import redirect
+from core.pages.creation import CreatingPage, Creation
 from core.pages.number_fields import WholeNumberField
 from core.requests import UserRequest
 
@@ -146,7 +147,7 @@ def write_status(account: Account, row: Status | None, kind: str, values: dict[s
     return row
 
 
-class StatusesPage(SettingsPage):
+class StatusesPage(CreatingPage, SettingsPage):
     """The list of the statuses of one kind, in their order."""
 
     template_name = "accounts/statuses.html"
@@ -206,13 +207,23 @@ class StatusesPage(SettingsPage):
         )
 
     def add(self, request: UserRequest) -> HttpResponse:
-        form = StatusForm(request.POST, kind=self.kind)
-
-        def act() -> None:
-            pipeline = {"pipeline_id": self.pipeline.id} if self.pipeline else {}
-            write_status(request.account, None, self.kind, form.cleaned_data | pipeline)
-
-        if not form.is_valid() or not self.submit_form(form, act):
+        form, account = StatusForm(request.POST, kind=self.kind), request.account
+        pipeline = {"pipeline_id": self.pipeline.id} if self.pipeline else {}
+        creation = Creation(
+            create=lambda: write_status(account, None, self.kind, form.cleaned_data | pipeline),
+            rows=account.statuses.locked(),
+            path=lambda row: reverse("accounts-status", args=[row.id]),
+            saved=lambda row: StatusForm(row=row, kind=self.kind).initial,
+            change=lambda row: write_status(account, row, self.kind, form.cleaned_data | pipeline),
+        )
+        row = (
+            self.create_once(form, creation, {**form.cleaned_data, **pipeline, "kind": self.kind})
+            if form.is_valid()
+            else None
+        )
+        if isinstance(row, HttpResponse):
+            return row
+        if row is None:
             return self.show(form)
         messages.success(request, _("%(name)s is added.") % {"name": form.cleaned_data["name"]})
         return redirect(self.address)

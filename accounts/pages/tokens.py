@@ -1,13 +1,14 @@
 """The API page of the settings: the user's tokens and an overview of the examples."""
 
 from collections.abc import Mapping
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from functools import partial
 from typing import Any
 
 from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
@@ -24,9 +25,9 @@ from accounts.pages.visit_token import read_visit_token, set_visit_token
 from accounts.sign_in_codes import CodeExpired
 from accounts.sign_in_log import Reason, Way, log_refusal
 from core.db.transactions import in_transaction
-from core.errors import Conflict, FieldErrors, Throttled
+from core.errors import Throttled
 from core.pages.base import Page, base_url, redirect
-from core.pages.errors import error_sentence
+from core.pages.creation import CreatingPage, Creation
 from core.requests import UserRequest
 
 MAX_LIFETIME = timedelta(days=3650)
@@ -63,8 +64,6 @@ class TokenForm(Form):
     )
     current = CurrentPassword()
     code = Code()
-    # The id of the user's newest token when the form was rendered. So a form that is sent twice creates only one token.
-    after = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, request: UserRequest, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -137,7 +136,12 @@ def interfaces() -> list[tuple[str | Promise, list[tuple[str, list[Example]]]]]:
     return list(groups.items())
 
 
-class APIPage(Page):
+def last_day(row: APIToken) -> date | None:
+    """Return the last day on which a token is valid."""
+    return timezone.localdate(row.expires_at - timedelta(seconds=1)) if row.expires_at else None
+
+
+class APIPage(CreatingPage):
     request: UserRequest
     access = "team"
     template_name = "accounts/api.html"
@@ -153,32 +157,41 @@ class APIPage(Page):
         form = TokenForm(request.POST, request=request)
         if not form.is_valid():
             return self.show(form)
-        values = {"label": form.cleaned_data["label"], "expires_at": form.expires_at}
-        after = form.cleaned_data["after"]
+        issued: list[str] = []
 
-        def act() -> tuple[APIToken, str]:
-            row, token = APIToken.objects.issue(request.user, newest_seen_id=after, **values)
-            email_new_token(request.user, request, row)
-            return row, token
-
-        try:
-            row, token = in_transaction(act)
-        except Conflict:
-            form.add_error(
-                None,
-                _(
-                    "A token was created after this form was opened: see the list. Send the form again to create another one."
-                ),
+        def create() -> APIToken:
+            row, token = APIToken.objects.issue(
+                request.user, label=form.cleaned_data["label"], expires_at=form.expires_at
             )
-        except FieldErrors as caught:
-            for error in caught.errors:
-                form.add_error(None, error_sentence(error))
-        else:
-            response = self.show(row=row, token=token)
-            set_visit_token(request, response, token)
-            delete_code_cookie(response)
-            return response
-        return self.show(form)
+            issued[:] = [token]
+            email_new_token(request.user, request, row)
+            return row
+
+        creation = Creation(
+            create=create,
+            rows=request.account.tokens.filter(user_id=request.user.id, revoked_at=None),
+            path=lambda row: reverse("accounts-tokens"),
+            saved=lambda row: (
+                {"label": row.label}
+                | ({"expires": "date", "until": last_day(row)} if row.expires_at else {"expires": "never"})
+            ),
+        )
+        # The password and the code are no values of the token.
+        values = {name: form.cleaned_data[name] for name in ("label", "expires", "until")}
+        row = self.create_once(form, creation, values)
+        if isinstance(row, HttpResponse):
+            return row
+        if row is None:
+            return self.show(form)
+        if not issued:
+            messages.info(
+                request, _("This token exists already, and was shown once. Revoke it if you did not copy it.")
+            )
+            return redirect("accounts-tokens")
+        response = self.show(row=row, token=issued[0])
+        set_visit_token(request, response, issued[0])
+        delete_code_cookie(response)
+        return response
 
     def send_code(self) -> HttpResponse:
         """Send a code to the user, and show the form with a field for it and the values that were entered."""
@@ -219,13 +232,8 @@ class APIPage(Page):
         request = self.request
         visit_token = read_visit_token(request)
         tokens = request.account.tokens.filter(user_id=request.user.id).order_by("-id")
-        after = tokens.newest_id()
-        if form is None:
-            form = TokenForm(request=request, initial={**(initial or {}), "after": after})
-        else:
-            form.replace_data("after", after)
         return self.render_form(
-            form,
+            form or TokenForm(request=request, initial=initial),
             part="api",
             tokens=[*tokens.usable()[: APIToken.MAX_PER_USER], *tokens.expired()[: self.MAX_EXPIRED_SHOWN]],
             row=row,

@@ -20,6 +20,7 @@ from core.api.paging import Page as ListPage
 from core.api.throttling import count_search
 from core.db.text import is_xml_text
 from core.pages.base import redirect
+from core.pages.creation import CreatingPage, Creation
 from core.requests import UserRequest
 from core.search.queries import MAX_QUERY_LENGTH, MAX_RESULTS, search, search_transaction
 
@@ -98,7 +99,7 @@ class GroupForm(Form):
         self.set_choices("group_id", [("", _("No group")), *groups[:MAX_GROUPS]])
 
 
-class UsersPage(SettingsPage):
+class UsersPage(CreatingPage, SettingsPage):
     """The lists of the team, the members and the invitations."""
 
     template_name = "accounts/users.html"
@@ -151,7 +152,16 @@ class UsersPage(SettingsPage):
         form = InvitationForm(request.POST, account=request.account)
         if form.is_valid() and not self.count_email(form.cleaned_data["email"]):
             form.add_error("email", TOO_MANY_INVITATIONS)
-        if not form.is_valid() or not self.submit_form(form, lambda: self.save_invitation(**form.cleaned_data)):
+        creation = Creation(
+            create=lambda: self.save_invitation(**form.cleaned_data),
+            rows=request.account.invitations.all(),
+            path=lambda row: reverse("accounts-users", query={"tab": "invitations"}),
+            saved=lambda row: {"email": row.email, "role": row.role},
+        )
+        row = self.create_once(form, creation) if form.is_valid() else None
+        if isinstance(row, HttpResponse):
+            return row
+        if row is None:
             return self.show(form)
         return self.confirm_invitation(form.cleaned_data["email"])
 
@@ -167,7 +177,7 @@ class UsersPage(SettingsPage):
         """Count an invitation to the address, and return whether it is within the limit."""
         return throttling.count_email(self.request, throttling.Purpose.INVITATION, email)
 
-    def save_invitation(self, *, email: str, role: str) -> None:
+    def save_invitation(self, *, email: str, role: str) -> Invitation:
         """Save the invitation and send it by e-mail."""
         account, user = self.request.account, self.request.user
         invitation, secret = account.invitations.invite(account, email=email, role=role, by=user)
@@ -180,6 +190,7 @@ class UsersPage(SettingsPage):
             by=user.public_name,
             url=self.request.address.url + reverse("accounts-invitation", query={"secret": secret}),
         )
+        return invitation
 
     def confirm_invitation(self, email: str) -> HttpResponse:
         messages.success(self.request, _("An invitation is on its way to %(email)s.") % {"email": email})

@@ -61,9 +61,10 @@ class IdempotentAnswer(models.Model):
     # The token, or the user for HTTP Basic and for forms of pages.
     caller = models.CharField(max_length=255)
     key = models.CharField(max_length=255)
-    # SHA-256 of the request, or empty for a form.
+    # SHA-256 of the request, or of the values of a form.
     fingerprint = models.BinaryField()
     status = models.SmallIntegerField()
+    # For a form, the id of the row that it has created.
     headers = models.JSONField()
     body = models.BinaryField()
     # Without an index, because the table has only the rows of one day and begins with the oldest rows.
@@ -165,29 +166,31 @@ def new_form_key() -> str:
     return secrets.token_urlsafe(16)
 
 
-def location_of_form(user: "User", form_key: str, values: dict[str, Any]) -> str | None:
-    """Return the URL to which the response redirected if the form was sent with the same values before."""
-    stored = IdempotentAnswer.objects.filter(**_identity_of_form(user, form_key, values)).first()
-    return stored.headers["Location"] if stored is not None else None
+class KeyedForm:
+    """The key of a form of a page that a user has sent, and the row that the form has created. Use it in a transaction.
 
-
-def once_from_form(user: "User", form_key: str, values: dict[str, Any], create: Callable[[], str]) -> str:
-    """Return the URL that `create` returns, or the URL of the first request with the same form. Call it in a transaction.
-
-    The second of two simultaneous requests waits for the first, so that a double click creates only one row.
+    `name` tells the forms of the pages apart. A form without a key gets a new one for each request.
     """
-    identity = _identity_of_form(user, form_key, values)
-    locks.acquire(tuple(identity.values()))
-    if (location := location_of_form(user, form_key, values)) is not None:
-        return location
-    location = create()
-    stored = IdempotentAnswer(status=303, headers={"Location": location}, body=b"", fingerprint=b"", **identity)
-    stored.save(force_insert=True)
-    return location
 
+    def __init__(self, user: "User", name: str, form_key: str) -> None:
+        key = hashlib.sha256(json.dumps([name, form_key or new_form_key()]).encode()).hexdigest()
+        self.identity: dict[str, Any] = {
+            "account_id": user.account_id,
+            "caller": f"form of user {user.id}",
+            "key": key,
+        }
 
-def _identity_of_form(user: "User", form_key: str, values: dict[str, Any]) -> dict[str, Any]:
-    # A form without a key gets a new key for each request. The key of the row also depends on the values.
-    text = json.dumps([form_key or new_form_key(), values], sort_keys=True)
-    key = hashlib.sha256(text.encode()).hexdigest()
-    return {"account_id": user.account_id, "caller": f"form of user {user.id}", "key": key}
+    def lock(self) -> None:
+        """Wait until a simultaneous request with the same form has ended, such as that of the first click of a double click."""
+        locks.acquire(tuple(self.identity.values()))
+
+    @property
+    def stored(self) -> IdempotentAnswer | None:
+        """The stored key, or None if the form was not sent before, or longer ago than keys are kept."""
+        return IdempotentAnswer.objects.filter(**self.identity, created_at__gte=timezone.now() - KEPT_FOR).first()
+
+    def store(self, id: int, digest: bytes) -> None:
+        """Store the id of the row that the form has created, or changed, and the digest of the values that were sent."""
+        IdempotentAnswer.objects.filter(**self.identity).delete()
+        stored = IdempotentAnswer(status=303, headers={"id": id}, body=b"", fingerprint=digest, **self.identity)
+        stored.save(force_insert=True)

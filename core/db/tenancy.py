@@ -6,7 +6,7 @@ between tenant tables are composite (`account_id, client_id`), so that the datab
 """
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.apps import apps
@@ -57,6 +57,12 @@ class FoldedField(PlainField, models.TextField):
         value = None if text is None else self.derive(text)
         setattr(model_instance, self.attname, value)
         return value
+
+
+def folded_fields(model: type[models.Model], names: Iterable[str]) -> set[str]:
+    """Return the names of the folded fields of the model whose source is among the fields with these names."""
+    names = set(names)
+    return {field.name for field in model._meta.fields if isinstance(field, FoldedField) and field.source in names}
 
 
 def fold(text: str) -> str:

@@ -66,6 +66,11 @@ def fold_email(text: str) -> str:
     return fold(name) + at + fold(domain)
 
 
+def name_key(name: str) -> str:
+    """Return the form in which names are compared: trimmed, without case, and with single blanks."""
+    return fold(" ".join(trim(name).split()))
+
+
 class TrimmedCharField(PlainField, models.CharField):
     """A text that is stored without white space and format characters at its ends."""
 
@@ -94,3 +99,11 @@ class EmailKeyField(FoldedField):
     """The form in which the e-mail address in another field is compared."""
 
     derive = staticmethod(fold_email)
+
+
+class NameKeyField(FoldedField):
+    """The name of a row as it is compared with the other names of the account, which must differ from it."""
+
+    @staticmethod
+    def derive(text: str) -> str:
+        return name_key(text)

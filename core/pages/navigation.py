@@ -1,8 +1,8 @@
 """The menus of the pages. Each app registers its entries in `AppConfig.ready`."""
 
 from collections import defaultdict
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -27,6 +27,8 @@ class Entry:
     shortcut: str = ""
     # The page has a form that a dialog can show.
     in_dialog: bool = False
+    # The parameters of the page for the rows that a page is about: of the form `client_id`, by the key of the resource.
+    links: Mapping[str, str] = field(default_factory=dict)
     is_shown: Callable[[PageRequest], bool] = lambda request: True
     # A number beside the link, such as that of unread notifications. It takes at most one statement, and none for members. 0 is not shown.
     count: Callable[[PageRequest], int] = lambda request: 0
@@ -35,6 +37,11 @@ class Entry:
     def path(self) -> str:
         """The path of the page."""
         return reverse(self.route)
+
+    def path_for(self, rows: Mapping[str, int | None]) -> str:
+        """Return the path of the page for the rows that the current page is about: ids by the key of the resource."""
+        query = {name: rows[key] for key, name in self.links.items() if rows.get(key) is not None}
+        return reverse(self.route, query=query)
 
 
 _menus: defaultdict[str, list[Entry]] = defaultdict(list)

@@ -14,6 +14,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext, ngettext
 
+from core.pages.creation import FORM_KEY, form_key_of
 from core.pages.dates import time_text
 from core.pages.navigation import Entry, entries
 from core.pages.panels import render_panels
@@ -94,6 +95,12 @@ def menu(context: Context, name: str) -> list[Entry]:
 
 
 @register.simple_tag(takes_context=True)
+def new_entry_path(context: Context, entry: Entry) -> str:
+    """Return the path of an entry of the menu "new", for the rows that the page is about (`about`)."""
+    return entry.path_for(context.get("about") or {})
+
+
+@register.simple_tag(takes_context=True)
 def panels(context: Context, page: str, row: Any) -> SafeString:
     """Return the panels that other rooms add to a page (`core.pages.panels`). `row` is the row that the page shows."""
     return render_panels(page, context["request"], row)
@@ -104,6 +111,12 @@ def entry_count(context: Context, entry: Entry) -> str:
     """Return the number beside an entry of a menu, at most 99 with a plus sign, or "" for 0."""
     count = entry.count(context["request"])
     return f"{MAX_COUNT}+" if count > MAX_COUNT else str(count or "")
+
+
+@register.simple_tag(takes_context=True)
+def form_key(context: Context) -> SafeString:
+    """Return the hidden field that identifies a form which creates a row (`core.pages.creation`)."""
+    return format_html('<input type="hidden" name="{}" value="{}">', FORM_KEY, form_key_of(context["request"]))
 
 
 @register.filter

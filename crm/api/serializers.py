@@ -28,6 +28,7 @@ from core.api.fields import (
     to_object,
 )
 from core.api.serializers import ResourceSerializer
+from core.db.trimmed import name_key
 from core.errors import ConcurrentUpdate, FieldErrors
 from crm.api.defined_fields import DefinedFieldsField, DefinedFieldsSerializer
 from crm.api.fields import EXTERNAL_ID, DerivedName, ExternalIds, is_try_update
@@ -157,7 +158,7 @@ class ContactListName(TextField):
 
     def to_internal_value(self, data: Any) -> str:
         name = cast(str, super().to_internal_value(data))
-        others = self.context["account"].contact_lists.live().filter(name=name)
+        others = self.context["account"].contact_lists.live().filter(name_key=name_key(name))
         if self.parent.instance:
             others = others.exclude(id=self.parent.instance.id)
         if others.exists():

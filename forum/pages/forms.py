@@ -33,13 +33,6 @@ class LongText(forms.CharField):
         return (super().to_python(value) or "").replace("\r\n", "\n")
 
 
-class FormKey(forms.CharField):
-    """The hidden idempotency key of a form. A form that is submitted twice has the same key."""
-
-    def __init__(self) -> None:
-        super().__init__(max_length=64, required=False, widget=forms.HiddenInput)
-
-
 class PostForm(Form):
     # The input is outside of the <form>, because similar suggestions are shown between the two, and have vote forms of their own.
     title = forms.CharField(
@@ -70,7 +63,6 @@ class PostForm(Form):
 
 
 class NewPostForm(PostForm):
-    key = FormKey()
     # Whether similar suggestions have been shown.
     seen = forms.BooleanField(required=False, widget=forms.HiddenInput)
 
@@ -133,7 +125,6 @@ class CommentTextForm(Form):
 class CommentForm(CommentTextForm):
     """The form for a new comment. The team can choose that only the team sees the comment."""
 
-    key = FormKey()
     internal = forms.BooleanField(label=_("Internal: only the team can see it"), required=False)
 
     def __init__(self, *args: Any, user: User | None, **kwargs: Any):

@@ -3,25 +3,24 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any, cast
 
 from django import forms
 from django.contrib import messages
 from django.db.models import QuerySet, Value
 from django.http import HttpResponse
-from django.utils import timezone
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.models import Account, User
 from accounts.pages.forms import Form
 from core.api.fields import MAX_TEXT_LENGTH, lock_ids
-from core.db import locks
 from core.db.limited_rows import limit
 from core.db.trash import TrashableQuerySet
-from core.errors import FieldError
+from core.errors import Conflict, FieldError
 from core.pages.base import redirect
+from core.pages.creation import CreatingPage, Creation
 from core.registry import Resource, registry
 from core.search.queries import search, search_transaction
 from forum.api.serializers import PostSerializer
@@ -31,8 +30,6 @@ from forum.pages.team import MAX_FOUND, ResubmittableTeamPage, TeamPage, normali
 from forum.requests import ForumUserRequest
 
 MAX_VOTES = 100
-# If the same suggestion is submitted again within this time, no second one is created.
-DOUBLE_CLICK_WINDOW = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
@@ -160,7 +157,7 @@ class OnBehalfForm(Form):
         return normalize_text(self.cleaned_data["content"])
 
 
-class NewPostOnBehalfPage(ResubmittableTeamPage):
+class NewPostOnBehalfPage(CreatingPage, ResubmittableTeamPage):
     """The form for a suggestion on behalf of a customer. The query of the URL may name the customer."""
 
     template_name = "forum/new_on_behalf.html"
@@ -171,7 +168,8 @@ class NewPostOnBehalfPage(ResubmittableTeamPage):
             q = self.read_query()
             return self.render("forum/customers.html", q=q, found=search_customers(request.user, q))
         kinds = [resource.key for resource in registry.customers()]
-        customers = (Customer.read(f"{kind}-{request.GET.get(kind, '')}") for kind in kinds)
+        # A contact is more specific than its client.
+        customers = (Customer.read(f"{kind}-{request.GET.get(kind, '')}") for kind in reversed(kinds))
         return self.show(self.form(initial={"counts": True}), next(filter(None, customers), None))
 
     def form(self, *sent: Any, **values: Any) -> OnBehalfForm:
@@ -202,23 +200,51 @@ class NewPostOnBehalfPage(ResubmittableTeamPage):
         if customer is None or customer.find(request.user) is None:
             form.add_error(None, _("Choose the client or contact whose suggestion it is."))
             return self.show(form, customer)
-        created: list[Post] = []
-        if not form.is_valid() or not self.submit_form(
-            form, lambda: created.append(self.make(form.cleaned_data, customer))
-        ):
+        post = None
+        if form.is_valid():
+            values = {**form.cleaned_data, "customer": customer.value}
+            post = self.create_once(form, self.creation(form.cleaned_data, customer), values)
+        if isinstance(post, HttpResponse):
+            return post
+        if post is None:
             return self.show(form, customer)
         messages.success(request, _("The suggestion is added."))
-        return redirect("forum-post", created[-1].id)
+        return redirect("forum-post", post.id)
+
+    def creation(self, values: dict[str, Any], customer: Customer) -> Creation[Post]:
+        request = self.request
+        names = ("title", "content", "category_id")
+
+        def change(post: Post) -> None:
+            serializer = PostSerializer(
+                post, data={name: values[name] for name in names}, partial=True, context=serializer_context(request)
+            )
+            if customer != self.customer_of(post):
+                raise Conflict(_("A suggestion can't get another customer. Add it as a second entry."))
+            post.write(serializer.read(), by=request.user)
+
+        def choices(post: Post) -> list[tuple[str, str, str]]:
+            found = [each and each.find(request.user) for each in (self.customer_of(post), customer)]
+            saved, sent = (each.name if each else "" for each in found)
+            return [(_("Client or contact"), saved, sent)]
+
+        return Creation(
+            create=lambda: self.make(values, customer),
+            rows=self.posts.live().locked().filter(duplicate_from_id=None),
+            path=lambda post: reverse("forum-post", args=[post.id]),
+            saved=lambda post: {name: getattr(post, name) for name in names} | {"counts": values["counts"]},
+            change=change,
+            choices=choices,
+        )
+
+    @staticmethod
+    def customer_of(post: Post) -> Customer | None:
+        """Return the customer of a suggestion, without its name."""
+        links = ((resource.key, getattr(post, f"{resource.key}_id")) for resource in registry.customers())
+        return next((Customer(kind, id) for kind, id in links if id is not None), None)
 
     def make(self, values: dict[str, Any], customer: Customer) -> Post:
-        """Create the post and return it. After a double click, return the post that the first click created."""
         account, user = self.request.account, self.request.user
-        locks.acquire(("on behalf", account.id, user.id))
-        equal_posts = account.posts.written_by(user).filter(
-            title=values["title"], content=values["content"], **customer.link
-        )
-        if (post := equal_posts.filter(created_at__gt=timezone.now() - DOUBLE_CLICK_WINDOW).first()) is not None:
-            return post
         if not lock_ids(customer.rows(user)):
             raise FieldError("customer", gettext_lazy("no longer exists"), "gone")
         data = {name: values[name] for name in ("title", "content", "category_id")}

@@ -6,6 +6,7 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpResponse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -16,6 +17,7 @@ from accounts.pages import ordering
 from accounts.pages.forms import Form
 from accounts.pages.settings import SettingsPage, parse_id
 from core.pages.base import redirect
+from core.pages.creation import CreatingPage, Creation
 from forum.models import Category, Forum
 from forum.requests import ForumUserRequest
 
@@ -83,7 +85,7 @@ class ForumsPage(SettingsPage):
         )
 
 
-class NewForumPage(SettingsPage):
+class NewForumPage(CreatingPage, SettingsPage):
     template_name = "forum/forum_settings.html"
     part = "forums"
     actions = {"save": "save"}
@@ -95,18 +97,32 @@ class NewForumPage(SettingsPage):
         return self.render_form(form, forum=None, target=full_name(self.request.account.prefix))
 
     def save(self, request: ForumUserRequest) -> HttpResponse:
-        form = ForumForm(request.POST)
-        created: list[Forum] = []
+        form, account = ForumForm(request.POST), request.account
 
-        def act() -> None:
-            created[:] = [Forum.objects.create_for(request.account, **form.cleaned_data)]
+        def change(forum: Forum) -> None:
+            forum.account = account
+            forum.change(**form.cleaned_data)
 
-        if not form.is_valid() or not self.submit_form(form, act):
+        def saved(forum: Forum) -> dict[str, Any]:
+            host = account.hosts.values_list("name", flat=True).get(id=forum.host_id)
+            return {**ForumForm(forum=forum, address=full_name(host)).initial}
+
+        creation = Creation(
+            create=lambda: Forum.objects.create_for(account, **form.cleaned_data),
+            rows=account.forums.all(),
+            path=lambda forum: reverse("forum-settings-forum", args=[forum.id]),
+            saved=saved,
+            change=change,
+        )
+        forum = self.create_once(form, creation) if form.is_valid() else None
+        if isinstance(forum, HttpResponse):
+            return forum
+        if forum is None:
             return self.show(form)
         messages.success(request, _("%(name)s is open.") % {"name": form.cleaned_data["name"]})
-        if request.account.hosts.unproven().filter(id=created[0].host_id).exists():
+        if request.account.hosts.unproven().filter(id=forum.host_id).exists():
             # This page shows how to prove the domain.
-            return redirect("forum-settings-forum", created[0].id)
+            return redirect("forum-settings-forum", forum.id)
         return redirect("forum-settings-forums")
 
 
@@ -188,7 +204,7 @@ class CategoryForm(Form):
     )
 
 
-class CategoriesPage(SettingsPage):
+class CategoriesPage(CreatingPage, SettingsPage):
     template_name = "forum/categories.html"
     part = "categories"
     actions = {"add": "add", "move": "move"}
@@ -212,13 +228,26 @@ class CategoriesPage(SettingsPage):
 
     def add(self, request: ForumUserRequest) -> HttpResponse:
         self.find()
-        form = CategoryForm(request.POST)
+        form, account = CategoryForm(request.POST), request.account
 
-        def act() -> None:
-            category = Category(account=request.account, forum_id=self.forum.id)
+        def write(category: Category) -> Category:
+            category.account = account
             category.write(name=form.cleaned_data["name"])
+            return category
 
-        if not form.is_valid() or not self.submit_form(form, act):
+        creation = Creation(
+            create=lambda: write(Category(account=account, forum_id=self.forum.id)),
+            rows=account.categories.of_forum(self.forum.id),
+            path=lambda category: reverse("forum-settings-category", args=[category.id]),
+            saved=lambda category: {"name": category.name},
+            change=write,
+        )
+        row = (
+            self.create_once(form, creation, {**form.cleaned_data, "forum": self.forum.id}) if form.is_valid() else None
+        )
+        if isinstance(row, HttpResponse):
+            return row
+        if row is None:
             return self.show(form)
         messages.success(request, _("%(name)s is added.") % {"name": form.cleaned_data["name"]})
         return self.redirect_to_categories()

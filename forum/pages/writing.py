@@ -1,6 +1,5 @@
 """The pages for votes, new suggestions and comments, and for editing and deleting a suggestion."""
 
-from functools import partial
 from http import HTTPStatus
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -13,10 +12,12 @@ from django.utils.translation import gettext as _
 from accounts.models import Status
 from accounts.pages.forms import Form
 from accounts.pages.settings import parse_id
-from core.api import idempotency, throttling
+from core.api import throttling
 from core.db.transactions import in_transaction
 from core.error_responses import error_response
+from core.errors import Conflict
 from core.pages.base import Page, no_content, redirect, referring_path
+from core.pages.creation import CreatingPage, Creation
 from core.pages.routes import sign_in_path
 from forum.api.views import agent_of
 from forum.lists import COMMENTS_PER_PAGE, PostQuerySet
@@ -179,7 +180,7 @@ class WritingPage(ResubmittablePage):
         return self.request.POST.dict()
 
 
-class NewPostPage(WritingPage):
+class NewPostPage(CreatingPage, WritingPage):
     """The form for a new suggestion. A visitor signs in first, with a code unless they prefer a password."""
 
     template_name = "forum/new_post.html"
@@ -194,7 +195,7 @@ class NewPostPage(WritingPage):
         title, category_id = request.GET.get("title", "")[:255], parse_id(request.GET.get("category"))
         if title:
             throttling.count_search(request)
-        initial = {"title": title, "kind": Post.Kind.SUGGESTION, "key": idempotency.new_form_key()}
+        initial = {"title": title, "kind": Post.Kind.SUGGESTION}
         form = self.make_form(initial=initial | ({"category_id": category_id} if category_id else {}))
         return self.show(form, similar=similar_to(cast(ForumUserRequest, request), title))
 
@@ -218,33 +219,45 @@ class NewPostPage(WritingPage):
         form = self.make_form(request.POST)
         if not form.is_valid():
             return self.show(form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
-        key = form.cleaned_data["key"]
         # Similar posts are searched before the key is checked. If another click creates the post in between, the key is found, and the
         # post is not shown as similar to itself.
         similar = [] if form.cleaned_data["seen"] else similar_to(request, form.cleaned_data["title"])
-        if (path := idempotency.location_of_form(request.user, key, form.values)) is not None:
-            return redirect(path)
-        if similar:
+        if similar and self.created_row_id() is None:
             return self.show(form, similar=similar, asks_first=True)
-        created: list[Post] = []
-
-        def create() -> str:
-            post = Post(account=request.account, forum_id=request.forum.id, agent=agent_of(request))
-            post.requires_approval = request.forum.approval
-            post.submit(form.values, by=request.user)
-            created.append(post)
-            return reverse("forum-post", args=[post.id])
-
-        paths: list[str] = []
-        create_once = partial(idempotency.once_from_form, request.user, key, form.values, create)
-        if not self.submit_form(form, lambda: paths.append(create_once())):
+        post = self.create_once(form, self.creation(form), form.values)
+        if isinstance(post, HttpResponse):
+            return post
+        if post is None:
             return self.show(form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
-        if created and not created[-1].approved:
+        if not post.approved:
             message = _("Thank you! It is waiting for approval: until then, only you and the team can see it.")
         else:
             message = _("Thank you! Your suggestion is posted.")
         messages.success(request, message)
-        return redirect(paths[-1])
+        return redirect("forum-post", post.id)
+
+    def creation(self, form: NewPostForm) -> Creation[Post]:
+        request = cast(ForumUserRequest, self.request)
+
+        def create() -> Post:
+            post = Post(account=request.account, forum_id=request.forum.id, agent=agent_of(request))
+            post.requires_approval = request.forum.approval
+            post.submit(form.values, by=request.user)
+            return post
+
+        def change(post: Post) -> None:
+            if not post.may_be_changed_by(request.user):
+                raise Conflict(has_responses_message())
+            post.requires_approval = request.forum.approval
+            post.write(form.values, by=request.user)
+
+        return Creation(
+            create=create,
+            rows=visible_posts(request).locked().filter(duplicate_from_id=None),
+            path=lambda post: reverse("forum-post", args=[post.id]),
+            saved=EditForm.initial_values,
+            change=change,
+        )
 
 
 def similar_to(request: ForumUserRequest, title: str) -> list[dict]:
@@ -282,7 +295,7 @@ class PreviewPart(Page):
         return self.render("forum/preview.html", preview=render(text), session_has_ended=has_ended)
 
 
-class CommentPage(WritingPage):
+class CommentPage(CreatingPage, WritingPage):
     """The form for a comment. The page of the post includes an empty form; this page shows the form with errors or a preview."""
 
     template_name = "forum/comment_page.html"
@@ -305,24 +318,41 @@ class CommentPage(WritingPage):
         form = self.make_form(request.POST)
         if not form.is_valid():
             return self.show(form, id=id, status=HTTPStatus.UNPROCESSABLE_ENTITY)
-        text, key = form.cleaned_data["content"], form.cleaned_data["key"]
-        internal = form.cleaned_data.get("internal", False)
+        text, internal = form.cleaned_data["content"], form.cleaned_data.get("internal", False)
         created: list[tuple[Post, Comment]] = []
 
-        def comment() -> str:
+        def create() -> Comment:
             post = find_post(request, id)
             new = post.comment(by=request.user, text=text, agent=agent_of(request), internal=internal)
             created[:] = [(post, new)]
-            query = {"page": "last"} if post.comment_count_for(request.user) > COMMENTS_PER_PAGE else None
-            return reverse("forum-post", args=[id], query=query, fragment=f"comment-{new.id}")
+            return new
 
+        def change(comment: Comment) -> None:
+            if comment.internal != internal:
+                # Its notifications were sent to other people.
+                raise Conflict(_("A comment can't become internal or public afterwards. Add it as a second entry."))
+            # The text is read while the post is locked.
+            lock_post(request, id).edit_comment(request.account.comments.get(id=comment.id), text, by=request.user)
+
+        creation = Creation(
+            create=create,
+            rows=request.account.comments.filter(post_id=id).visible_to(request.user),
+            path=lambda comment: reverse("forum-comment", args=[id, comment.id]),
+            saved=lambda comment: {"content": comment.comment, "internal": comment.internal},
+            change=change,
+            is_visible=lambda comment: comment.may_be_changed_by(request.user),
+        )
         try:
-            values = {"id": id, "text": text} | ({"internal": True} if internal else {})
-            path = in_transaction(lambda: idempotency.once_from_form(request.user, key, values, comment))
+            comment = self.create_once(form, creation, {"content": text, "internal": internal})
         except PostNotFound:
             return self.show(form, id=id, status=HTTPStatus.NOT_FOUND, is_gone=True)
         except PostMerged as merged:
             return self.show(form, id=id, status=HTTPStatus.CONFLICT, original=merged.original)
+        if isinstance(comment, HttpResponse):
+            return comment
+        if comment is None:
+            return self.show(form, id=id, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+        path = self.path_of(created[-1][0], comment) if created else reverse("forum-comment", args=[id, comment.id])
         if not request.htmx:
             message = _("Your comment is posted.")
             if internal:
@@ -336,6 +366,11 @@ class CommentPage(WritingPage):
         new.user = request.user
         internal_count = post.internal_comments_cache if request.user.is_team else 0
         return self.render("forum/new_comment.html", post=post, comment=new, internal_count=internal_count)
+
+    def path_of(self, post: Post, comment: Comment) -> str:
+        """Return the path of a new comment, which is on the last page of comments."""
+        query = {"page": "last"} if post.comment_count_for(self.request.user) > COMMENTS_PER_PAGE else None
+        return reverse("forum-post", args=[post.id], query=query, fragment=f"comment-{comment.id}")
 
     def show(self, form: Form, *, id: int, **context: Any) -> HttpResponse:  # type: ignore[override]  # needs the post
         """Return only the form if htmx asks, which replaces the form in place. Otherwise return a page."""

@@ -15,7 +15,6 @@ from accounts.default_names import status_name
 from accounts.models import User
 from accounts.names import public_name
 from accounts.pages.sign_in_code import CodeRequestForm
-from core.api.idempotency import new_form_key
 from core.pages.routes import path_with_id
 from core.pages.rows import render_rows
 from core.templatetags.rostrum import ago, color_dot, icon
@@ -29,8 +28,8 @@ register.filter(public_name)
 
 @register.simple_tag(takes_context=True)
 def new_comment_form(context: Context) -> CommentForm:
-    """Return an empty form with a new idempotency key."""
-    return CommentForm(initial={"key": new_form_key()}, user=context["request"].user)
+    """Return an empty form."""
+    return CommentForm(user=context["request"].user)
 
 
 @register.simple_tag

@@ -1,4 +1,4 @@
-"""Accessibility of every page: axe, small screens, large text and the keyboard."""
+"""Accessibility of every page: axe, small screens, large text, the keyboard, and clicks in menus."""
 
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -8,6 +8,7 @@ from playwright.sync_api import BrowserContext, Page, Response
 
 from tests.support.axe import ALL_RULES, faults_of_axe
 from tests.support.every_page import PAGES, page_routes, routes_listed
+from tests.support.menus import faults_of_menus
 from tests.support.people import wait_until
 
 WIDE, PHONE, NARROW = 1200, 390, 320
@@ -46,7 +47,13 @@ def test_every_page_is_accessible(world, windows, faults, frames, case):
     assert 0 < sum(window.weight.values()) < MAX_BYTES, window.weight
     if case.prepare:
         case.prepare(page)
-    all_faults = [*faults_of_keyboard(page, frames), *faults_of_axe(page, LAYOUTS), *faults_of_overflow(page)]
+    all_faults = [
+        *page.evaluate(FAULTS_OF_NAMES),
+        *faults_of_menus(page),
+        *faults_of_keyboard(page, frames),
+        *faults_of_axe(page, LAYOUTS),
+        *faults_of_overflow(page),
+    ]
     assert all_faults == [], "\n\n".join(all_faults)
 
 
@@ -114,6 +121,20 @@ RESOURCES = (
     "[...document.querySelectorAll('link[rel=stylesheet], script[src]')].map((element) => element.href || element.src)"
 )
 OPEN_ALL = "(kind) => document.querySelectorAll(kind).forEach((element) => { element.open = true; })"
+
+# Names
+
+# Return the ids that several elements have, and the searches without a name on a page with several ones.
+FAULTS_OF_NAMES = """() => {
+  const ids = [...document.querySelectorAll("[id]")].map((element) => element.id);
+  const repeated = [...new Set(ids.filter((id, place) => ids.indexOf(id) !== place))];
+  const searches = [...document.querySelectorAll("[role=search], search")].filter((element) => element.checkVisibility());
+  const unnamed = searches.filter((element) => !element.ariaLabel && !element.hasAttribute("aria-labelledby"));
+  return [
+    ...repeated.map((id) => `several elements have the id ${id}`),
+    ...(searches.length > 1 ? unnamed : []).map((element) => `a search without a name: ${element.outerHTML.slice(0, 120)}`),
+  ];
+}"""
 
 # The keyboard
 
@@ -200,6 +221,13 @@ OVERFLOWING = """() => {
 }"""
 
 
+# Return the open menus that are outside of the window at the left or the right.
+CUT_OFF = """() => [...document.querySelectorAll("details.menu[open] > .items")]
+  .filter((items) => items.checkVisibility())
+  .filter((items) => items.getBoundingClientRect().left < -1 || items.getBoundingClientRect().right > innerWidth + 1)
+  .map((items) => items.parentElement.outerHTML.slice(0, 120))"""
+
+
 def faults_of_overflow(page: Page) -> Iterator[str]:
     """Return the elements that make the page scroll horizontally, with all menus open."""
     page.evaluate(OPEN_ALL, "details")
@@ -207,3 +235,5 @@ def faults_of_overflow(page: Page) -> Iterator[str]:
         page.set_viewport_size({"width": width, "height": 800})
         page.evaluate("(size) => { document.documentElement.style.fontSize = size; }", size)
         yield from (f"{width} px, text of {size}: overflows: {html}" for html in page.evaluate(OVERFLOWING))
+        if width == NARROW:
+            yield from (f"{width} px: a menu is cut off: {html}" for html in page.evaluate(CUT_OFF))

@@ -474,7 +474,7 @@ class RequestFixer:
     def fix_bulk_change_fields(self, case, fields: dict) -> dict:
         resource, action = fields["resource"], fields["action"]
         if (resource, action) == ("contact", "set_status") or (
-            resource != "contact" and action == "add_to_contact_list"
+            resource != "contact" and action.endswith("_contact_list")
         ):
             fields["action"] = action = "add_tags"
         # The rows exist, although another change may have moved all others to the trash.
@@ -483,7 +483,7 @@ class RequestFixer:
             fields["ids"] = [id]
         else:
             fields["query"] = "sort=-created_at"
-        if "contact_list_id" in fields or action == "add_to_contact_list":
+        if "contact_list_id" in fields or action.endswith("_contact_list"):
             fields["contact_list_id"] = self.world.one("contact_list", 0)
         if action == "set_responsible":
             fields["responsible_id"] = self.world.one("user", 0)

@@ -178,6 +178,22 @@ def test_contacts_are_added_to_a_list(acme):
     assert [row.contact_list_ids for row in rows] == [[], [], [newsletter.id, fair.id]]
 
 
+def test_taking_off_a_contact_list(acme):
+    newsletter, fair = make_contact_list(acme.alice, "Newsletter"), make_contact_list(acme.alice, "Fair")
+    contacts = [make_contact(acme.alice, contact_list_ids=ids) for ids in ([newsletter.id, fair.id], [fair.id])]
+    values = {"resource": "contact", "action": "remove_from_contact_list", "ids": ids_of(contacts)}
+    change = started(acme.json(), **values, contact_list_id=newsletter.id)
+    assert counts(change) == {"total": 2, "changed": 1, "unchanged": 1}
+    rows = Contact.objects.with_list_ids().filter(id__in=ids_of(contacts)).order_by("id")
+    assert [row.contact_list_ids for row in rows] == [[fair.id], [fair.id]]
+    assert read(undo(acme.json(), change))["restored"] == 1
+    assert [row.contact_list_ids for row in rows.all()] == [[newsletter.id, fair.id], [fair.id]]
+    # A list that went to the trash since can't be restored.
+    change = started(acme.json(), **values, contact_list_id=newsletter.id)
+    newsletter.trash(by=acme.alice)
+    assert counts(read(undo(acme.json(), change))) == {"total": 2, "changed": 1, "unchanged": 1, "kept": 1}
+
+
 def test_a_list_in_the_trash_is_rejected(acme):
     newsletter = make_contact_list(acme.alice, "Newsletter")
     newsletter.trash(by=acme.alice)

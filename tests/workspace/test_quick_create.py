@@ -119,10 +119,11 @@ def test_the_dialog(acme):
     assert "Can't be blank" in response.html.get_text()
     form["name"] = "Ann"
     response = form.submit("do", value="save", headers=DIALOG)
-    assert "Ann is added." in response.html.get_text()
-    assert response.headers["HX-Retarget"] == "#messages"
-    assert response.headers["HX-Trigger"] == '{"dialog-close": "", "record-created": "client"}'
+    assert response.status_code == 204
+    assert response.headers["HX-Trigger"] == '{"record-created": "client", "dialog-close": ""}'
+    assert "Ann is added." in page.get("/app/clients").html.get_text()
     # The form for another one, with the message.
+    form = page.get("/app/clients/new", headers=DIALOG).forms["new-record"]
     form["name"] = "Bea"
     response = form.submit("do", value="another", headers=DIALOG)
     assert "Bea is added." in response.html.get_text()
@@ -182,13 +183,40 @@ def test_it_rejects_clients_of_another_account(acme, other):
     assert not Contact.objects.exists()
 
 
-def test_a_double_click_creates_one_client(acme):
+def test_equal_names_one_after_another(acme):
+    """Three deals of one name, entered by *Add and enter another*, and two branches of a shop."""
+    client = make_client(acme.bob, "Acme Ltd")
     page = acme.page(acme.bob)
-    form = page.get("/app/clients/new").forms["new-record"]
-    form["name"] = "Ann"
+    form = page.get(f"/app/deals/new?client_id={client.id}").forms["new-record"]
+    for price in (100, 250, 400):
+        form["name"], form["price"], form["client_id"] = "Subscription", str(price), str(client.id)
+        form = form.submit("do", value="another", status=303).follow().forms["new-record"]
+    assert sorted(Deal.objects.values_list("price", "client_id")) == [(n, client.id) for n in (100, 250, 400)]
+    for city in ("Gdańsk", "Gdynia"):
+        submit(page, "/app/clients/new", name="Branch", city=city)
+    assert sorted(Client.objects.filter(name="Branch").values_list("city", flat=True)) == ["Gdańsk", "Gdynia"]
+
+
+def test_add_and_enter_another_in_the_dialog(acme):
+    form = acme.page(acme.bob).get("/app/deals/new", headers=DIALOG).forms["new-record"]
+    for price in ("100", "250"):
+        form["name"], form["price"] = "Subscription", price
+        form = form.submit("do", value="another", headers=DIALOG).forms["new-record"]
+    assert sorted(Deal.objects.values_list("price", flat=True)) == [100, 250]
+
+
+def test_a_row_that_was_handed_over_is_created_once(acme):
+    """The user does not see the row any more, and a second click creates no other one."""
+    acme.account.change(agents_see="own")
+    form = acme.page(acme.bob).get("/app/clients/new").forms["new-record"]
+    form["name"], form["responsible_id"] = "Ann", str(acme.alice.id)
     for _ in range(2):
-        form.submit("do", value="save", status=303)
+        assert form.submit("do", value="save", status=303).location.endswith("/app/clients")
     assert Client.objects.count() == 1
+    # A corrected form does not reach that row.
+    form["name"] = "Bea"
+    form.submit("do", value="save", status=303)
+    assert sorted(Client.objects.values_list("name", flat=True)) == ["Ann", "Bea"]
 
 
 def similar(page, **values) -> str:

@@ -8,6 +8,7 @@ from django import forms
 from django.contrib import messages
 from django.db.models.functions import Left
 from django.http import Http404, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -18,6 +19,7 @@ from core import outbound
 from core.db.transactions import in_transaction
 from core.errors import FieldError
 from core.pages.base import redirect
+from core.pages.creation import CreatingPage, Creation
 from core.requests import UserRequest
 from webhooks import jobs
 from webhooks.models import DISABLED, LOG_KEPT_FOR, Delivery, Endpoint, EndpointQuerySet, event_types
@@ -106,7 +108,7 @@ class BasePage(SettingsPage):
         return rows
 
 
-class WebhooksPage(BasePage):
+class WebhooksPage(CreatingPage, BasePage):
     """The list of webhooks, with the form for a new one."""
 
     template_name = "webhooks/webhooks.html"
@@ -118,13 +120,31 @@ class WebhooksPage(BasePage):
     def add(self, request: UserRequest) -> HttpResponse:
         """Create a webhook. Respond with the page instead of a redirect, because the secret is shown only once."""
         form = WebhookForm(request.POST)
-        created: list[tuple[Endpoint, str]] = []
-        if form.is_valid() and self.submit_form(
-            form, lambda: created.append(Endpoint.objects.all().add(request.account, **form.values))
-        ):
-            row, secret = created[-1]
-            return self.show(WebhookForm(), created=row, secret=secret)
-        return self.show(form)
+        secrets: list[str] = []
+
+        def create() -> Endpoint:
+            row, secret = Endpoint.objects.all().add(request.account, **form.values)
+            secrets.append(secret)
+            return row
+
+        creation = Creation(
+            create=create,
+            rows=self.rows.locked(),
+            path=lambda row: reverse("webhooks-webhook", args=[row.id]),
+            saved=lambda row: WebhookForm(row=row).initial,
+            change=lambda row: row.write(form.values),
+        )
+        row = self.create_once(form, creation) if form.is_valid() else None
+        if isinstance(row, HttpResponse):
+            return row
+        if row is None:
+            return self.show(form)
+        if not secrets:
+            messages.info(
+                request, _("This webhook exists already. Its secret was shown once; you can replace it here.")
+            )
+            return redirect("webhooks-webhook", row.id)
+        return self.show(WebhookForm(), created=row, secret=secrets[-1])
 
     def show(self, form: Form, **context: Any) -> HttpResponse:
         rows = list(self.rows.order_by("id"))

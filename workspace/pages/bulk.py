@@ -17,10 +17,10 @@ from accounts.default_names import status_name
 from accounts.pages.forms import Form
 from accounts.pages.settings import parse_id
 from accounts.roles import ASSIGNABLE
-from core.api.idempotency import location_of_form, new_form_key, once_from_form
 from core.db.time_limit import TooSlow
 from core.error_responses import error_response
 from core.pages.base import redirect
+from core.pages.creation import CreatingPage, Creation
 from core.pages.numbers import number_text
 from workspace.bulk import BATCH_SIZE, MAX_ROWS, RESOURCES, BulkChange, BulkChangeQuerySet, actions_of
 from workspace.bulk_actions import Action, Result
@@ -67,6 +67,8 @@ def question(action: str, rows: str, value: str) -> str:
         return _("Remove the tags %(value)s from %(rows)s?") % {"rows": rows, "value": value}
     if action == "add_to_contact_list":
         return _("Add %(rows)s to the contact list %(value)s?") % {"rows": rows, "value": value}
+    if action == "remove_from_contact_list":
+        return _("Take %(rows)s off the contact list %(value)s?") % {"rows": rows, "value": value}
     return _("Move %(rows)s to the trash?") % {"rows": rows}
 
 
@@ -112,7 +114,7 @@ class Selection:
         return self.query.query_string().removeprefix("?")
 
 
-class NewBulkChangePage(WorkspacePage):
+class NewBulkChangePage(CreatingPage, WorkspacePage):
     """The form between the selection in a list and the change: its value, and a question if many rows are selected."""
 
     template_name = "workspace/bulk_new.html"
@@ -206,20 +208,19 @@ class NewBulkChangePage(WorkspacePage):
 
     def location_of(self, selection: Selection, action: Action) -> str | None:
         """Return the path of the change if the form was sent before. Its rows may no longer match the query."""
-        key = self.request.POST.get("key", "")
-        return location_of_form(self.request.user, key, self.form_values(selection, action)) if key else None
+        id = self.created_row_id(self.form_values(selection, action))
+        return reverse("workspace-bulk-change", args=[id]) if id else None
 
     def apply(self, selection: Selection, action: Action, form: ValueForm, context: dict[str, Any]) -> HttpResponse:
         """Start the change, once for each form, and redirect to its page."""
-        values, key = self.form_values(selection, action), self.request.POST.get("key", "")
         try:
             ids = list(matching_ids(selection.query, limit=MAX_ROWS)) if selection.is_all else selection.ids
         except TooSlow:
             messages.error(self.request, _("This takes too long, because too many entries would have to be compared."))
             return redirect(selection.list_path)
 
-        def start() -> str:
-            change = BulkChange.start(
+        def start() -> BulkChange:
+            return BulkChange.start(
                 self.request.account,
                 by=self.request.user,
                 resource=selection.resource,
@@ -228,12 +229,20 @@ class NewBulkChangePage(WorkspacePage):
                 ids=ids,
                 query=selection.query_text,
             )
-            return reverse("workspace-bulk-change", args=[change.id])
 
-        paths: list[str] = []
-        if not self.submit_form(form, lambda: paths.append(once_from_form(self.request.user, key, values, start))):
-            return self.show(**context)
-        return redirect(paths[-1])
+        creation = Creation(
+            create=start,
+            rows=self.request.account.bulk_changes.all(),
+            path=lambda change: reverse("workspace-bulk-change", args=[change.id]),
+            saved=lambda change: {action.field: change.value} if action.field else {},
+            choices=lambda change: [
+                (_("Entries"), number_text(change.total), number_text(selection.number)),
+            ],
+        )
+        change = self.create_once(form, creation, self.form_values(selection, action))
+        if isinstance(change, HttpResponse):
+            return change
+        return redirect("workspace-bulk-change", change.id) if change else self.show(**context)
 
     def show(self, *, selection: Selection, action: Action, form: ValueForm, **context: Any) -> HttpResponse:
         is_changed = bool(context.get("has_changed"))
@@ -246,7 +255,6 @@ class NewBulkChangePage(WorkspacePage):
             form=form,
             rows=rows_text(selection.resource, selection.number),
             names=self.names(selection),
-            key=self.request.POST.get("key") or new_form_key(),
             **context,
         )
 

@@ -1,7 +1,7 @@
 """The form on the page of a record, with which the team writes a note, records a call, a meeting or an e-mail, or plans a task."""
 
 from collections.abc import Iterator
-from datetime import datetime, time, timedelta
+from datetime import datetime, time
 from typing import TYPE_CHECKING, Any, Protocol
 
 from django import forms
@@ -10,6 +10,7 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import OuterRef, QuerySet
 from django.db.models.functions import JSONObject
 from django.http import Http404, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
@@ -18,10 +19,10 @@ from django.utils.translation import gettext_lazy
 from accounts.mentions import names_in
 from accounts.models import User
 from accounts.pages.forms import Form
-from core.db import locks
 from core.db.arrays import EqualsAny
 from core.db.tenancy import fold
 from core.pages.base import redirect
+from core.pages.creation import CreatingPage, Creation
 from core.pages.number_fields import WholeNumberField
 from crm.base import Resource
 from crm.notes import MAX_DURATION, Note
@@ -63,8 +64,6 @@ SAVED: dict[str, str | Promise] = {
 }
 # The time of day at which a task is due.
 DUE_TIME = time(9)
-# If the same form is submitted again within this time, nothing is created a second time.
-DOUBLE_CLICK_WINDOW = timedelta(minutes=1)
 
 
 class NoteForm(Form):
@@ -145,7 +144,7 @@ class RecordKind(Protocol):
     def route(self) -> str: ...
 
 
-class Composer(WorkspacePage):
+class Composer(CreatingPage, WorkspacePage):
     """The part of the page of a record that creates notes and tasks."""
 
     kind: RecordKind
@@ -169,28 +168,67 @@ class Composer(WorkspacePage):
         row, form = self.find(id), ComposerForm(self.request.POST)
         if row.trashed_at is not None:
             raise Http404
-        if not form.is_valid() or not self.submit_form(form, lambda: self.save_composed(id, form)):
+        made: Note | Post | HttpResponse | None = None
+        if form.is_valid():
+            creation = (
+                self.task_creation(id, form) if form.cleaned_data["kind"] == TASK else self.note_creation(id, form)
+            )
+            made = self.create_once(form, creation)
+        if isinstance(made, HttpResponse):
+            return made
+        if made is None:
             return self.show(row, http_status=422, composer=form)
         messages.success(self.request, str(SAVED[form.cleaned_data["kind"]]))
         return redirect(self.kind.route, id)
 
-    def save_composed(self, id: int, form: ComposerForm) -> None:
-        """Create the note or the task, unless the first click of a double click has created it."""
-        account, user = self.request.account, self.request.user
+    def lock_live(self, id: int) -> None:
+        """Lock the record. Raise Http404 if it is in the trash."""
         if self.lock(id).trashed_at is not None:
             raise Http404
-        locks.acquire(("compose", account.id, user.id))
-        recent = {self.link: id, "created_at__gt": timezone.now() - DOUBLE_CLICK_WINDOW}
-        if form.cleaned_data["kind"] == TASK:
-            values = form.task_values()
-            if not account.posts.live().filter(category_id=None, user_id=user.id, **recent, **values).exists():
-                task = Post(account=account, agent=self.request.headers.get("User-Agent", "")[:255])
-                task.write(values | {"task_kind": "task", "responsible_id": user.id, self.link: id}, by=user)
-            return
-        values = form.note_values()
-        same = {name: value for name, value in values.items() if value is not None}
-        if not account.notes.live().filter(creator_id=user.id, **recent, **same).exists():
-            Note(account=account).write(values | {self.link: id}, by=user)
+
+    def task_creation(self, id: int, form: ComposerForm) -> Creation[Any]:
+        account, user = self.request.account, self.request.user
+        tasks: Any = account.posts.live().filter(category_id=None, **{self.link: id})
+
+        def create() -> Post:
+            self.lock_live(id)
+            task = Post(account=account, agent=self.request.headers.get("User-Agent", "")[:255])
+            task.write(form.task_values() | {"task_kind": "task", "responsible_id": user.id, self.link: id}, by=user)
+            return task
+
+        def saved(task: Post) -> dict[str, Any]:
+            at = task.scheduled_at and timezone.localtime(task.scheduled_at)
+            return {"kind": TASK, "title": task.title, "day": at and at.date()}
+
+        return Creation(
+            create=create,
+            rows=tasks.locked(),
+            path=lambda task: reverse("workspace-task", args=[task.id]),
+            saved=saved,
+            change=lambda task: task.write(form.task_values(), by=user),
+            is_visible=user.access.includes,
+        )
+
+    def note_creation(self, id: int, form: ComposerForm) -> Creation[Any]:
+        account, user = self.request.account, self.request.user
+
+        def create() -> Note:
+            self.lock_live(id)
+            note = Note(account=account)
+            note.write(form.note_values() | {self.link: id}, by=user)
+            return note
+
+        def saved(note: Note) -> dict[str, Any]:
+            return {name: getattr(note, name) for name in FIELDS[Note.Kind(note.kind)]} | {"kind": note.kind}
+
+        return Creation(
+            create=create,
+            rows=account.notes.live().locked(),
+            path=lambda note: reverse("workspace-note", args=[note.id]),
+            saved=saved,
+            change=lambda note: note.write(form.note_values(), by=user),
+            is_visible=lambda note: note.may_be_changed_by(user),
+        )
 
 
 # Notes as pages show them

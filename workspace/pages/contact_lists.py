@@ -1,5 +1,7 @@
 """The forms for a new contact list, and for an existing one: its name, and its way to the trash."""
 
+from typing import Any
+
 from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpResponse
@@ -10,6 +12,7 @@ from django.utils.translation import gettext_lazy
 from accounts.pages.forms import Form
 from core.error_responses import error_response
 from core.pages.base import redirect
+from core.pages.creation import CreatingPage, Creation
 from crm.api.writing import write_row
 from crm.models import ContactList
 from workspace.pages.base import WorkspacePage
@@ -24,7 +27,7 @@ class ContactListForm(Form):
     )
 
 
-class NewContactListPage(WorkspacePage):
+class NewContactListPage(CreatingPage, WorkspacePage):
     template_name = "workspace/contact_list.html"
     section = "contacts"
 
@@ -33,13 +36,24 @@ class NewContactListPage(WorkspacePage):
 
     def post(self, request: TeamRequest) -> HttpResponse:
         form = ContactListForm(request.POST)
-        row = ContactList(account=request.account)
-        if not form.is_valid() or not self.submit_form(
-            form, lambda: write_row(row, form.cleaned_data, by=request.user)
-        ):
+        row = self.create_once(form, self.creation(form)) if form.is_valid() else None
+        if isinstance(row, HttpResponse):
+            return row
+        if row is None:
             return self.render_form(form)
         messages.success(request, _("The contact list %(name)s is added.") % {"name": row.name})
         return redirect("workspace-contact-lists")
+
+    def creation(self, form: ContactListForm) -> Creation[ContactList]:
+        account, user = self.request.account, self.request.user
+        lists: Any = account.contact_lists.live()
+        return Creation(
+            create=lambda: write_row(ContactList(account=account), form.cleaned_data, by=user),
+            rows=lists.locked(),
+            path=lambda row: reverse("workspace-contact-list", args=[row.id]),
+            saved=lambda row: {"name": row.name},
+            change=lambda row: write_row(row, form.cleaned_data, by=user),
+        )
 
 
 class ContactListPage(WorkspacePage):

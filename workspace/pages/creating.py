@@ -5,26 +5,23 @@ Each form is a page of its own. htmx loads the same form into the dialog of the 
 
 import json
 from collections.abc import Iterable, Mapping
-from datetime import timedelta
 from typing import Any
 
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.models import Account, User
-from accounts.pages.forms import Form
+from accounts.models import User
 from accounts.pages.settings import parse_id
-from core.db import locks
 from core.db.text import replace_non_xml
 from core.error_responses import error_response
-from core.pages.base import redirect
+from core.pages.base import no_content, redirect
+from core.pages.creation import CreatingPage, Creation
 from core.pages.number_fields import TypedNumberField
 from crm.api.writing import write_row
 from crm.base import Resource
@@ -33,14 +30,12 @@ from crm.models import Client, Contact, Deal
 from crm.similar import find_similar
 from workspace.find import find_clients
 from workspace.pages.base import WorkspacePage
-from workspace.pages.editing import form_field
+from workspace.pages.editing import AskingForm, form_field, initial_value
 from workspace.requests import TeamRequest
 
 # The ids of the elements that htmx fills: the dialog of the base template, the clients of a search, and the warning of similar rows.
 DIALOG, FOUND_CLIENTS, SIMILAR = "dialog-content", "new-client-found", "new-similar"
 MAX_FOUND = 8
-# If the same form is submitted again within this time, no second row is created.
-DOUBLE_CLICK_WINDOW = timedelta(minutes=1)
 
 
 def record_path(kind: str, id: int) -> str:
@@ -57,11 +52,12 @@ def clients_of(request: TeamRequest) -> QuerySet[Client]:
     return request.account.clients.live().accessible_to(request.user)
 
 
-class RecordForm(Form):
+class RecordForm(AskingForm):
     """A form for some fields of a new client, contact or deal. `crm.api.writing.write_row` validates the values."""
 
     def __init__(self, *args: Any, fields: Iterable[Field], row: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.account = row.account
         self.numbers = [field.name for field in fields if field.is_amount]
         for field in fields:
             made = form_field(field, row.account, user, row)
@@ -72,13 +68,14 @@ class RecordForm(Form):
 
     def clean(self) -> dict[str, Any]:
         values = super().clean()
+        self.ask(values, self.account, None)
         # A currency that was typed with the price is the currency of the deal.
         if (price := values.get("price")) and price.currency:
             values["currency"] = price.currency
         return values | {name: values[name].text for name in self.numbers if values.get(name)}
 
 
-class NewRecordPage(WorkspacePage):
+class NewRecordPage(CreatingPage, WorkspacePage):
     """The form for a new row: the most used fields, and the required ones."""
 
     template_name = "workspace/new_record.html"
@@ -163,12 +160,13 @@ class NewRecordPage(WorkspacePage):
 
     def create(self, request: TeamRequest) -> HttpResponse:
         form, client_id = self.form(request.POST), parse_id(request.POST.get("client_id"))
-        made: list[Resource] = []
-        if not form.is_valid() or not self.submit_form(
-            form, lambda: made.append(self.make(form.cleaned_data, client_id))
-        ):
+        row: Any = None
+        if form.is_valid():
+            row = self.create_once(form, self.creation(form, client_id), form.cleaned_data | {"client_id": client_id})
+        if isinstance(row, HttpResponse):
+            return row
+        if row is None:
             return self.show(form, client_id=client_id, q=request.POST.get("client_q", ""))
-        row: Any = made[-1]
         is_kept = request.user.access.includes(row)
         if is_kept:
             messages.success(request, format_html(_("{name} is added."), name=linked(self.resource, row.id, row.name)))
@@ -178,37 +176,60 @@ class NewRecordPage(WorkspacePage):
             # Most rows that are added one after another belong to the same client.
             return self.add_another(client_id)
         if self.in_dialog:
-            response = self.render("core/messages.html")
-            response.headers["HX-Retarget"], response.headers["HX-Reswap"] = "#messages", "innerHTML"
-            response.headers["HX-Trigger"] = json.dumps({"dialog-close": "", "record-created": self.resource})
+            # The page behind the dialog is loaded again, and shows the message.
+            response = no_content()
+            response.headers["HX-Trigger"] = json.dumps({"record-created": self.resource, "dialog-close": ""})
             return response
         return redirect(record_path(self.resource, row.id) if is_kept else reverse(f"workspace-{self.resource}s"))
 
     def add_another(self, client_id: int | None) -> HttpResponse:
         if self.in_dialog:
-            return self.show(self.form(initial=self.initial()), client_id=client_id)
+            response = self.show(self.form(initial=self.initial()), client_id=client_id)
+            response.headers["HX-Trigger"] = json.dumps({"record-created": self.resource})
+            return response
         query = {"client_id": client_id} if self.chooses_client and client_id else {}
         return redirect(reverse(f"workspace-{self.resource}-new", query=query))
 
-    def make(self, values: Mapping[str, Any], client_id: int | None) -> Resource:
-        """Create the row and return it. After a double click, return the row that the first click created."""
+    def creation(self, form: RecordForm, client_id: int | None) -> Creation[Any]:
         account, user = self.request.account, self.request.user
-        data = {name: value for name, value in values.items() if value not in ("", [])}
-        if self.chooses_client and client_id is not None:
-            if not clients_of(self.request).filter(id=client_id).exists():
-                client_id = 0
-            data["client_id"] = client_id
-        locks.acquire(("new record", account.id, user.id))
-        equal = self.equal_row(account, data)
-        return equal or write_row(self.model(account=account), data, by=user)
+        rows: Any = getattr(account, str(self.model._meta.default_related_name))
+        fields = self.fields()
+        links = {"client_id": client_id} if self.chooses_client else {}
+        data = {name: value for name, value in form.cleaned_data.items() if value not in ("", [])}
 
-    def equal_row(self, account: Account, data: Mapping[str, Any]) -> Resource | None:
-        """Return the row that the user has just created with the same values."""
-        texts = {name: data.get(name) or None for name in ("name", "email", "client_id") if hasattr(self.model, name)}
-        since = timezone.now() - DOUBLE_CLICK_WINDOW
-        rows: Any = getattr(account, str(self.model._meta.default_related_name)).live()
-        row: Resource | None = rows.filter(creator_id=self.request.user.id, created_at__gt=since, **texts).first()
-        return row
+        def check_client() -> None:
+            # Another account's client is reported as one that does not exist.
+            if links.get("client_id") is not None and not clients_of(self.request).filter(id=client_id or 0).exists():
+                links["client_id"] = 0
+
+        def create() -> Any:
+            check_client()
+            return write_row(self.model(account=account), data | without_none(links), by=user)
+
+        def change(row: Any) -> None:
+            check_client()
+            write_row(row, form.cleaned_data | links, by=user)
+
+        return Creation(
+            create=create,
+            rows=rows.live().locked(),
+            path=lambda row: record_path(self.resource, row.id),
+            saved=lambda row: {field.name: initial_value(field, field.value_of(row)) for field in fields},
+            change=change,
+            choices=self.compare_clients if self.chooses_client else lambda row: (),
+            is_visible=user.access.includes,
+        )
+
+    def compare_clients(self, row: Any) -> list[tuple[str, str, str]]:
+        """Return the label of the client, with the names of the client of the row and of the chosen one."""
+        ids = [row.client_id or 0, parse_id(self.request.POST.get("client_id")) or 0]
+        names = dict(clients_of(self.request).filter(id__in=ids).values_list("id", "name"))
+        saved, sent = (names.get(id, "") for id in ids)
+        return [(_("Client"), saved, sent)]
+
+
+def without_none(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
 class NewClientPage(NewRecordPage):

@@ -20,6 +20,7 @@ from typing import Any
 from django import forms
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models import Q, QuerySet
+from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -37,6 +38,7 @@ from core.pages.number_fields import TypedNumberField
 from core.pages.numbers import amount_text, number_text
 from crm.api.writing import write_row
 from crm.base import Resource
+from crm.doubts import doubts_of
 from crm.fields import REASON_NAMES, Field, FieldType, fields_of
 from crm.models import Client, Deal
 from workspace.find import find_clients
@@ -197,7 +199,26 @@ def initial_value(field: Field, value: Any) -> Any:
     return reason_text(value) if value and field.name in REASON_NAMES else value
 
 
-class FieldForm(Form):
+class AskingForm(Form):
+    """A form that asks about values which are probably mistyped (`crm.doubts`). A form that is sent again with them saves them.
+
+    The form contains the values that it has asked about, in `asked`.
+    """
+
+    # The values in question, by the name of the field.
+    asked: tuple[str, ...] = ()
+
+    def ask(self, values: Mapping[str, Any], account: Account, country: str | None, *, field: str = "") -> None:
+        """Add a question for each doubtful value to its field, or to `field`, unless the user has been asked about the value."""
+        answered = forms.MultipleHiddenInput().value_from_datadict(self.data, MultiValueDict(), "asked") or []
+        for name, question in doubts_of(values, account, country):
+            value = f"{name}={values[name]}"
+            self.asked = (*self.asked, value)
+            if value not in answered:
+                self.add_error(field or name, str(question))
+
+
+class FieldForm(AskingForm):
     """The form for the value of one field. Its only visible field is `value`."""
 
     shown = forms.CharField(required=False, widget=forms.HiddenInput, strip=False)
@@ -210,10 +231,16 @@ class FieldForm(Form):
         # A list may have forms for several rows.
         auto_id = f"edit-{field.column}-{row.id if row is not None else 'new'}-%s"
         super().__init__(*args, initial=initial, auto_id=auto_id, **kwargs)
+        self.field, self.account, self.country = field, account, getattr(row, "country", None)
         self.fields["value"] = form_field(field, account, user, row, q=q)
         self.fields["value"].widget.attrs["data-focus"] = ""
         if self.fields["value"].required:
             self.fields["value"].error_messages["required"] = _("Can't be blank")
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean()
+        self.ask({self.field.name: values.get("value")}, self.account, self.country, field="value")
+        return values
 
     @property
     def input(self) -> forms.BoundField:

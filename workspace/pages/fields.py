@@ -15,6 +15,7 @@ from accounts.pages import ordering
 from accounts.pages.forms import Form
 from accounts.pages.settings import SettingsPage, parse_id
 from core.pages.base import redirect
+from core.pages.creation import CreatingPage, Creation
 from core.requests import UserRequest
 from crm.api.field_definitions import FieldDefinitionSerializer, count_misfits
 from crm.field_definitions import MAX_DEFINITIONS
@@ -78,7 +79,7 @@ def write_definition(account: Account, row: FieldDefinition | None, values: dict
     return row
 
 
-class FieldsPage(SettingsPage):
+class FieldsPage(CreatingPage, SettingsPage):
     """The list of the defined fields of one resource, in their order."""
 
     template_name = "workspace/fields.html"
@@ -110,10 +111,26 @@ class FieldsPage(SettingsPage):
         )
 
     def add(self, request: UserRequest) -> HttpResponse:
-        form = FieldForm(request.POST)
-        if not form.is_valid() or not self.submit_form(
-            form, lambda: write_definition(request.account, None, {**form.cleaned_data, "resource": self.resource})
-        ):
+        form, account = FieldForm(request.POST), request.account
+
+        def change(row: FieldDefinition) -> None:
+            write_definition(account, row, {name: form.cleaned_data[name] for name in form.fields if name != "key"})
+
+        creation = Creation(
+            create=lambda: write_definition(account, None, {**form.cleaned_data, "resource": self.resource}),
+            rows=account.field_definitions.locked(),
+            path=lambda row: reverse("workspace-field", args=[row.id]),
+            saved=lambda row: {**FieldForm(row=row).initial, "key": row.key},
+            change=change,
+        )
+        row = (
+            self.create_once(form, creation, {**form.cleaned_data, "resource": self.resource})
+            if form.is_valid()
+            else None
+        )
+        if isinstance(row, HttpResponse):
+            return row
+        if row is None:
             return self.show(form)
         messages.success(request, _("The field %(name)s is added.") % {"name": form.cleaned_data["label"]})
         return redirect(self.address)

@@ -19,11 +19,11 @@ from accounts.mail import single_line, supported_language
 from accounts.pages.forms import Form
 from accounts.pages.password_reset import render_invalid_link
 from accounts.pages.settings import parse_id
-from core.api.idempotency import location_of_form, new_form_key, once_from_form
 from core.db.transactions import in_transaction
 from core.error_responses import error_response
 from core.errors import FieldErrors, Throttled
 from core.pages.base import Page, redirect
+from core.pages.creation import CreatingPage, Creation
 from core.pages.errors import error_sentence
 from crm.consent import blocked_addresses
 from forum.lists import PostQuerySet
@@ -68,7 +68,7 @@ class MessageForm(Form):
         return single_line(self.cleaned_data["subject"])
 
 
-class NewMessagePage(TeamPage):
+class NewMessagePage(CreatingPage, TeamPage):
     """The form and the preview of a message. The preview sends the form again: to test it, to edit it or to send it."""
 
     template_name = "workspace/message_new.html"
@@ -130,7 +130,6 @@ class NewMessagePage(TeamPage):
             section="suggestions",
             post=post,
             form=form,
-            key=self.request.POST.get("key") or new_form_key(),
             draft_id=self.draft_id,
             earlier=list(earlier),
             counts=counts,
@@ -176,7 +175,6 @@ class NewMessagePage(TeamPage):
             section="suggestions",
             post=post,
             form=form,
-            key=self.request.POST.get("key") or new_form_key(),
             draft_id=self.draft_id,
             audience=audience,
             number=len(audience.people),
@@ -210,15 +208,12 @@ class NewMessagePage(TeamPage):
         post, form, user = self.find(id), self.submitted, request.user
         if not form.is_valid():
             return self.show_preview(post)
-        key, values = request.POST.get("key", ""), form.cleaned_data
-        identity = {**values, "post": post.id, "draft": self.draft_id}
-        if key and (location := location_of_form(user, key, identity)):
-            return redirect(location)
+        values = form.cleaned_data
 
         class Changed(Exception):
             pass
 
-        def start() -> str:
+        def start() -> Message:
             # If the draft was deleted meanwhile, the values of the form are a new message.
             draft = (
                 request.account.customer_messages.all().accessible_to(user).locked().filter(id=self.draft_id).first()
@@ -231,14 +226,21 @@ class NewMessagePage(TeamPage):
                 start_message(message, by=user, expected=parse_id(request.POST.get("number") or "") or 0)
             except RecipientsChanged:
                 raise Changed from None
-            return reverse("workspace-message", args=[message.id])
+            return message
 
-        paths: list[str] = []
+        creation = Creation(
+            create=start,
+            rows=request.account.customer_messages.all(),
+            path=lambda message: reverse("workspace-message", args=[message.id]),
+            saved=lambda message: {name: getattr(message, name) for name in form.fields},
+        )
         try:
-            is_started = self.submit_form(form, lambda: paths.append(once_from_form(user, key, identity, start)))
+            started = self.create_once(form, creation, {**values, "draft": self.draft_id})
         except Changed:
             return self.show_preview(post, http_status=409, has_changed=True)
-        return redirect(paths[-1]) if is_started else self.show_form(post, form, is_wrong=True)
+        if isinstance(started, HttpResponse):
+            return started
+        return redirect("workspace-message", started.id) if started else self.show_form(post, form, is_wrong=True)
 
 
 class MessagePage(WorkspacePage):

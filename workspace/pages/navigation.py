@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from accounts.models import Account, User
 
 GROUP = "crm"
+# The parameter of forms that choose a client.
+CLIENT = {"client": "client_id"}
 
 
 def is_team_of_site(request: PageRequest) -> bool:
@@ -91,23 +93,32 @@ def register_entries() -> None:
     register(
         "new",
         *(
-            Entry(name, label, route, icon, order=order, in_dialog=True, is_shown=is_team_of_site)
-            for order, (name, label, route, icon) in enumerate(
+            Entry(name, label, route, icon, order=order, in_dialog=True, links=links, is_shown=is_team_of_site)
+            for order, (name, label, route, icon, links) in enumerate(
                 (
-                    ("client", _("Client"), "workspace-client-new", "building-2"),
-                    ("contact", _("Contact"), "workspace-contact-new", "user"),
-                    ("deal", _("Deal"), "workspace-deal-new", "handshake"),
+                    ("client", _("Client"), "workspace-client-new", "building-2", {}),
+                    ("contact", _("Contact"), "workspace-contact-new", "user", CLIENT),
+                    ("deal", _("Deal"), "workspace-deal-new", "handshake", CLIENT),
                 ),
                 start=1,
             )
         ),
-        Entry("task", _("Task"), "workspace-task-new", "square-check", order=10, is_shown=is_team_of_site),
+        Entry(
+            "task",
+            _("Task"),
+            "workspace-task-new",
+            "square-check",
+            order=10,
+            links={**CLIENT, "contact": "contact_id", "deal": "deal_id"},
+            is_shown=is_team_of_site,
+        ),
         Entry(
             "suggestion",
             _("Suggestion on behalf of a customer"),
             "forum-post-new-on-behalf",
             "lightbulb",
             order=50,
+            links={"client": "client", "contact": "contact"},
             is_shown=is_team_of_site,
         ),
     )

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import F, Q, QuerySet, Value
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
 
 from accounts.models import Account, User
 from core.db.access import prepared_access
@@ -15,6 +15,7 @@ from core.db.arrays import equals_any_of
 from core.db.prepared import prepared
 from core.db.tenancy import account_of
 from core.search.queries import search, search_transaction
+from crm.contacts import ContactListMembership
 from crm.fields import Field, FieldType
 from workspace.lists.cells import href_of
 from workspace.names import name_of_user
@@ -23,6 +24,8 @@ from workspace.requests import TeamRequest
 
 # The number of rows that a panel shows, before a link to the list.
 PANEL_SIZE = 5
+# The maximum number of contact lists to choose from.
+MAX_LISTS = 500
 # The links of the rows that belong to a record, by its resource.
 OWNED_LINKS = {"client": ("contact_id", "deal_id"), "contact": ("deal_id",), "deal": ()}
 
@@ -66,6 +69,26 @@ def _contacts(account_id: int, client_id: int, responsible_ids: Collection[int] 
     account: Account = account_of(account_id)
     contacts = account.contacts.live().limited_to(prepared_access(responsible_ids)).filter(client_id=client_id)
     return contacts.order_by("id").values("id", "name", "position", "email", "phone")[: PANEL_SIZE + 1]
+
+
+@dataclass(frozen=True)
+class ContactLists:
+    """The ids and names of the contact lists that a contact is on, and of those that it can be added to."""
+
+    joined: list[tuple[int, str]]
+    others: list[tuple[int, str]]
+
+
+def contact_lists_of(request: TeamRequest, contact_id: int) -> ContactLists:
+    memberships = ContactListMembership.objects.filter(
+        account_id=request.account.id, contact_id=contact_id, contact_list_id=OuterRef("id")
+    )
+    lists = request.account.contact_lists.live().annotate(is_joined=Exists(memberships))
+    found = list(lists.order_by("-is_joined", "name_key", "id").values_list("id", "name", "is_joined")[:MAX_LISTS])
+    return ContactLists(
+        [(id, name) for id, name, is_joined in found if is_joined],
+        [(id, name) for id, name, is_joined in found if not is_joined],
+    )
 
 
 def tasks_of(request: TeamRequest, resource: str, id: int) -> Panel:

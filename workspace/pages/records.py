@@ -23,6 +23,7 @@ from core.pages.base import redirect
 from core.search.queries import MAX_QUERY_LENGTH
 from crm.base import Resource
 from crm.fields import FieldType, builtin_fields, fields_of, grouped
+from workspace.bulk_actions import ACTIONS, Action
 from workspace.names import name_of_row, name_of_user
 from workspace.pages import timeline
 from workspace.pages.composing import Composer
@@ -38,7 +39,15 @@ from workspace.pages.facts import (
     status_of_row,
 )
 from workspace.pages.merges import MERGE_ROUTES, annotate_merges, merge_of_trashed, merges_of
-from workspace.pages.panels import contacts_of, deals_of, external_ids_of, feedback_of, find_suggestions, tasks_of
+from workspace.pages.panels import (
+    contact_lists_of,
+    contacts_of,
+    deals_of,
+    external_ids_of,
+    feedback_of,
+    find_suggestions,
+    tasks_of,
+)
 from workspace.pages.stages import stages_of
 from workspace.pages.summaries import summary_of
 from workspace.pages.user_links import UserLinksMixin
@@ -97,6 +106,7 @@ class RecordPage(Composer):
         values = {
             "kind": self.kind,
             "row": row,
+            "about": {"client": getattr(row, "client_id", None), self.kind.resource: row.id},
             "summary": summary_of(row),
             "status": as_status(getattr(row, "status_data", None)),
             "groups": [
@@ -258,8 +268,35 @@ class ContactPage(CustomerPage):
         clients = account.clients.live().limited_to(access)
         return super().annotated(rows, account, access).annotate(client_name=name_of_row(clients, "client_id"))
 
+    actions = {**CustomerPage.actions, "join_list": "join_list", "leave_list": "leave_list"}
+
     def panels(self, row: Resource) -> dict[str, Any]:
-        return {**super().panels(row), "deals": deals_of(self.request, contact_id=row.id)}
+        return {
+            **super().panels(row),
+            "deals": deals_of(self.request, contact_id=row.id),
+            "contact_lists": contact_lists_of(self.request, row.id),
+        }
+
+    def join_list(self, id: int) -> HttpResponse:
+        return self.change_lists(id, ACTIONS["add_to_contact_list"])
+
+    def leave_list(self, id: int) -> HttpResponse:
+        return self.change_lists(id, ACTIONS["remove_from_contact_list"])
+
+    def change_lists(self, id: int, action: Action) -> HttpResponse:
+        account, user = self.request.account, self.request.user
+
+        def act() -> None:
+            sent = {"contact_list_id": parse_id(self.request.POST.get("contact_list_id"))}
+            list_id = action.read(sent, self.kind.resource, account, user)
+            row = action.prepare(self.rows().live().locked()).filter(id=id).first()  # type: ignore[attr-defined]
+            if row is None:
+                raise Http404
+            row.account = account
+            action.apply([row], list_id, by=user)
+
+        self.perform(act)
+        return redirect(self.kind.route, id)
 
 
 class DealPage(RecordPage):

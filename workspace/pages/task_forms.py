@@ -13,10 +13,10 @@ from django.utils.translation import gettext_lazy
 
 from accounts.pages.forms import Form
 from accounts.pages.settings import parse_id
-from core.db import locks
 from core.db.text import replace_non_xml
 from core.errors import Conflict
 from core.pages.base import redirect, safe_path
+from core.pages.creation import CreatingPage, Creation
 from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
 from forum.models import Post
 from workspace.pages.base import WorkspacePage
@@ -34,8 +34,6 @@ REMINDERS = (
     ("other", gettext_lazy("At another time")),
 )
 MAX_FOUND = 5
-# If the same form is submitted again within this time, no second task is created.
-DOUBLE_CLICK_WINDOW = timedelta(minutes=1)
 
 
 def in_a(step: str, day: date) -> date:
@@ -135,7 +133,7 @@ class TaskForm(Form):
         }
 
 
-class TaskFormPage(WorkspacePage):
+class TaskFormPage(CreatingPage, WorkspacePage):
     """The form of a new task. Parameters of the address fill it: links, title and day, or the task that it follows (`after`)."""
 
     section = "tasks"
@@ -232,10 +230,11 @@ class TaskFormPage(WorkspacePage):
             form = TaskForm(initial=request.POST.dict(), people=self.people())
             return self.show(form, ids, q=q, **self.context_of(**kwargs))
         form = TaskForm(request.POST, people=self.people())
-        saved: list[Post] = []
-        if not form.is_valid() or not self.submit_form(form, lambda: saved.append(self.save(form, ids, **kwargs))):
+        task = self.save(form, ids, **kwargs) if form.is_valid() else None
+        if isinstance(task, HttpResponse):
+            return task
+        if task is None:
             return self.show(form, ids, q=q, **self.context_of(**kwargs))
-        task = saved[-1]
         if not request.user.access.includes(task):
             return self.leave(task.title, reverse("workspace-tasks"))
         messages.success(request, _("The task is saved."))
@@ -251,19 +250,37 @@ class TaskFormPage(WorkspacePage):
                 raise Conflict(_("The client, contact or deal was deleted in the meantime."))
         return {f"{link}_id": id for link, id in ids.items()}
 
-    def save(self, form: TaskForm, ids: dict[str, int | None]) -> Post:
-        """Create the task. After a double click, return the task that the first click created."""
+    def save(self, form: TaskForm, ids: dict[str, int | None]) -> Post | HttpResponse | None:
+        """Create the task. Return None if the form has errors now, and a response if the form was sent before with other values."""
         account, user = self.request.account, self.request.user
-        values = form.values() | self.checked_links(ids)
-        locks.acquire(("new task", account.id, user.id))
-        since = timezone.now() - DOUBLE_CLICK_WINDOW
-        same = {name: values[name] for name in ("title", "scheduled_at", "content", *(f"{link}_id" for link in LINKS))}
-        tasks = all_tasks(account, user).filter(user_id=user.id, created_at__gt=since, **same)
-        if (existing := tasks.order_by("-id").first()) is not None:
-            return existing
-        task = Post(account=account, agent=self.request.headers.get("User-Agent", "")[:255])
-        task.write(values, by=user)
-        return task
+        tasks: Any = account.posts.live().filter(category_id=None)
+
+        def write(task: Post) -> Post:
+            task.write(form.values() | self.checked_links(ids), by=user)
+            return task
+
+        creation = Creation(
+            create=lambda: write(Post(account=account, agent=self.request.headers.get("User-Agent", "")[:255])),
+            rows=tasks.locked(),
+            path=lambda task: reverse("workspace-task", args=[task.id]),
+            saved=TaskForm.initial_of,
+            change=write,
+            choices=lambda task: self.compare_links(task, ids),
+            is_visible=user.access.includes,
+        )
+        return self.create_once(form, creation, {**form.cleaned_data, **ids})
+
+    def compare_links(self, task: Post, ids: dict[str, int | None]) -> list[tuple[str, str, str]]:
+        """Return the labels of the links, with the names of the rows of the task and of the chosen ones."""
+        saved = {link: name for link, _id, _label, name in self.linked({link: task_link(task, link) for link in LINKS})}
+        sent = {link: name for link, _id, _label, name in self.linked(ids)}
+        return [(str(LINK_LABELS[link]), saved.get(link, ""), sent.get(link, "")) for link in LINKS]
+
+
+def task_link(task: Post, link: str) -> int | None:
+    """Return the id of the client, contact or deal of a task."""
+    id: int | None = getattr(task, f"{link}_id")
+    return id
 
 
 class EditTaskPage(TaskFormPage):
@@ -285,7 +302,11 @@ class EditTaskPage(TaskFormPage):
         ids = {link: getattr(task, f"{link}_id") for link in LINKS}
         return self.show(TaskForm(initial=TaskForm.initial_of(task), people=self.people()), ids, task=task)
 
-    def save(self, form: TaskForm, ids: dict[str, int | None], id: int = 0) -> Post:
+    def save(self, form: TaskForm, ids: dict[str, int | None], id: int = 0) -> Post | HttpResponse | None:
+        saved: list[Post] = []
+        return saved[-1] if self.submit_form(form, lambda: saved.append(self.write(form, ids, id))) else None
+
+    def write(self, form: TaskForm, ids: dict[str, int | None], id: int) -> Post:
         tasks: Any = all_tasks(self.request.account, self.request.user)
         task: Post | None = tasks.locked().filter(id=id).first()
         if task is None:

@@ -10,9 +10,10 @@ from django.utils.translation import gettext_lazy
 
 from accounts.pages.settings import parse_id
 from core.db.text import replace_non_xml
-from core.db.transactions import in_transaction
 from core.pages.base import redirect
-from forum.models import Post
+from core.pages.creation import CreatingPage, Creation
+from forum.models import Comment, Post
+from forum.pages.forms import CommentTextForm
 from workspace.pages.task_actions import NEXT, TaskActions, as_item, people_of
 from workspace.requests import TeamRequest
 from workspace.tasks import (
@@ -91,7 +92,7 @@ class TasksPage(TaskActions):
         return in_order(rows).values_list("id", flat=True)
 
 
-class TaskPage(TaskActions):
+class TaskPage(CreatingPage, TaskActions):
     """A task with its comments."""
 
     template_name = "workspace/task.html"
@@ -132,16 +133,36 @@ class TaskPage(TaskActions):
         if error:
             return self.show(id, http_status=422, comment_text=text, comment_error=error)
 
-        def act() -> int:
-            tasks: Any = self.tasks()
-            task = tasks.locked().filter(id=id).first()
-            if task is None:
-                raise Http404
-            agent = self.request.headers.get("User-Agent", "")[:255]
-            comment_id: int = task.comment(by=self.request.user, text=text, agent=agent).id
-            return comment_id
+        form, user = CommentTextForm({"content": text}), self.request.user
+        form.full_clean()
 
-        return redirect(f"{reverse('workspace-task', args=[id])}#comment-{in_transaction(act)}")
+        def task() -> Post:
+            tasks: Any = self.tasks()
+            found: Post | None = tasks.locked().filter(id=id).first()
+            if found is None:
+                raise Http404
+            return found
+
+        def change(comment: Comment) -> None:
+            # The text is read while the task is locked.
+            task().edit_comment(self.request.account.comments.get(id=comment.id), text, by=user)
+
+        def path_of(comment: Comment) -> str:
+            return reverse("workspace-task", args=[id], fragment=f"comment-{comment.id}")
+
+        creation = Creation(
+            create=lambda: task().comment(by=user, text=text, agent=self.request.headers.get("User-Agent", "")[:255]),
+            rows=self.request.account.comments.filter(post_id=id),
+            path=path_of,
+            saved=lambda comment: {"content": comment.comment},
+            change=change,
+        )
+        comment = self.create_once(form, creation)
+        if comment is None:
+            return self.show(
+                id, http_status=422, comment_text=text, comment_error=" ".join(map(str, form.non_field_errors()))
+            )
+        return comment if isinstance(comment, HttpResponse) else redirect(path_of(comment))
 
     def erase_comment(self, id: int) -> HttpResponse:
         comment_id = parse_id(self.request.POST.get("id"))

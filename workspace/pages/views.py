@@ -14,6 +14,7 @@ from accounts.pages.forms import Form
 from accounts.pages.settings import parse_id
 from core.error_responses import error_response
 from core.pages.base import redirect
+from core.pages.creation import CreatingPage, Creation
 from workspace.lists.declarations import LISTS, RecordList
 from workspace.pages.base import WorkspacePage
 from workspace.requests import TeamRequest
@@ -98,7 +99,7 @@ class ViewsPage(ViewPage):
         return ordering.move(self, view, redirect(self.views_path))
 
 
-class NewViewPage(ViewPage):
+class NewViewPage(CreatingPage, ViewPage):
     """The form that saves a list as a view."""
 
     template_name = "workspace/view.html"
@@ -111,15 +112,23 @@ class NewViewPage(ViewPage):
     def post(self, request: TeamRequest) -> HttpResponse:
         self.set_list(request.POST.get("resource"))
         form = NewViewForm(request.POST)
-        view = SavedView(account=request.account, owner_id=request.user.id)
 
-        def act() -> None:
-            nonlocal view
-            # A retried transaction needs a new row.
-            view = SavedView(account=request.account, owner_id=request.user.id)
+        def write(view: SavedView) -> SavedView:
             view.write(form.cleaned_data, by=request.user)
+            return view
 
-        if not form.is_valid() or not self.submit_form(form, act):
+        creation = Creation(
+            create=lambda: write(SavedView(account=request.account, owner_id=request.user.id)),
+            rows=request.account.saved_views.locked(),
+            path=lambda view: reverse(self.declaration.route, query={"view": view.id}),
+            saved=lambda view: {name: getattr(view, name) for name in form.fields},
+            change=write,
+            is_visible=lambda view: view.may_be_changed_by(request.user),
+        )
+        view = self.create_once(form, creation) if form.is_valid() else None
+        if isinstance(view, HttpResponse):
+            return view
+        if view is None:
             return self.render_form(form)
         messages.success(request, _("The view %(name)s is saved.") % {"name": view.name})
         return self.redirect_to_list(view)

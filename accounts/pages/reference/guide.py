@@ -17,9 +17,17 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
+# The placeholder in cached pages. Each response replaces it with the address of its host.
+ADDRESS = "https://host-of-this-page.invalid"
 DOCUMENTS = settings.BASE_DIR / "docs"
 # The chapters of this section of interface.md are pages of their own, because the section is long. They come first.
 DIVIDED_SECTION = "Account API (JSON)"
+# Parts of the documents for developers of the service, which its customers do not see.
+FOR_DEVELOPERS = re.compile(r"<!-- developers -->\n.*?<!-- /developers -->\n", re.DOTALL)
+# The columns of tables for them, which are the last ones.
+COLUMNS_FOR_DEVELOPERS = " statements | test |"
+# The addresses of the service in the examples.
+EXAMPLE_ADDRESS = re.compile(r"http://(\w+\.)?localhost:8000")
 
 
 @dataclass(frozen=True)
@@ -55,7 +63,7 @@ class Chapter:
         if not is_heading and token.type in ("inline", "fence", "code_block"):
             text = plain_text(token.children or []) if token.type == "inline" else token.content
             last = self.sections[-1]
-            self.sections[-1] = Section(last.anchor, last.title, f"{last.text} {text}")
+            self.sections[-1] = Section(last.anchor, last.title, f"{last.text} {text.replace(ADDRESS, '')}")
 
     @property
     def is_empty(self) -> bool:
@@ -140,6 +148,18 @@ def link_target(href: str, document: str) -> str:
     return next((chapter.path for chapter in chapters() if chapter.document == name), "")
 
 
+def text_for_customers(document: str) -> str:
+    """Return a document without the parts for developers, and with the address of the service in the examples."""
+    lines, dropped = [], 0
+    for line in FOR_DEVELOPERS.sub("", (DOCUMENTS / document).read_text("utf-8")).splitlines():
+        if line.endswith(COLUMNS_FOR_DEVELOPERS):
+            dropped = COLUMNS_FOR_DEVELOPERS.count("|")
+        elif not line.startswith("|"):
+            dropped = 0
+        lines.append("|".join(line.split("|")[: -dropped - 1]) + "|" if dropped else line)
+    return EXAMPLE_ADDRESS.sub(ADDRESS, "\n".join(lines))
+
+
 _parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=Renderer).enable("table")
 _parser.core.ruler.push("adapt_cells", _adapt_cells)
 _renderer: Any = _parser.renderer
@@ -150,7 +170,7 @@ def read_chapters(document: str, divided: str = "") -> list[Chapter]:
 
     Otherwise each section is a chapter, and so is each section in the section `divided`.
     """
-    tokens = _parser.parse((DOCUMENTS / document).read_text("utf-8"))
+    tokens = _parser.parse(text_for_customers(document))
     chapters: list[Chapter] = []
     taken: set[str] = set()
     parent = ""

@@ -15,11 +15,10 @@ from accounts.pages.reference.fields import (
     field_table,
     parameter_table,
 )
+from accounts.pages.reference.guide import ADDRESS
 from accounts.pages.reference.navigation import pages
 from core.openapi.document import JSONSchema, document, resolve
 
-# The placeholder in cached pages. Each response replaces it with the address of its host.
-ADDRESS = "https://host-of-this-page.invalid"
 # With more alternatives than this, a page links to the tables of the objects on other pages, and does not repeat them.
 MAX_ALTERNATIVES = 3
 # The names of objects with the addresses of their tables.

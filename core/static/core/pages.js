@@ -54,11 +54,13 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   tell("no-service", requestConfig.elt);
 });
 
-// Close an open menu on a click outside, when the focus leaves it (it could cover the focused element), and on Escape, which returns
-// the focus to its button.
-document.addEventListener("focusout", (event) => {
-  const menu = event.target.closest("details.menu[open]");
-  if (menu && event.relatedTarget && !menu.contains(event.relatedTarget)) menu.open = false;
+// Close an open menu on a click outside, when the focus moves elsewhere (the menu could cover the focused element), and on Escape, which
+// returns the focus to its button. A click on a text in the menu moves the focus to an element around the menu, such as <main>. Not on
+// focusout: hiding an element while it loses the focus to a click ends the tab in Chromium.
+document.addEventListener("focusin", (event) => {
+  for (const menu of document.querySelectorAll("details.menu[open]")) {
+    if (!menu.contains(event.target) && !event.target.contains(menu)) menu.open = false;
+  }
 });
 document.addEventListener("click", (event) => {
   for (const menu of document.querySelectorAll("details.menu[open]")) {
@@ -93,6 +95,17 @@ document.addEventListener("submit", (event) => {
     window.addEventListener("pageshow", () => delete form.dataset.sent, { once: true });
   }
 });
+
+// On "Back", browsers load the page again, and show what was typed. The entry in the history has the keys of the forms, so that the server
+// recognizes a form that was sent before.
+function keepFormKeys(isLoaded) {
+  const inputs = [...document.querySelectorAll("main input[name=form_key]")];
+  const former = isLoaded ? history.state?.formKeys : null;
+  if (former?.length === inputs.length) inputs.forEach((input, place) => { input.value = former[place]; });
+  if (inputs.length) history.replaceState({ ...history.state, formKeys: inputs.map((input) => input.value) }, "");
+}
+document.addEventListener("DOMContentLoaded", () => keepFormKeys(true));
+document.addEventListener("htmx:afterSettle", () => keepFormKeys(false));
 
 // Copy the text of the element that data-copy selects. Afterwards the button shows data-copied.
 document.addEventListener("click", async (event) => {

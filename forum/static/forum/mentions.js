@@ -36,14 +36,13 @@
     list.className = "mentions";
     list.setAttribute("role", "listbox");
     list.setAttribute("aria-label", field.form.dataset.mentionsLabel);
+    // The focus stays in the field. Otherwise a click beside an option would remove the list while the field loses the focus.
+    list.addEventListener("mousedown", (event) => event.preventDefault());
     for (const user of users) {
       const item = document.createElement("li");
       item.setAttribute("role", "option");
       item.textContent = user.login ? `${user.name} @${user.login}` : user.name;
-      item.addEventListener("mousedown", (event) => {
-        event.preventDefault();
-        choose(field, user);
-      });
+      item.addEventListener("mousedown", () => choose(field, user));
       list.append(item);
     }
     field.after(list);

@@ -8,9 +8,8 @@ import pytest
 
 from accounts.pages.examples import examples
 from accounts.pages.reference.fields import component_table, make_field
-from accounts.pages.reference.guide import DOCUMENTS, chapters, link_target
+from accounts.pages.reference.guide import ADDRESS, DOCUMENTS, chapters, link_target, text_for_customers
 from accounts.pages.reference.navigation import pages
-from accounts.pages.reference.operations import ADDRESS
 from accounts.pages.reference.search import excerpt_around, search
 from core.openapi.document import document
 from tests.support.client import Client
@@ -102,7 +101,44 @@ def test_every_link_and_anchor_resolves(visitor):
                 assert not address.fragment or address.fragment in ids[address.path], (path, link)
                 assert address.path in responses, (path, link)
             else:
-                assert target.startswith(("https://", "http://localhost:8000/")), target
+                assert target.startswith("https://"), target
+
+
+# Words for the developers and operators of the service.
+FOREIGN_WORDS = re.compile(
+    r"\bmake (run|test|docs|manage)|\bthe tests\b|\btests/|\bpytest|\brepositor|\.(py|md|toml|env)\b|\bmanage\.py|create_account"
+    r"|\.data\b|localhost|\bdocker|SQL statement|<!--",
+    re.IGNORECASE,
+)
+
+
+def test_pages_speak_to_customers(visitor):
+    """No page speaks of the repository, its files and tests, or of the address at which a developer runs the service."""
+    for path in (PATH, *(f"{PATH}/{slug}" for slug in pages())):
+        text = visitor.get(path).html.find("article").get_text(" ")
+        found = FOREIGN_WORDS.search(text)
+        assert found is None, (path, text[max(found.start() - 60, 0) : found.end() + 60])
+
+
+def test_every_link_of_the_guide_leads_somewhere(visitor):
+    """A link without a target would be shown as text."""
+    for document_name in {chapter.document for chapter in chapters()}:
+        for label, href in re.findall(r"\[([^\]]+)\]\(([^)\s]+)\)", text_for_customers(document_name)):
+            assert link_target(href, document_name), (document_name, label, href)
+            assert ".md" not in label
+
+
+def test_a_guide_is_marked_as_english(acme):
+    polish = Visitor(acme.host, HTTP_ACCEPT_LANGUAGE="pl")
+    for chapter in chapters():
+        article = polish.get(chapter.path).html.find("article")
+        assert article.find("h1")["lang"] == article.find(class_="prose")["lang"] == "en"
+        assert "Ta strona jest dostępna tylko po angielsku." in article.get_text()
+    assert "available in English only" not in visitor_text(Visitor(acme.host), chapters()[0].path)
+
+
+def visitor_text(visitor: Visitor, path: str) -> str:
+    return visitor.get(path).html.get_text()
 
 
 def test_the_container_image_has_the_documents():
@@ -144,7 +180,8 @@ def test_the_guide_has_the_whole_text_of_the_documents(visitor):
     shown = "".join(visitor.get(chapter.path).html.find("article").text for chapter in chapters())
     words = re.sub(r"\s+", " ", shown)
     for name in ("integrating.md", "webhooks.md", "interface.md"):
-        for block in re.findall(r"^```\w*\n(.*?)^```", (DOCUMENTS / name).read_text(), re.DOTALL | re.MULTILINE):
+        text = text_for_customers(name).replace(ADDRESS, "http://acme.example.test")
+        for block in re.findall(r"^```\w*\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
             assert re.sub(r"\s+", " ", block).strip() in words
 
 

@@ -102,3 +102,36 @@ def test_the_list_of_another_account_is_not_found(acme, other):
     row = make_contact_list(other.mallory, "Theirs")
     acme.page(acme.bob).get(f"{PATH}/{row.id}", status=404)
     assert names(acme.page(acme.bob).get(PATH)) == []
+
+
+def test_the_page_of_a_contact_shows_its_lists(acme):
+    news, fair = (make_contact_list(acme.bob, name) for name in ("News", "Fair"))
+    contact = make_contact(acme.bob, "Ann", contact_list_ids=[news.id])
+    bob, path = acme.page(acme.bob), f"/app/contacts/{contact.id}"
+
+    def send(do: str, list_id: int, expected: list[str]) -> None:
+        form = next(
+            form for form in bob.get(path).forms.values() if form.fields.get("contact_list_id") and do in form.text
+        )
+        form["contact_list_id"].force_value(str(list_id))
+        page = form.submit("do", value=do).follow()
+        panel = page.html.find("section", attrs={"data-live": "contact-lists"})
+        assert [link.get_text(strip=True) for link in panel.select("li a")] == expected
+
+    send("join_list", fair.id, ["Fair", "News"])
+    send("leave_list", news.id, ["Fair"])
+    # A second click changes nothing.
+    form = next(form for form in bob.get(path).forms.values() if "leave_list" in form.text)
+    for _ in range(2):
+        form.submit("do", value="leave_list")
+    assert "On no contact list." in bob.get(path)
+
+
+def test_it_rejects_a_list_of_another_account(acme, other):
+    foreign = make_contact_list(other.mallory, "Secret")
+    contact = make_contact(acme.bob, "Ann")
+    make_contact_list(acme.bob, "News")
+    bob = acme.page(acme.bob)
+    form = next(form for form in bob.get(f"/app/contacts/{contact.id}").forms.values() if "join_list" in form.text)
+    form["contact_list_id"].force_value(str(foreign.id))
+    assert "can't be found" in form.submit("do", value="join_list").follow().html.get_text()

@@ -1,0 +1,89 @@
+"""Names that are unique in the account, without regard to case and to blanks."""
+
+import importlib
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+
+from accounts.models import Tag
+from tests.support.assertions import assert_refused
+from tests.support.factories import make_client, make_contact_list
+
+pytestmark = pytest.mark.django_db
+
+NAMED = {
+    "contact_list": "/app/contact_lists.json",
+    "pipeline": "/app/pipelines.json",
+    "group": "/app/groups.json",
+}
+EQUAL = ["open days", "OPEN DAYS", "Open  Days", "Open\u00a0Days"]
+
+
+@pytest.mark.parametrize("name", EQUAL)
+@pytest.mark.parametrize("key", NAMED)
+def test_equal_names_are_taken(acme, key, name):
+    client = acme.json(acme.alice_token)
+    assert client.post(NAMED[key], json={key: {"name": "Open days"}}).status_code == 201
+    response = client.post(NAMED[key], json={key: {"name": name}})
+    assert_refused(response, 422, "validation_failed", {"name": ["is already taken"]})
+
+
+@pytest.mark.parametrize("code", ["pay", "PAY", "Pay"])
+def test_a_status_with_an_equal_code_is_updated(acme, code):
+    client = acme.json(acme.alice_token)
+    first = client.post("/app/statuses.json", json={"status": {"code": "pay", "name": "To pay", "kind": "deal"}})
+    again = client.post("/app/statuses.json", json={"status": {"code": code, "name": "To be paid", "kind": "deal"}})
+    assert (first.status_code, again.status_code, again.json()["id"]) == (201, 200, first.json()["id"])
+
+
+@pytest.mark.parametrize("name", EQUAL)
+def test_a_status_with_an_equal_name_is_refused(acme, name):
+    client = acme.json(acme.alice_token)
+    assert client.post("/app/statuses.json", json={"status": {"code": "a", "name": "Open days"}}).status_code == 201
+    response = client.post("/app/statuses.json", json={"status": {"code": "b", "name": name}})
+    assert_refused(response, 422, "validation_failed", {"name": ["is already taken"]})
+
+
+@pytest.mark.parametrize("name", EQUAL)
+def test_equal_tags_are_one(acme, name):
+    make_client(acme.alice, tags=["Open days"])
+    assert make_client(acme.alice, tags=[name]).tags == ["Open days"]
+    assert Tag.objects.count() == 1
+
+
+def test_a_renamed_row_has_another_key(acme):
+    row = make_contact_list(acme.alice, "News")
+    row.write({"name": "Letters"}, by=acme.alice)
+    assert make_contact_list(acme.alice, "news").name_key == "news"
+    # The own name in another case is free.
+    row.write({"name": "LETTERS"}, by=acme.alice)
+    row.refresh_from_db()
+    assert (row.name, row.name_key) == ("LETTERS", "letters")
+
+
+def test_the_database_has_the_rule(acme):
+    make_contact_list(acme.alice, "News")
+    with pytest.raises(IntegrityError), transaction.atomic():
+        acme.account.contact_lists.create(name="NEWS", creator_id=acme.alice.id, updater_id=acme.alice.id)
+
+
+def test_the_migration_numbers_equal_names(acme):
+    """The first keeps its name. Rows in the trash reserve none."""
+    rows = [make_contact_list(acme.alice, name) for name in ("News", "b", "c", "d")]
+    rows[3].trash(by=acme.alice)
+    names = dict(zip([row.id for row in rows], ("News", "news", "NEWS ", "news"), strict=True))
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute("DROP INDEX contact_list_name_key_unique")
+        for id, name in names.items():
+            cursor.execute("UPDATE crm_contactlist SET name = %s, name_key = NULL WHERE id = %s", [name, id])
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        migration = importlib.import_module("crm.migrations.0002_desk_name_keys")
+        migration.fill(cursor, "crm_contactlist", "name", "account_id", "trashed_at IS NULL")
+    found = acme.account.contact_lists.order_by("id").values_list("name", "name_key")
+    assert list(found) == [
+        ("News", "news"),
+        ("news (2)", "news (2)"),
+        ("NEWS (3)", "news (3)"),
+        ("news", "news"),
+    ]

@@ -1,0 +1,75 @@
+"""Clicks on the parts of an open menu that are no links or buttons: labels, headings, other text and padding.
+
+Browsers move the focus on such a click to the nearest element that can have it, for example to <main>.
+"""
+
+from collections.abc import Iterator
+
+from playwright.sync_api import Page
+
+MENUS = "details.menu > summary"
+# Open the menu and number its parts that `click_part` clicks. Return how many there are.
+FIND_PARTS = """(summary) => {
+  const menu = summary.parentElement, items = menu.querySelector(".items");
+  menu.open = true;
+  const texts = [...items.querySelectorAll("label, legend, h1, h2, h3, p, span, dt, dd")]
+    .filter((element) => element.textContent.trim() && !element.closest("a, button") && element.checkVisibility());
+  window.partsOfMenu = { menu, items, texts };
+  return texts.length + 4;
+}"""
+# Return the point of a part: the middle of a text, or a corner of the menu's padding. Null if it is not inside of the menu's box.
+POINT_OF_PART = """(number) => {
+  const { items, texts } = window.partsOfMenu, text = texts[number];
+  const range = document.createRange();
+  let box = items.getBoundingClientRect(), [x, y] = [0, 0];
+  if (text) {
+    text.scrollIntoView({ block: "center" });
+    const words = document.createTreeWalker(text, NodeFilter.SHOW_TEXT);
+    while (words.nextNode() && !words.currentNode.data.trim());
+    range.selectNodeContents(words.currentNode);
+    box = [...range.getClientRects()].findLast((each) => each.width > 1);
+    if (!box) return null;
+    [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
+  } else {
+    const corner = number - texts.length;
+    [x, y] = [corner % 2 ? box.right - 4 : box.left + 4, corner < 2 ? box.top + 4 : box.bottom - 4];
+  }
+  const found = document.elementFromPoint(x, y);
+  if (!found || !items.contains(found) || found.closest("a, button")) return null;
+  const control = found.closest("label")?.control;
+  window.partsOfMenu.control = control;
+  window.partsOfMenu.checked = control?.checked;
+  return { x, y };
+}"""
+# Return what is wrong after the click.
+FAULT_OF_PART = """(number) => {
+  const { menu, texts, control, checked } = window.partsOfMenu;
+  if (!menu.open) return "closes the menu";
+  if (!control) return "";
+  if (["checkbox", "radio"].includes(control.type)) {
+    return control.type === "checkbox" ? (control.checked === checked ? "does not tick the box" : "")
+      : (control.checked ? "" : "does not choose the option");
+  }
+  return document.activeElement === control ? "" : "does not focus the field";
+}"""
+NAME_OF_PART = (
+    "(number) => (window.partsOfMenu.texts[number]?.textContent.trim() ?? 'padding') + ' of the menu ' + "
+    "window.partsOfMenu.menu.querySelector('summary').textContent.trim()"
+)
+
+
+def faults_of_menus(page: Page) -> Iterator[str]:
+    """Click each label, heading and padding of each menu of the page. Yield those that close the menu or have no effect."""
+    for number in range(page.locator(MENUS).count()):
+        summary = page.locator(MENUS).nth(number)
+        if not summary.is_visible():
+            continue
+        for part in range(summary.evaluate(FIND_PARTS)):
+            point = page.evaluate(POINT_OF_PART, part)
+            if point is None:
+                continue
+            page.mouse.click(point["x"], point["y"])
+            if fault := page.evaluate(FAULT_OF_PART, part):
+                yield f"{page.evaluate(NAME_OF_PART, part)}: a click {fault}"
+                summary.evaluate("(summary) => { summary.parentElement.open = true; }")
+        summary.evaluate("(summary) => { summary.parentElement.open = false; }")
