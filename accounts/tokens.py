@@ -38,10 +38,6 @@ class APITokenQuerySet(models.QuerySet["APIToken"]):
             raise FieldError("tokens", _("can't be more than 50; revoke one first"))
         return self.make(user, label=label, expires_at=expires_at)
 
-    def newest_id(self) -> int:
-        """Return the highest id, or 0 if there are no tokens."""
-        return self.aggregate(newest=models.Max("id"))["newest"] or 0
-
     def make(self, user: User, *, label: str, expires_at: datetime | None = None) -> tuple["APIToken", str]:
         """Create a token as `issue` does, without its checks. Use it for a user created in the same transaction."""
         secret = "".join(secrets.choice(APIToken.ALPHABET) for _ in range(APIToken.SECRET_LENGTH))
