@@ -177,6 +177,7 @@ class UsersPage(SettingsPage):
             account_id=account.id,
             language=account.language,
             sender=self.request.site.name,
+            urgent=False,
             by=user.name or user.login,
             url=self.request.address.url + reverse("accounts-invitation", query={"secret": secret}),
         )
