@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import TYPE_CHECKING, Self
 
+from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.db import models, transaction
 from django.db.models import Q
@@ -12,12 +13,17 @@ from django.utils.translation import gettext_lazy as _
 from accounts.digests import MAX_SECRET_LENGTH, digest_of, new_secret
 from accounts.names import check_visible
 from accounts.roles import Role, RoleMixin
+from core.db.rate_limits import hit
 from core.db.tenancy import TenantModel, foreign_object
 from core.db.trimmed import EmailKeyField, TrimmedCharField, fold_email
 from core.errors import FieldError
 
 if TYPE_CHECKING:
     from accounts.account import Account
+
+HOUR = 3600
+# An account is new for this time: INVITATION_LIMIT_OF_NEW_ACCOUNTS applies, as strangers could use it to send spam.
+NEW_ACCOUNT_AGE = timedelta(weeks=1)
 
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
@@ -26,7 +32,7 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
         """Create an invitation for an e-mail address, or replace its earlier invitation. Return the invitation and the secret for the link.
 
         Raise PermissionDenied if `by` may not give the role. Raise FieldError if a user has the address, and if the account has
-        too many invitations.
+        too many invitations, or has sent too many within an hour.
         """
         # Lock and reload the sender, so that a concurrent demotion of the sender either ends before or deletes this invitation.
         by = account.users.select_for_update(no_key=True).get(id=by.id)
@@ -37,6 +43,11 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
             raise FieldError("email", _("is of somebody who is a user here already"))
         if account.invitations.count() >= Invitation.MAX_PER_ACCOUNT:
             raise FieldError("email", _("is one too many: revoke some invitations first"))
+        is_new = account.created_at > timezone.now() - NEW_ACCOUNT_AGE
+        limit = settings.INVITATION_LIMIT_OF_NEW_ACCOUNTS if is_new else settings.INVITATION_LIMIT
+        if limit and not hit(f"invitations:{account.id}", limit, HOUR).allowed:
+            message = _("is one too many: your account may send {most} invitations an hour; try again later")
+            raise FieldError("email", message, "too_many", {"most": limit})
         secret, digest = new_secret()
         now = timezone.now()
         row, _is_new = self.update_or_create(

@@ -21,9 +21,10 @@ from core.db.trimmed import fold_email
 from core.jobs.registration import PermanentError, RetryDelays, job, register_queue
 from core.sealing import SealError, seal, unseal
 
-# Each worker has one thread for e-mails, so a slow mail server does not delay other jobs. If a worker is killed, at most one e-mail was
-# sent without a record, and is sent again.
-MAIL_QUEUE = "mail"
+# Each worker has one thread for e-mails, so a slow mail server does not delay other jobs, and one for urgent e-mails, such as codes, so
+# that other e-mails do not delay these. If a worker is killed, at most one e-mail of each queue was sent without a record, and is sent
+# again.
+MAIL_QUEUE, URGENT_MAIL_QUEUE = "mail", "urgent mail"
 HOUR = 3600
 # In seconds. An error is temporary if the mail server cannot be reached, or rejects the e-mail with a code below 500.
 RETRY_DELAYS = RetryDelays(5, 60, 600, 3600, 6 * 3600)
@@ -31,6 +32,7 @@ RETRY_DELAYS = RetryDelays(5, 60, 600, 3600, 6 * 3600)
 TIME_LIMIT = 300
 
 register_queue(MAIL_QUEUE, threads=1)
+register_queue(URGENT_MAIL_QUEUE, threads=1)
 
 
 def send(
@@ -41,6 +43,7 @@ def send(
     language: str,
     sender: str,
     deliver: bool = True,
+    urgent: bool = True,
     **context: Any,
 ) -> None:
     """Queue an e-mail from the template `accounts/mail/<template>.txt`, whose first line is the subject.
@@ -49,6 +52,7 @@ def send(
     `sender` is the displayed name of the sender. The context must not contain text of unauthenticated visitors, such as a name in a
     sign-up form: the recipient would read it as text of the service. Templates also have `to` and `sender`.
 
+    Users wait for an `urgent` e-mail, such as a code or a link. Other e-mails, such as invitations, are sent in the queue of notifications.
     Without `deliver` the e-mail is queued and rendered, but not sent. So a request does the same work whether or not the
     recipient exists.
     """
@@ -61,9 +65,9 @@ def send(
         {name: single_line(str(value)) for name, value in context.items()},
         deliver=deliver,
     )
-    # Encrypt the address and the links, which must not be readable in the database or in a dump. These e-mails, such as codes, are sent
-    # before notifications, because users wait for them.
-    send_email.defer(account_id=account_id, sealed=seal(asdict(email)), _urgent=True)
+    # Encrypt the address and the links, which must not be readable in the database or in a dump.
+    name = URGENT_MAIL_QUEUE if urgent else MAIL_QUEUE
+    send_email.defer(account_id=account_id, sealed=seal(asdict(email)), _queue=name)
 
 
 def new_message_id() -> str:
@@ -180,14 +184,18 @@ def seconds_over_limit(user: User) -> int:
 
     E-mails that users request, such as codes and links to set a password, are not counted or delayed.
     """
-    limits = (
-        (hashed_key("mail-to", user.account_id, user.email_key), settings.EMAIL_LIMIT_PER_ADDRESS),
-        (hashed_key("mail-of", user.account_id), settings.EMAIL_LIMIT_PER_ACCOUNT),
-    )
-    for key, limit in limits:
-        if limit and not (status := hit(key, limit, HOUR)).allowed:
-            return status.reset
-    return 0
+    key, limit = hashed_key("mail-to", user.account_id, user.email_key), settings.EMAIL_LIMIT_PER_ADDRESS
+    if limit and not (status := hit(key, limit, HOUR)).allowed:
+        return status.reset
+    return seconds_over_account_limit(user.account_id)
+
+
+def seconds_over_account_limit(account_id: int) -> int:
+    """Count an e-mail of a notification or a message. Return 0, or the seconds until EMAIL_LIMIT_PER_ACCOUNT allows it."""
+    key, limit = hashed_key("mail-of", account_id), settings.EMAIL_LIMIT_PER_ACCOUNT
+    if not limit or (status := hit(key, limit, HOUR)).allowed:
+        return 0
+    return status.reset
 
 
 def deliver_to_user(message: EmailMultiAlternatives, user: User) -> None:

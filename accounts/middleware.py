@@ -17,8 +17,10 @@ from accounts.host_names import normalize
 from core.api import readiness
 from core.api.errors import json_response
 from core.api.preconditions import etag_of, gzip_etag, without_suffix
-from core.error_responses import error_response, unavailable
+from core.error_responses import error_response, share_exceeded, unavailable
+from core.errors import ShareExceeded
 from core.outbound import is_own_request
+from core.request_shares import RequestShare, is_answering
 from core.requests import TenantRequest
 
 logger = logging.getLogger("rostrum.hosts")
@@ -113,3 +115,27 @@ def requires_site(path: str) -> bool:
         or path == reverse(settings.DOCS_URL)
         or path.startswith((f"{reverse(settings.DOCS_URL)}/", settings.STATIC_URL))
     )
+
+
+class RequestShareMiddleware:
+    """Answer with 503 if the account of the host has its share. `hold_share` continues when the user is known."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        tenant_request = cast(TenantRequest, request)
+        if is_answering.get():
+            tenant_request.share = None
+            return self.get_response(request)
+        share = tenant_request.share = RequestShare()
+        answering = is_answering.set(True)
+        try:
+            if (account_id := tenant_request.address.account_id) is not None:
+                share.hold_account(account_id)
+            return self.get_response(request)
+        except ShareExceeded:
+            return share_exceeded(request)
+        finally:
+            is_answering.reset(answering)
+            share.release()

@@ -133,7 +133,16 @@ EMAIL_LIMIT_PER_ADDRESS = _read(
 EMAIL_LIMIT_PER_ACCOUNT = _read(
     "EMAIL_LIMIT_PER_ACCOUNT",
     "5000",
-    "The e-mails with notifications per hour of each account; further ones are delayed. 0 for no limit.",
+    "The e-mails with notifications or messages to customers per hour of each account; further ones are delayed. 0 for no limit.",
+    number(minimum=0),
+)
+INVITATION_LIMIT = _read(
+    "INVITATION_LIMIT", "100", "The invitations that each account may send per hour; 0 for no limit.", number(minimum=0)
+)
+INVITATION_LIMIT_OF_NEW_ACCOUNTS = _read(
+    "INVITATION_LIMIT_OF_NEW_ACCOUNTS",
+    "20",
+    "The invitations that an account may send per hour in its first week; 0 for no limit.",
     number(minimum=0),
 )
 
@@ -182,6 +191,8 @@ MIDDLEWARE = [
     "accounts.middleware.AccountMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    # After the static files: a browser requests many of them at a time.
+    "accounts.middleware.RequestShareMiddleware",
     "accounts.pages.middleware.PagesMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -320,12 +331,16 @@ WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "ma
 # Limits of one worker process (`config/serving`): it answers SLOTS requests at a time, each with a database connection.
 # QUEUE_CAPACITY requests are answered or wait for a slot, for QUEUE_TIMEOUT seconds at most. Further requests are rejected.
 SLOTS, QUEUE_CAPACITY, QUEUE_TIMEOUT = 4, 200, 5
+# The number of requests that a process answers at a time. Accounts and users have shares of them (`core.request_shares`).
+REQUEST_THREADS = SLOTS
 # The number of bodies of these requests that may be read at a time, in total and for one client address.
 MAX_BODIES, MAX_BODIES_PER_SENDER = 36, 24
 # The number of these requests whose responses may be streamed at a time (`config/serving/streaming.py`).
 MAX_STREAMS = 8
 # How long a client may take to send a body, in seconds: 1 MiB from a slow phone, at 28 kbit/s.
 BODY_TIMEOUT = 300
+# How long a client may read nothing of a response that is streamed, in seconds.
+STREAM_TIMEOUT = 60
 # How long a client may take to send the headers, or keep an idle connection open, in seconds. The web server enforces this timeout.
 HEADER_TIMEOUT = 30
 MAX_CLIENT_CONNECTIONS = 512

@@ -56,6 +56,12 @@ def unavailable(request: HttpRequest) -> HttpResponse:
     return error_response(request, 503, message=message, headers={"Retry-After": str(RETRY_AFTER)})
 
 
+def share_exceeded(request: HttpRequest) -> HttpResponse:
+    """Return the response to a request that was not carried out, because too many of the account or the user are in progress."""
+    message = gettext_lazy("Too many requests are in progress; send this one again in a moment")
+    return error_response(request, 503, message=message, headers={"Retry-After": "1"})
+
+
 def incomplete_request(request: HttpRequest) -> HttpResponse:
     message = gettext_lazy("The request was cut off on its way; send it again")
     return error_response(request, 400, message=message)

@@ -75,3 +75,7 @@ class Throttled(Exception):
     def __init__(self, wait: int) -> None:
         super().__init__(wait)
         self.wait = wait
+
+
+class ShareExceeded(Exception):
+    """The account or the user has its share of the requests in progress. The client may repeat the request."""

@@ -10,8 +10,8 @@ from rest_framework import exceptions
 from rest_framework.views import APIView
 
 from core.api.errors import CODES
-from core.error_responses import error_response, throttled, unavailable
-from core.errors import Conflict, FieldErrors, Throttled
+from core.error_responses import error_response, share_exceeded, throttled, unavailable
+from core.errors import Conflict, FieldErrors, ShareExceeded, Throttled
 
 logger = logging.getLogger("rostrum.errors")
 
@@ -33,6 +33,8 @@ def handle(exc: Exception, context: dict[str, Any]) -> HttpResponse | None:
             return error_response(request, 401, headers={"WWW-Authenticate": challenge} if challenge else None)
         case Throttled():
             return throttled(request, exc.wait)
+        case ShareExceeded():
+            return share_exceeded(request)
         case exceptions.NotFound() | Http404():
             return error_response(request, 404)
         case RequestDataTooBig():

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from accounts.sites import Site
     from accounts.users import User
     from core.db.rate_limits import LimitStatus
+    from core.request_shares import RequestShare
 
 
 class TenantRequest(HttpRequest):
@@ -26,6 +27,8 @@ class TenantRequest(HttpRequest):
     commits_before: int
     # The state of the rate limit that the response reports. It is set when the request is counted.
     limit_status: "LimitStatus | None"
+    # The share of the account and the user in the requests in progress, or None for a request within a request.
+    share: "RequestShare | None"
 
 
 class AccountRequest(TenantRequest):

@@ -3,7 +3,7 @@
 from django.db import connection, transaction
 
 from accounts.models import Account, Status
-from core.jobs.registration import has_time_left, job
+from core.jobs.registration import MAX_TURN, has_time_left, job
 from crm.user_links import active_members, propose_links
 
 BATCH_SIZE = 2000
@@ -21,7 +21,7 @@ FROM outdated WHERE crm_deal.account_id = %(account_id)s AND crm_deal.id = outda
 """
 
 
-@job(time_limit=600)
+@job(time_limit=600, turn=MAX_TURN)
 def update_closed_at(*, account_id: int, status_id: int) -> None:
     """Set `closed_at` of the deals in a status whose outcome was changed."""
     count = BATCH_SIZE
@@ -37,7 +37,7 @@ def update_closed_at(*, account_id: int, status_id: int) -> None:
         update_closed_at.defer(account_id=account_id, status_id=status_id)
 
 
-@job(time_limit=600)
+@job(time_limit=600, turn=MAX_TURN)
 def propose_all_links(*, account_id: int, after: int = 0) -> None:
     """Propose links for the members of an account whose id is higher than `after`."""
     account = Account.objects.filter(id=account_id).first()

@@ -1,8 +1,8 @@
 """Markdown as safe HTML: CommonMark with tables and strikethrough, without inline HTML.
 
 A text is rendered once, when it is saved. The parser is configured to produce no dangerous HTML, and a sanitizer then removes all tags and
-attributes that are not in ALLOWED_TAGS. The time of the parser depends on the number of markup characters more than on the length, so a
-text with too many of them is shown as plain text.
+attributes that are not in ALLOWED_TAGS. The time of the parser depends on the number of blocks and of inline elements, such as the items of a
+list, more than on the length. So a text that takes the parser more than MAX_STEPS steps is shown as plain text.
 """
 
 import logging
@@ -12,10 +12,12 @@ from collections.abc import Set as AbstractSet
 from html import escape, unescape
 from importlib import import_module
 from itertools import count
+from typing import Any
 
 import nh3
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import unescapeAll
+from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
@@ -30,6 +32,8 @@ MAX_LENGTH = 65_536
 MAX_HTML_LENGTH = 16 * MAX_LENGTH
 MAX_MARKUP_CHARACTERS = 10_000
 MAX_URLS = 2_500
+# The number of attempts of the parser to find a block or an inline element. Each takes 10 to 20 µs, and an item of a list takes four or five.
+MAX_STEPS = 6_000
 MARKUP_CHARACTERS = re.compile(r"[\[\]()!|`*_~<>#&\\\n+-]")
 
 ALLOWED_TAGS: dict[str, AbstractSet[str]] = {
@@ -137,6 +141,27 @@ def _link_urls(state: StateInline, silent: bool) -> bool:
     return True
 
 
+class TooManyStepsError(Exception):
+    """The text takes the parser more than MAX_STEPS steps."""
+
+
+def _count_block(state: StateBlock, *_arguments: Any) -> bool:
+    """Count an attempt to find a block, as the first rule. Return False, so that the parser tries the other rules."""
+    return _count_steps(state, 1)
+
+
+def _count_inline(state: StateInline, silent: bool) -> bool:
+    """Count an attempt to find an inline element. Links without brackets take longer, because their addresses are normalized."""
+    return _count_steps(state, 4 if state.src[state.pos] in "<:" else 1)
+
+
+def _count_steps(state: StateBlock | StateInline, number: int) -> bool:
+    state.env["steps"] = state.env.get("steps", 0) + number
+    if state.env["steps"] > MAX_STEPS:
+        raise TooManyStepsError
+    return False
+
+
 # Link references ("[a]: address") are disabled: many references to one long address would expand a short text enormously.
 _parser = (
     MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": 20})
@@ -148,6 +173,10 @@ _parser.core.ruler.push("demote_headings", _demote_headings)
 _parser.core.ruler.push("align_cells", _align_cells)
 _parser.core.ruler.push("link_images", _link_images)
 _parser.core.ruler.push("mark_mentions", _mark_mentions)
+
+# With `alt`, the rule also counts the attempts to find the end of a paragraph, a quote or a list.
+_parser.block.ruler.before("table", "count", _count_block, {"alt": ["paragraph", "reference", "blockquote", "list"]})
+_parser.inline.ruler.before("text", "count", _count_inline)
 
 _cleaner = nh3.Cleaner(
     tags=set(ALLOWED_TAGS),
@@ -170,6 +199,8 @@ def render(text: str, *, mentions: Mapping[str, int | None] | None = None) -> st
         return as_paragraphs(text)
     try:
         html = _cleaner.clean(_parser.render(text, {"mentions": mentions}))
+    except TooManyStepsError:
+        return as_paragraphs(text)
     except Exception as error:  # noqa: BLE001, no text may fail to be saved or shown
         logger.error("A text could not be rendered: %s", type(error).__name__)
         return as_paragraphs(text)
@@ -222,6 +253,8 @@ def as_plain_text(text: str) -> str:
     """Return a Markdown text without markup, with its paragraphs, lines, lists and quotes. The caller should truncate a long one."""
     try:
         return _plain_block(SyntaxTreeNode(_parser.parse(text)))
+    except TooManyStepsError:
+        return text.strip()
     except Exception as error:  # noqa: BLE001, as in `render`
         logger.error("A text could not be converted: %s", type(error).__name__)
         return text.strip()

@@ -12,8 +12,8 @@ from webhooks.models import BUSY, Delivery, Endpoint
 
 QUEUE = "webhooks"
 
-# A receiver that does not respond keeps a thread busy for 15 seconds.
-register_queue(QUEUE, threads=2)
+# A receiver that does not respond keeps a thread busy for 15 seconds, so one account has one thread at most.
+register_queue(QUEUE, threads=2, max_running=1)
 
 
 @job(time_limit=60, retry=RetryDelays(), queue=QUEUE)

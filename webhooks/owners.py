@@ -29,6 +29,7 @@ def tell_owners(*, account_id: int, endpoint_id: int) -> None:
             account_id=account.id,
             language=owner.language or account.language,
             sender=account.name or account.prefix,
+            urgent=False,
             host=endpoint.host,
             url=public_url(account.prefix) + reverse("webhooks-webhook", args=[endpoint.id]),
         )

@@ -20,7 +20,7 @@ from core.db.tenancy import TenantModel, foreign_object
 from core.db.transactions import in_transaction
 from core.db.trash import KEPT_FOR
 from core.errors import Conflict, FieldError, FieldErrors
-from core.jobs.registration import has_time_left, job, periodic_job
+from core.jobs.registration import MAX_TURN, has_time_left, job, periodic_job, register_queue
 from workspace.bulk_actions import ACTIONS, Action, Result
 from workspace.lists.declarations import LISTS, RecordList
 
@@ -37,6 +37,10 @@ STALLED_AFTER = timedelta(minutes=15)
 MAX_CONTINUED = 100
 # The maximum number of rows that the page and the JSON of a change name among those that were left alone.
 MAX_LEFT_ALONE = 100
+# One bulk change of an account runs at a time. With two threads, it does not delay the first one of another account.
+QUEUE = "bulk changes"
+
+register_queue(QUEUE, threads=2, max_running=1)
 
 
 class BulkChangeQuerySet(models.QuerySet["BulkChange"]):
@@ -439,9 +443,9 @@ def process_batch(account_id: int, bulk_change_id: int) -> bool:
 # Jobs
 
 
-@job(time_limit=300)
+@job(time_limit=300, queue=QUEUE, turn=MAX_TURN)
 def run_bulk_change(*, account_id: int, bulk_change_id: int) -> None:
-    """Process the rows of a bulk change, or of its undo, batch after batch. Each batch is one transaction."""
+    """Process the rows of a bulk change, or of its undo, for one turn. Each batch is one transaction. Add a job for the rest."""
     follows = True
     while follows and has_time_left():
         follows = process_batch(account_id, bulk_change_id)

@@ -3,14 +3,16 @@
 import logging
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
+from time import monotonic
 from typing import Any
 
-from django.db import Error
+from django.db import Error, connection
 from django.utils import translation
 from django.utils.translation import gettext as _
 
 from accounts.default_names import reason_text
 from core.api.fields import to_decimal
+from core.db.leases import Lease
 from core.pages.numbers import amount_text
 from crm.fields import REASON_NAMES, Field, FieldType
 from workspace.csv_files import BYTE_ORDER_MARK, csv_writer, guarded, number_cell, phone_cell
@@ -24,6 +26,64 @@ logger = logging.getLogger("rostrum.export")
 MAX_EXPORTED = 1_000_000
 # The number of rows that are read together.
 CHUNK_SIZE = 1000
+
+
+# The exports of an account that run at a time.
+MAX_EXPORTS = 2
+# The lowest rate at which the client has to read the file, in bytes per second, and the seconds after which it is checked.
+MIN_RATE, RATE_GRACE = 8 * 1024, 30
+
+
+class ExportStream:
+    """The chunks of a file, while the client reads them.
+
+    The file ends early if the client reads too slowly, as it occupies a thread meanwhile. (A client that does not read at all is
+    disconnected by the server.)
+    """
+
+    def __init__(self, chunks: Iterator[bytes], lease: Lease) -> None:
+        self.chunks, self.lease = chunks, lease
+        self.sent = 0
+        # The seconds that the client has taken to read, and when it got the last chunk.
+        self.reading = 0.0
+        self.sent_at: float | None = None
+        self.is_over = False
+        self.too_slow = _("The file is incomplete: it was read too slowly. Export the list again.")
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        if self.is_over:
+            raise StopIteration
+        if self.sent_at is not None:
+            self.reading += monotonic() - self.sent_at
+        is_slow = self.reading > RATE_GRACE and self.sent < self.reading * MIN_RATE
+        if is_slow or not self.lease.renew():
+            self.close()
+            return f"{self.too_slow}\r\n".encode()
+        chunk = next(self.chunks, None)
+        if chunk is None:
+            self.close()
+            raise StopIteration
+        self.sent += len(chunk)
+        self.sent_at = monotonic()
+        return chunk
+
+    def close(self) -> None:
+        """Release the lease. If the client has disconnected, the thread may have no connection to the database."""
+        if self.is_over:
+            return
+        self.is_over = True
+        was_connected = connection.connection is not None
+        try:
+            self.lease.release()
+        except Error:
+            # The lease ends by itself.
+            logger.warning("the lease of an export could not be released")
+        finally:
+            if not was_connected:
+                connection.close()
 
 
 class Line:

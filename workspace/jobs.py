@@ -6,7 +6,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts.models import Account, Status
-from core.jobs.registration import has_time_left, job
+from core.jobs.registration import MAX_TURN, has_time_left, job
 from workspace.recount import BATCH_SIZE, fetch_ids, update_summaries
 
 # A transaction that reads the status or the account before the change may commit after the first run. By then, it has ended.
@@ -33,7 +33,7 @@ ORDER BY summary.client_id
 """
 
 
-@job(time_limit=600)
+@job(time_limit=600, turn=MAX_TURN)
 def update_summaries_of_status(*, account_id: int, status_id: int) -> None:
     """Update the summaries of the deals in a status whose outcome was changed."""
     deals = fetch_ids(DEALS_WITH_FORMER_OUTCOME, {"account_id": account_id, "status_id": status_id})
@@ -41,7 +41,7 @@ def update_summaries_of_status(*, account_id: int, status_id: int) -> None:
         update_summaries_of_status.defer(account_id=account_id, status_id=status_id)
 
 
-@job(time_limit=600)
+@job(time_limit=600, turn=MAX_TURN)
 def update_sums_of_account(*, account_id: int) -> None:
     """Update the sums of the clients of an account whose currency was changed."""
     clients = fetch_ids(CLIENTS_WITH_FORMER_CURRENCY, {"account_id": account_id})

@@ -31,6 +31,7 @@ from accounts.mail import (
     make_message,
     new_message_id,
     rejects_address,
+    seconds_over_account_limit,
     seconds_over_limit,
     single_line,
     supported_language,
@@ -52,8 +53,8 @@ logger = logging.getLogger("rostrum.messages")
 
 # The maximum number of messages that an account starts within a day.
 MAX_MESSAGES_PER_DAY = 20
-# The number of e-mails that a job sends. Other e-mails, such as codes to sign in, are sent between two jobs.
-BATCH_SIZE = 20
+# The number of e-mails that a job sends, and the seconds after which it ends anyway. E-mails of other accounts are sent between two jobs.
+BATCH_SIZE, TURN = 20, 2
 # The time after which the worker of an e-mail was killed, because its job has ended by then.
 INTERRUPTED_AFTER = timedelta(seconds=2 * TIME_LIMIT)
 # A message without progress for this time is continued: its job may have failed too often.
@@ -278,7 +279,7 @@ def defer(account_id: int, message_id: int, **options: Any) -> None:
     send_message.defer(account_id=account_id, message_id=message_id, _queueing_lock=lock, **options)
 
 
-@job(time_limit=TIME_LIMIT, retry=RETRY_DELAYS, queue=MAIL_QUEUE)
+@job(time_limit=TIME_LIMIT, retry=RETRY_DELAYS, queue=MAIL_QUEUE, turn=TURN)
 def send_message(*, account_id: int, message_id: int) -> None:
     """Send the next e-mails of a message, at most `BATCH_SIZE`, and add a job for the rest."""
     delay = timedelta()
@@ -293,6 +294,10 @@ def send_message(*, account_id: int, message_id: int) -> None:
                 break
             recipient = claim(account_id, message_id)
             if recipient is None:
+                break
+            if seconds := seconds_over_account_limit(account_id):
+                delay = timedelta(seconds=seconds)
+                recipient.postpone(timezone.now() + delay)
                 break
             send_to(message, content, recipient, with_connection)
         with_connection.close()

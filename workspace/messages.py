@@ -316,6 +316,10 @@ class MessageRecipient(models.Model):
             setattr(self, name, value)
         return MessageRecipient.objects.filter(pk=self.pk).update(**values)
 
+    def postpone(self, at: datetime) -> None:
+        """Put the recipient back before an attempt to send the e-mail."""
+        self.write(state=self.State.PENDING, due_at=at)
+
     def retry(self, at: datetime) -> None:
         """Put the recipient back. The e-mail was certainly not sent."""
         self.write(state=self.State.PENDING, attempts=self.attempts + 1, due_at=at)

@@ -17,8 +17,10 @@ from accounts.known_browsers import remember_browser
 from accounts.models import Session
 from accounts.sites import sites
 from core.api.negotiation import expects_html
-from core.error_responses import unavailable
+from core.error_responses import share_exceeded, unavailable
+from core.errors import ShareExceeded
 from core.pages.language import language_of
+from core.request_shares import hold_share
 from core.requests import PageRequest
 
 
@@ -38,6 +40,9 @@ class PagesMiddleware:
         page_request = cast(PageRequest, request)
         try:
             self.load_user_and_site(page_request)
+            hold_share(page_request, page_request.user)
+        except ShareExceeded:
+            return share_exceeded(request)
         except (OperationalError, InterfaceError):
             return unavailable(request)
         with translation.override(language_of(request)), timezone.override(time_zone_of(page_request)):

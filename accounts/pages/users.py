@@ -187,6 +187,7 @@ class UsersPage(CreatingPage, SettingsPage):
             account_id=account.id,
             language=account.language,
             sender=self.request.site.name,
+            urgent=False,
             by=user.public_name,
             url=self.request.address.url + reverse("accounts-invitation", query={"secret": secret}),
         )

@@ -49,7 +49,7 @@ class Supervisor:
         self.worker_due: float | None = None
         self.data = DataDirectory()
         self.environment = local_environment(self.data) | {
-            # At most 16: the embedded PostgreSQL has 100 connections, each worker of the web server uses five, and the worker of jobs up to eleven.
+            # At most 16: the embedded PostgreSQL has 100 connections, each worker of the web server uses five, and the worker of jobs up to sixteen.
             "WORKERS": os.environ.get("WORKERS") or str(min(available_cores(), 16)),
             "GRANIAN_LOG_LEVEL": os.environ.get("GRANIAN_LOG_LEVEL") or "warning",
             "PYTHONUNBUFFERED": "1",

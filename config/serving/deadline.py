@@ -2,16 +2,20 @@
 
 The server has a deadline for headers only, and a thread that reads a body from the server cannot be interrupted. So this module shuts
 down the receiving side of an overdue connection. The server then reads the end of the stream, as if the client had closed the
-connection, and the application responds with 400, as to any incomplete body.
+connection, and the application responds with 400, as to any incomplete body. Likewise, a client that does not read a streamed response is
+disconnected, as it occupies a thread and an export of its account.
 
 The server accepts `MAX_CLIENT_CONNECTIONS` connections. A client that opens all of them, and sends nothing or unfinished headers,
 would exclude all other clients until the deadline for headers. So one address may have half of the connections.
 """
 
 import contextlib
+import fcntl
 import os
 import socket
 import struct
+import sys
+import termios
 import threading
 import time
 from collections import defaultdict
@@ -59,6 +63,7 @@ def _watch(port: int, in_flight: InFlight) -> None:
             interval = RECOUNT_INTERVAL if end_excess(port, in_flight) else COUNT_INTERVAL
             if time.monotonic() >= due:
                 end_overdue(port, settings.BODY_TIMEOUT)
+                end_unread(port, settings.STREAM_TIMEOUT)
                 due = time.monotonic() + OVERDUE_INTERVAL
 
 
@@ -100,6 +105,19 @@ def end_overdue(port: int, seconds: float) -> None:
         with connection, contextlib.suppress(OSError):
             if milliseconds_since_sending(connection) >= seconds * 1000:
                 connection.shutdown(socket.SHUT_RD)
+
+
+def end_unread(port: int, seconds: float) -> None:
+    """End connections whose client has read nothing of a waiting response for this many seconds."""
+    for _, connection in accepted_connections(port):
+        with connection, contextlib.suppress(OSError):
+            if milliseconds_since_sending(connection) >= seconds * 1000 and unsent_bytes(connection):
+                connection.shutdown(socket.SHUT_RDWR)
+
+
+def unsent_bytes(connection: socket.socket) -> int:
+    """Return how many bytes wait in the kernel, because the client has not acknowledged them."""
+    return int.from_bytes(fcntl.ioctl(connection, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
 
 
 def milliseconds_since_sending(connection: socket.socket) -> int:

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 
 from core import client_address
 from core.api.requests import APIRequest
-from core.db.rate_limits import LimitStatus, hashed_key, rate_limiter
+from core.db.rate_limits import LimitStatus, hashed_key, hit, rate_limiter
 from core.errors import Throttled
 from core.requests import PageRequest, TenantRequest
 
@@ -24,6 +24,11 @@ AnyRequest = Request | HttpRequest
 Hit = Callable[[str, int, int], LimitStatus]
 
 MINUTE, HOUR = 60, 3600
+
+# Previews of Markdown per minute for each user. A preview takes more time of the processor than most pages.
+MAX_PREVIEWS_PER_MINUTE = 60
+# Exports per minute for each account.
+MAX_EXPORTS_PER_MINUTE = 10
 
 
 def client_address_of(request: AnyRequest) -> str:
@@ -73,6 +78,19 @@ def count_search(request: PageRequest) -> None:
         count_page_action(request)
     elif settings.RATE_LIMIT:
         enforce_limit(request, hit_address(request, "search", settings.RATE_LIMIT, MINUTE))
+
+
+def count_preview(request: PageRequest) -> None:
+    """Count a preview of a text for the user. Raise Throttled."""
+    if settings.RATE_LIMIT and request.user is not None:
+        key = f"preview:{request.user.account_id}:{request.user.id}"
+        enforce_limit(request, rate_limiter.hit(key, MAX_PREVIEWS_PER_MINUTE, MINUTE))
+
+
+def count_export(request: PageRequest) -> None:
+    """Count an export for the account. Raise Throttled."""
+    if settings.RATE_LIMIT:
+        enforce_limit(request, hit(f"export:{request.account.id}", MAX_EXPORTS_PER_MINUTE, MINUTE))
 
 
 def count_picture(request: PageRequest) -> None:

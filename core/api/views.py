@@ -25,6 +25,7 @@ from core.api.serializers import ResourceSerializer
 from core.api.unused_hooks import check_view, reject_unused_hooks
 from core.db.access import Access
 from core.errors import FieldError, FieldErrors
+from core.request_shares import hold_share
 
 if TYPE_CHECKING:
     from accounts.account import Account
@@ -147,8 +148,10 @@ class TenantViewSet(viewsets.ViewSet):
 
     def perform_authentication(self, request: Request) -> None:
         super().perform_authentication(request)
+        api_request = cast(APIRequest, request)
+        hold_share(throttling.django_request(request), api_request.user)
         # Before the permissions are checked, so that requests without permission count too.
-        throttling.count_request(cast(APIRequest, request))
+        throttling.count_request(api_request)
 
     def get_handler(self) -> Callable[..., HttpResponse]:
         """Return the handler of the HTTP method, or the handler that responds with 405."""

@@ -11,7 +11,7 @@ from django.utils import translation
 
 from core.jobs import queue
 from core.jobs.queue import ClaimedJob
-from core.jobs.registration import UNKNOWN_JOB_DELAYS, PermanentError, RetryDelays, deadline, jobs
+from core.jobs.registration import UNKNOWN_JOB_DELAYS, PermanentError, RetryDelays, deadline, jobs, turn_end
 
 logger = logging.getLogger("rostrum.jobs")
 
@@ -35,9 +35,11 @@ def time_limit(claimed: ClaimedJob) -> float:
 
 def run(claimed: ClaimedJob) -> BaseException | None:
     """Run the function of a job. Return the error that it raises, or None."""
-    reset = deadline.set(monotonic() + time_limit(claimed))
+    now, known = monotonic(), jobs.get(claimed.name)
+    reset = deadline.set(now + time_limit(claimed))
+    reset_turn = turn_end.set(None if known is None or known.turn is None else now + known.turn)
     try:
-        if (known := jobs.get(claimed.name)) is None:
+        if known is None:
             raise UnknownJob
         with translation.override(settings.LANGUAGE_CODE):
             known(**claimed.arguments)
@@ -45,6 +47,7 @@ def run(claimed: ClaimedJob) -> BaseException | None:
         return error
     finally:
         deadline.reset(reset)
+        turn_end.reset(reset_turn)
     return None
 
 

@@ -7,17 +7,19 @@ transaction, attempts would be counted when a job ends, and the search for a due
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
+
+from core.db import locks
 
 # The maximum number of jobs of dead workers that one transaction requeues.
 STALLED_BATCH = 100
 # How long failed jobs are kept, in days.
 FAILED_JOB_RETENTION = 30
-# The due time of an urgent job is moved back by this time, so the job runs before all other due jobs.
-URGENT_LEAD = timedelta(days=3650)
+# The account of a job, or 0. The index `core_job_turn` has this expression.
+ACCOUNT = "coalesce((args->>'account_id')::bigint, 0)"
 
 
 @dataclass(frozen=True)
@@ -31,10 +33,14 @@ class ClaimedJob:
     attempt: int
     worker_id: int | None
 
+    @property
+    def account_id(self) -> int:
+        """The account of the job, or 0."""
+        return self.arguments.get("account_id") or 0
+
     def __str__(self) -> str:
         # The arguments may contain personal data.
-        account_id = self.arguments.get("account_id")
-        return f"job {self.id} {self.name}" + (f" of account {account_id}" if isinstance(account_id, int) else "")
+        return f"job {self.id} {self.name}" + (f" of account {self.account_id}" if self.account_id else "")
 
 
 def _execute(sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple]:
@@ -50,17 +56,15 @@ def insert(
     *,
     schedule_at: datetime | None = None,
     queueing_lock: str | None = None,
-    urgent: bool = False,
 ) -> bool:
     """Insert a job, unless one with the same queueing lock is waiting. Return whether it was inserted."""
-    lead = URGENT_LEAD if urgent else timedelta()
     rows = _execute(
         """
         INSERT INTO procrastinate_jobs (queue_name, task_name, args, scheduled_at, queueing_lock)
-        VALUES (%s, %s, %s::jsonb, coalesce(%s::timestamptz, now()) - %s::interval, %s)
+        VALUES (%s, %s, %s::jsonb, coalesce(%s::timestamptz, now()), %s)
         ON CONFLICT (queueing_lock) WHERE status = 'todo' DO NOTHING RETURNING id
         """,
-        [queue, name, json.dumps(arguments), schedule_at, lead, queueing_lock],
+        [queue, name, json.dumps(arguments), schedule_at, queueing_lock],
     )
     return bool(rows)
 
@@ -94,23 +98,54 @@ def insert_periodic(queue: str, name: str, timestamp: int) -> bool:
     return bool(rows)
 
 
-def claim(queue: str, worker_id: int | None) -> ClaimedJob | None:
-    """Claim the job of the queue that has been due for the longest time, and count the attempt."""
-    rows = _execute(
-        """
-        UPDATE procrastinate_jobs SET status = 'doing', attempts = attempts + 1, worker_id = %s, queueing_lock = NULL
-        WHERE id = (
-            SELECT id FROM procrastinate_jobs WHERE status = 'todo' AND queue_name = %s AND scheduled_at <= now()
-            ORDER BY scheduled_at, id LIMIT 1 FOR UPDATE SKIP LOCKED
-        )
-        RETURNING id, task_name, args, attempts
-        """,
-        [worker_id, queue],
+# Jobs of accounts take turns: the next job belongs to the first account after %(after)s, by its id, that has a due job. The recursive query
+# reads one row of the index for each account with waiting jobs, and ends at the first account with a due one.
+CLAIM = f"""
+WITH RECURSIVE accounts (account) AS (
+    (
+        SELECT {ACCOUNT} AS account FROM procrastinate_jobs
+        WHERE status = 'todo' AND queue_name = %(queue)s AND {ACCOUNT} > %(after)s ORDER BY {ACCOUNT} LIMIT 1
     )
-    if not rows:
+    UNION ALL
+    SELECT (
+        SELECT {ACCOUNT} FROM procrastinate_jobs
+        WHERE status = 'todo' AND queue_name = %(queue)s AND {ACCOUNT} > accounts.account ORDER BY {ACCOUNT} LIMIT 1
+    ) FROM accounts WHERE accounts.account IS NOT NULL
+), due AS (
+    SELECT job.id FROM accounts CROSS JOIN LATERAL (
+        SELECT id FROM procrastinate_jobs
+        WHERE status = 'todo' AND queue_name = %(queue)s AND {ACCOUNT} = accounts.account AND scheduled_at <= now()
+            AND (%(max_running)s::int IS NULL OR accounts.account = 0 OR %(max_running)s::int > (
+                SELECT count(*) FROM procrastinate_jobs
+                WHERE status = 'doing' AND queue_name = %(queue)s AND {ACCOUNT} = accounts.account
+            ))
+        ORDER BY scheduled_at, id LIMIT 1 FOR UPDATE SKIP LOCKED
+    ) AS job LIMIT 1
+)
+UPDATE procrastinate_jobs SET status = 'doing', attempts = attempts + 1, worker_id = %(worker_id)s, queueing_lock = NULL
+WHERE id = (SELECT id FROM due) RETURNING id, task_name, args, attempts
+"""  # noqa: S608
+HAS_DUE = "SELECT 1 FROM procrastinate_jobs WHERE status = 'todo' AND queue_name = %s AND scheduled_at <= now() LIMIT 1"
+
+
+def claim(queue: str, worker_id: int | None, *, after: int = -1, max_running: int | None = None) -> ClaimedJob | None:
+    """Claim the next due job of the queue, and count the attempt.
+
+    Accounts take turns: the job belongs to the first account with an id higher than `after`, or else to the first one. Of the jobs of an
+    account, the one that has been due for the longest time is claimed. Leave out accounts of which `max_running` jobs of the queue run.
+    """
+    if not _execute(HAS_DUE, [queue]):
         return None
-    id, name, arguments, attempt = rows[0]
-    return ClaimedJob(id, name, arguments if isinstance(arguments, dict) else json.loads(arguments), attempt, worker_id)
+    with transaction.atomic():
+        if max_running is not None:
+            # Two workers that count at the same time would exceed the limit.
+            locks.acquire(("claim", queue))
+        for start in (after, -1) if after >= 0 else (-1,):
+            parameters = {"queue": queue, "worker_id": worker_id, "after": start, "max_running": max_running}
+            for id, name, arguments, attempt in _execute(CLAIM, parameters):
+                values = arguments if isinstance(arguments, dict) else json.loads(arguments)
+                return ClaimedJob(id, name, values, attempt, worker_id)
+    return None
 
 
 # A job that was requeued meanwhile belongs to another worker or attempt.
@@ -255,14 +290,10 @@ def count() -> list[JobCounts]:
             count(*) FILTER (WHERE status = 'todo' AND job_id IS NOT NULL),
             count(*) FILTER (WHERE status = 'doing'),
             count(*) FILTER (WHERE status = 'failed'),
-            -- Only urgent jobs have a due time that is years ago.
-            extract(epoch FROM max(now() - scheduled_at
-                - CASE WHEN scheduled_at < now() - %(lead)s::interval / 2 THEN %(lead)s::interval ELSE interval '0' END
-            ) FILTER (WHERE status = 'todo' AND scheduled_at <= now()))::float8,
+            extract(epoch FROM max(now() - scheduled_at) FILTER (WHERE status = 'todo' AND scheduled_at <= now()))::float8,
             (array_agg(error ORDER BY at DESC) FILTER (WHERE error IS NOT NULL))[1]
         FROM procrastinate_jobs AS job LEFT JOIN core_joberror ON job_id = job.id GROUP BY 1 ORDER BY 1
-        """,
-        {"lead": URGENT_LEAD},
+        """
     )
     return [JobCounts(*row) for row in rows]
 

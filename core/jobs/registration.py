@@ -4,6 +4,7 @@ import inspect
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
+from dataclasses import dataclass
 from datetime import datetime
 from time import monotonic
 from typing import Any
@@ -12,11 +13,30 @@ from core.jobs import queue
 
 # The longest time limit, in seconds.
 MAX_TIME_LIMIT = 3600
-# The queues, with the number of threads of a worker that run their jobs. None stands for the argument `--threads`.
-queues: dict[str, int | None] = {"default": None}
+# The longest turn of a job that does much work for one account, in seconds. Then the job adds another one for the rest, so that jobs of
+# other accounts run in between.
+MAX_TURN = 20
+# The queue of periodic jobs, which the jobs of accounts must not delay.
+PERIODIC_QUEUE = "periodic"
 
-# When the running job has to end, by the monotonic clock.
+
+@dataclass(frozen=True)
+class Queue:
+    """A queue of jobs.
+
+    `threads` is the number of threads of a worker that run its jobs. None stands for the argument `--threads`. Of one account, at most
+    `max_running` jobs of the queue run at a time, in all workers.
+    """
+
+    threads: int | None = None
+    max_running: int | None = None
+
+
+queues: dict[str, Queue] = {"default": Queue(max_running=2), PERIODIC_QUEUE: Queue(threads=2)}
+
+# When the running job has to end, and when it should add another job for the rest of its work, by the monotonic clock.
 deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
+turn_end: ContextVar[float | None] = ContextVar("turn_end", default=None)
 
 
 class PermanentError(Exception):
@@ -52,6 +72,7 @@ class Job:
         time_limit: float,
         retry: RetryDelays,
         queue: str = "default",
+        turn: float | None = None,
         cron: str = "",
     ) -> None:
         if not 0 < time_limit <= MAX_TIME_LIMIT:
@@ -59,7 +80,7 @@ class Job:
         self.function = function
         self.name = f"{function.__module__}.{function.__qualname__}"
         self.signature = inspect.signature(function)
-        self.time_limit, self.retry, self.queue, self.cron = time_limit, retry, queue, cron
+        self.time_limit, self.retry, self.queue, self.turn, self.cron = time_limit, retry, queue, turn, cron
         self.__doc__ = function.__doc__
 
     def __call__(self, **arguments: Any) -> object:
@@ -70,18 +91,17 @@ class Job:
         *,
         _schedule_at: datetime | None = None,
         _queueing_lock: str | None = None,
-        _urgent: bool = False,
+        _queue: str | None = None,
         **arguments: Any,
     ) -> bool:
         """Add the job to its queue, as a part of the caller's transaction, with one statement.
 
-        The job is due at `_schedule_at`, by default at once. An `_urgent` job runs before all other due jobs of its queue. With
-        `_queueing_lock`, do nothing and return False if a job with the same lock is waiting. If a concurrent transaction is adding
-        one, wait until it ends.
+        The job is due at `_schedule_at`, by default at once. `_queue` replaces the queue of the registration. With `_queueing_lock`, do
+        nothing and return False if a job with the same lock is waiting. If a concurrent transaction is adding one, wait until it ends.
         """
         self.signature.bind(**arguments)
         return queue.insert(
-            self.queue, self.name, arguments, schedule_at=_schedule_at, queueing_lock=_queueing_lock, urgent=_urgent
+            _queue or self.queue, self.name, arguments, schedule_at=_schedule_at, queueing_lock=_queueing_lock
         )
 
     def defer_many(self, many: Iterable[Mapping[str, Any]], *, _schedule_at: datetime | None = None) -> None:
@@ -97,14 +117,15 @@ jobs: dict[str, Job] = {}
 
 
 def job(
-    *, time_limit: float = 60, retry: RetryDelays | None = None, queue: str = "default"
+    *, time_limit: float = 60, retry: RetryDelays | None = None, queue: str = "default", turn: float | None = None
 ) -> Callable[[Callable[..., object]], Job]:
     """Register the decorated function as a job, in a module that `AppConfig.ready` imports.
 
-    `time_limit` is in seconds. Without `retry`, a job is tried three times within about ten minutes.
+    `time_limit` is in seconds, and so is `turn`, after which `has_time_left` returns False. Without `retry`, a job is tried three times
+    within about ten minutes.
     """
     return lambda function: _register(
-        Job(function, time_limit=time_limit, retry=retry or RetryDelays(10, 600), queue=queue)
+        Job(function, time_limit=time_limit, retry=retry or RetryDelays(10, 600), queue=queue, turn=turn)
     )
 
 
@@ -115,7 +136,9 @@ def periodic_job(
 
     At most one such job waits. By default, it is not retried, because the next one does the same work.
     """
-    return lambda function: _register(Job(function, time_limit=time_limit, retry=retry or RetryDelays(), cron=cron))
+    return lambda function: _register(
+        Job(function, time_limit=time_limit, retry=retry or RetryDelays(), queue=PERIODIC_QUEUE, cron=cron)
+    )
 
 
 def _register(job: Job) -> Job:
@@ -127,9 +150,9 @@ def _register(job: Job) -> Job:
     return job
 
 
-def register_queue(name: str, *, threads: int) -> None:
+def register_queue(name: str, *, threads: int, max_running: int | None = None) -> None:
     """Add a queue whose jobs have threads of their own in each worker, so that slow jobs do not delay those of other queues."""
-    queues[name] = threads
+    queues[name] = Queue(threads, max_running)
 
 
 # A loop gets the event that is set when the worker stops.
@@ -143,6 +166,6 @@ def register_loop(name: str, loop: Loop) -> None:
 
 
 def has_time_left(seconds: float = 10) -> bool:
-    """Return whether the running job has more than `seconds` until its time limit. Without a limit, return True."""
-    end = deadline.get()
-    return end is None or end - monotonic() > seconds
+    """Return whether the running job has more than `seconds` until its time limit, and its turn is not over. Without limits, return True."""
+    end, turn, now = deadline.get(), turn_end.get(), monotonic()
+    return (end is None or end - now > seconds) and (turn is None or now < turn)

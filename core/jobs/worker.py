@@ -50,6 +50,8 @@ class Worker:
         # The jobs in `running` that have ended, with their errors, but whose outcome could not be recorded.
         self.ended: dict[ClaimedJob, BaseException | None] = {}
         self.started: list[threading.Thread] = []
+        # The account of the last claimed job of each queue. The next job belongs to the account after it.
+        self.turns: dict[str, int] = {}
         self.lock = threading.Lock()
         self.schedule = execution.PeriodicSchedule()
         # Jobs that the database shows as claimed by this worker, although no thread runs them.
@@ -80,9 +82,9 @@ class Worker:
             threads.append(threading.Thread(target=function, name=name, daemon=True))
             threads[-1].start()
 
-        for name, number in queues.items():
+        for name, each in queues.items():
             polling = threading.Lock()
-            for _ in range(number or self.threads):
+            for _ in range(each.threads or self.threads):
                 start(f"jobs {name}", lambda name=name, polling=polling: self.run_jobs(name, polling))  # type: ignore[misc]
         for name, loop in loops.items():
             start(f"loop {name}", lambda name=name, loop=loop: self.run_loop(name, loop))  # type: ignore[misc]
@@ -110,7 +112,7 @@ class Worker:
         while not self.stop.is_set():
             try:
                 close_old_connections()
-                if (claimed := queue.claim(name, self.worker_id)) is not None:
+                if (claimed := self.claim(name)) is not None:
                     with self.lock:
                         self.running[claimed] = monotonic() + execution.time_limit(claimed)
                     return claimed
@@ -118,6 +120,13 @@ class Worker:
                 self.wait_for_database(error)
             self.stop.wait(POLL_INTERVAL)
         return None
+
+    def claim(self, name: str) -> ClaimedJob | None:
+        after = self.turns.get(name, -1)
+        claimed = queue.claim(name, self.worker_id, after=after, max_running=queues[name].max_running)
+        if claimed is not None:
+            self.turns[name] = claimed.account_id
+        return claimed
 
     def run_job(self, claimed: ClaimedJob) -> None:
         error = execution.run(claimed)

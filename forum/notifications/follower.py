@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts.models import Account, User
 from core.changes.followers import ChangeFollower
 from core.changes.models import Change
-from core.jobs.registration import RetryDelays, has_time_left, job
+from core.jobs.registration import MAX_TURN, RetryDelays, has_time_left, job
 from core.registry import registry
 from forum.models import Activity, Post
 from forum.notes import note_source
@@ -114,7 +114,7 @@ class NotificationFollower(ChangeFollower):
         Activity.objects.filter(account_id=account.id, id__in=ids).update(announced=True)
 
 
-@job(time_limit=300, retry=RetryDelays(10, 60, 600))
+@job(time_limit=300, retry=RetryDelays(10, 60, 600), turn=MAX_TURN)
 def announce_rest(*, account_id: int) -> None:
     """Announce the pending activities of an account, `MAX_ACTIVITIES` in each transaction."""
     account = Account.objects.filter(id=account_id).first()

@@ -165,7 +165,10 @@ class WritingPage(ResubmittablePage):
         return self.request.user is not None and self.request.POST.get("act") == "preview"
 
     def show(self, form: Form, template: str | None = None, *, status: int = 200, **context: Any) -> HttpResponse:
-        preview = render(form["content"].value() or "") if self.wants_preview else None
+        preview = None
+        if self.wants_preview:
+            throttling.count_preview(self.request)
+            preview = render(form["content"].value() or "")
         return self.render(
             template,
             http_status=status,
@@ -292,6 +295,7 @@ class PreviewPart(Page):
     def post(self, request: ForumRequest) -> HttpResponse:
         has_ended = request.user is None
         text = "" if has_ended else request.POST.get("content", "")
+        throttling.count_preview(request)
         return self.render("forum/preview.html", preview=render(text), session_has_ended=has_ended)
 
 

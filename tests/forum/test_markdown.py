@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forum import markdown
-from forum.markdown import ALLOWED_TAGS, MAX_HTML_LENGTH, MAX_LENGTH, as_paragraphs, render
+from forum.markdown import ALLOWED_TAGS, MAX_HTML_LENGTH, MAX_LENGTH, as_paragraphs, as_plain_text, render
 
 REL = 'rel="nofollow ugc noopener"'
 
@@ -208,6 +208,8 @@ WHOLE_TEXTS = {
     "brackets in an address": "https://a/" + "[" * 4000 + "(" * 4000,
     "addresses in brackets": "https://a/(" * 1200 + "https://b/)" * 1200,
     "a long address": "https://a/" + "." * 60_000,
+    "a list at the limit": "1. a\n" * 5000,
+    "lists and paragraphs": "- a\n- b\n\n  c\n" * 1600,
     "unclosed titles": '[a](b "' * 9000,
     # As many special characters as the parser accepts; it shows a text with more of them unformatted.
     **{f"at the limit {pattern}": pattern * 3300 for pattern in ("![", "[", "](", "*a", "- a\n", "|a", "<a>")},
@@ -227,6 +229,28 @@ def test_no_text_takes_long_to_render(text):
     assert seconds < 0.8
     assert len(html) <= MAX_HTML_LENGTH
     assert_safe(html)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("1. a\n" * 5000, "- a\n  - b\n    - c\n" * 1500, "* * a\n" * 2000, "> - a\n" * 2500),
+        *("# a\n" * 4000, "*a* " * 4900, "a\nb\n\n" * 2500, "<a@b.c> " * 5000),
+    ],
+    ids=lambda text: text[:10],
+)
+def test_a_text_that_takes_too_much_work_is_shown_unformatted(text):
+    """The work is the same for any longer text, and `as_plain_text` has the same limit."""
+    assert render(text) == as_paragraphs(text)
+    assert as_plain_text(text) == text.strip()
+
+
+def test_a_long_text_is_rendered():
+    """A text of the maximum length, with a list of 500 items, is far below the limit."""
+    text = "".join(f"- item {number} of the list, with **bold** words\n" for number in range(500))
+    text += "\n" + "A plain line, and so on.\n\n" * 500
+    html = render(text + "word " * ((MAX_LENGTH - len(text)) // 5))
+    assert (html.count("<li>"), html.count("<strong>"), html.count("<p>")) == (500, 500, 501)
 
 
 def test_a_text_that_cannot_be_parsed_is_shown_unformatted(monkeypatch, caplog):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 from django import forms
@@ -17,6 +18,8 @@ from accounts.default_names import status_name
 from accounts.pages.forms import Form
 from accounts.pages.settings import parse_id
 from accounts.roles import ASSIGNABLE
+from core.api import throttling
+from core.db import leases
 from core.db.time_limit import TooSlow
 from core.error_responses import error_response
 from core.pages.base import redirect
@@ -24,7 +27,7 @@ from core.pages.creation import CreatingPage, Creation
 from core.pages.numbers import number_text
 from workspace.bulk import BATCH_SIZE, MAX_ROWS, RESOURCES, BulkChange, BulkChangeQuerySet, actions_of
 from workspace.bulk_actions import Action, Result
-from workspace.export import MAX_EXPORTED, export
+from workspace.export import MAX_EXPORTED, MAX_EXPORTS, ExportStream, export
 from workspace.lists.declarations import LISTS
 from workspace.lists.queries import ListQuery
 from workspace.pages.base import WorkspacePage
@@ -172,7 +175,8 @@ class NewBulkChangePage(CreatingPage, WorkspacePage):
     def export(self, selection: Selection) -> HttpResponse:
         if selection.is_all:
             return redirect(reverse(EXPORT_ROUTES[selection.resource]) + selection.query.query_string())
-        return respond_with_csv(selection.query, selection.ids)
+        throttling.count_export(self.request)
+        return respond_with_csv(self.request, selection.query, selection.ids)
 
     def merge(self, selection: Selection) -> HttpResponse:
         if selection.is_all or len(selection.ids) != 2:
@@ -382,6 +386,7 @@ class ExportPage(WorkspacePage):
     resource = ""
 
     def get(self, request: TeamRequest) -> HttpResponse:
+        throttling.count_export(request)
         declaration = LISTS[self.resource]
         query = ListQuery.read(
             declaration, request.GET, account=request.account, user=request.user, language=get_language()
@@ -398,11 +403,16 @@ class ExportPage(WorkspacePage):
         if len(ids) > MAX_EXPORTED:
             messages.error(request, too_many(MAX_EXPORTED))
             return redirect(back)
-        return respond_with_csv(query, ids)
+        return respond_with_csv(request, query, ids)
 
 
-def respond_with_csv(query: ListQuery, ids: Any) -> HttpResponse:
-    response = StreamingHttpResponse(export(query, ids), content_type="text/csv; charset=utf-8")
+def respond_with_csv(request: TeamRequest, query: ListQuery, ids: Any) -> HttpResponse:
+    lease = leases.acquire(f"export:{request.account.id}", limit=MAX_EXPORTS)
+    if lease is None:
+        message = _("Your account is exporting as many lists as it may. Try again when one of them is complete.")
+        return error_response(request, HTTPStatus.TOO_MANY_REQUESTS, message=message, headers={"Retry-After": "10"})
+    chunks = ExportStream(export(query, ids), lease)
+    response = StreamingHttpResponse(chunks, content_type="text/csv; charset=utf-8")
     name = f"{query.declaration.collection}-{timezone.localdate().isoformat()}.csv"
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     response.headers["Cache-Control"] = "private, no-store"

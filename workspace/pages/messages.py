@@ -19,6 +19,7 @@ from accounts.mail import single_line, supported_language
 from accounts.pages.forms import Form
 from accounts.pages.password_reset import render_invalid_link
 from accounts.pages.settings import parse_id
+from core.api import throttling
 from core.db.transactions import in_transaction
 from core.error_responses import error_response
 from core.errors import FieldErrors, Throttled
@@ -162,6 +163,7 @@ class NewMessagePage(CreatingPage, TeamPage):
 
     def show_preview(self, post: Post, *, http_status: int = 200, has_changed: bool = False) -> HttpResponse:
         """Return the preview, or the form with its errors."""
+        throttling.count_preview(self.request)
         form = self.submitted
         found: list[Audience] = []
         if not form.is_valid() or not self.submit_form(form, lambda: found.append(self.checked_audience(post))):

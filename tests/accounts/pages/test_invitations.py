@@ -7,7 +7,8 @@ import pytest
 from django.core import mail
 from django.utils import timezone
 
-from accounts.models import Invitation
+from accounts.models import Account, Invitation
+from core.db.rate_limits import increment
 from tests.support.factories import make_user
 from tests.support.settings import assert_few_statements, button_of, send, texts
 
@@ -96,7 +97,8 @@ def test_it_rejects_invitations_of_another_account(acme, other):
     assert mail.outbox == []
 
 
-def test_it_takes_few_statements(acme):
+def test_it_takes_few_statements(acme, settings):
+    settings.INVITATION_LIMIT_OF_NEW_ACCOUNTS = 0
     for number in range(30):
         acme.account.invitations.invite(acme.account, email=f"a{number}@b.example", role="agent", by=acme.alice)
     page = acme.page(acme.alice)
@@ -116,6 +118,16 @@ def test_it_rejects_many_emails_to_one_address(acme, settings):
     # The link of the last e-mail is valid.
     assert Invitation.objects.find_by_secret(acme.account.id, secret_in(mail.outbox[-1]))
     assert invite(acme, email="another@example.com").status_code == 303
+
+
+@pytest.mark.parametrize(("age", "limit"), [(timedelta(days=6), 20), (timedelta(days=8), 100)])
+def test_it_rejects_many_invitations_of_one_account(acme, age, limit):
+    Account.objects.filter(id=acme.account.id).update(created_at=timezone.now() - age)
+    increment(f"invitations:{acme.account.id}", limit - 1, 3600)
+    invite(acme, email="last@example.com")
+    error = f"Is one too many: your account may send {limit} invitations an hour; try again later"
+    assert error in invite(acme, email="next@example.com", status=422)
+    assert [row.email for row in acme.account.invitations.all()] == ["last@example.com"]
 
 
 @pytest.mark.parametrize("action", ["deactivate", "demote"])

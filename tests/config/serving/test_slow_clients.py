@@ -235,6 +235,25 @@ def test_overdue_connections_are_ended():
         connect()
 
 
+@only_linux
+def test_clients_that_do_not_read_are_disconnected():
+    """A client that has read everything, and waits for its next response, stays connected."""
+    with open_connections("127.0.0.1", "127.0.0.1") as (port, (unread, idle)):
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                unread.send(bytes(65_536))
+        deadline.end_unread(port, 20)
+        assert not is_shut_down(unread)
+        give_up_at = time.monotonic() + 20
+        while deadline.milliseconds_since_sending(unread) < 20:
+            assert time.monotonic() < give_up_at
+        deadline.end_unread(port, 0.02)
+        assert is_shut_down(unread)
+        with pytest.raises(BrokenPipeError):
+            unread.send(b"a")
+        assert not is_shut_down(idle)
+
+
 def test_the_thread_continues_when_no_more_files_can_be_opened(monkeypatch):
     """Otherwise a client could disable the deadline by opening many connections."""
     calls = []

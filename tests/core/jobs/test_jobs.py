@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from time import monotonic
 
 import pytest
 from django.db import connection, transaction
@@ -10,7 +11,7 @@ from django.utils import timezone
 
 from core.jobs import execution, queue
 from core.jobs.models import JobError
-from core.jobs.registration import Job, PermanentError, RetryDelays, has_time_left, job, jobs, periodic_job
+from core.jobs.registration import Job, PermanentError, RetryDelays, has_time_left, job, jobs, periodic_job, turn_end
 from tests.support.jobs import run_jobs
 
 calls: list = []
@@ -79,16 +80,19 @@ def test_a_job_belongs_to_the_transaction_that_defers_it(db):
 
 
 def test_jobs_run_in_the_order_of_their_due_times(db):
-    record = make_job()
+    def record(*, number: int) -> None:
+        calls.append(number)
+
+    record = make_job(record)
     now = timezone.now()
-    record.defer(account_id=1, _schedule_at=now + timedelta(hours=2))
-    record.defer(account_id=2, _schedule_at=now + timedelta(hours=1))
-    record.defer(account_id=3)
-    record.defer(account_id=4)
+    record.defer(number=1, _schedule_at=now + timedelta(hours=2))
+    record.defer(number=2, _schedule_at=now + timedelta(hours=1))
+    record.defer(number=3)
+    record.defer(number=4)
     run_jobs()
-    assert [id for id, _ in calls] == [3, 4]
+    assert calls == [3, 4]
     run_jobs(later=timedelta(hours=3))
-    assert [id for id, _ in calls] == [3, 4, 2, 1]
+    assert calls == [3, 4, 2, 1]
 
 
 def test_many_jobs_take_one_statement(db, django_assert_num_queries):
@@ -217,17 +221,59 @@ def test_only_the_first_loss_of_a_worker_is_retried_at_once(db):
     assert run_jobs(later=timedelta(seconds=61)) == 1
 
 
-def test_an_urgent_job_runs_first_and_keeps_its_place_when_its_worker_is_lost(db):
+def test_a_job_keeps_its_place_when_its_worker_is_lost(db):
     record = make_job()
-    record.defer(account_id=1, _schedule_at=timezone.now() - timedelta(days=300))
-    record.defer(account_id=2, _urgent=True)
-    record.defer(account_id=3, _urgent=True)
-    claimed = queue.claim("default", None)
-    assert claimed is not None
-    assert claimed.arguments["account_id"] == 2
+    record.defer(account_id=1, text="a")
+    record.defer(account_id=1, text="b")
+    assert queue.claim("default", None) is not None
     execution.requeue_stalled(30)
     run_jobs()
-    assert [account_id for account_id, _ in calls] == [2, 3, 1]
+    assert [arguments["text"] for _, arguments in calls] == ["a", "b"]
+
+
+def claim_all(**options) -> list[int]:
+    """Claim the due jobs of the default queue as a worker does, without running them. Return their accounts."""
+    claimed: list[int] = []
+    while job := queue.claim("default", None, after=claimed[-1] if claimed else -1, **options):
+        claimed.append(job.account_id)
+    return claimed
+
+
+def test_accounts_take_turns(db):
+    record = make_job()
+    for account_id in (3, 3, 3, 3, 1, 0, 2, 1):
+        record.defer(account_id=account_id)
+    record.defer(account_id=2, _schedule_at=timezone.now() + timedelta(hours=1))
+    assert claim_all() == [0, 1, 2, 3, 1, 3, 3, 3]
+
+
+def test_an_account_has_a_limited_number_of_running_jobs(db):
+    """Jobs without an account have no limit, and a job that has ended makes room for the next one."""
+    record = make_job()
+    for account_id in (3, 3, 3, 1, 0, 0):
+        record.defer(account_id=account_id)
+    assert claim_all(max_running=1) == [0, 1, 3, 0]
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM procrastinate_jobs WHERE status = 'doing'")
+    assert claim_all(max_running=1) == [3]
+
+
+def test_a_job_knows_the_end_of_its_turn(db):
+    def look() -> None:
+        calls.append(has_time_left())
+        turn_end.set(monotonic())
+        calls.append(has_time_left())
+
+    make_job(look, turn=20).defer()
+    run_jobs()
+    assert calls == [True, False]
+    assert has_time_left() is True
+
+
+def test_a_job_may_be_added_to_another_queue(db):
+    make_job().defer(_queue="mail")
+    assert queue.claim("default", None) is None
+    assert queue.claim("mail", None) is not None
 
 
 def test_a_released_job_does_not_lose_an_attempt(db):

@@ -55,9 +55,8 @@ def test_it_works(db):
 
 
 def test_it_counts_jobs_that_wait(db, django_assert_num_queries):
-    """The wait of an urgent job counts from its creation, although its due time is long ago."""
     now = timezone.now()
-    queue.insert("mail", "a.b", {}, urgent=True)
+    queue.insert("mail", "a.b", {})
     queue.insert("mail", "a.b", {}, schedule_at=now + timedelta(hours=1))
     queue.insert("default", "c.d", {}, schedule_at=now - timedelta(seconds=200))
     queue.insert("default", "c.d", {}, schedule_at=now - timedelta(seconds=100))
@@ -65,7 +64,7 @@ def test_it_counts_jobs_that_wait(db, django_assert_num_queries):
     assert claimed is not None
     queue.fail(claimed, "TimeoutError", delay=60)
     queue.claim("mail", queue.register_worker())
-    queue.insert("mail", "a.b", {}, schedule_at=now - timedelta(seconds=40), urgent=True)
+    queue.insert("mail", "a.b", {}, schedule_at=now - timedelta(seconds=40))
     with django_assert_num_queries(2):
         lines = output_of().splitlines()
     assert lines[0] == "Running workers: 1. Longest time since a heartbeat: 0 s."
@@ -91,8 +90,8 @@ def test_the_check_fails_without_a_worker(db):
 def test_the_check_fails_if_a_job_has_waited_for_too_long(db):
     queue.register_worker()
     ago = timezone.now() - timedelta(seconds=310)
-    queue.insert("mail", "a.b", {}, schedule_at=ago, urgent=True)
-    queue.insert("mail", "a.b", {}, urgent=True)
+    queue.insert("mail", "a.b", {}, schedule_at=ago)
+    queue.insert("mail", "a.b", {})
     queue.insert("default", "c.d", {}, schedule_at=ago + timedelta(seconds=100))
     with pytest.raises(CommandError) as caught:
         output_of("--check")

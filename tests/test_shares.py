@@ -1,0 +1,470 @@
+"""The share of each account in what accounts use together: requests, e-mails, jobs and exports.
+
+Each test has two accounts: one uses as much as it can, and the other must hardly notice. Where the order of the work shows this, no time is
+measured. Otherwise the times of the neighbour are compared with its times in the same test while it is alone.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from time import perf_counter
+
+import pytest
+from django.db import connection
+from django.http import HttpRequest, HttpResponse
+from django.test import RequestFactory
+from django.utils import timezone
+
+from accounts import mail
+from accounts.addresses import Address
+from accounts.mail import MAIL_QUEUE, URGENT_MAIL_QUEUE
+from accounts.middleware import RequestShareMiddleware
+from core import request_shares
+from core.api import throttling
+from core.db import leases
+from core.db.rate_limits import hashed_key, increment
+from core.jobs import queue
+from core.jobs.queue import ClaimedJob
+from core.jobs.registration import MAX_TURN, PERIODIC_QUEUE, jobs, queues
+from core.jobs.worker import Worker
+from core.request_shares import CONTENTION, RequestShares, hold_share
+from forum.notifications.emails import send_notifications
+from tests.support.client import Client
+from tests.support.factories import make_client, make_message, make_user
+from tests.support.jobs import run_jobs
+from webhooks.jobs import resend, send_test
+from workspace import bulk, export
+from workspace.bulk import BulkChange, run_bulk_change
+from workspace.messages import MessageRecipient
+
+ACME, OTHER = 1, 2
+THREADS = 4
+
+# Requests
+
+
+@pytest.fixture
+def shares(monkeypatch) -> RequestShares:
+    """The shares of a process of its own, in which requests do not wait."""
+    monkeypatch.setattr(request_shares, "shares", RequestShares(THREADS))
+    monkeypatch.setattr(request_shares, "MAX_WAIT", 0.0)
+    return request_shares.shares
+
+
+def accepted(shares: RequestShares, account_id: int, caller: str, number: int) -> int:
+    """Begin requests of a user, and return how many are accepted."""
+    count = 0
+    for _ in range(number):
+        shares.arrive(account_id)
+        account, user = f"account {account_id}", f"user {account_id} {caller}"
+        if shares.acquire(account, shares.max_of_account, account_id):
+            if shares.acquire(user, shares.max_of_caller, account_id):
+                count += 1
+            else:
+                shares.release([account])
+    return count
+
+
+def test_a_user_has_half_of_the_threads_and_an_account_three_quarters(shares):
+    shares.arrive(OTHER)
+    assert [accepted(shares, ACME, user, 16) for user in ("alice", "bob")] == [2, 1]
+    assert accepted(shares, OTHER, "mallory", 1) == 1
+    # A request that ends makes room for another one.
+    shares.release([f"account {ACME}", f"user {ACME} alice"])
+    assert accepted(shares, ACME, "alice", 16) == 1
+
+
+def test_an_account_that_is_alone_has_all_threads(shares, monkeypatch):
+    """An integration sends 16 requests at a time, with one token."""
+    assert accepted(shares, ACME, "alice", 16) == 16
+    assert accepted(shares, OTHER, "mallory", 16) == 2
+    assert accepted(shares, ACME, "alice", 16) == 0
+    now = request_shares.monotonic()
+    monkeypatch.setattr(request_shares, "monotonic", lambda: now + CONTENTION + 1)
+    assert accepted(shares, ACME, "alice", 16) == 16
+
+
+def test_an_address_has_half_of_the_threads_in_all_accounts(shares):
+    """Visitors of two forums of different accounts may have the same address."""
+    for account_id in (ACME, OTHER):
+        shares.arrive(account_id)
+    held = [shares.acquire("address 192.0.2.1", shares.max_of_caller, account_id) for account_id in (ACME, OTHER, ACME)]
+    assert held == [True, True, False]
+
+
+def test_a_request_waits_for_its_share(shares, monkeypatch):
+    monkeypatch.setattr(request_shares, "MAX_WAIT", 60.0)
+    shares.arrive(OTHER)
+    assert shares.acquire("user", 1, ACME)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(shares.acquire, "user", 1, ACME)
+        shares.release(["user"])
+        assert waiting.result(60)
+
+
+def test_the_waiting_requests_of_a_share_have_little_time_together(shares, monkeypatch):
+    monkeypatch.setattr(request_shares, "MAX_WAIT", 0.01)
+    shares.arrive(OTHER)
+    assert shares.acquire("user", 1, ACME)
+    assert not shares.acquire("user", 1, ACME)
+    now = request_shares.monotonic()
+    assert shares._waiting_time("user", now) <= 0
+    assert shares._waiting_time("user", now + 1) == 0.01
+    assert shares._waiting_time("another user", now) == 0.01
+
+
+class Process:
+    """A process of a web server: threads that answer requests in the order of their arrival."""
+
+    def __init__(self, view: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.middleware = RequestShareMiddleware(view)
+        self.pool = ThreadPoolExecutor(THREADS)
+
+    def send(self, account_id: int) -> "Future[tuple[int, float]]":
+        """Send a request of the only user of an account. The result is the status and the seconds that it took."""
+        request = RequestFactory().get("/app/clients.json")
+        request.address = Address(account_id, 1, "")
+        start = perf_counter()
+
+        def answer() -> tuple[int, float]:
+            status = self.middleware(request).status_code
+            return status, perf_counter() - start
+
+        return self.pool.submit(answer)
+
+
+def identify(request: HttpRequest) -> int:
+    """Count the request for its user, as authentication does. Return its account."""
+    account_id = request.address.account_id
+    hold_share(request, make_caller(account_id))
+    return account_id
+
+
+def make_caller(account_id: int):
+    return type("Caller", (), {"account_id": account_id, "id": 1})()
+
+
+@pytest.fixture
+def process() -> Iterator[Callable[[Callable[[HttpRequest], HttpResponse]], Process]]:
+    started: list[Process] = []
+
+    def start(view) -> Process:
+        started.append(Process(view))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.pool.shutdown(cancel_futures=True)
+
+
+def test_a_neighbour_finds_a_thread_while_requests_of_an_account_do_not_end(shares, process):
+    end = threading.Event()
+
+    def view(request: HttpRequest) -> HttpResponse:
+        if identify(request) == ACME:
+            end.wait(60)
+        return HttpResponse()
+
+    running = process(view)
+    assert running.send(OTHER).result(60)[0] == 200
+    try:
+        requests = [running.send(ACME) for _ in range(40)]
+        for _ in range(10):
+            assert running.send(OTHER).result(60)[0] == 200
+    finally:
+        end.set()
+    statuses = [request.result(60)[0] for request in requests]
+    assert (statuses.count(200), statuses.count(503)) == (2, 38)
+
+
+def p95(seconds: list[float]) -> float:
+    return sorted(seconds)[len(seconds) * 95 // 100]
+
+
+@pytest.mark.slow
+def test_the_95th_percentile_of_a_neighbour_at_most_doubles(process, monkeypatch):
+    """The requests of both accounts take 50 ms. An account that repeats 16 requests without a pause has its share of the threads only."""
+    monkeypatch.setattr(request_shares, "shares", RequestShares(THREADS))
+    work, end = threading.Event(), threading.Event()
+
+    def view(request: HttpRequest) -> HttpResponse:
+        identify(request)
+        work.wait(0.05)
+        return HttpResponse()
+
+    running = process(view)
+    alone = [running.send(OTHER).result(60)[1] for _ in range(60)]
+    refused = threading.Event()
+
+    def repeat() -> None:
+        while not end.is_set():
+            if running.send(ACME).result(60)[0] == 503:
+                refused.set()
+
+    senders = [threading.Thread(target=repeat) for _ in range(16)]
+    for sender in senders:
+        sender.start()
+    try:
+        assert refused.wait(60)
+        answers = [running.send(OTHER).result(60) for _ in range(60)]
+    finally:
+        end.set()
+        for sender in senders:
+            sender.join()
+    assert {status for status, _ in answers} == {200}
+    assert p95([seconds for _, seconds in answers]) <= 2 * p95(alone)
+
+
+@pytest.mark.parametrize(
+    ("path", "media_type", "text"),
+    [
+        ("/", "text/html", "<h1>The service is not available at the moment</h1>"),
+        ("/app/clients.json", "application/json", '"code":"unavailable"'),
+        ("/app/posts.xml", "application/xml", "<error>Too many requests are in progress"),
+    ],
+)
+def test_it_rejects_a_request_in_the_format_of_its_path(acme, shares, path, media_type, text):
+    """Each request is counted for its account, and released at its end."""
+    shares.arrive(OTHER * 10**9)
+    headers = {"Accept": media_type}
+    client = acme.json(acme.alice_token) if path.endswith(".json") else Client(acme.host)
+    assert client.get(path, headers=headers).status_code != 503
+    assert shares._held == {}
+    shares.acquire(f"account {acme.account.id}", THREADS, acme.account.id)
+    shares.acquire(f"account {acme.account.id}", THREADS, acme.account.id)
+    assert client.get(path, headers=headers).status_code != 503
+    shares.acquire(f"account {acme.account.id}", THREADS, acme.account.id)
+    response = client.get(path, headers=headers)
+    assert (response.status_code, response.headers["Retry-After"]) == (503, "1")
+    assert response.headers["Content-Type"].startswith(media_type)
+    assert text in response.text.replace('": "', '":"')
+
+
+@pytest.mark.parametrize(
+    ("path", "key"),
+    [
+        ("/", "address 127.0.0.1"),
+        ("/app/users/me.xml", "user {account} {user}"),
+        ("/app/clients.json", "user {account} {user}"),
+    ],
+)
+def test_it_rejects_a_request_of_a_user_or_an_address(acme, shares, path, key):
+    """A token or a password belongs to its user, whatever the address of the client is."""
+    shares.arrive(OTHER * 10**9)
+    key = key.format(account=acme.account.id, user=acme.alice.id)
+    clients = {"/": Client(acme.host), "/app/users/me.xml": acme.xml(acme.alice)}
+    client = clients.get(path) or acme.json(acme.alice_token)
+    for _ in range(2):
+        assert client.get(path, headers={"Accept": "text/html"}).status_code == 200
+        shares.acquire(key, THREADS, acme.account.id)
+    assert client.get(path, headers={"Accept": "text/html"}).status_code == 503
+    assert shares._held == {key: 2}
+
+
+def test_previews_have_a_limit_per_user(acme, settings):
+    settings.RATE_LIMIT = 600
+    page = acme.page(acme.carol)
+    token = page.get("/app/posts/new").html.find("input", {"name": "csrfmiddlewaretoken"})["value"]
+    values = {"csrfmiddlewaretoken": token, "content": "*a*"}
+    for _ in range(throttling.MAX_PREVIEWS_PER_MINUTE):
+        assert page.post("/app/posts/preview", values).status_code == 200
+    assert page.post("/app/posts/preview", values, expect_errors=True).status_code == 429
+    assert acme.page(acme.bob).get("/").status_code == 200
+
+
+# E-mails and jobs
+
+
+class Turns:
+    """A worker that claims the jobs of a queue."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.worker = name, Worker()
+        self.worker.worker_id = queue.register_worker()
+
+    def claim(self) -> ClaimedJob | None:
+        return self.worker.claim(self.name)
+
+    def accounts(self, number: int) -> list[int | None]:
+        """Claim jobs and end them at once. Return their accounts."""
+        found: list[int | None] = []
+        for _ in range(number):
+            claimed = self.claim()
+            found.append(None if claimed is None else claimed.account_id)
+            if claimed is not None:
+                queue.finish(claimed)
+        return found
+
+
+def send_email(account_id: int, *, urgent: bool) -> None:
+    mail.send("a@b.example", "sign_in_code", account_id=account_id, language="en", sender="A", urgent=urgent, code="1")
+
+
+def test_codes_do_not_wait_for_other_emails(acme, other):
+    """Before a code, one code of each other account is sent at most. Invitations and notifications are in another queue."""
+    ids = acme.account.id, other.account.id
+    for _ in range(120):
+        send_email(ids[0], urgent=False)
+        send_email(ids[0], urgent=True)
+    send_email(ids[1], urgent=True)
+    assert Turns(URGENT_MAIL_QUEUE).accounts(4) == [*sorted(ids), ids[0], ids[0]]
+
+
+def test_accounts_take_turns_with_other_emails(acme, other):
+    ids = acme.account.id, other.account.id
+    for _ in range(120):
+        send_email(ids[0], urgent=False)
+    for _ in range(2):
+        send_notifications.defer(account_id=ids[1], user_id=1, ids=[1])
+    assert Turns(MAIL_QUEUE).accounts(5) == [*sorted(ids), *sorted(ids), ids[0]]
+
+
+def test_invitations_are_not_urgent(acme):
+    form = acme.page(acme.alice).get("/app/account/users?tab=invitations").forms["invite"]
+    form["email"] = "new@example.com"
+    form.submit("do")
+    assert queue.claim(URGENT_MAIL_QUEUE, None) is None
+    assert queue.claim(MAIL_QUEUE, None) is not None
+
+
+def test_messages_to_customers_count_as_emails_of_the_account(acme, settings, mailoutbox):
+    settings.EMAIL_LIMIT_PER_ACCOUNT = 10
+    key = hashed_key("mail-of", acme.account.id)
+    increment(key, 9, 3600)
+    message = make_message(acme.alice)
+    run_jobs()
+    states = [row.state for row in MessageRecipient.objects.of(acme.account.id, message.id)]
+    assert sorted(states) == [MessageRecipient.State.PENDING, MessageRecipient.State.SENT]
+    # The rest continues after the window.
+    increment(key, -20, 3600)
+    MessageRecipient.objects.of(acme.account.id, message.id).update(due_at=timezone.now())
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE procrastinate_jobs SET scheduled_at = now() WHERE status = 'todo'")
+    run_jobs()
+    message.refresh_from_db()
+    assert (message.state, message.sent) == ("sent", 2)
+
+
+def test_one_bulk_change_of_an_account_runs_at_a_time(acme, other):
+    ids = acme.account.id, other.account.id
+    for number in range(8):
+        run_bulk_change.defer(account_id=ids[0], bulk_change_id=number)
+    run_bulk_change.defer(account_id=ids[1], bulk_change_id=1)
+    worker = Turns(run_bulk_change.queue)
+    claimed = [worker.claim() for _ in range(3)]
+    assert [job and job.account_id for job in claimed] == [*sorted(ids), None]
+    # Another process does not start a second one either.
+    assert Turns(run_bulk_change.queue).claim() is None
+    queue.finish(next(job for job in claimed if job and job.account_id == ids[0]))
+    assert worker.accounts(1) == [ids[0]]
+
+
+def test_a_bulk_change_ends_its_turn_and_continues(acme, monkeypatch):
+    monkeypatch.setattr(bulk, "BATCH_SIZE", 2)
+    ids = [make_client(acme.alice).id for _ in range(6)]
+    values = {"by": acme.alice, "resource": "client", "action": "add_tags", "data": {"tags": ["a"]}}
+    change = BulkChange.start(acme.account, **values, ids=ids, query="")
+    assert (run_bulk_change.queue, run_bulk_change.turn) == ("bulk changes", MAX_TURN)
+    # The first turn ends after one batch.
+    has_time_left = iter([True, False, *[True] * 10])
+    monkeypatch.setattr(bulk, "has_time_left", lambda: next(has_time_left))
+    worker = Turns(run_bulk_change.queue)
+    claimed = worker.claim()
+    assert claimed is not None
+    run_bulk_change(**claimed.arguments)
+    queue.finish(claimed)
+    change.refresh_from_db()
+    assert (change.state, change.changed) == ("running", 2)
+    run_jobs()
+    change.refresh_from_db()
+    assert (change.state, change.changed) == ("done", 6)
+
+
+def test_jobs_of_accounts_do_not_delay_periodic_jobs():
+    """All jobs of an account that may take long have turns."""
+    periodic = {name for name, job in jobs.items() if job.cron}
+    assert {name for name, job in jobs.items() if job.queue == PERIODIC_QUEUE} == periodic
+    assert queues["default"].max_running == 2
+    long = {job.name for job in jobs.values() if not job.cron and job.time_limit > 60 and job.turn is None}
+    # An e-mail waits for the mail server.
+    assert {jobs[name].queue for name in long} == {MAIL_QUEUE}
+
+
+def test_tests_of_a_webhook_leave_a_thread_for_other_accounts():
+    for job in (send_test, resend):
+        assert queues[job.queue].max_running == 1
+        assert queues[job.queue].threads == 2
+
+
+# Exports
+
+
+def test_an_account_exports_two_lists_at_a_time(acme, other):
+    """The third one is rejected until one of the others is complete, or its client has disconnected."""
+    path = "/app/clients/export.csv"
+    make_client(acme.alice)
+    held = [leases.acquire(f"export:{acme.account.id}", limit=export.MAX_EXPORTS) for _ in range(3)]
+    assert [lease is not None for lease in held] == [True, True, False]
+    page = acme.page(acme.bob)
+    response = page.get(path, expect_errors=True)
+    assert (response.status_code, response.headers["Retry-After"]) == (429, "10")
+    assert "Your account is exporting as many lists as it may." in response.text
+    neighbour = leases.acquire(f"export:{other.account.id}", limit=export.MAX_EXPORTS)
+    assert neighbour is not None
+    held[0].release()
+    # A complete export releases its lease.
+    for _ in range(3):
+        assert page.get(path).status_code == 200
+
+
+def test_the_lease_of_a_killed_process_ends(acme):
+    for _ in range(export.MAX_EXPORTS):
+        leases.acquire("export:1", limit=export.MAX_EXPORTS)
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE accounts_ratecount SET ends_at = now() - interval '1 second'")
+    assert leases.acquire("export:1", limit=export.MAX_EXPORTS) is not None
+
+
+def stream_of(chunks: list[bytes]) -> export.ExportStream:
+    lease = leases.acquire("export:1", limit=export.MAX_EXPORTS)
+    assert lease is not None
+    return export.ExportStream(iter(chunks), lease)
+
+
+def test_an_export_that_is_read_too_slowly_ends(db, monkeypatch):
+    """The time that the service takes for a chunk does not count."""
+    now = 0.0
+    monkeypatch.setattr(export, "monotonic", lambda: now)
+    chunk = bytes(export.MIN_RATE * 20)
+    stream = stream_of([chunk] * 10)
+    assert next(stream) == chunk
+    now = 20.0
+    assert next(stream) == chunk
+    now = 40.0
+    assert next(stream) == chunk
+    now = 61.0
+    assert next(stream).decode() == "The file is incomplete: it was read too slowly. Export the list again.\r\n"
+    assert list(stream) == []
+    assert increment("export:1:0", 0, 1).used == 0
+
+
+def test_an_export_that_is_closed_releases_its_lease(db):
+    """The server closes the response of a client that disconnects."""
+    first, second = stream_of([b"a"]), stream_of([b"a"])
+    assert leases.acquire("export:1", limit=export.MAX_EXPORTS) is None
+    first.close()
+    first.close()
+    assert leases.acquire("export:1", limit=export.MAX_EXPORTS) is not None
+    assert list(second) == [b"a"]
+
+
+def test_exports_have_a_limit_per_minute(acme, settings):
+    settings.RATE_LIMIT = 600
+    page = acme.page(acme.bob)
+    for _ in range(throttling.MAX_EXPORTS_PER_MINUTE):
+        assert page.get("/app/clients/export.csv").status_code == 200
+    assert page.get("/app/clients/export.csv", expect_errors=True).status_code == 429
+    # Another user of the account has no other limit, and pages work.
+    dave = make_user(acme.account, "dave", role="agent")
+    assert acme.page(dave).get("/app/clients/export.csv", expect_errors=True).status_code == 429
+    assert page.get("/app/clients").status_code == 200
