@@ -2,10 +2,10 @@
 
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
 from django.contrib.auth.base_user import AbstractBaseUser
@@ -28,6 +28,9 @@ from core.db.prepared import prepared
 from core.db.tenancy import FoldedField, TenantModel, fold
 from core.errors import FieldError, FieldErrors
 from core.search.declaration import Search
+
+if TYPE_CHECKING:
+    from accounts.sites import Site
 
 # The password hash of a user who is not stored. It is as long as a real hash, so that signing takes the same time.
 PLACEHOLDER_HASH = "!" * 97
@@ -93,12 +96,23 @@ class UserQuerySet(RoleQuerySet):
 
     @transaction.atomic(savepoint=False)
     def sign_up(
-        self, account: Account, *, login: str, email: str, password: str | None, name: str, **fields: Any
+        self,
+        account: Account,
+        *,
+        login: str,
+        email: str,
+        password: str | None,
+        name: str,
+        site_ids: Sequence[int] = (),
+        **fields: Any,
     ) -> "User":
-        """Create a user, by default a member. Raise FieldErrors for a login or an e-mail that is taken."""
+        """Create a user, by default a member. Raise FieldErrors for a login or an e-mail that is taken.
+
+        `site_ids` are the sites to which the user was invited.
+        """
         self.check_free(account.id, login=login, email=email)
         user = self.create_for(account, login=login, email=email, password=password, name=name, **fields)
-        user_joined.send(User, user=user)
+        user_joined.send(User, user=user, site_ids=site_ids)
         return user
 
     @transaction.atomic(savepoint=False)
@@ -120,24 +134,25 @@ class UserQuerySet(RoleQuerySet):
         if not same.delete()[0]:
             return None
         values: dict[str, Any] = {"login": login, "email": invitation.email, "password": password, "name": name}
+        values["site_ids"] = invitation.site_ids
         return self.sign_up(invitation.account, role=invitation.role, **values, **fields)
 
     @transaction.atomic(savepoint=False)
-    def find_or_join(
-        self, account: Account, *, email: str, name: str, takes_sign_ups: bool, **fields: Any
-    ) -> "User | None":
+    def find_or_join(self, site: "Site", *, email: str, name: str, **fields: Any) -> "User | None":
         """Return the user with a confirmed e-mail. If there is none, accept the invitation of the e-mail, or else create a member.
 
-        Return None for a deactivated user, and for an unknown e-mail without an invitation unless `takes_sign_ups`. A new user
-        has no password. Raise FieldErrors for an e-mail that looks like a name of another user.
+        Return None for a deactivated user, for one whom the site does not admit, and for such an e-mail without an invitation. A new
+        user has no password. Raise FieldErrors for an e-mail that looks like a name of another user.
         """
+        account = site.account
         # With the lock, two concurrent requests with the same e-mail create only one user.
         locks.acquire(("user", account.id, skeleton(fold(email))))
         user: User | None = self.filter(account_id=account.id, email_key=fold(email)).first()
         if user is not None:
-            return user if user.is_active else None
-        invitation = account.invitations.pending().filter(email_key=fold(email)).first()
-        if invitation is None and not takes_sign_ups:
+            return user if user.is_active and site.admits(email, user) else None
+        invitation = account.invitations.pending().for_site(site.id).filter(email_key=fold(email)).first()
+        is_admitted = site.admits(email, None)
+        if invitation is None and not is_admitted:
             return None
         guest = gettext("Guest %(number)d") % {"number": secrets.randbelow(9000) + 1000}
         # Do not derive them from the e-mail: everyone sees the name, and can search for the login to mention the user.
@@ -145,13 +160,18 @@ class UserQuerySet(RoleQuerySet):
         values: dict[str, Any] = {"login": login, "password": None, "name": name or guest}
         if invitation is not None and (user := self.accept(invitation, **values, **fields)) is not None:
             return user
-        return self.sign_up(account, email=email, **values, **fields) if takes_sign_ups else None
+        return self.sign_up(account, email=email, **values, **fields) if is_admitted else None
 
-    def may_sign_in_with(self, account: Account, email: str, *, takes_sign_ups: bool) -> bool:
-        """Return whether `find_or_join` finds or creates a user for the e-mail. It takes two statements in any case."""
-        users = list(self.filter(account_id=account.id, email_key=fold(email)).values_list("is_active", flat=True))
-        is_invited = account.invitations.pending().filter(email_key=fold(email)).exists()
-        return users[0] if users else is_invited or takes_sign_ups
+    def may_sign_in_with(self, site: "Site", email: str) -> bool:
+        """Return whether `find_or_join` finds or creates a user for the e-mail who may enter the site.
+
+        It takes the same statements for every e-mail, so that the response time does not show whether somebody has it.
+        """
+        account = site.account
+        user = self.filter(account_id=account.id, email_key=fold(email)).first()
+        is_invited = account.invitations.pending().for_site(site.id).filter(email_key=fold(email)).exists()
+        is_admitted = site.admits(email, user)
+        return is_admitted and user.is_active if user is not None else is_invited or is_admitted
 
     def suggest_login(self, account_id: int, email: str) -> str:
         """Return an unused login derived from the e-mail, or "" if all candidates are in use."""

@@ -2048,6 +2048,7 @@ CREATE TABLE public.accounts_invitation (
     invited_by_id bigint NOT NULL,
     created_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,
+    site_ids bigint[] DEFAULT '{}'::bigint[] NOT NULL,
     CONSTRAINT invitation_role CHECK (((role)::text = ANY ((ARRAY['admin'::character varying, 'agent'::character varying, 'member'::character varying])::text[])))
 );
 ALTER TABLE ONLY public.accounts_invitation ALTER COLUMN account_id SET (n_distinct=2);
@@ -2652,9 +2653,29 @@ CREATE TABLE public.forum_forum (
     is_default boolean NOT NULL,
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL,
-    CONSTRAINT forum_access_known CHECK (((access)::text = ANY ((ARRAY['public'::character varying, 'members'::character varying, 'private'::character varying])::text[])))
+    segment_id bigint,
+    CONSTRAINT forum_access_known CHECK (((access)::text = ANY ((ARRAY['public'::character varying, 'members'::character varying, 'private'::character varying, 'list'::character varying, 'segment'::character varying])::text[])))
 );
 ALTER TABLE ONLY public.forum_forum ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.forum_forumaddress (
+    id bigint NOT NULL,
+    forum_id bigint NOT NULL,
+    address character varying(255) NOT NULL,
+    address_key text NOT NULL,
+    account_id bigint NOT NULL
+);
+ALTER TABLE ONLY public.forum_forumaddress ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.forum_forummember (
+    id bigint NOT NULL,
+    forum_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    state character varying(255) NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    account_id bigint NOT NULL
+);
+ALTER TABLE ONLY public.forum_forummember ALTER COLUMN account_id SET (n_distinct=2);
 
 CREATE TABLE public.forum_notification (
     account_id bigint NOT NULL,
@@ -3308,6 +3329,12 @@ ALTER TABLE ONLY public.forum_follow
 ALTER TABLE ONLY public.forum_forum
     ADD CONSTRAINT forum_forum_pkey PRIMARY KEY (account_id, id);
 
+ALTER TABLE ONLY public.forum_forumaddress
+    ADD CONSTRAINT forum_forumaddress_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.forum_forummember
+    ADD CONSTRAINT forum_forummember_pkey PRIMARY KEY (account_id, id);
+
 ALTER TABLE ONLY public.forum_forum
     ADD CONSTRAINT forum_host_unique UNIQUE (account_id, host_id);
 
@@ -3331,6 +3358,12 @@ ALTER TABLE ONLY public.forum_statuschange
 
 ALTER TABLE ONLY public.forum_vote
     ADD CONSTRAINT forum_vote_pkey PRIMARY KEY (account_id, post_id, user_id);
+
+ALTER TABLE ONLY public.forum_forumaddress
+    ADD CONSTRAINT forumaddress_unique UNIQUE (account_id, forum_id, address_key);
+
+ALTER TABLE ONLY public.forum_forummember
+    ADD CONSTRAINT forummember_unique UNIQUE (account_id, forum_id, user_id);
 
 ALTER TABLE ONLY public.accounts_group
     ADD CONSTRAINT group_name_unique UNIQUE (account_id, name);
@@ -3630,7 +3663,13 @@ ALTER INDEX public.fielddefinition_found ALTER COLUMN 3 SET STATISTICS 0;
 
 CREATE INDEX follower_due ON public.core_follower USING btree (name, due_at) WHERE (due_at IS NOT NULL);
 
+CREATE INDEX forum_by_segment ON public.forum_forum USING btree (account_id, segment_id) WHERE (segment_id IS NOT NULL);
+
 CREATE UNIQUE INDEX forum_one_default ON public.forum_forum USING btree (account_id) WHERE is_default;
+
+CREATE INDEX forummember_of_user ON public.forum_forummember USING btree (account_id, user_id);
+
+CREATE INDEX forummember_pending ON public.forum_forummember USING btree (account_id, forum_id, user_id) WHERE ((state)::text = 'pending'::text);
 
 CREATE INDEX group_by_name ON public.accounts_group USING btree (account_id, search_name, id);
 
@@ -4303,6 +4342,10 @@ CREATE TRIGGER take_id BEFORE INSERT ON public.forum_follow FOR EACH ROW WHEN ((
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_forum FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_forumaddress FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_forummember FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_notification FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_post FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
@@ -4671,6 +4714,24 @@ ALTER TABLE ONLY public.forum_forum
 
 ALTER TABLE ONLY public.forum_forum
     ADD CONSTRAINT forum_forum_host_id_fk FOREIGN KEY (account_id, host_id) REFERENCES public.accounts_host(account_id, id);
+
+ALTER TABLE ONLY public.forum_forum
+    ADD CONSTRAINT forum_forum_segment_id_fk FOREIGN KEY (account_id, segment_id) REFERENCES public.workspace_savedview(account_id, id) ON DELETE SET NULL (segment_id);
+
+ALTER TABLE ONLY public.forum_forumaddress
+    ADD CONSTRAINT forum_forumaddress_account_id_35e9e72e_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.forum_forumaddress
+    ADD CONSTRAINT forum_forumaddress_forum_id_fk FOREIGN KEY (account_id, forum_id) REFERENCES public.forum_forum(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.forum_forummember
+    ADD CONSTRAINT forum_forummember_account_id_337a142d_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.forum_forummember
+    ADD CONSTRAINT forum_forummember_forum_id_fk FOREIGN KEY (account_id, forum_id) REFERENCES public.forum_forum(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.forum_forummember
+    ADD CONSTRAINT forum_forummember_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.forum_notification
     ADD CONSTRAINT forum_notification_account_id_02be2fc7_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;

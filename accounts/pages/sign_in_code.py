@@ -86,7 +86,7 @@ class CodeRequestPage(Page):
             form.add_error("email", _("This address has got too many e-mails. Try again in an hour."))
             return None
         account = request.account
-        may_use = User.objects.may_sign_in_with(account, email, takes_sign_ups=request.site.takes_sign_ups)
+        may_use = User.objects.may_sign_in_with(request.site, email)
         # People do not see the field `homepage`, but bots fill it in.
         deliver = may_use and not request.POST.get("homepage")
 
@@ -164,10 +164,8 @@ class CodePage(Page):
         email = SignInCode.objects.use(account.id, self.secret, form.cleaned_data["code"])
         if not email:
             return None
-        name, takes_sign_ups = form.cleaned_data["name"], request.site.takes_sign_ups
-        return User.objects.find_or_join(
-            account, email=email, name=name, takes_sign_ups=takes_sign_ups, language=get_language()
-        )
+        name = form.cleaned_data["name"]
+        return User.objects.find_or_join(request.site, email=email, name=name, language=get_language())
 
     def refuse(self, form: Form) -> HttpResponse:
         """Return the page after a wrong code. After the last attempt, redirect to the page that sends another code."""

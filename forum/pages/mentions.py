@@ -15,7 +15,10 @@ MAX_NAME_LENGTH = 64
 
 
 class MentionsPart(ForumPage):
-    """The users whose login or name begins with `q`, as JSON: the team, and the users who wrote on the page of the suggestion."""
+    """The users whose login or name begins with `q`, as JSON: the team, and the users who wrote on the page of the suggestion.
+
+    Users who may no longer read the forum are left out.
+    """
 
     request: ForumUserRequest
     access = "user"
@@ -30,7 +33,8 @@ class MentionsPart(ForumPage):
         writers = {*comments.values_list("user_id", flat=True).distinct()[:MAX_CANDIDATES], post.user_id}
         columns = ("id", "login", "name")
         users = request.account.users.exclude(id=request.user.id)
-        active_writers = users.filter(id__in=writers, is_active=True).values_list(*columns)
+        readers = request.forum.members_among(writers)
+        active_writers = users.filter(id__in=readers, is_active=True).values_list(*columns)
         team = users.filter(role__in=User.TEAM, is_active=True).order_by("name", "id").values_list(*columns)
         candidates = {id: (login, name) for id, login, name in [*active_writers, *team[:MAX_CANDIDATES]]}
         matches = [each for each in candidates.values() if begins_with(prefix, *each)]

@@ -65,9 +65,20 @@ class ListQuery:
     view_id: int | None = None
 
     @classmethod
-    def read(cls, declaration: RecordList, parameters: QueryDict, *, account: Account, user: User) -> Self:
-        """Return the query. Parameters with errors are left out of it, and `errors` has their errors."""
-        query = cls(declaration, account, user, declaration.fields(account))
+    def read(
+        cls,
+        declaration: RecordList,
+        parameters: QueryDict,
+        *,
+        account: Account,
+        user: User,
+        fields_of_list: list[Field] | None = None,
+    ) -> Self:
+        """Return the query. Parameters with errors are left out of it, and `errors` has their errors.
+
+        `fields_of_list` are the fields of the list, if they have been read already.
+        """
+        query = cls(declaration, account, user, fields_of_list or declaration.fields(account))
         fields = {each.name: each for each in query.fields}
         for name, values in parameters.lists():
             try:
