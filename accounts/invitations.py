@@ -1,9 +1,11 @@
 """Invitations of users. The link in the e-mail holds a secret, of which only the digest is stored."""
 
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Self
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import PermissionDenied
 from django.db import models, transaction
 from django.db.models import Q
@@ -28,11 +30,14 @@ NEW_ACCOUNT_AGE = timedelta(weeks=1)
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
     @transaction.atomic
-    def invite(self, account: "Account", *, email: str, role: str, by: RoleMixin) -> tuple["Invitation", str]:
+    def invite(
+        self, account: "Account", *, email: str, role: str, by: RoleMixin, site_ids: Iterable[int] = ()
+    ) -> tuple["Invitation", str]:
         """Create an invitation for an e-mail address, or replace its earlier invitation. Return the invitation and the secret for the link.
 
-        Raise PermissionDenied if `by` may not give the role. Raise FieldError if a user has the address, and if the account has
-        too many invitations, or has sent too many within an hour.
+        A member is invited to the sites, and stays invited to those of an earlier invitation. Raise PermissionDenied if `by` may not
+        give the role. Raise FieldError if a user has the address, and if the account has too many invitations, or has sent too many
+        within an hour.
         """
         # Lock and reload the sender, so that a concurrent demotion of the sender either ends before or deletes this invitation.
         by = account.users.select_for_update(no_key=True).get(id=by.id)
@@ -50,12 +55,16 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
             raise FieldError("email", message, "too_many", {"most": limit})
         secret, digest = new_secret()
         now = timezone.now()
+        ids = set(site_ids) if role == Role.MEMBER else set()
+        if ids and (earlier := account.invitations.filter(email_key=fold_email(email)).first()):
+            ids.update(earlier.site_ids)
         row, _is_new = self.update_or_create(
             account=account,
             email_key=fold_email(email),
             defaults={
                 "email": email,
                 "role": role,
+                "site_ids": sorted(ids),
                 "invited_by_id": by.id,
                 "digest": digest,
                 "created_at": now,
@@ -66,6 +75,10 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
 
     def pending(self) -> Self:
         return self.filter(expires_at__gt=timezone.now())
+
+    def for_site(self, site_id: int) -> Self:
+        """Return the invitations to a site, and those to the team."""
+        return self.filter(~Q(role=Role.MEMBER) | Q(site_ids__contains=[site_id]))
 
     def outdated(self) -> Self:
         """Return the invitations that have expired."""
@@ -88,6 +101,8 @@ class Invitation(TenantModel):
     email = TrimmedCharField(max_length=255)
     email_key = EmailKeyField(source="email")
     role = models.CharField(max_length=255)
+    # The sites that a member is invited to. An invitation to the team is one to all sites.
+    site_ids = ArrayField(models.BigIntegerField(), default=list, db_default=[])
     digest = models.BinaryField()
     invited_by_id = models.BigIntegerField()
     invited_by = foreign_object("accounts.User", "invited_by_id", on_delete=models.CASCADE)

@@ -6,7 +6,8 @@ from django.dispatch import Signal
 # `host`, the `Host` of the account's first site. An exception in a receiver rolls back the transaction.
 account_created = Signal()
 
-# Sent in the transaction in which a person joins an account by signing up or by an invitation. Arguments: `user`.
+# Sent in the transaction in which a person joins an account by signing up or by an invitation. Arguments: `user`, and `site_ids`, the ids of the
+# sites to which the user was invited.
 user_joined = Signal()
 
 # Sent in the transaction in which a user changes to another verified e-mail. Arguments: `user`.

@@ -20,9 +20,19 @@ class Site(Protocol):
     def siblings_for(self, user: User) -> list[tuple[str, str]]:
         """Return the names of the account's other sites that the user may see, and the stored names of their hosts."""
 
+    def may_be_read_by(self, user: User | None) -> bool:
+        """Return whether a user of the account, or a visitor (None), may see the site."""
+
+    def admits(self, email: str, user: User | None) -> bool:
+        """Return whether the person with a confirmed e-mail, who may be a user, may sign in or sign up at the site."""
+
     @property
     def takes_sign_ups(self) -> bool:
-        """True if visitors may sign up."""
+        """True if visitors may sign up, or some of them."""
+
+    @property
+    def selects_people(self) -> bool:
+        """True if only people with certain e-mails may sign up."""
 
     @property
     def summary(self) -> str:
@@ -33,6 +43,8 @@ class Site(Protocol):
 FindSite = Callable[[int, int], tuple[int, str] | None]
 # Takes the ids of an account and a site. Returns the site with its account.
 GetSite = Callable[[int, int], Site | None]
+# Takes an account. Returns the ids and the names of its sites, and the stored names of their hosts, the first site first.
+ListSites = Callable[[Account], list[tuple[int, str, str]]]
 
 
 class SiteRegistry:
@@ -40,12 +52,13 @@ class SiteRegistry:
 
     at_host: FindSite
     get: GetSite
+    all_of: ListSites
 
     def __init__(self) -> None:
-        self.register(at_host=lambda *ids: None, get=lambda *ids: None)
+        self.register(at_host=lambda *ids: None, get=lambda *ids: None, all_of=lambda account: [])
 
-    def register(self, *, at_host: FindSite, get: GetSite) -> None:
-        self.at_host, self.get = at_host, get
+    def register(self, *, at_host: FindSite, get: GetSite, all_of: ListSites) -> None:
+        self.at_host, self.get, self.all_of = at_host, get, all_of
 
 
 sites = SiteRegistry()

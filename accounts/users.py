@@ -2,11 +2,11 @@
 
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
 from django.contrib.auth.base_user import AbstractBaseUser
@@ -30,6 +30,9 @@ from core.db.tenancy import FoldedField, TenantModel, fold
 from core.db.trimmed import EmailKeyField, TrimmedCharField, fold_email
 from core.errors import FieldError, FieldErrors
 from core.search.declaration import Search
+
+if TYPE_CHECKING:
+    from accounts.sites import Site
 
 # The password hash of a user who is not stored. It is as long as a real hash, so that signing takes the same time.
 PLACEHOLDER_HASH = "!" * 97
@@ -121,13 +124,24 @@ class UserQuerySet(RoleQuerySet):
 
     @transaction.atomic(savepoint=False)
     def sign_up(
-        self, account: Account, *, login: str, email: str, password: str | None, name: str, **fields: Any
+        self,
+        account: Account,
+        *,
+        login: str,
+        email: str,
+        password: str | None,
+        name: str,
+        site_ids: Sequence[int] = (),
+        **fields: Any,
     ) -> "User":
-        """Create a user, by default a member. Raise FieldErrors for a login or an e-mail that is taken."""
+        """Create a user, by default a member. Raise FieldErrors for a login or an e-mail that is taken.
+
+        `site_ids` are the sites to which the user was invited.
+        """
         self.check_free(account.id, login=login, email=email)
         user = self.create_for(account, login=login, email=email, password=password, name=name, **fields)
         user.is_new = True
-        user_joined.send(User, user=user)
+        user_joined.send(User, user=user, site_ids=site_ids)
         return user
 
     @transaction.atomic(savepoint=False)
@@ -149,25 +163,27 @@ class UserQuerySet(RoleQuerySet):
         if not same.delete()[0]:
             return None
         values: dict[str, Any] = {"login": login, "email": invitation.email, "password": password, "name": name}
+        values["site_ids"] = invitation.site_ids
         return self.sign_up(invitation.account, role=invitation.role, **values, **fields)
 
     @transaction.atomic(savepoint=False)
-    def find_or_join(
-        self, account: Account, *, email: str, name: str, takes_sign_ups: bool, **fields: Any
-    ) -> "User | None":
+    def find_or_join(self, site: "Site", *, email: str, name: str, **fields: Any) -> "User | None":
         """Return the user with a confirmed e-mail. If there is none, accept the invitation of the e-mail, or else create a member.
 
         `email` is the address that received the code. Return None if the user with an equal e-mail is deactivated or has it in
-        another spelling, which may be another mailbox, and for an unknown e-mail without an invitation unless `takes_sign_ups`.
-        A new user has no password. Raise FieldErrors for an e-mail that looks like a name of another user.
+        another spelling, which may be another mailbox, for a user whom the site does not admit, and for such an e-mail without an
+        invitation. A new user has no password. Raise FieldErrors for an e-mail that looks like a name of another user.
         """
+        account = site.account
         # With the lock, two concurrent requests with the same e-mail create only one user.
         locks.acquire(("user", account.id, skeleton(fold_email(email))))
         user: User | None = self.filter(account_id=account.id, email_key=fold_email(email)).first()
         if user is not None:
-            return user if user.is_active and user.email == email else None
-        invitation = account.invitations.pending().filter(email_key=fold_email(email), email=email).first()
-        if invitation is None and not takes_sign_ups:
+            return user if user.is_active and user.email == email and site.admits(email, user) else None
+        invited = account.invitations.pending().for_site(site.id)
+        invitation = invited.filter(email_key=fold_email(email), email=email).first()
+        is_admitted = site.admits(email, None)
+        if invitation is None and not is_admitted:
             return None
         guest = gettext("Guest %(number)d") % {"number": secrets.randbelow(9000) + 1000}
         # Do not derive them from the e-mail: everyone sees the name, and can search for the login to mention the user.
@@ -175,20 +191,23 @@ class UserQuerySet(RoleQuerySet):
         values: dict[str, Any] = {"login": login, "password": None, "name": name or guest}
         if invitation is not None and (user := self.accept(invitation, **values, **fields)) is not None:
             return user
-        return self.sign_up(account, email=email, **values, **fields) if takes_sign_ups else None
+        return self.sign_up(account, email=email, **values, **fields) if is_admitted else None
 
-    def find_for_code(self, account: Account, email: str, *, takes_sign_ups: bool) -> "CodeRecipient":
-        """Return the recipient of a sign-in code for a typed e-mail. It takes two statements in any case.
+    def find_for_code(self, site: "Site", email: str) -> "CodeRecipient":
+        """Return the recipient of a sign-in code for a typed e-mail.
 
-        The code goes to the stored address of the user or of the invitation. Two addresses that are equal without regard to case
-        may be different mailboxes: `K` (KELVIN SIGN) and `k` are the same letter only in our comparison (CVE-2019-19844).
+        It takes the same statements for every e-mail, so that the response time does not show whether somebody has it. The code goes to
+        the stored address of the user or of the invitation. Two addresses that are equal without regard to case may be different
+        mailboxes: `K` (KELVIN SIGN) and `k` are the same letter only in our comparison (CVE-2019-19844).
         """
-        key = fold_email(email)
+        account, key = site.account, fold_email(email)
         user: User | None = self.filter(account_id=account.id, email_key=key).first()
-        invited = account.invitations.pending().filter(email_key=key).values_list("email", flat=True).first()
+        invitations = account.invitations.pending().for_site(site.id).filter(email_key=key)
+        invited = invitations.values_list("email", flat=True).first()
+        is_admitted = site.admits(email, user)
         if user is not None:
-            return CodeRecipient(user.email, user, may_sign_in=user.is_active)
-        return CodeRecipient(invited or email, may_sign_in=invited is not None or takes_sign_ups)
+            return CodeRecipient(user.email, user, may_sign_in=user.is_active and is_admitted)
+        return CodeRecipient(invited or email, may_sign_in=invited is not None or is_admitted)
 
     def suggest_login(self, account_id: int, email: str) -> str:
         """Return an unused login derived from the e-mail, or "" if all candidates are in use."""

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.apps import AppConfig
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 class ForumConfig(AppConfig):
     name = "forum"
     field_labels = {
+        "addresses": _("e-mails and domains"),
         "category": _("category"),
         "comment": _("comment"),
         "content": _("content"),
@@ -19,6 +21,7 @@ class ForumConfig(AppConfig):
         "forum": _("forum"),
         "internal": _("internal comment"),
         "post": _("post"),
+        "segment": _("segment"),
         "task_kind": _("task kind"),
         "title": _("title"),
     }
@@ -37,8 +40,9 @@ class ForumConfig(AppConfig):
         registry.register(*RESOURCES)
         registry.register_sample("notifications", "notification", newest_notification)
         register_entries()
-        sites.register(at_host=Forum.objects.at_host, get=Forum.objects.with_account)
+        sites.register(at_host=Forum.objects.at_host, get=Forum.objects.with_account, all_of=Forum.objects.with_hosts)
         account_created.connect(create_default_forum)
+        user_joined.connect(join_forums)
         user_joined.connect(announce_sign_up)
         register_follower(NotificationFollower())
 
@@ -48,6 +52,14 @@ def create_default_forum(sender: type, account: "Account", host: "Host", **kwarg
     from forum.models import Forum
 
     Forum.objects.create_default(account, host)
+
+
+def join_forums(sender: type, user: "User", site_ids: Sequence[int] = (), **kwargs: Any) -> None:
+    """Make a new user a member of the forums to which the user was invited (`user_joined`)."""
+    from forum.models import ForumMember
+
+    if site_ids and not user.is_team:
+        ForumMember.objects.add(user.account, site_ids, [user.id])
 
 
 def announce_sign_up(sender: type, user: "User", **kwargs: Any) -> None:

@@ -19,6 +19,7 @@ from forum import deep_paging
 from forum.facets import NO_SELECTION, Selection
 from forum.forums import Category, Forum
 from forum.inbox import UNAPPROVED
+from forum.membership import READABLE
 from forum.team_filters import NO_FILTER, TeamFilter
 
 # Columns that pages show and the APIs do not read.
@@ -99,7 +100,20 @@ class PostQuerySet(AccessQuerySet[Any]):
         return self.filter(category_id__isnull=False)
 
     def visible_to(self, user: User | None) -> Self:
-        """Return the posts and tasks that the user may see and that are not in the trash. None is a visitor."""
+        """Return the posts and tasks that the user may see and that are not in the trash. None is a visitor.
+
+        A member sees posts of the forums that they may read. To find these takes a fixed number of statements (`Forum.visible_to`).
+        """
+        posts = self.visible_in_forum(user)
+        if user is not None and user.is_team:
+            return posts
+        if user is None:
+            readable = Forum.objects.visible_to(None).filter(account_id=OuterRef("account_id"), id=OuterRef("forum_id"))
+            return posts.filter(Exists(readable))
+        return posts.filter(forum_id__in=user.account.forums.visible_to(user).values("id"))
+
+    def visible_in_forum(self, user: User | None) -> Self:
+        """Return the posts and tasks as `visible_to` does, for a user who may read their forum: the caller has checked that."""
         posts = self.live()
         if user is not None and user.is_team:
             return posts.accessible_to(user)
@@ -108,7 +122,7 @@ class PostQuerySet(AccessQuerySet[Any]):
         return posts.exclude(category_id=None).filter(Q(shelf=Visibility.OPEN) | own | merged)
 
     def listed_for(self, user: User | None) -> Self:
-        """Return the posts that lists show to the user: those of `visible_to` without tasks and duplicates."""
+        """Return the posts that lists show to the user: those of `visible_in_forum` without tasks and duplicates."""
         posts, author_id = self.live().without_tasks(), closed_author_id(user)
         closed = Q(shelf=Visibility.CLOSED) if author_id is None else Q(shelf=Visibility.CLOSED, user_id=author_id)
         return posts.filter(Q(shelf=Visibility.OPEN) | closed)
@@ -133,7 +147,7 @@ class PostQuerySet(AccessQuerySet[Any]):
     def values_for(
         self, user: User | None, columns: Columns, *, forum_id: int, id: int, account_id: int | None = None
     ) -> tuple[Any, ...] | None:
-        """Return the columns of a post of the forum, or None if the user may not see it.
+        """Return the columns of a post of the forum, or None if the user, who may read the forum, may not see it.
 
         The column `status` is the code of the status. `account_id` is needed only for a visitor (None).
         """
@@ -275,9 +289,9 @@ class PostQuerySet(AccessQuerySet[Any]):
     def sitemap_entries(self, account_id: int, forum_id: int, *, limit: int) -> list[tuple[Any, ...]]:
         """Return (None, name, None) for each category of a forum, then (id, None, updated_at) for its newest open posts.
 
-        A private forum has no entries.
+        A forum that not everyone may read has no entries.
         """
-        return fetch(SITEMAP_ENTRIES, [account_id, forum_id, Forum.Access.PRIVATE, Visibility.OPEN, limit, limit])
+        return fetch(SITEMAP_ENTRIES, [account_id, forum_id, list(READABLE), Visibility.OPEN, limit, limit])
 
 
 # The query reads the newest posts of each category from an index, and returns the newest of all.
@@ -286,7 +300,7 @@ WITH category AS (
     SELECT category.account_id, category.id, category.name, category.position
     FROM forum_category AS category JOIN forum_forum AS forum
         ON forum.account_id = category.account_id AND forum.id = category.forum_id
-    WHERE forum.account_id = %s AND forum.id = %s AND forum.access <> %s
+    WHERE forum.account_id = %s AND forum.id = %s AND forum.access = ANY(%s)
 )
 (SELECT NULL::bigint, name, NULL::timestamptz FROM category ORDER BY position, id)
 UNION ALL
@@ -346,7 +360,7 @@ def _post_values(
 ) -> models.QuerySet[Any]:
     role = User.Role.OWNER if author_id is None else User.Role.MEMBER
     user = User(id=author_id or VISITOR_ID, role=role)
-    posts = Account(id=account_id).posts.filter(id=id).visible_to(user).of_forum(forum_id)
+    posts = Account(id=account_id).posts.filter(id=id).visible_in_forum(user).of_forum(forum_id)
     return posts.values_list(*("status__code" if name == "status" else name for name in columns))
 
 

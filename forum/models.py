@@ -31,6 +31,8 @@ from forum.forums import Forum as Forum
 from forum.forums import defaults_of_new_post
 from forum.lists import PostQuerySet, Visibility
 from forum.markdown import render
+from forum.membership import ForumAddress as ForumAddress
+from forum.membership import ForumMember as ForumMember
 from forum.sort_keys import PostSortKey as PostSortKey
 from forum.trending import trending_field
 from forum.votes import INSERT_VOTE

@@ -152,6 +152,25 @@ def test_visitors_find_nothing_of_a_private_forum(private, path):
     assert "Allow" not in response.text
 
 
+# Pages of the account, which show a user their own profile at every host of the account.
+OF_PROFILE = {route for route in ROUTES if route.startswith("app/profile") and route != "app/profile/posts"}
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_members_of_other_forums_find_nothing_of_a_private_forum(private, route):
+    acme, ids = private
+    before = list(acme.account.posts.order_by("id").values())
+    visitor = acme.page(acme.carol)
+    visitor.token = visitor.get("/app/profile").html.find("input", {"name": "csrfmiddlewaretoken"})["value"]
+    for response in responses_to(visitor, path_of(route, ids), ROUTES[route], vote="1", follow="1"):
+        assert SECRET not in response.text
+        assert response.status_code < 500
+        # A part of the page of a new suggestion shows the text that was sent.
+        if route not in FOR_ANYONE | OF_PROFILE or route == "app/posts/similar":
+            assert response.status_code == 403, (route, response.request.method, response.status)
+    assert list(acme.account.posts.order_by("id").values()) == before
+
+
 @pytest.mark.parametrize("login", ["carol", "bob"])
 def test_it_rejects_users_below_the_required_role(private, login):
     acme, ids = private

@@ -36,6 +36,7 @@ class WorkspaceConfig(AppConfig):
         from forum.notifications.texts import register_task_route
         from forum.resources import live_posts
         from workspace.calendar_feeds import end_calendar
+        from workspace.forum_segments import register_segments
         from workspace.jobs import follow_currency, follow_outcome
         from workspace.merging import MODELS, refuse_restore, second_newest
         from workspace.message_sending import register_messages
@@ -54,6 +55,7 @@ class WorkspaceConfig(AppConfig):
         currency_changed.connect(follow_currency)
         register_notes()
         register_messages()
+        register_segments()
         register_task_route("workspace-task")
         register_reader(read_api_list)
         registry.register_sample(

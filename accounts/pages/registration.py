@@ -62,7 +62,11 @@ class SignUp(Page):
         # People do not see the field `homepage`, but bots fill it in.
         if not request.POST.get("homepage") and throttling.count_email(request, Purpose.SIGN_UP, email):
             self.send_email(email, safe_path(request, form.cleaned_data["next"]))
-        messages.success(request, _("An e-mail to %(email)s is on its way.") % {"email": email})
+        if request.site.selects_people:
+            message = _("If %(email)s may join here, an e-mail is on its way.")
+        else:
+            message = _("An e-mail to %(email)s is on its way.")
+        messages.success(request, message % {"email": email})
         return redirect("accounts-sign-up-sent")
 
     def send_email(self, email: str, target: str) -> None:
@@ -70,6 +74,7 @@ class SignUp(Page):
         user = account.users.filter(email_key=fold_email(email)).first()
         # Sign and queue in any case, so that the response time does not show whether the address is known.
         token = links.sign({"email": email, "next": target}, SIGN_UP, account.id)
+        is_admitted = self.request.site.admits(email, user)
         if user is None:
             url = base + reverse("accounts-sign-up-finish", query={"token": token})
             mail.send(
@@ -79,6 +84,7 @@ class SignUp(Page):
                 language=get_language(),
                 sender=self.request.site.name,
                 url=url,
+                deliver=is_admitted,
             )
         else:
             mail.send(
@@ -90,7 +96,7 @@ class SignUp(Page):
                 login=user.login,
                 sign_in=base + reverse("accounts-sign-in"),
                 password=base + reverse("accounts-password"),
-                deliver=user.is_active,
+                deliver=user.is_active and is_admitted,
             )
 
 
@@ -204,7 +210,10 @@ class SignUpFinish(RegistrationPage):
 
     def find_confirmed(self) -> ConfirmedEmail | None:
         payload = links.read(self.request.GET.get("token", ""), SIGN_UP, self.request.account.id)
-        return None if payload is None else ConfirmedEmail(payload["email"], payload["next"])
+        # The e-mail may have been removed from the list of the site, and the link may have been sent by another site.
+        if payload is None or not self.request.site.admits(payload["email"], None):
+            return None
+        return ConfirmedEmail(payload["email"], payload["next"])
 
     def create_user(self, **values: Any) -> User:
         email, language = self.confirmed.email, get_language()

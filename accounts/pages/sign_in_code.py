@@ -70,7 +70,7 @@ class CodeRequestPage(Page):
         """
         request, email = self.request, form.cleaned_data["email"]
         account = request.account
-        recipient = User.objects.find_for_code(account, email, takes_sign_ups=request.site.takes_sign_ups)
+        recipient = User.objects.find_for_code(request.site, email)
         try:
             may_send = throttling.count_code_request(request, email, recipient.user)
         except Throttled as refused:
@@ -165,10 +165,8 @@ class CodePage(Page):
         self.used_email = email
         if not email:
             return None
-        name, takes_sign_ups = form.cleaned_data["name"], request.site.takes_sign_ups
-        return User.objects.find_or_join(
-            account, email=email, name=name, takes_sign_ups=takes_sign_ups, language=get_language()
-        )
+        name = form.cleaned_data["name"]
+        return User.objects.find_or_join(request.site, email=email, name=name, language=get_language())
 
     def refuse(self, form: Form) -> HttpResponse:
         """Return the page after a wrong code. After the last attempt, redirect to the page that sends another code."""

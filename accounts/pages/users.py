@@ -1,6 +1,6 @@
 """The settings pages for users: the lists of the team, the members and the invitations, and the page of one user."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +13,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from accounts import mail, throttling
+from accounts.host_names import public_url
 from accounts.models import Account, Invitation, Session, User
 from accounts.pages.forms import Email, Form
 from accounts.pages.settings import SettingsPage, parse_id
+from accounts.sites import sites
 from core.api.paging import Page as ListPage
 from core.api.throttling import count_search
 from core.db.text import is_xml_text
@@ -68,10 +70,19 @@ class AnyRole(forms.ChoiceField):
 class InvitationForm(Form):
     email = Email()
     role = AnyRole(label=gettext_lazy("Role"), choices=lambda: role_choices([Role.AGENT, Role.ADMIN, Role.MEMBER]))
+    site_id = forms.TypedChoiceField(
+        label=gettext_lazy("Forum"),
+        coerce=int,
+        help_text=gettext_lazy("Of a member. The team belongs to all forums."),
+    )
 
-    def __init__(self, *args: Any, account: Account, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, *args: Any, account: Account, site_id: int, **kwargs: Any) -> None:
+        super().__init__(*args, initial={"site_id": site_id}, **kwargs)
         self.account = account
+        self.site_names = {id: name for id, name, _host in sites.all_of(account)}
+        self.set_choices("site_id", self.site_names.items())
+        if len(self.site_names) == 1:
+            del self.fields["site_id"]
 
 
 class RoleForm(Form):
@@ -99,6 +110,44 @@ class GroupForm(Form):
         self.set_choices("group_id", [("", _("No group")), *groups[:MAX_GROUPS]])
 
 
+def find_users(account: Account, users: "QuerySet[User]", q: str, page: ListPage) -> list[User]:
+    """Return those of the users that the page shows, and the first user of the next page, if there is one.
+
+    With a query `q`, search the users, and order them by rank.
+    """
+    if not q:
+        return list(users[page.start : page.stop])
+    if page.start >= MAX_RESULTS or not is_xml_text(q):
+        return []
+    with search_transaction(account.id, q) as query:
+        ids = search(users.order_by(), query, list_rows=users.order_by(), enough=page.stop)[page.start : page.stop]
+    rows = {user.id: user for user in users.filter(id__in=ids)} if ids else {}
+    return [rows[id] for id in ids if id in rows]
+
+
+def send_invitation(request: UserRequest, *, email: str, role: str, site_ids: Sequence[int] = ()) -> Invitation:
+    """Save an invitation and send it by e-mail. It names the first of the sites, and its link leads there."""
+    account, user = request.account, request.user
+    invitation, secret = account.invitations.invite(account, email=email, role=role, by=user, site_ids=site_ids)
+    name, url = request.site.name, request.address.url
+    if site_ids and request.site.id not in site_ids:
+        for id, other_name, host in sites.all_of(account):
+            if id in site_ids:
+                name, url = other_name, public_url(host)
+                break
+    mail.send(
+        invitation.email,
+        "invitation",
+        account_id=account.id,
+        language=account.language,
+        sender=name,
+        urgent=False,
+        by=user.public_name,
+        url=url + reverse("accounts-invitation", query={"secret": secret}),
+    )
+    return invitation
+
+
 class UsersPage(CreatingPage, SettingsPage):
     """The lists of the team, the members and the invitations."""
 
@@ -107,7 +156,10 @@ class UsersPage(CreatingPage, SettingsPage):
     actions = {"invite": "invite", "resend": "resend", "revoke": "revoke"}
 
     def get(self, request: UserRequest) -> HttpResponse:
-        return self.show(InvitationForm(account=request.account))
+        return self.show(self.invitation_form() if request.GET.get("tab") == "invitations" else Form())
+
+    def invitation_form(self, *args: Any) -> InvitationForm:
+        return InvitationForm(*args, account=self.request.account, site_id=self.request.site.id)
 
     def show(self, form: Form) -> HttpResponse:
         request = self.request
@@ -119,11 +171,14 @@ class UsersPage(CreatingPage, SettingsPage):
         if tab == "invitations":
             invitations = request.account.invitations.select_related("invited_by").order_by("-created_at", "-id")
             rows = list(invitations[page.start : page.stop])
+            names = form.site_names if isinstance(form, InvitationForm) else {}
+            for row in rows:
+                row.site_names = [names[id] for id in row.site_ids if id in names]
         else:
             if q:
                 count_search(request)
             users = request.account.users
-            rows = self.find_users(users.all_team() if tab == "team" else users.members(), q, page)
+            rows = find_users(request.account, users.all_team() if tab == "team" else users.members(), q, page)
         return self.render_form(
             form,
             tab=tab,
@@ -134,29 +189,15 @@ class UsersPage(CreatingPage, SettingsPage):
             now=timezone.now(),
         )
 
-    def find_users(self, users: "QuerySet[User]", q: str, page: ListPage) -> list[User]:
-        """Return those of the users that the page shows, and the first user of the next page, if there is one.
-
-        With a query `q`, search the users, and order them by rank.
-        """
-        if not q:
-            return list(users[page.start : page.stop])
-        if page.start >= MAX_RESULTS or not is_xml_text(q):
-            return []
-        with search_transaction(self.request.account.id, q) as query:
-            ids = search(users.order_by(), query, list_rows=users.order_by(), enough=page.stop)[page.start : page.stop]
-        rows = {user.id: user for user in users.filter(id__in=ids)} if ids else {}
-        return [rows[id] for id in ids if id in rows]
-
     def invite(self, request: UserRequest) -> HttpResponse:
-        form = InvitationForm(request.POST, account=request.account)
+        form = self.invitation_form(request.POST)
         if form.is_valid() and not self.count_email(form.cleaned_data["email"]):
             form.add_error("email", TOO_MANY_INVITATIONS)
         creation = Creation(
             create=lambda: self.save_invitation(**form.cleaned_data),
             rows=request.account.invitations.all(),
             path=lambda row: reverse("accounts-users", query={"tab": "invitations"}),
-            saved=lambda row: {"email": row.email, "role": row.role},
+            saved=lambda row: {"email": row.email, "role": row.role, "site_id": next(iter(row.site_ids), "")},
         )
         row = self.create_once(form, creation) if form.is_valid() else None
         if isinstance(row, HttpResponse):
@@ -169,7 +210,9 @@ class UsersPage(CreatingPage, SettingsPage):
         row = self.find_invitation()
         if row is not None and not self.count_email(row.email):
             messages.error(request, TOO_MANY_INVITATIONS)
-        elif row is not None and self.perform(lambda: self.save_invitation(email=row.email, role=row.role)):
+        elif row is not None and self.perform(
+            lambda: send_invitation(request, email=row.email, role=row.role, site_ids=row.site_ids)
+        ):
             return self.confirm_invitation(row.email)
         return self.redirect_back()
 
@@ -177,21 +220,9 @@ class UsersPage(CreatingPage, SettingsPage):
         """Count an invitation to the address, and return whether it is within the limit."""
         return throttling.count_email(self.request, throttling.Purpose.INVITATION, email)
 
-    def save_invitation(self, *, email: str, role: str) -> Invitation:
-        """Save the invitation and send it by e-mail."""
-        account, user = self.request.account, self.request.user
-        invitation, secret = account.invitations.invite(account, email=email, role=role, by=user)
-        mail.send(
-            invitation.email,
-            "invitation",
-            account_id=account.id,
-            language=account.language,
-            sender=self.request.site.name,
-            urgent=False,
-            by=user.public_name,
-            url=self.request.address.url + reverse("accounts-invitation", query={"secret": secret}),
-        )
-        return invitation
+    def save_invitation(self, *, email: str, role: str, site_id: int | None = None) -> Invitation:
+        site_ids = [site_id or self.request.site.id] if role == Role.MEMBER else []
+        return send_invitation(self.request, email=email, role=role, site_ids=site_ids)
 
     def confirm_invitation(self, email: str) -> HttpResponse:
         messages.success(self.request, _("An invitation is on its way to %(email)s.") % {"email": email})

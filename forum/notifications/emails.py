@@ -138,9 +138,12 @@ def make_email(user: User, rows: list[Notification]) -> EmailMultiAlternatives:
     is_about_one = len(set(map(_subject, rows))) == 1 and _subject(rows[0]) != NO_SUBJECT
     post = rows[0].activity.post if is_about_one else None
     sender = senders.get(post.forum_id if post is not None else None, senders[None])
+    if post is None and not user.is_team and not account.forums.visible_to(user).filter(is_default=True).exists():
+        # The digest must not name a forum that the user may not read.
+        sender = next((senders[row.activity.post.forum_id] for row in rows if row.activity.post is not None), sender)
     language = supported_language(user.language or account.language)
     with translation.override(language):
-        subject, blocks = _thread(rows, sender) if is_about_one else _digest(rows, senders)
+        subject, blocks = _thread(rows, sender) if is_about_one else _digest(rows, senders, sender)
         unsubscribe_url = unsubscribe_address(
             user, sender, None if post is None or post.category_id is None else post.id
         )
@@ -226,9 +229,8 @@ def _label(rows: list[Notification]) -> str:
     return _("See the suggestion")
 
 
-def _digest(rows: list[Notification], senders: dict[int | None, Sender]) -> tuple[str, list[Block]]:
+def _digest(rows: list[Notification], senders: dict[int | None, Sender], sender: Sender) -> tuple[str, list[Block]]:
     """Return the subject and the blocks of an e-mail about several suggestions and notes, in the order of their first events."""
-    sender = senders[None]
     subject = _digest_subject(rows, sender)
     groups: dict[tuple[int | None, int | None], list[Notification]] = {}
     for row in rows[:MAX_SHOWN]:

@@ -123,7 +123,13 @@ def recipients_of(
     }
     with connection.cursor() as cursor:
         cursor.execute(RECIPIENTS, parameters)
-        yield from map(Recipient._make, cursor.fetchall())
+        recipients = list(map(Recipient._make, cursor.fetchall()))
+    if recipients and post is not None and post.forum_id is not None:
+        forum = account.forums.get(id=post.forum_id)
+        forum.account = account
+        readers = forum.members_among([recipient.user_id for recipient in recipients])
+        recipients = [recipient for recipient in recipients if recipient.user_id in readers]
+    yield from recipients
 
 
 def _text_of(activity: Activity, post: Post | None) -> str:

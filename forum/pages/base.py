@@ -1,13 +1,14 @@
 """The base views of the pages of a forum."""
 
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Literal
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts.authentication import has_valid_csrf_token, is_cross_origin
+from accounts.models import User
 from accounts.pages.sign_in import SignInForm, sign_in
 from core.api import paging, throttling
 from core.error_responses import error_response
@@ -16,16 +17,33 @@ from core.pages.base import Page, csrf_failure, redirect_to_sign_in
 from forum.requests import ForumRequest
 
 
+def not_a_member_message(user: User) -> str:
+    message = _("This forum is only for its members. You are signed in as %(name)s, who is not one of them.")
+    return message % {"name": user.name or user.login}
+
+
+def only_members_message() -> str:
+    return _("Everyone can read this forum, but only its members can take part. New members join by invitation.")
+
+
 class ForumPage(Page):
-    """A page of the request's forum. The pages of a private forum are for its users only."""
+    """A page of the request's forum, for those who may read it. A POST is for those who may also take part."""
 
     request: ForumRequest
     indexed = True
     is_of_forum = True
+    # Whether the page is for those who take part: a GET of it too, a POST of it, or nothing of it.
+    for_members: Literal["always", "post", "never"] = "post"
 
     def check_access(self) -> HttpResponse | None:
-        if not self.request.forum.may_be_read_by(self.request.user):
-            return redirect_to_sign_in(self.request) if self.request.user is None else error_response(self.request, 403)
+        forum, user = self.request.forum, self.request.user
+        if not forum.may_be_read_by(user):
+            if user is None:
+                return redirect_to_sign_in(self.request)
+            return error_response(self.request, 403, message=not_a_member_message(user))
+        is_for_members = self.for_members == "always" or (self.for_members == "post" and self.request.method == "POST")
+        if is_for_members and user is not None and not forum.may_be_joined_by(user):
+            return error_response(self.request, 403, message=only_members_message())
         return super().check_access()
 
     def read_page(self, *, size: int = paging.DEFAULT_PAGE_SIZE, last: int | None = None) -> paging.Page:
@@ -80,14 +98,18 @@ class ResubmittablePage(ForumPage):
             return self.process_form(**kwargs)
         form = self.sign_in_form = SignInForm(request.POST if "password" in request.POST else None, request=request)
         user = form.user if form.is_valid() else None
-        if user is not None and not self.allows(user):
-            form.add_error(None, _("Only the team can do this. Sign in as somebody of the team."))
+        if user is not None:
+            user.account = request.account
+            if not request.forum.may_be_joined_by(user):
+                may_read = request.forum.may_be_read_by(user)
+                form.add_error(None, only_members_message() if may_read else not_a_member_message(user))
+            elif not self.allows(user):
+                form.add_error(None, _("Only the team can do this. Sign in as somebody of the team."))
         if user is None or not form.is_valid():
             return self.show_submitted(
                 HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else HTTPStatus.FORBIDDEN, **kwargs
             )
         request.user, self.sign_in_form = user, None
-        user.account = request.account
         # `sign_in` replaces the CSRF token, so it is called before a page with a token is rendered.
         sign_in(request, self.session_response, user)
         throttling.count_page_action(request)

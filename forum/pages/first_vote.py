@@ -16,7 +16,7 @@ from accounts.pages.sign_in_code import CodePage, CodeRequestForm, CodeRequestPa
 from core.db.transactions import in_transaction
 from core.pages.base import redirect
 from forum.models import Post
-from forum.pages.base import ForumPage
+from forum.pages.base import ForumPage, only_members_message
 from forum.pages.writing import PostMerged, PostNotFound, find_post, post_not_found, visible_posts
 from forum.requests import ForumRequest
 
@@ -81,6 +81,10 @@ class FirstVoteCodePage(FirstVoteStep, CodePage):
 
     def finish(self, form: Form, user: User) -> HttpResponse:
         id = self.kwargs["id"]
+        user.account = self.request.account
+        if not self.request.forum.may_be_joined_by(user):
+            messages.error(self.request, only_members_message())
+            return redirect("forum-post", id)
 
         def vote() -> tuple[Post, bool]:
             post = find_post(self.request, id)

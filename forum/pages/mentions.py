@@ -21,7 +21,7 @@ class MentionsPart(ForumPage):
     """The names of which a word begins with `q`, as JSON: of the team, and of the users who wrote on the page of the suggestion.
 
     Logins are not shown and not searched: a member must not see them, nor does the text that the team publishes. A name that would
-    mention nobody is not offered.
+    mention nobody is not offered. Users who may no longer read the forum are left out.
     """
 
     request: ForumUserRequest
@@ -36,7 +36,8 @@ class MentionsPart(ForumPage):
         comments = request.account.comments.filter(post_id=id).visible_to(request.user).order_by()
         writers = {*comments.values_list("user_id", flat=True).distinct()[:MAX_CANDIDATES], post.user_id}
         users = request.account.users.exclude(id=request.user.id)
-        members = users.filter(id__in=writers, role=User.Role.MEMBER, is_active=True).values_list("name", flat=True)
+        readers = request.forum.members_among(writers)
+        members = users.filter(id__in=readers, role=User.Role.MEMBER, is_active=True).values_list("name", flat=True)
         team = users.filter(role__in=User.TEAM, is_active=True).order_by("name", "id").values_list("name", flat=True)
         team_uses = Counter(team[:MAX_CANDIDATES])
         uses = Counter(members) + team_uses

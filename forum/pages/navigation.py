@@ -10,6 +10,9 @@ from core.requests import PageRequest
 from forum import inbox
 from forum.models import Forum
 
+# The header shows no higher number of unread notifications for an account with forums that not everyone may read.
+MAX_COUNTED = 1000
+
 
 def has_forum(request: PageRequest) -> bool:
     return request.site is not None
@@ -27,7 +30,14 @@ def count_new(request: PageRequest) -> int:
 
 
 def unread_notifications(request: PageRequest) -> int:
-    return request.user.unread_notifications if request.user is not None else 0
+    """Return the number of unread notifications that the user may see.
+
+    The stored number includes those of forums that a member has left. They are counted only if the account has forums to leave.
+    """
+    user, forum = request.user, cast(Forum, request.site)
+    if user is None or user.is_team or not user.unread_notifications or not forum.has_closed_forums:
+        return user.unread_notifications if user is not None else 0
+    return request.account.notifications.shown_to(user).unread().order_by()[:MAX_COUNTED].count()
 
 
 def register_entries() -> None:

@@ -24,6 +24,7 @@ class NotificationsPage(ForumPage):
     """The notifications of the user, newest first. Buttons mark one or all as read. Opening a notification also marks it as read."""
 
     request: ForumUserRequest
+    for_members = "never"
     access = "user"
     indexed = False
     template_name = "forum/notifications.html"

@@ -210,6 +210,7 @@ class PostPage(ForumPage):
             last=last,
             more=page.number < last,
             history=history,
+            may_comment=user is None or forum.may_be_joined_by(user),
             response_change=next((change for change in reversed(history) if change.response), None),
             voter_names=names,
             other_voter_count=post.votes_cache - len(names),
@@ -323,7 +324,7 @@ def _posts(
         }
         originals = account.posts.filter(id=OuterRef("duplicate_from_id"))
         annotations["original_title"] = Subquery(originals.values("title"))
-    posts = account.posts.visible_to(user).of_forum(forum_id).without_tasks().filter(id=id)
+    posts = account.posts.visible_in_forum(user).of_forum(forum_id).without_tasks().filter(id=id)
     return posts.select_related("status").annotate(**annotations)[:1]
 
 
@@ -343,7 +344,7 @@ def author_filter(user: User | None) -> dict[str, int]:
 def _duplicates(account_id: int, forum_id: int, id: int, author_id: int | None = None) -> QuerySet[Any, Any]:
     account: Account = account_of(account_id)
     reader = reader_of(account_id, author_id or VISITOR_ID, is_team=author_id is None)
-    merged = account.posts.visible_to(reader).of_forum(forum_id).filter(duplicate_from_id=id)
+    merged = account.posts.visible_in_forum(reader).of_forum(forum_id).filter(duplicate_from_id=id)
     return merged.order_by("id").values_list("id", "title")[: MAX_DUPLICATES + 1]
 
 

@@ -5,19 +5,21 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib import messages
+from django.db.models import Count
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from accounts import domains, throttling
 from accounts.host_names import full_name
-from accounts.models import Host
+from accounts.models import Account, Host
 from accounts.pages import ordering
 from accounts.pages.forms import Form
 from accounts.pages.settings import SettingsPage, parse_id
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
+from forum.membership import segment_source
 from forum.models import Category, Forum
 from forum.requests import ForumUserRequest
 
@@ -26,9 +28,19 @@ ACCESS = {
     Forum.Access.MEMBERS: gettext_lazy(
         "Members: everyone can read, your members can take part; new members join by invitation"
     ),
-    Forum.Access.PRIVATE: gettext_lazy(
-        "Private: only your team and your members can see it; new members join by invitation"
+    Forum.Access.PRIVATE: gettext_lazy("Private: only your team and the people you invite can see it"),
+    Forum.Access.LIST: gettext_lazy("By e-mail: also people whose e-mail or its domain is on the list below"),
+    Forum.Access.SEGMENT: gettext_lazy(
+        "By segment: also people whose e-mail is that of a client, or of a contact of a client, in the segment below"
     ),
+}
+# The modes in short, for lists and headings.
+ACCESS_NAMES = {
+    Forum.Access.PUBLIC: pgettext_lazy("forum", "Public"),
+    Forum.Access.MEMBERS: pgettext_lazy("forum", "Public to read"),
+    Forum.Access.PRIVATE: pgettext_lazy("forum", "Private"),
+    Forum.Access.LIST: pgettext_lazy("forum", "Private, by e-mail"),
+    Forum.Access.SEGMENT: pgettext_lazy("forum", "Private, by segment"),
 }
 
 
@@ -48,8 +60,27 @@ class ForumForm(Form):
         choices=ACCESS.items(),
         widget=forms.RadioSelect,
         help_text=gettext_lazy(
-            "Members are the people you invite, and those who sign up at a public forum of yours. They belong to all your forums,"
-            " private ones too."
+            "People belong to a forum, not to all your forums: who signs up at a public forum sees no private one. Your team belongs to all"
+            " forums."
+        ),
+    )
+    addresses = forms.CharField(
+        label=gettext_lazy("E-mails and domains"),
+        required=False,
+        max_length=100_000,
+        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false", "autocapitalize": "none"}),
+        help_text=gettext_lazy(
+            "For access by e-mail, one on each line: ann@example.com, or example.com for everyone with an e-mail there."
+        ),
+    )
+    segment_id = forms.TypedChoiceField(
+        label=gettext_lazy("Segment"),
+        coerce=int,
+        empty_value=None,
+        required=False,
+        help_text=gettext_lazy(
+            "For access by segment: a saved view of your clients that is shared with the team and has no search. Who leaves the view"
+            " can't enter any more."
         ),
     )
     approval = forms.BooleanField(
@@ -58,8 +89,12 @@ class ForumForm(Form):
         help_text=gettext_lazy("Those of members stay hidden until your team approves them."),
     )
 
-    def __init__(self, *args: Any, forum: Forum | None = None, address: str = "", **kwargs: Any):
+    def __init__(self, *args: Any, account: Account, forum: Forum | None = None, address: str = "", **kwargs: Any):
         super().__init__(*args, **kwargs)
+        segments = list(segment_source().choices(account))
+        if forum is not None and forum.segment_id is not None and forum.segment_id not in dict(segments):
+            segments.append((forum.segment_id, _("A view that was deleted, or is no longer shared")))
+        self.set_choices("segment_id", [("", _("None")), *segments])
         self.fields["host"].help_text = _(
             "A single word becomes an address under %(domain)s. It can also be a domain of your own, such as ideas.example.com."
         ) % {"domain": settings.BASE_DOMAIN}
@@ -75,11 +110,14 @@ class ForumsPage(SettingsPage):
 
     def get(self, request: ForumUserRequest) -> HttpResponse:
         hosts = {host.id: host for host in request.account.hosts.all()}
+        waiting = request.account.forum_members.pending().order_by().values("forum_id").annotate(number=Count("id"))
+        pending = dict(waiting.values_list("forum_id", "number"))
         forums: list[Any] = list(request.account.forums.order_by("-is_default", "name", "id")[: Forum.MAX_PER_ACCOUNT])
         for forum in forums:
             forum.host = host = hosts[forum.host_id]
             forum.team_host = forum.host_for(host, request.account, by_team=True)
-            forum.access_name = ACCESS[Forum.Access(forum.access)]
+            forum.access_name = ACCESS_NAMES[Forum.Access(forum.access)]
+            forum.pending = pending.get(forum.id, 0)
         return self.render(
             forums=forums, current_forum_id=request.forum.id, is_full=len(forums) >= Forum.MAX_PER_ACCOUNT
         )
@@ -91,13 +129,14 @@ class NewForumPage(CreatingPage, SettingsPage):
     actions = {"save": "save"}
 
     def get(self, request: ForumUserRequest) -> HttpResponse:
-        return self.show(ForumForm())
+        return self.show(ForumForm(account=request.account))
 
     def show(self, form: Form) -> HttpResponse:
         return self.render_form(form, forum=None, target=full_name(self.request.account.prefix))
 
     def save(self, request: ForumUserRequest) -> HttpResponse:
-        form, account = ForumForm(request.POST), request.account
+        account = request.account
+        form = ForumForm(request.POST, account=account)
 
         def change(forum: Forum) -> None:
             forum.account = account
@@ -105,7 +144,7 @@ class NewForumPage(CreatingPage, SettingsPage):
 
         def saved(forum: Forum) -> dict[str, Any]:
             host = account.hosts.values_list("name", flat=True).get(id=forum.host_id)
-            return {**ForumForm(forum=forum, address=full_name(host)).initial}
+            return {**ForumForm(account=account, forum=forum, address=full_name(host)).initial}
 
         creation = Creation(
             create=lambda: Forum.objects.create_for(account, **form.cleaned_data),
@@ -147,7 +186,7 @@ class ForumSettingsPage(SettingsPage):
 
     def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
         forum = self.find(id)
-        return self.show(forum, ForumForm(forum=forum, address=self.host.address))
+        return self.show(forum, ForumForm(account=request.account, forum=forum, address=self.host.address))
 
     def show(self, forum: Forum, form: Form) -> HttpResponse:
         return self.render_form(
@@ -163,12 +202,20 @@ class ForumSettingsPage(SettingsPage):
 
     def save(self, request: ForumUserRequest, id: int) -> HttpResponse:
         forum = self.find(id)
-        form = ForumForm(request.POST, forum=forum, address=self.host.address)
+        was_public = forum.access == Forum.Access.PUBLIC
+        form = ForumForm(request.POST, account=request.account, forum=forum, address=self.host.address)
         if form.is_valid() and self.is_at_own_address and "host" in form.changed_data:
             form.add_error("host", self.other_address_message())
         if not form.is_valid() or not self.submit_form(form, lambda: forum.change(**form.cleaned_data)):
             return self.show(self.find(id), form)
         messages.success(request, _("%(name)s is saved.") % {"name": forum.name})
+        if (
+            was_public
+            and forum.access != Forum.Access.PUBLIC
+            and forum.account.forum_members.pending().filter(forum_id=id).exists()
+        ):
+            messages.info(request, _("People took part here while it was public. Decide who of them is a member."))
+            return redirect("forum-settings-members", id, query={"tab": "pending"})
         return redirect("forum-settings-forum", id)
 
     def check(self, request: ForumUserRequest, id: int) -> HttpResponse:

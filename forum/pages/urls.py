@@ -12,7 +12,7 @@ from core.api.negotiation import expects_html
 from core.pages.base import redirect
 from core.requests import TenantRequest
 from forum.models import Category, Forum
-from forum.pages import comments, first_vote, moderation, notifications, on_behalf, settings, team, writing
+from forum.pages import comments, first_vote, members, moderation, notifications, on_behalf, settings, team, writing
 from forum.pages.feeds import FeedPage, sitemap
 from forum.pages.home import PostListPage
 from forum.pages.images import PostImagePage
@@ -64,6 +64,7 @@ urlpatterns = [
     path("app/account/forums", settings.ForumsPage.as_view(), name="forum-settings-forums"),
     path("app/account/forums/new", settings.NewForumPage.as_view(), name="forum-settings-forum-new"),
     path("app/account/forums/<id:id>", settings.ForumSettingsPage.as_view(), name="forum-settings-forum"),
+    path("app/account/forums/<id:id>/members", members.MembersPage.as_view(), name="forum-settings-members"),
     path("app/account/categories", settings.CategoriesPage.as_view(), name="forum-settings-categories"),
     path("app/account/categories/<id:id>", settings.CategoryPage.as_view(), name="forum-settings-category"),
     path("robots.txt", Robots.as_view(), name="forum-robots"),

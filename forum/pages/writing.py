@@ -44,7 +44,7 @@ class PostMerged(Http404):
 
 def visible_posts(request: ForumRequest) -> PostQuerySet:
     """Return the posts of the request's forum that its user may see."""
-    return request.account.posts.visible_to(request.user).of_forum(request.forum.id).without_tasks()
+    return request.account.posts.visible_in_forum(request.user).of_forum(request.forum.id).without_tasks()
 
 
 def lock_post(request: ForumRequest, id: int, *, include_merged: bool = False) -> Post:
@@ -158,6 +158,7 @@ class WritingPage(ResubmittablePage):
     """A page with a form for a Markdown text."""
 
     access = "user"
+    for_members = "always"
 
     @property
     def wants_preview(self) -> bool:
@@ -277,13 +278,16 @@ def similar_to(request: ForumUserRequest, title: str) -> list[dict]:
     return [post | {"voted": voted} for post in posts]
 
 
-class SimilarPart(Page):
+class SimilarPart(ForumPage):
     """The part of a page with similar suggestions, which htmx loads while a title is typed."""
 
+    indexed = False
+
+    def check_access(self) -> HttpResponse | None:
+        # Without a user the session has ended. The form shows that when it is submitted.
+        return no_content() if self.request.user is None else super().check_access()
+
     def get(self, request: ForumRequest) -> HttpResponse:
-        if request.user is None:
-            # The session has ended. The form shows that when it is submitted.
-            return no_content()
         throttling.count_search(request)
         similar = similar_to(cast(ForumUserRequest, request), request.GET.get("title", ""))
         return self.render("forum/similar.html", similar=similar)

@@ -7,7 +7,8 @@ from zoneinfo import ZoneInfo
 from django.http import Http404, HttpResponse
 from django.utils.encoding import escape_uri_path
 from django.utils.http import http_date
-from rest_framework.exceptions import PermissionDenied
+from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
+from rest_framework.request import Request
 
 from accounts.api.users import NewUserSerializer
 from accounts.authentication import BasicAuthentication, SessionAuthentication
@@ -23,7 +24,7 @@ from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
 from forum.api.views import agent_of
 from forum.lists import PostQuerySet
-from forum.models import Category, Comment, Post
+from forum.models import Category, Comment, Forum, ForumMember, Post
 from forum.xml import documents
 from forum.xml.formats import XMLParser, XMLRenderer
 from forum.xml.schema import XMLOperationSchema
@@ -39,6 +40,26 @@ class XMLViewSet(TenantViewSet):
     parser_classes = [XMLParser]
     renderer_classes = [XMLRenderer]
     schema = XMLOperationSchema()
+
+    # Whether the user may suggest, and change their suggestions: not a reader who is not a member of the forum.
+    may_write = True
+
+    def perform_authentication(self, request: Request) -> None:
+        """Answer a user who may not read the forum as if the credentials were wrong. The forum does not show who belongs to it."""
+        super().perform_authentication(request)
+        user = cast("User | None", request.user)
+        if user is not None:
+            entry = Forum.objects.entry_of(user, self.forum_id)
+            if not entry.may_read:
+                # The request was counted, but the answer to wrong credentials has no headers of limits.
+                request._request.limit_status = None  # type: ignore[attr-defined]  # an attribute of `TenantRequest`
+                raise AuthenticationFailed
+            self.may_write = entry.may_write
+
+    def check_may_write(self) -> None:
+        """Raise PermissionDenied for a user who may only read the forum."""
+        if not self.may_write:
+            raise PermissionDenied("Only members of this forum may do this")
 
     @property
     def forum_id(self) -> int:
@@ -86,7 +107,10 @@ class UserViewSet(XMLViewSet):
             serializer = NewUserSerializer(data=data, context={"account": self.account})
             values = {name: value for name, value in serializer.read().items() if value not in (None, "")}
             request.user.check_may_create(values.get("role", User.Role.MEMBER))
-            return User.objects.create_for(self.account, **values)
+            user = User.objects.create_for(self.account, **values)
+            if not user.is_team:
+                ForumMember.objects.add(self.account, [self.forum_id], [user.id])
+            return user
 
         return self.respond(documents.document(self.as_element(in_transaction(act))), status=201)
 
@@ -102,7 +126,7 @@ class CategoryViewSet(XMLViewSet):
 
 class PostViewSet(XMLViewSet):
     def rows(self) -> PostQuerySet:
-        return self.account.posts.visible_to(self.request.user).of_forum(self.forum_id).with_names()
+        return self.account.posts.visible_in_forum(self.request.user).of_forum(self.forum_id).with_names()
 
     def find(self, id: int, *, locked: bool = False) -> Post:
         rows = self.rows()
@@ -175,6 +199,8 @@ class PostViewSet(XMLViewSet):
         return self.respond(documents.document("<hash>\n", body, "</hash>\n"), headers=headers)
 
     def create(self, request: APIRequest) -> HttpResponse:
+        self.check_may_write()
+
         def act() -> Post:
             values = self.serializer().read()
             post = Post(account=self.account, forum_id=self.forum_id, agent=agent_of(request))
@@ -186,6 +212,8 @@ class PostViewSet(XMLViewSet):
         return self.respond(documents.document(self.as_element(post)), status=201, headers={"Location": location})
 
     def update(self, request: APIRequest, id: int) -> HttpResponse:
+        self.check_may_write()
+
         def act() -> Post:
             post = self.find(id, locked=True)
             if not post.may_be_changed_by(request.user):
@@ -196,6 +224,8 @@ class PostViewSet(XMLViewSet):
         return self.respond(documents.document(self.as_element(in_transaction(act))))
 
     def destroy(self, request: APIRequest, id: int) -> HttpResponse:
+        self.check_may_write()
+
         def act() -> Post:
             post = self.find(id, locked=True)
             if not post.may_be_changed_by(request.user):

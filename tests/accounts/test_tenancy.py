@@ -7,11 +7,14 @@ import pytest
 from django.apps import apps
 
 from accounts.models import Account
+from forum.models import Forum
 from tests.support.assertions import assert_refused, read
+from tests.support.client import XMLClient
 from tests.support.factories import make_token
 from tests.support.fill import SECRET, fill_both
 from tests.support.fixtures import committed, make_cast, make_other
 from tests.support.forms import form_of
+from tests.support.membership import add
 from tests.support.routes import TABLE, Row, caller, routes, send
 
 pytestmark = pytest.mark.slow
@@ -122,6 +125,38 @@ def test_responses_to_a_member(world, row):
         assert SECRET not in response.text
     if row.member != 201:
         assert snapshot(world.acme.account) == world.before
+
+
+CLOSED = [Forum.Access.PRIVATE, Forum.Access.LIST, Forum.Access.SEGMENT]
+
+
+@pytest.mark.parametrize("access", CLOSED)
+@every_guarded_row
+def test_responses_to_a_member_of_other_forums(world, row, access):
+    """The Forum API answers as to a wrong password. The Account API, which is not one of a forum, shows nothing of the forum."""
+    acme = world.acme
+    acme.account.forums.update(access=access)
+    before = snapshot(acme.account)
+    response = send(row, caller(row, acme.host, acme.carol), world.acme_ids, world.acme_ids)
+    assert SECRET not in response.text
+    assert snapshot(acme.account) == before
+    if row.is_json:
+        assert response.status_code == row.member
+        return
+    wrong = send(row, XMLClient(acme.host, auth=("carol", "wrong")), world.acme_ids, world.acme_ids)
+    for each in (response, wrong):
+        each.headers.pop("X-Request-Id")
+    assert (response.status_code, response.text, response.headers) == (401, wrong.text, wrong.headers)
+
+
+@pytest.mark.parametrize("access", CLOSED)
+@pytest.mark.parametrize("row", [row for row in TABLE if not row.is_json], ids=lambda row: f"{row.method} /{row.route}")
+def test_responses_to_a_member_of_the_forum(world, row, access):
+    acme = world.acme
+    acme.account.forums.update(access=access)
+    add(acme.forum, acme.carol)
+    response = send(row, caller(row, acme.host, acme.carol), world.acme_ids, world.acme_ids)
+    assert response.status_code == row.member, response.text
 
 
 @every_row

@@ -6,13 +6,14 @@ from playwright.sync_api import expect
 from forum.models import Forum
 from tests.support.chromium import ORIGIN, TIMEOUT_MS
 from tests.support.factories import make_forum
+from tests.support.membership import add
 from tests.support.people import sign_in
 
 
 @pytest.mark.parametrize("width", [1200, 390])
 def test_it_works(acme, chromium, javascript, width):
     host = acme.account.hosts.create(name="second")
-    make_forum(acme.account, "Second", host_id=host.id, access=Forum.Access.PRIVATE)
+    add(make_forum(acme.account, "Second", host_id=host.id, access=Forum.Access.PRIVATE), acme.carol)
     # The usual fixture reports requests to other hosts as faults.
     context = chromium.new_context(
         java_script_enabled=javascript, viewport={"width": width, "height": 800}, locale="en"

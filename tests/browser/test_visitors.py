@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 from accounts.models import Session
 from tests.support.codes import code_in_letter, wrong
 from tests.support.factories import make_post
+from tests.support.membership import add
 from tests.support.people import (
     HeldRequests,
     at,
@@ -137,6 +138,7 @@ def test_a_first_vote_with_a_code(acme, browse, javascript):
 def test_a_search_response_during_the_navigation_to_another_page(acme, browse, session_ends):
     """A late response to a search must not replace the other page. If the user stays on the page, htmx follows the redirect in the response."""
     acme.account.forums.update(access="private")
+    add(acme.forum, acme.carol)
     held_routes = {}
 
     def search():

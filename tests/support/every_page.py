@@ -14,7 +14,7 @@ from django.utils import timezone
 from accounts import links
 from accounts.models import Session, Status, User
 from accounts.pages import password_reset, profile, registration
-from forum.models import Post
+from forum.models import ForumMember, Post
 from forum.notifications.emails import UNSUBSCRIBE, Sender
 from tests.support.factories import (
     PASSWORD,
@@ -187,6 +187,10 @@ class World:
         # With a second forum, the header has a switcher.
         make_forum(self.account, "forum-of-the-mobile-application")
         self.dan = make_user(self.account, "dan", password=None)
+        ForumMember.objects.add(self.account, [acme.forum.id], [self.carol.id, self.dan.id])
+        for name in ("eve", LONG_WORD[:40]):
+            user = make_user(self.account, name)
+            self.account.forum_members.create(forum_id=acme.forum.id, user_id=user.id, state="pending")
         # Session secrets by login.
         users = (self.alice, self.bob, self.carol, self.dan)
         self.sessions = {user.login: Session.objects.start(user)[1] for user in users}
@@ -255,6 +259,11 @@ class PageCase:
 def of_post(end: str = "", *, name: str = "post") -> Callable[[World], str]:
     """Return a function for the path of the post that is the attribute `name` of the world."""
     return lambda world: f"/app/posts/{getattr(world, name).id}{end}"
+
+
+def of_members(end: str = "") -> Callable[[World], str]:
+    """Return a function for the path of the page of the members of the first forum."""
+    return lambda world: f"/app/account/forums/{world.acme.forum.id}/members{end}"
 
 
 def of_comment(action: str) -> Callable[[World], str]:
@@ -617,6 +626,9 @@ PAGES = [
     PageCase("app/account/forums", "alice"),
     PageCase("app/account/forums/new", "alice"),
     PageCase("app/account/forums/<id:id>", "alice", path=lambda world: f"/app/account/forums/{world.acme.forum.id}"),
+    PageCase("app/account/forums/<id:id>/members", "alice", path=of_members("?tab=pending"), state="pending"),
+    PageCase("app/account/forums/<id:id>/members", "alice", path=of_members()),
+    PageCase("app/account/forums/<id:id>/members", "alice", path=of_members("?q=zzzz"), state="not found"),
     PageCase("app/account/categories", "alice"),
     PageCase(
         "app/account/categories/<id:id>", "alice", path=lambda world: f"/app/account/categories/{world.category.id}"

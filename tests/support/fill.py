@@ -7,6 +7,7 @@ from django.db import connection
 from accounts.digests import digest_of
 from accounts.models import Account, Handover, Invitation, Session, SignInCode, Status, User
 from forum.activities import Reason
+from forum.models import ForumMember
 from tests.support.factories import (
     make_category,
     make_client,
@@ -143,6 +144,9 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     webhook, _secret = Endpoint.objects.all().add(account, url=f"https://hooks.example.com/{label}")
     delivery = make_delivery(webhook, request=label)
     view = make_saved_view(user, f"{label} view", query=f"city={label}", shared=True)
+    account.forums.filter(id=other_forum.id).update(segment_id=view.id)
+    ForumMember.objects.add(account, [other_forum.id], [member.id])
+    account.forum_addresses.create(forum_id=other_forum.id, address=f"{label}.example")
     # The first change is undone, so that all columns have values.
     undone = BulkChange.start(
         account, by=user, resource="client", action="add_tags", data={"tags": ["more"]}, ids=[client.id], query=""

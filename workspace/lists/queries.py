@@ -75,9 +75,13 @@ class ListQuery:
         account: Account,
         user: User,
         language: str | None = None,
+        fields_of_list: list[Field] | None = None,
     ) -> Self:
-        """Return the query. Parameters with errors are left out of it, and `errors` has their errors."""
-        query = cls(declaration, account, user, declaration.fields(account), language=language)
+        """Return the query. Parameters with errors are left out of it, and `errors` has their errors.
+
+        `fields_of_list` are the fields of the list, if they have been read already.
+        """
+        query = cls(declaration, account, user, fields_of_list or declaration.fields(account), language=language)
         fields = {each.name: each for each in query.fields}
         for name, values in parameters.lists():
             try:

@@ -15,6 +15,7 @@ from accounts.models import Handover, Session
 from core.db import rate_limits
 from forum.models import Forum
 from tests.support.factories import PASSWORD, make_forum
+from tests.support.membership import add
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
 from tests.support.threads import at_once
@@ -56,6 +57,7 @@ def user_of(page) -> str:
 def second(acme) -> str:
     """Create a private forum, and return its host."""
     forum = make_forum(acme.account, "second", access=Forum.Access.PRIVATE)
+    add(forum, acme.carol)
     return acme.account.hosts.get(id=forum.host_id).name
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from accounts.models import Session
 from tests.support.factories import PASSWORD, make_post
+from tests.support.membership import add
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
 from tests.support.writing import comments
@@ -165,6 +166,7 @@ def test_visitors_learn_nothing_about_a_private_forum(acme, post):
     forum = acme.forum
     forum.access = "private"
     forum.save()
+    add(forum, acme.carol)
     form = fill_in(acme.page(acme.carol), post)
     Session.objects.all().delete()
     assert "Dark mode" not in form.submit(status=403)

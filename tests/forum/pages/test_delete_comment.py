@@ -5,6 +5,7 @@ import pytest
 from accounts.models import Session
 from forum.models import Forum, Post
 from tests.support.factories import make_comment, make_forum, make_post, make_user
+from tests.support.membership import add
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
 from tests.support.threads import at_once
@@ -137,6 +138,7 @@ def test_users_may_delete_comments_in_a_private_forum(acme, post, comment):
     carol = acme.page(acme.carol)
     form = form_of(carol, comment)
     acme.account.forums.update(access=Forum.Access.PRIVATE)
+    add(acme.forum, acme.carol)
     assert sender(acme.page())(path_of(comment)).headers["Location"].startswith("/app/sign-in?next=")
     assert "The comment is deleted." in form.submit().follow()
     assert comments(post) == []

@@ -8,6 +8,7 @@ from defusedxml.ElementTree import fromstring
 from forum.models import Forum, Post
 from forum.pages import feeds
 from tests.support.factories import make_category, make_post
+from tests.support.membership import add
 from tests.support.pages import Visitor
 from tests.support.reading import make_private, make_unapproved, statements
 
@@ -111,6 +112,7 @@ def test_feeds_contain_only_public_posts(acme):
 
 def test_the_feed_of_a_private_forum_requires_a_session(acme):
     Forum.objects.update(access=Forum.Access.PRIVATE)
+    add(acme.forum, acme.carol)
     make_post(acme.alice, "Open")
     assert acme.page().get("/app/feed.atom").status_code == 303
     assert titles(acme.page(acme.carol), "/app/feed.atom") == ["Open"]

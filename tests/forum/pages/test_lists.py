@@ -6,6 +6,7 @@ import pytest
 
 from forum.models import Forum
 from tests.support.factories import make_category, make_post
+from tests.support.membership import add
 from tests.support.pages import Visitor
 from tests.support.reading import (
     make_for_customers,
@@ -239,6 +240,7 @@ def test_names_of_customers_are_only_for_the_team(acme):
 
 def test_a_private_forum_requires_a_session(acme):
     Forum.objects.update(access=Forum.Access.PRIVATE)
+    add(acme.forum, acme.carol)
     make_post(acme.alice, "Open")
     for path in ("/", "/app/suggestions", "/general", "/app/roadmap", "/app/feed.atom"):
         response = acme.page().get(path)

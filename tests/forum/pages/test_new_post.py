@@ -4,6 +4,7 @@ import pytest
 
 from accounts.models import Session
 from tests.support.factories import PASSWORD, make_category, make_post
+from tests.support.membership import add
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
 
@@ -222,6 +223,7 @@ def test_visitors_learn_nothing_about_a_private_forum(acme):
     forum = acme.forum
     forum.access = "private"
     forum.save()
+    add(forum, acme.carol)
     carol = acme.page(acme.carol)
     category = acme.account.categories.get(name="Secret category")
     make_post(acme.bob, "Dark mode")

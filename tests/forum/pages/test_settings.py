@@ -51,7 +51,7 @@ def test_it_works(acme):
     assert acme.account.hosts.get(id=forum.host_id).name == "ideas.example.org"
     assert "There are no suggestions here yet" in Visitor("ideas.example.org").get("/")
     # Explanations of the settings.
-    assert "They belong to all your forums, private ones too." in acme.page(acme.alice).get(NEW)
+    assert "who signs up at a public forum sees no private one" in acme.page(acme.alice).get(NEW)
 
     page = acme.page(acme.alice)
     forum_page = page.get(path_of(forum))

@@ -6,6 +6,7 @@ from django.utils import timezone
 from forum.models import Comment, Forum, Post, Vote
 from forum.pages import reading
 from tests.support.factories import make_client, make_post, make_task, make_user
+from tests.support.membership import add
 from tests.support.pages import Visitor
 from tests.support.reading import make_for_customers, make_private, make_unapproved, statements
 
@@ -89,6 +90,7 @@ def test_it_rejects_a_post_of_another_forum(acme):
 
 def test_a_private_forum_requires_a_session(acme):
     Forum.objects.update(access=Forum.Access.PRIVATE)
+    add(acme.forum, acme.carol)
     post = make_post(acme.alice)
     response = acme.page().get(f"/app/posts/{post.id}")
     assert response.headers["Location"] == f"/app/sign-in?next=%2Fapp%2Fposts%2F{post.id}"

@@ -7,6 +7,7 @@ from accounts.delivery import Delivery
 from forum.models import Forum
 from forum.notifications.emails import UNSUBSCRIBE, Sender, unsubscribe_address
 from tests.support.factories import make_post, make_user
+from tests.support.membership import add
 from tests.support.pages import Visitor
 
 
@@ -53,6 +54,7 @@ def test_the_page_stops_emails_about_the_suggestion_or_all_of_them(acme, post):
 
 def test_it_works_at_a_private_forum_and_in_the_language_of_the_recipient(acme, post):
     acme.account.forums.update(access=Forum.Access.PRIVATE)
+    add(acme.forum, acme.carol)
     acme.account.users.filter(login="carol").update(language="pl")
     page = acme.page().get(link(acme, post))
     assert "Które z nich chcesz wyłączyć?" in page

@@ -4,6 +4,7 @@ import pytest
 
 from accounts.models import Session
 from tests.support.factories import PASSWORD, make_post
+from tests.support.membership import add
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
 from tests.support.writing import votes
@@ -150,6 +151,7 @@ def test_users_may_vote_in_a_private_forum(acme, post):
     forum = acme.forum
     forum.access = "private"
     forum.save()
+    add(forum, acme.carol)
     assert "HX-Redirect" in send(acme.page(), post).headers
     assert acme.page().get(f"/app/posts/{post.id}/vote").status_code == 303
     assert send(acme.page(acme.carol), post).status_code == 200

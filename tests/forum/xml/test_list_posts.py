@@ -510,7 +510,7 @@ def test_the_number_of_queries_is_independent_of_the_number_of_posts(acme, djang
     for user in (acme.alice, acme.carol):
         client = acme.xml(user)
         client.get("/")
-        with django_assert_num_queries(2):
+        with django_assert_num_queries(3):
             assert len(titles(client.get("/"))) == 5
 
 

@@ -36,7 +36,7 @@ def test_it_works(acme, django_assert_num_queries):
     client.get("/app/users/me.xml")
     # The user with the account; the locked post with its status (its counts show no comments and votes); merged posts; whether
     # the forum requires approval; the post; a savepoint with its release.
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(8):
         response = client.send_xml("PUT", f"/app/posts/{post.id}.xml", "<post><title>A dark theme</title></post>")
     post.refresh_from_db()
     assert shown(response) == document(200, single(post))

@@ -1,0 +1,16 @@
+import django.contrib.postgres.fields
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [("accounts", "0001_initial")]
+
+    operations = [
+        migrations.AddField(
+            "invitation",
+            "site_ids",
+            django.contrib.postgres.fields.ArrayField(
+                base_field=models.BigIntegerField(), db_default=[], default=list, size=None
+            ),
+        ),
+    ]
