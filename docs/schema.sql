@@ -924,14 +924,6 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE FUNCTION public.workspace_collect_new_contact() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    IF length(set_config('workspace.changed', concat(current_setting('workspace.changed', true), concat('new/' || NEW.account_id || '/' || NEW.id || ' ', 'contact/' || NEW.account_id || '/' || NEW.id || ' ')), true)) > 100000 THEN PERFORM workspace_update_changed(); END IF;
-    RETURN NULL;
-END $$;
-
 CREATE FUNCTION public.workspace_collect_new_deal() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -940,7 +932,7 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE FUNCTION public.workspace_collect_new_note() RETURNS trigger
+CREATE FUNCTION public.workspace_collect_new_post() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
@@ -948,11 +940,11 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE FUNCTION public.workspace_collect_new_post() RETURNS trigger
+CREATE FUNCTION public.workspace_collect_new_timelineentry() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    IF length(set_config('workspace.changed', concat(current_setting('workspace.changed', true), concat('new/' || NEW.account_id || '/' || NEW.id || ' ', 'client/' || NEW.account_id || '/' || NEW.client_id || ' ', 'contact/' || NEW.account_id || '/' || NEW.contact_id || ' ', 'deal/' || NEW.account_id || '/' || NEW.deal_id || ' ')), true)) > 100000 THEN PERFORM workspace_update_changed(); END IF;
+    IF length(set_config('workspace.changed', concat(current_setting('workspace.changed', true), concat('new/' || NEW.account_id || '/' || NEW.number || ' ', 'client/' || NEW.account_id || '/' || NEW.client_id || ' ', 'contact/' || NEW.account_id || '/' || NEW.contact_id || ' ', 'deal/' || NEW.account_id || '/' || NEW.deal_id || ' ')), true)) > 100000 THEN PERFORM workspace_update_changed(); END IF;
     RETURN NULL;
 END $$;
 
@@ -979,11 +971,10 @@ CREATE FUNCTION public.workspace_current_clients(of_account bigint, ids bigint[]
     ) AS client ON true
     LEFT JOIN LATERAL (
         SELECT
-            greatest(
-                client.updated_at, (SELECT max(updated_at) FROM forum_postsortkey WHERE true AND account_id = of_account AND client_id = client.id), (SELECT max(updated_at) FROM crm_note WHERE trashed_at IS NULL AND account_id = of_account AND client_id = client.id),
-                (SELECT max(last_activity_at) FROM workspace_contactsummary WHERE account_id = of_account AND client_id = client.id),
-                (SELECT max(last_activity_at) FROM workspace_dealsummary WHERE account_id = of_account AND client_id = client.id)
-            ) AS last_activity_at,
+            greatest(client.created_at, (
+                SELECT max(at) FROM workspace_timelineentry
+                WHERE account_id = of_account AND client_id = client.id AND kind IN ('note', 'call', 'meeting', 'email', 'task_done', 'suggestion', 'vote', 'message')
+            )) AS last_activity_at,
             least(
                 (
         SELECT min(scheduled_at) FROM forum_post
@@ -1011,10 +1002,10 @@ CREATE FUNCTION public.workspace_current_contacts(of_account bigint, ids bigint[
     ) AS contact ON true
     LEFT JOIN LATERAL (
         SELECT contact.client_id,
-            greatest(
-                contact.updated_at, (SELECT max(updated_at) FROM forum_postsortkey WHERE true AND account_id = of_account AND contact_id = contact.id), (SELECT max(updated_at) FROM crm_note WHERE trashed_at IS NULL AND account_id = of_account AND contact_id = contact.id),
-                (SELECT max(last_activity_at) FROM workspace_dealsummary WHERE account_id = of_account AND contact_id = contact.id)
-            ) AS last_activity_at,
+            greatest(contact.created_at, (
+                SELECT max(at) FROM workspace_timelineentry
+                WHERE account_id = of_account AND contact_id = contact.id AND kind IN ('note', 'call', 'meeting', 'email', 'task_done', 'suggestion', 'vote', 'message')
+            )) AS last_activity_at,
             least(
                 (
         SELECT min(scheduled_at) FROM forum_post
@@ -1037,7 +1028,10 @@ CREATE FUNCTION public.workspace_current_deals(of_account bigint, ids bigint[]) 
     ) AS deal ON true
     LEFT JOIN LATERAL (
         SELECT deal.client_id, deal.contact_id,
-            greatest(deal.updated_at, (SELECT max(updated_at) FROM forum_postsortkey WHERE true AND account_id = of_account AND deal_id = deal.id), (SELECT max(updated_at) FROM crm_note WHERE trashed_at IS NULL AND account_id = of_account AND deal_id = deal.id)) AS last_activity_at,
+            greatest(deal.created_at, (
+                SELECT max(at) FROM workspace_timelineentry
+                WHERE account_id = of_account AND deal_id = deal.id AND kind IN ('note', 'call', 'meeting', 'email', 'task_done', 'suggestion', 'vote', 'message')
+            )) AS last_activity_at,
             (
         SELECT min(scheduled_at) FROM forum_post
         WHERE account_id = of_account AND deal_id = deal.id AND trashed_at IS NULL AND category_id IS NULL AND NOT closed
@@ -1079,7 +1073,7 @@ CREATE FUNCTION public.workspace_insert_client_summary() RETURNS trigger
 BEGIN
     
         INSERT INTO workspace_clientsummary (account_id, client_id, last_activity_at, open_sum, won_sum)
-        VALUES (NEW.account_id, NEW.id, NEW.updated_at, 0, 0) ON CONFLICT DO NOTHING;
+        VALUES (NEW.account_id, NEW.id, NEW.created_at, 0, 0) ON CONFLICT DO NOTHING;
     RETURN NULL;
 END $$;
 
@@ -1089,7 +1083,7 @@ CREATE FUNCTION public.workspace_insert_contact_summary() RETURNS trigger
 BEGIN
     
         INSERT INTO workspace_contactsummary (account_id, contact_id, client_id, last_activity_at)
-        VALUES (NEW.account_id, NEW.id, NEW.client_id, NEW.updated_at) ON CONFLICT DO NOTHING;
+        VALUES (NEW.account_id, NEW.id, NEW.client_id, NEW.created_at) ON CONFLICT DO NOTHING;
     RETURN NULL;
 END $$;
 
@@ -1100,7 +1094,7 @@ BEGIN
     
         INSERT INTO workspace_dealsummary (account_id, deal_id, client_id, contact_id, last_activity_at, outcome, currency, price)
         VALUES (
-            NEW.account_id, NEW.id, NEW.client_id, NEW.contact_id, NEW.updated_at,
+            NEW.account_id, NEW.id, NEW.client_id, NEW.contact_id, NEW.created_at,
             coalesce((
                 SELECT outcome FROM accounts_status WHERE account_id = NEW.account_id AND id = NEW.status_id
             ), 'open'),
@@ -1611,25 +1605,6 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE FUNCTION public.workspace_summarize_new_contact() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    changed text := current_setting('workspace.changed', true);
-    is_raised boolean;
-BEGIN
-    IF changed IS DISTINCT FROM concat('new/' || NEW.account_id || '/' || NEW.id || ' ', 'contact/' || NEW.account_id || '/' || NEW.id || ' ') OR NEW.trashed_at IS NOT NULL THEN
-        PERFORM workspace_update_changed();
-        RETURN NULL;
-    END IF;
-    changed := set_config('workspace.changed', '', true);
-    
-        INSERT INTO workspace_contactsummary (account_id, contact_id, client_id, last_activity_at)
-        VALUES (NEW.account_id, NEW.id, NEW.client_id, NEW.updated_at) ON CONFLICT DO NOTHING;
-    is_raised := workspace_raise_summaries(NEW.account_id, NULL, NULL, NEW.client_id, NEW.updated_at, NULL, NULL, NULL);
-    RETURN NULL;
-END $$;
-
 CREATE FUNCTION public.workspace_summarize_new_deal() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -1650,7 +1625,7 @@ BEGIN
     
         INSERT INTO workspace_dealsummary (account_id, deal_id, client_id, contact_id, last_activity_at, outcome, currency, price)
         VALUES (
-            NEW.account_id, NEW.id, NEW.client_id, NEW.contact_id, NEW.updated_at,
+            NEW.account_id, NEW.id, NEW.client_id, NEW.contact_id, NEW.created_at,
             coalesce((
                 SELECT outcome FROM accounts_status WHERE account_id = NEW.account_id AND id = NEW.status_id
             ), 'open'),
@@ -1674,25 +1649,7 @@ BEGIN
         END IF;
     END IF;
     is_raised := workspace_raise_summaries(
-        NEW.account_id, NULL, NEW.contact_id, NEW.client_id, NEW.updated_at, NULL, new_open_sum, new_won_sum
-    );
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.workspace_summarize_new_note() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    changed text := current_setting('workspace.changed', true);
-    is_raised boolean;
-BEGIN
-    IF changed IS DISTINCT FROM concat('new/' || NEW.account_id || '/' || NEW.id || ' ', 'client/' || NEW.account_id || '/' || NEW.client_id || ' ', 'contact/' || NEW.account_id || '/' || NEW.contact_id || ' ', 'deal/' || NEW.account_id || '/' || NEW.deal_id || ' ') OR NEW.trashed_at IS NOT NULL THEN
-        PERFORM workspace_update_changed();
-        RETURN NULL;
-    END IF;
-    changed := set_config('workspace.changed', '', true);
-    is_raised := workspace_raise_summaries(
-        NEW.account_id, NEW.deal_id, NEW.contact_id, NEW.client_id, NEW.updated_at, NULL, NULL, NULL
+        NEW.account_id, NULL, NULL, NEW.client_id, NULL, NULL, new_open_sum, new_won_sum
     );
     RETURN NULL;
 END $$;
@@ -1710,7 +1667,25 @@ BEGIN
     END IF;
     changed := set_config('workspace.changed', '', true);
     is_raised := workspace_raise_summaries(
-        NEW.account_id, NEW.deal_id, NEW.contact_id, NEW.client_id, NEW.updated_at, CASE WHEN NEW.category_id IS NULL AND NOT NEW.closed THEN NEW.scheduled_at END, NULL, NULL
+        NEW.account_id, NEW.deal_id, NEW.contact_id, NEW.client_id, NULL, NEW.scheduled_at, NULL, NULL
+    );
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.workspace_summarize_new_timelineentry() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    changed text := current_setting('workspace.changed', true);
+    is_raised boolean;
+BEGIN
+    IF changed IS DISTINCT FROM concat('new/' || NEW.account_id || '/' || NEW.number || ' ', 'client/' || NEW.account_id || '/' || NEW.client_id || ' ', 'contact/' || NEW.account_id || '/' || NEW.contact_id || ' ', 'deal/' || NEW.account_id || '/' || NEW.deal_id || ' ') THEN
+        PERFORM workspace_update_changed();
+        RETURN NULL;
+    END IF;
+    changed := set_config('workspace.changed', '', true);
+    is_raised := workspace_raise_summaries(
+        NEW.account_id, NEW.deal_id, NEW.contact_id, NEW.client_id, NEW.at, NULL, NULL, NULL
     );
     RETURN NULL;
 END $$;
@@ -3459,7 +3434,13 @@ CREATE UNIQUE INDEX activity_new_post_unique ON public.forum_activity USING btre
 
 CREATE UNIQUE INDEX activity_note_unique ON public.forum_activity USING btree (account_id, note_id) WHERE (note_id IS NOT NULL);
 
+CREATE INDEX activity_of_client ON public.workspace_timelineentry USING btree (account_id, client_id, at) WHERE ((client_id IS NOT NULL) AND (kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text])));
+
 CREATE INDEX activity_of_comment ON public.forum_activity USING btree (account_id, comment_id) WHERE (comment_id IS NOT NULL);
+
+CREATE INDEX activity_of_contact ON public.workspace_timelineentry USING btree (account_id, contact_id, at) WHERE ((contact_id IS NOT NULL) AND (kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text])));
+
+CREATE INDEX activity_of_deal ON public.workspace_timelineentry USING btree (account_id, deal_id, at) WHERE ((deal_id IS NOT NULL) AND (kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text])));
 
 CREATE INDEX activity_of_post ON public.forum_activity USING btree (account_id, post_id, id);
 
@@ -3687,15 +3668,9 @@ ALTER INDEX public.note_found ALTER COLUMN 6 SET STATISTICS 0;
 
 CREATE INDEX note_of_client ON public.crm_note USING btree (account_id, client_id, id) WHERE (client_id IS NOT NULL);
 
-CREATE INDEX note_of_client_by_change ON public.crm_note USING btree (account_id, client_id, updated_at) WHERE ((client_id IS NOT NULL) AND (trashed_at IS NULL));
-
 CREATE INDEX note_of_contact ON public.crm_note USING btree (account_id, contact_id, id) WHERE (contact_id IS NOT NULL);
 
-CREATE INDEX note_of_contact_by_change ON public.crm_note USING btree (account_id, contact_id, updated_at) WHERE ((contact_id IS NOT NULL) AND (trashed_at IS NULL));
-
 CREATE INDEX note_of_deal ON public.crm_note USING btree (account_id, deal_id, id) WHERE (deal_id IS NOT NULL);
-
-CREATE INDEX note_of_deal_by_change ON public.crm_note USING btree (account_id, deal_id, updated_at) WHERE ((deal_id IS NOT NULL) AND (trashed_at IS NULL));
 
 CREATE INDEX note_of_trashed_client ON public.crm_note USING btree (account_id, trashed_client_id) WHERE (trashed_client_id IS NOT NULL);
 
@@ -3803,12 +3778,6 @@ CREATE INDEX sort_key_by_comments ON public.forum_postsortkey USING btree (accou
 
 CREATE INDEX sort_key_by_votes ON public.forum_postsortkey USING btree (account_id, category_id, shelf, votes_cache, id) WHERE (category_id IS NOT NULL);
 
-CREATE INDEX sort_key_of_client ON public.forum_postsortkey USING btree (account_id, client_id, updated_at) WHERE (client_id IS NOT NULL);
-
-CREATE INDEX sort_key_of_contact ON public.forum_postsortkey USING btree (account_id, contact_id, updated_at) WHERE (contact_id IS NOT NULL);
-
-CREATE INDEX sort_key_of_deal ON public.forum_postsortkey USING btree (account_id, deal_id, updated_at) WHERE (deal_id IS NOT NULL);
-
 CREATE INDEX sort_key_of_forum_by_activity ON public.forum_postsortkey USING btree (account_id, forum_id, shelf, updated_at, id) WHERE (forum_id IS NOT NULL);
 
 CREATE INDEX sort_key_of_forum_by_comments ON public.forum_postsortkey USING btree (account_id, forum_id, shelf, comments_cache, id) WHERE (forum_id IS NOT NULL);
@@ -3915,29 +3884,29 @@ CREATE TRIGGER collect_delete AFTER DELETE ON public.crm_contact FOR EACH ROW EX
 
 CREATE TRIGGER collect_delete AFTER DELETE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.workspace_collect_row('deal');
 
-CREATE TRIGGER collect_delete AFTER DELETE ON public.crm_note FOR EACH ROW WHEN ((num_nonnulls(old.client_id, old.contact_id, old.deal_id) > 0)) EXECUTE FUNCTION public.workspace_collect_links();
+CREATE TRIGGER collect_delete AFTER DELETE ON public.forum_post FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id) > 0) AND ((old.category_id IS NULL) AND (NOT old.closed) AND (old.scheduled_at IS NOT NULL)))) EXECUTE FUNCTION public.workspace_collect_links();
 
-CREATE TRIGGER collect_delete AFTER DELETE ON public.forum_post FOR EACH ROW WHEN ((num_nonnulls(old.client_id, old.contact_id, old.deal_id) > 0)) EXECUTE FUNCTION public.workspace_collect_links();
+CREATE TRIGGER collect_delete AFTER DELETE ON public.workspace_timelineentry FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id) > 0) AND (old.kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text])))) EXECUTE FUNCTION public.workspace_collect_links();
 
 CREATE TRIGGER collect_insert AFTER INSERT ON public.crm_client FOR EACH ROW WHEN ((NOT (new.trashed_at IS NULL))) EXECUTE FUNCTION public.workspace_collect_row('client');
 
-CREATE TRIGGER collect_insert AFTER INSERT ON public.crm_contact FOR EACH ROW WHEN ((NOT ((new.trashed_at IS NULL) AND (new.client_id IS NULL)))) EXECUTE FUNCTION public.workspace_collect_new_contact();
+CREATE TRIGGER collect_insert AFTER INSERT ON public.crm_contact FOR EACH ROW WHEN ((NOT (new.trashed_at IS NULL))) EXECUTE FUNCTION public.workspace_collect_row('contact');
 
-CREATE TRIGGER collect_insert AFTER INSERT ON public.crm_deal FOR EACH ROW WHEN ((NOT ((new.trashed_at IS NULL) AND (new.client_id IS NULL) AND (new.contact_id IS NULL)))) EXECUTE FUNCTION public.workspace_collect_new_deal();
+CREATE TRIGGER collect_insert AFTER INSERT ON public.crm_deal FOR EACH ROW WHEN ((NOT ((new.trashed_at IS NULL) AND (new.client_id IS NULL)))) EXECUTE FUNCTION public.workspace_collect_new_deal();
 
-CREATE TRIGGER collect_insert AFTER INSERT ON public.crm_note FOR EACH ROW WHEN ((num_nonnulls(new.client_id, new.contact_id, new.deal_id) > 0)) EXECUTE FUNCTION public.workspace_collect_new_note();
+CREATE TRIGGER collect_insert AFTER INSERT ON public.forum_post FOR EACH ROW WHEN (((num_nonnulls(new.client_id, new.contact_id, new.deal_id) > 0) AND ((new.category_id IS NULL) AND (NOT new.closed) AND (new.scheduled_at IS NOT NULL)))) EXECUTE FUNCTION public.workspace_collect_new_post();
 
-CREATE TRIGGER collect_insert AFTER INSERT ON public.forum_post FOR EACH ROW WHEN ((num_nonnulls(new.client_id, new.contact_id, new.deal_id) > 0)) EXECUTE FUNCTION public.workspace_collect_new_post();
+CREATE TRIGGER collect_insert AFTER INSERT ON public.workspace_timelineentry FOR EACH ROW WHEN (((num_nonnulls(new.client_id, new.contact_id, new.deal_id) > 0) AND (new.kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text])))) EXECUTE FUNCTION public.workspace_collect_new_timelineentry();
 
-CREATE TRIGGER collect_update AFTER UPDATE ON public.crm_client FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at))) EXECUTE FUNCTION public.workspace_collect_row('client');
+CREATE TRIGGER collect_update AFTER UPDATE ON public.crm_client FOR EACH ROW WHEN ((old.trashed_at IS DISTINCT FROM new.trashed_at)) EXECUTE FUNCTION public.workspace_collect_row('client');
 
-CREATE TRIGGER collect_update AFTER UPDATE ON public.crm_contact FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.client_id IS DISTINCT FROM new.client_id))) EXECUTE FUNCTION public.workspace_collect_row('contact');
+CREATE TRIGGER collect_update AFTER UPDATE ON public.crm_contact FOR EACH ROW WHEN (((old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.client_id IS DISTINCT FROM new.client_id))) EXECUTE FUNCTION public.workspace_collect_row('contact');
 
-CREATE TRIGGER collect_update AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.client_id IS DISTINCT FROM new.client_id) OR (old.contact_id IS DISTINCT FROM new.contact_id) OR (old.status_id IS DISTINCT FROM new.status_id) OR ((old.currency)::text IS DISTINCT FROM (new.currency)::text) OR (old.price IS DISTINCT FROM new.price))) EXECUTE FUNCTION public.workspace_collect_row('deal');
+CREATE TRIGGER collect_update AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN (((((((old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.client_id IS DISTINCT FROM new.client_id)) OR (old.contact_id IS DISTINCT FROM new.contact_id)) OR (old.status_id IS DISTINCT FROM new.status_id)) OR ((old.currency)::text IS DISTINCT FROM (new.currency)::text)) OR (old.price IS DISTINCT FROM new.price))) EXECUTE FUNCTION public.workspace_collect_row('deal');
 
-CREATE TRIGGER collect_update AFTER UPDATE ON public.crm_note FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id, new.client_id, new.contact_id, new.deal_id) > 0) AND ((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.client_id IS DISTINCT FROM new.client_id) OR (old.contact_id IS DISTINCT FROM new.contact_id) OR (old.deal_id IS DISTINCT FROM new.deal_id)))) EXECUTE FUNCTION public.workspace_collect_links();
+CREATE TRIGGER collect_update AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id, new.client_id, new.contact_id, new.deal_id) > 0) AND (((old.category_id IS NULL) AND (NOT old.closed) AND (old.scheduled_at IS NOT NULL)) OR ((new.category_id IS NULL) AND (NOT new.closed) AND (new.scheduled_at IS NOT NULL))) AND (((((((old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.category_id IS DISTINCT FROM new.category_id)) OR (old.closed IS DISTINCT FROM new.closed)) OR (old.scheduled_at IS DISTINCT FROM new.scheduled_at)) OR (old.client_id IS DISTINCT FROM new.client_id)) OR (old.contact_id IS DISTINCT FROM new.contact_id)) OR (old.deal_id IS DISTINCT FROM new.deal_id)))) EXECUTE FUNCTION public.workspace_collect_links();
 
-CREATE TRIGGER collect_update AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id, new.client_id, new.contact_id, new.deal_id) > 0) AND ((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.category_id IS DISTINCT FROM new.category_id) OR (old.closed IS DISTINCT FROM new.closed) OR (old.scheduled_at IS DISTINCT FROM new.scheduled_at) OR (old.client_id IS DISTINCT FROM new.client_id) OR (old.contact_id IS DISTINCT FROM new.contact_id) OR (old.deal_id IS DISTINCT FROM new.deal_id)))) EXECUTE FUNCTION public.workspace_collect_links();
+CREATE TRIGGER collect_update AFTER UPDATE ON public.workspace_timelineentry FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id, new.client_id, new.contact_id, new.deal_id) > 0) AND ((old.kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text])) OR (new.kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text]))) AND ((((old.at IS DISTINCT FROM new.at) OR (old.client_id IS DISTINCT FROM new.client_id)) OR (old.contact_id IS DISTINCT FROM new.contact_id)) OR (old.deal_id IS DISTINCT FROM new.deal_id)))) EXECUTE FUNCTION public.workspace_collect_links();
 
 CREATE TRIGGER complete_deal_status BEFORE INSERT OR UPDATE ON public.accounts_status FOR EACH ROW WHEN ((((new.kind)::text = 'deal'::text) AND ((new.outcome IS NULL) OR (new.probability IS NULL) OR (new.pipeline_id IS NULL) OR (new.closed = ((new.outcome)::text = 'open'::text))))) EXECUTE FUNCTION public.accounts_complete_deal_status();
 
@@ -3997,9 +3966,9 @@ CREATE TRIGGER insert_last_changes AFTER INSERT ON public.crm_deal REFERENCING N
 
 CREATE TRIGGER insert_summary AFTER INSERT ON public.crm_client FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.workspace_insert_client_summary();
 
-CREATE TRIGGER insert_summary AFTER INSERT ON public.crm_contact FOR EACH ROW WHEN (((new.trashed_at IS NULL) AND (new.client_id IS NULL))) EXECUTE FUNCTION public.workspace_insert_contact_summary();
+CREATE TRIGGER insert_summary AFTER INSERT ON public.crm_contact FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.workspace_insert_contact_summary();
 
-CREATE TRIGGER insert_summary AFTER INSERT ON public.crm_deal FOR EACH ROW WHEN (((new.trashed_at IS NULL) AND (new.client_id IS NULL) AND (new.contact_id IS NULL))) EXECUTE FUNCTION public.workspace_insert_deal_summary();
+CREATE TRIGGER insert_summary AFTER INSERT ON public.crm_deal FOR EACH ROW WHEN (((new.trashed_at IS NULL) AND (new.client_id IS NULL))) EXECUTE FUNCTION public.workspace_insert_deal_summary();
 
 CREATE TRIGGER learn AFTER INSERT ON public.accounts_group REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
 
@@ -4233,29 +4202,29 @@ CREATE CONSTRAINT TRIGGER summarize_delete AFTER DELETE ON public.crm_contact DE
 
 CREATE CONSTRAINT TRIGGER summarize_delete AFTER DELETE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.workspace_update_at_commit();
 
-CREATE CONSTRAINT TRIGGER summarize_delete AFTER DELETE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((num_nonnulls(old.client_id, old.contact_id, old.deal_id) > 0)) EXECUTE FUNCTION public.workspace_update_at_commit();
+CREATE CONSTRAINT TRIGGER summarize_delete AFTER DELETE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id) > 0) AND ((old.category_id IS NULL) AND (NOT old.closed) AND (old.scheduled_at IS NOT NULL)))) EXECUTE FUNCTION public.workspace_update_at_commit();
 
-CREATE CONSTRAINT TRIGGER summarize_delete AFTER DELETE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((num_nonnulls(old.client_id, old.contact_id, old.deal_id) > 0)) EXECUTE FUNCTION public.workspace_update_at_commit();
+CREATE CONSTRAINT TRIGGER summarize_delete AFTER DELETE ON public.workspace_timelineentry DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id) > 0) AND (old.kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text])))) EXECUTE FUNCTION public.workspace_update_at_commit();
 
 CREATE CONSTRAINT TRIGGER summarize_insert AFTER INSERT ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((NOT (new.trashed_at IS NULL))) EXECUTE FUNCTION public.workspace_update_at_commit();
 
-CREATE CONSTRAINT TRIGGER summarize_insert AFTER INSERT ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((NOT ((new.trashed_at IS NULL) AND (new.client_id IS NULL)))) EXECUTE FUNCTION public.workspace_summarize_new_contact();
+CREATE CONSTRAINT TRIGGER summarize_insert AFTER INSERT ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((NOT (new.trashed_at IS NULL))) EXECUTE FUNCTION public.workspace_update_at_commit();
 
-CREATE CONSTRAINT TRIGGER summarize_insert AFTER INSERT ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((NOT ((new.trashed_at IS NULL) AND (new.client_id IS NULL) AND (new.contact_id IS NULL)))) EXECUTE FUNCTION public.workspace_summarize_new_deal();
+CREATE CONSTRAINT TRIGGER summarize_insert AFTER INSERT ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((NOT ((new.trashed_at IS NULL) AND (new.client_id IS NULL)))) EXECUTE FUNCTION public.workspace_summarize_new_deal();
 
-CREATE CONSTRAINT TRIGGER summarize_insert AFTER INSERT ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((num_nonnulls(new.client_id, new.contact_id, new.deal_id) > 0)) EXECUTE FUNCTION public.workspace_summarize_new_note();
+CREATE CONSTRAINT TRIGGER summarize_insert AFTER INSERT ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((num_nonnulls(new.client_id, new.contact_id, new.deal_id) > 0) AND ((new.category_id IS NULL) AND (NOT new.closed) AND (new.scheduled_at IS NOT NULL)))) EXECUTE FUNCTION public.workspace_summarize_new_post();
 
-CREATE CONSTRAINT TRIGGER summarize_insert AFTER INSERT ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((num_nonnulls(new.client_id, new.contact_id, new.deal_id) > 0)) EXECUTE FUNCTION public.workspace_summarize_new_post();
+CREATE CONSTRAINT TRIGGER summarize_insert AFTER INSERT ON public.workspace_timelineentry DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((num_nonnulls(new.client_id, new.contact_id, new.deal_id) > 0) AND (new.kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text])))) EXECUTE FUNCTION public.workspace_summarize_new_timelineentry();
 
-CREATE CONSTRAINT TRIGGER summarize_update AFTER UPDATE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at))) EXECUTE FUNCTION public.workspace_update_at_commit();
+CREATE CONSTRAINT TRIGGER summarize_update AFTER UPDATE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS DISTINCT FROM new.trashed_at)) EXECUTE FUNCTION public.workspace_update_at_commit();
 
-CREATE CONSTRAINT TRIGGER summarize_update AFTER UPDATE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.client_id IS DISTINCT FROM new.client_id))) EXECUTE FUNCTION public.workspace_update_at_commit();
+CREATE CONSTRAINT TRIGGER summarize_update AFTER UPDATE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.client_id IS DISTINCT FROM new.client_id))) EXECUTE FUNCTION public.workspace_update_at_commit();
 
-CREATE CONSTRAINT TRIGGER summarize_update AFTER UPDATE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.client_id IS DISTINCT FROM new.client_id) OR (old.contact_id IS DISTINCT FROM new.contact_id) OR (old.status_id IS DISTINCT FROM new.status_id) OR ((old.currency)::text IS DISTINCT FROM (new.currency)::text) OR (old.price IS DISTINCT FROM new.price))) EXECUTE FUNCTION public.workspace_update_at_commit();
+CREATE CONSTRAINT TRIGGER summarize_update AFTER UPDATE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((((((old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.client_id IS DISTINCT FROM new.client_id)) OR (old.contact_id IS DISTINCT FROM new.contact_id)) OR (old.status_id IS DISTINCT FROM new.status_id)) OR ((old.currency)::text IS DISTINCT FROM (new.currency)::text)) OR (old.price IS DISTINCT FROM new.price))) EXECUTE FUNCTION public.workspace_update_at_commit();
 
-CREATE CONSTRAINT TRIGGER summarize_update AFTER UPDATE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id, new.client_id, new.contact_id, new.deal_id) > 0) AND ((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.client_id IS DISTINCT FROM new.client_id) OR (old.contact_id IS DISTINCT FROM new.contact_id) OR (old.deal_id IS DISTINCT FROM new.deal_id)))) EXECUTE FUNCTION public.workspace_update_at_commit();
+CREATE CONSTRAINT TRIGGER summarize_update AFTER UPDATE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id, new.client_id, new.contact_id, new.deal_id) > 0) AND (((old.category_id IS NULL) AND (NOT old.closed) AND (old.scheduled_at IS NOT NULL)) OR ((new.category_id IS NULL) AND (NOT new.closed) AND (new.scheduled_at IS NOT NULL))) AND (((((((old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.category_id IS DISTINCT FROM new.category_id)) OR (old.closed IS DISTINCT FROM new.closed)) OR (old.scheduled_at IS DISTINCT FROM new.scheduled_at)) OR (old.client_id IS DISTINCT FROM new.client_id)) OR (old.contact_id IS DISTINCT FROM new.contact_id)) OR (old.deal_id IS DISTINCT FROM new.deal_id)))) EXECUTE FUNCTION public.workspace_update_at_commit();
 
-CREATE CONSTRAINT TRIGGER summarize_update AFTER UPDATE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id, new.client_id, new.contact_id, new.deal_id) > 0) AND ((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.category_id IS DISTINCT FROM new.category_id) OR (old.closed IS DISTINCT FROM new.closed) OR (old.scheduled_at IS DISTINCT FROM new.scheduled_at) OR (old.client_id IS DISTINCT FROM new.client_id) OR (old.contact_id IS DISTINCT FROM new.contact_id) OR (old.deal_id IS DISTINCT FROM new.deal_id)))) EXECUTE FUNCTION public.workspace_update_at_commit();
+CREATE CONSTRAINT TRIGGER summarize_update AFTER UPDATE ON public.workspace_timelineentry DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id, new.client_id, new.contact_id, new.deal_id) > 0) AND ((old.kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text])) OR (new.kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text]))) AND ((((old.at IS DISTINCT FROM new.at) OR (old.client_id IS DISTINCT FROM new.client_id)) OR (old.contact_id IS DISTINCT FROM new.contact_id)) OR (old.deal_id IS DISTINCT FROM new.deal_id)))) EXECUTE FUNCTION public.workspace_update_at_commit();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_apitoken FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
