@@ -1818,6 +1818,10 @@ CREATE FUNCTION search.account(bigint) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (rtrim(encode(ltrim(int8send($1), '\x00'::bytea), 'base64'::text), '='::text) || '.'::text);
 
+CREATE FUNCTION search.bigrams(text, length integer) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN ((octet_length("") = length("")) OR ("" !~ '[\u1100-\u11ff\u2e80-\u2fff\u3005-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]'::text)) THEN "" ELSE (SELECT string_agg(CASE WHEN (NOT pairs.is_ideographic) THEN pairs.part ELSE concat(' ', pairs.part, CASE WHEN pairs.goes_on THEN pairs.next ELSE NULL::text END, ' ') END, ''::text ORDER BY pairs.place) AS string_agg FROM (SELECT parts.part, parts.place, parts.is_ideographic, lead(parts.part) OVER in_order AS next, lead(parts.is_ideographic) OVER in_order AS goes_on FROM (SELECT split.part, split.place, (split.part ~ '[\u1100-\u11ff\u2e80-\u2fff\u3005-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]'::text) AS is_ideographic FROM unnest(string_to_array("left"(bigrams."", bigrams.length), NULL::text)) WITH ORDINALITY split(part, place)) parts WINDOW in_order AS (ORDER BY parts.place)) pairs) END;
+
 CREATE FUNCTION search.compact(text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN translate(regexp_replace(lower($1), '[\t-/:-@\[-`{-~]+'::text, ''::text, 'g'::text), ''::text, ' '::text);
@@ -1826,9 +1830,30 @@ CREATE FUNCTION search.composed(text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN CASE WHEN ((octet_length($1) = length($1)) OR ($1 IS NFKC NORMALIZED)) THEN $1 ELSE NORMALIZE($1, NFKC) END;
 
+CREATE FUNCTION search.compounds(text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN ($1 ~~ '%_-_%'::text) THEN regexp_replace($1, '([^\s!-@\[-`{-~]{1,20})[-\u2010\u2011]([^\s!-@\[-`{-~]{1,20})(?=$|[\s!-/:-@\[-`{-~])'::text, '\1-\2 \1\2'::text, 'g'::text) ELSE $1 END;
+
+CREATE FUNCTION search.unpointed(text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    AS $_$
+BEGIN
+    IF octet_length($1) = length($1) THEN
+        RETURN $1;
+    END IF;
+    RETURN regexp_replace(
+        regexp_replace(
+            $1,
+            '[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed]+',
+            '', 'g'
+        ),
+        '[\u3000-\u3004\u3008-\u3020\u3030\u303d-\u303f\u30a0\u30fb]+', ' ', 'g'
+    );
+END $_$;
+
 CREATE FUNCTION search.fold(text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN regexp_replace(lower(public.unaccent('public.unaccent'::regdictionary, search.composed($1))), '[\t-/:-@\[-`{-~]+'::text, ' '::text, 'g'::text);
+    RETURN regexp_replace(search.unpointed(lower(public.unaccent('public.unaccent'::regdictionary, search.composed($1)))), '[\t-/:-@\[-`{-~]+'::text, ' '::text, 'g'::text);
 
 CREATE FUNCTION search.learn() RETURNS trigger
     LANGUAGE plpgsql
@@ -1886,8 +1911,35 @@ CREATE FUNCTION search.words(text) RETURNS tsvector
     RETURN to_tsvector('simple'::regconfig, "left"(search.fold($1), 100000));
 
 CREATE FUNCTION search.words(account_id bigint, text text, length integer) RETURNS tsvector
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN (replace((' '::text || (to_tsvector('simple'::regconfig, regexp_replace("left"(search.fold(text), length), '([^ ]{255})[^ ]+'::text, '\1'::text, 'g'::text)))::text), ' '''::text, (' '''::text || search.account(account_id))))::tsvector;
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    AS $_$
+DECLARE
+    words text := left(search.fold(search.compounds($2)), $3);
+    is_ascii CONSTANT boolean := octet_length(words) = length(words);
+    joined text := '';
+    word text;
+    previous text;
+BEGIN
+    IF $3 <= 35000 THEN
+        FOREACH word IN ARRAY string_to_array(words, ' ') LOOP
+            IF length(word) > 20 OR word = '' OR translate(word, 'abcdefghijklmnopqrstuvwxyz', '') <> '' THEN
+                previous := NULL;
+                CONTINUE;
+            END IF;
+            joined := concat(joined, ' þ' || previous || word);
+            previous := word;
+        END LOOP;
+        words := words || joined;
+    END IF;
+    IF NOT is_ascii THEN
+        words := search.bigrams(words, $3 * 2 / 5);
+    END IF;
+    RETURN replace(
+        ' ' || to_tsvector('pg_catalog.simple', regexp_replace(words, '([^ ]{255})[^ ]+', '\1', 'g'))::text,
+        ' ''',
+        ' ''' || search.account($1)
+    )::tsvector;
+END $_$;
 
 CREATE AGGREGATE public.forum_log2_sum(double precision) (
     SFUNC = public.forum_log2_add,
