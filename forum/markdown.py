@@ -305,6 +305,11 @@ def render(text: str, *, mentions: Mapping[str, int | None] | None = None) -> st
     return html if len(html) <= MAX_HTML_LENGTH else as_paragraphs(text)
 
 
+def has_links(title: str, html: str) -> bool:
+    """Return whether the title, or the HTML of a text, has links."""
+    return "<a " in html or "://" in html or "://" in title or "www." in title.lower()
+
+
 def text_with_mentions(text: str) -> str:
     """Return the parts of a text whose mentions count: those outside of code, quotes and links."""
     if len(text) > MAX_LENGTH or len(MARKUP_CHARACTERS.findall(text)) > MAX_MARKUP_CHARACTERS:
