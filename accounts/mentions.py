@@ -1,7 +1,8 @@
 """Mentions of users in texts: `@` and a login, or the name of a user of the team. A name that several users have matches nobody."""
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from itertools import islice
 
 from django.db.models import Q
 
@@ -12,21 +13,40 @@ from core.db.tenancy import fold
 # The number of mentions that are looked up for one text. Later ones are ignored.
 MAX_MENTIONS = 20
 MAX_NAME_WORDS = 3
-_WORD = r"[^\s@<>()\[\]{}\"“”„,;:!?*`~|\\/]+"
+# The number of places in the text after an @ where a name may end.
+MAX_NAME_ENDS = 40
+_WORD = r"[^\s@<>()\[\]{}\"“”„,;:!?*`~|\\/\u3001-\u3004\u3008-\u301f\uff01-\uff0f\uff1a-\uff20]+"
+# The characters of languages without spaces between words.
+_IDEOGRAPHIC = r"\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
 # An @ within a word belongs to an e-mail address.
-MENTION = re.compile(rf"(?<![\w@.+-])@({_WORD}(?: {_WORD}){{0,{MAX_NAME_WORDS - 1}}})")
+MENTION = re.compile(rf"(?<![@.+-])(?<![^\W{_IDEOGRAPHIC}])@({_WORD}(?: {_WORD}){{0,{MAX_NAME_WORDS - 1}}})")
+# A name may end before a space, an apostrophe or an ideographic character: "@theo's", "@theo你好".
+NAME_END = re.compile(rf"(?=[ '\u2019{_IDEOGRAPHIC}]|\Z)")
 # Punctuation that may follow a name. The right single quotation mark is also the apostrophe.
 TRAILING = ".'_-\N{RIGHT SINGLE QUOTATION MARK}"
 
 
 def names_in(text: str) -> list[set[str]]:
     """Return, for each mention of a text, the logins and names that it may stand for."""
-    return [_candidates(match[1]) for match, _number in zip(MENTION.finditer(text), range(MAX_MENTIONS), strict=False)]
+    if "@" not in text:
+        return []
+    for read in _readers:
+        text = read(text)
+    return [_candidates(match[1]) for match in islice(MENTION.finditer(text), MAX_MENTIONS)]
+
+
+# The functions that return the parts of a text whose mentions count.
+_readers: list[Callable[[str], str]] = []
+
+
+def register_reader(read: Callable[[str], str]) -> None:
+    """Register the function that returns the parts of a text whose mentions count, such as those outside of code."""
+    _readers[:] = [read]
 
 
 def _candidates(phrase: str) -> set[str]:
-    words = phrase.split(" ")
-    phrases = (" ".join(words[:length]) for length in range(1, len(words) + 1))
+    ends = islice(NAME_END.finditer(phrase), MAX_NAME_ENDS)
+    phrases = (phrase[: end.start()] for end in ends)
     return {name for phrase in phrases for name in (phrase, phrase.rstrip(TRAILING)) if 0 < len(name) <= 255}
 
 

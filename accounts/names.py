@@ -6,6 +6,7 @@ generate such logins, and have to be able to create both.
 """
 
 import json
+import re
 import unicodedata
 from collections.abc import Iterable
 from functools import cache, lru_cache
@@ -39,6 +40,25 @@ def check_visible(**names: str) -> None:
 def public_name(name: str) -> str:
     """Return the name of a user for readers who may not see the login, also for a blank name."""
     return name or gettext("Somebody")
+
+
+# The address of a website: with a scheme, "www.", or one of the endings that spam uses most. An e-mail address is no such address.
+WEBSITE = re.compile(
+    r"://|\bwww\.\w|\b[\w-]+\.(?:com|net|org|info|biz|xyz|top|online|site|store|shop|club|click|link|live|ru|cn)\b",
+    re.IGNORECASE,
+)
+EMAIL_ADDRESS = re.compile(r"\S+@\S+")
+
+
+def check_without_website(**names: str) -> None:
+    """Raise FieldErrors for the names that contain the address of a website, which pages and e-mails would spread."""
+    message = _("can't contain the address of a website")
+    if errors := [
+        FieldError(field, message, "website")
+        for field, name in names.items()
+        if WEBSITE.search(EMAIL_ADDRESS.sub("", name))
+    ]:
+        raise FieldErrors(errors)
 
 
 def look_alike(name: str, other: str) -> bool:

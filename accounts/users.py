@@ -20,7 +20,14 @@ from django.utils.translation import gettext_lazy as _
 from accounts.account import Account, AgentsSee
 from accounts.delivery import Delivery
 from accounts.invitations import Invitation
-from accounts.names import SkeletonField, check_visible, looks_like_any, public_name, skeleton
+from accounts.names import (
+    SkeletonField,
+    check_visible,
+    check_without_website,
+    looks_like_any,
+    public_name,
+    skeleton,
+)
 from accounts.roles import ADMINS, TEAM, Role, RoleMixin, RoleQuerySet
 from accounts.signals import access_ended, email_changed, user_joined
 from core.db import locks
@@ -85,13 +92,14 @@ class UserQuerySet(RoleQuerySet):
         return user, is_known
 
     def create_for(self, account: Account, *, login: str, email: str, password: str | None, **fields: Any) -> "User":
-        """Create a user without checking whether the names are free. Raise FieldErrors for names with format characters.
+        """Create a user without checking whether the names are free. Raise FieldErrors for names with format characters or a website.
 
         A user without a password (None) signs in with codes (`accounts.sign_in_codes`).
         """
         check_visible(login=login, email=email)
         # Everyone sees the name. A login may be an e-mail address, of which only the team may see more than the local part.
         values = {"name": login.partition("@")[0] or login, **fields}
+        check_without_website(login=login, name=values["name"])
         return self.create(account=account, login=login, email=email, password=make_password(password), **values)
 
     def check_free(self, account_id: int, *, exclude_id: int | None = None, **names: str) -> None:
@@ -337,7 +345,9 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
 
     @transaction.atomic(savepoint=False)
     def change_profile(self, *, login: str, **values: Any) -> None:
-        """Save the profile. Raise FieldErrors if the login equals or looks like that of another user."""
+        """Save the profile. Raise FieldErrors if the login equals or looks like that of another user, or if a name contains a website."""
+        changed = {"login": login, "name": values.get("name", self.name)}
+        check_without_website(**{field: name for field, name in changed.items() if name != getattr(self, field)})
         # An unchanged login is not checked, because it may be older than the check for lookalikes.
         if fold(login) != self.login_key:
             User.objects.check_free(self.account_id, exclude_id=self.id, login=login)

@@ -66,17 +66,16 @@ TIME_FIELDS = ["created_at", "updated_at"]
 COLUMN_FIELDS = [name for name in ClientSerializer.names if name not in (*COMPUTED_FIELDS, *TIME_FIELDS)]
 
 
-def aggregate(table: str, expression: str) -> str:
-    """Return SQL for an aggregate of the rows that belong to a client."""
-    return f"""(SELECT {expression} FROM {table} AS of_it WHERE of_it.account_id = client.account_id
+def count(table: str) -> str:
+    """Return SQL for the number of the rows that belong to a client."""
+    return f"""(SELECT count(*) FROM {table} AS of_it WHERE of_it.account_id = client.account_id
         AND of_it.client_id = client.id AND of_it.trashed_at IS NULL)"""  # noqa: S608
 
 
 RELATED_TABLES = ("crm_contact", "forum_post", "crm_deal")
-COUNTS = ", ".join(aggregate(table, "count(*)") for table in RELATED_TABLES)
-LAST_ACTIVITY = (
-    f"GREATEST(client.updated_at, {', '.join(aggregate(table, 'max(of_it.updated_at)') for table in RELATED_TABLES)})"
-)
+COUNTS = ", ".join(count(table) for table in RELATED_TABLES)
+LAST_ACTIVITY = """(SELECT summary.last_activity_at FROM workspace_clientsummary AS summary
+    WHERE summary.account_id = client.account_id AND summary.client_id = client.id)"""
 COLUMNS = ", ".join(f"client.{name}" for name in COLUMN_FIELDS)
 SELECT_CLIENTS = f"""
 SELECT {COLUMNS}, {COUNTS}, {LAST_ACTIVITY}, client.created_at, client.updated_at FROM crm_client AS client

@@ -333,6 +333,6 @@ CROSS JOIN LATERAL workspace_current_{kind}s(account_of, ARRAY(SELECT id FROM cr
 
 
 def summary_columns(kind: str) -> str:
-    from workspace.summary_triggers import COLUMNS
+    from workspace.summaries import COLUMNS
 
     return ", ".join((f"{kind}_id", *COLUMNS[kind]))

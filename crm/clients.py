@@ -4,8 +4,8 @@ from typing import Any, Self
 from zlib import crc32
 
 from django.db import models
-from django.db.models import Count, F, Max, OuterRef, Q, Subquery, Window
-from django.db.models.functions import Coalesce, Greatest, RowNumber
+from django.db.models import Count, F, OuterRef, Q, Subquery, Window
+from django.db.models.functions import Coalesce, RowNumber
 
 from accounts.access import AccessQuerySet
 from accounts.models import Account, User
@@ -50,9 +50,13 @@ def lock_emails(account_id: int, keys: set[str]) -> None:
     locks.acquire(*{("client by e-mail", account_id, crc32(key.encode()) % EMAIL_LOCK_COUNT) for key in keys})
 
 
+# The expression for the last activity of a client, which an app registers that stores it.
+LAST_ACTIVITY: list[Subquery] = []
+
+
 class ClientQuerySet(AccessQuerySet):
     def with_counts(self, account: Account, access: Access = ALL_ROWS) -> Self:
-        """Annotate each client with the numbers of its contacts, posts and deals, and with the time of the last change to any of them.
+        """Annotate each client with the numbers of its contacts, posts and deals, and with the time of the last activity.
 
         Only the rows of the access are counted.
 
@@ -60,9 +64,9 @@ class ClientQuerySet(AccessQuerySet):
         each other.
         """
 
-        def of_client(rows: TrashableQuerySet, aggregate: models.Aggregate) -> Subquery:
+        def count_of_client(rows: TrashableQuerySet) -> Subquery:
             groups = rows.filter(client_id=OuterRef("id")).order_by().values("client_id")
-            return Subquery(groups.annotate(figure=aggregate).values("figure"))
+            return Subquery(groups.annotate(figure=Count("*")).values("figure"))
 
         related: dict[str, TrashableQuerySet] = {
             "contacts": account.contacts.live().limited_to(access),
@@ -70,8 +74,8 @@ class ClientQuerySet(AccessQuerySet):
             "deals": account.deals.live().limited_to(access),
         }
         return self.annotate(
-            **{f"{name}_count": Coalesce(of_client(rows, Count("*")), 0) for name, rows in related.items()},
-            last_activity=Greatest(F("updated_at"), *(of_client(rows, Max("updated_at")) for rows in related.values())),
+            **{f"{name}_count": Coalesce(count_of_client(rows), 0) for name, rows in related.items()},
+            last_activity=Coalesce(*LAST_ACTIVITY, F("created_at")),
         )
 
     def find_existing(
@@ -204,7 +208,8 @@ class Client(Contactable, ExternallyIdentified, Tagged, Resource):
 
     def assign(self, values: dict[str, Any], *, by: User) -> None:
         super().assign(values, by=by)
-        self.last_activity = self.updated_at
+        if self._state.adding:
+            self.last_activity = self.created_at
 
 
 class LinkedToClient(models.Model):

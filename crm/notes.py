@@ -17,7 +17,7 @@ from accounts.mentions import mentioned_team
 from accounts.models import User
 from core.db.access import Access
 from core.db.tenancy import FoldedField
-from core.db.trash import activity_indexes, link_indexes, trash_index
+from core.db.trash import link_indexes, trash_index
 from core.errors import FieldError
 from core.search.declaration import Search
 from crm.base import Resource, change_index, list_indexes
@@ -107,7 +107,6 @@ class Note(Resource):
         ]
         indexes = [
             *(index for link in LINKS for index in link_indexes("note", link, "id")),
-            *activity_indexes("note", *LINKS),
             trash_index("note"),
             *list_indexes("note"),
             change_index("note"),

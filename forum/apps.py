@@ -27,10 +27,12 @@ class ForumConfig(AppConfig):
     }
 
     def ready(self) -> None:
+        from accounts.mentions import register_reader
         from accounts.signals import account_created, user_joined
         from accounts.sites import sites
         from core.changes.followers import register_follower
         from core.registry import registry
+        from forum.markdown import text_with_mentions
         from forum.models import Forum
         from forum.notifications import emails, reminders  # noqa: F401, register their jobs
         from forum.notifications.follower import NotificationFollower
@@ -40,6 +42,7 @@ class ForumConfig(AppConfig):
         registry.register(*RESOURCES)
         registry.register_sample("notifications", "notification", newest_notification)
         register_entries()
+        register_reader(text_with_mentions)
         sites.register(at_host=Forum.objects.at_host, get=Forum.objects.with_account, all_of=Forum.objects.with_hosts)
         account_created.connect(create_default_forum)
         user_joined.connect(join_forums)

@@ -370,14 +370,15 @@ def _first_category(account_id: int, forum_id: int) -> models.QuerySet[Any]:
 
 
 @prepared(account_id=int, forum_id=int)
-def defaults_of_new_post(account_id: int, forum_id: int, by_team: bool) -> models.QuerySet[Any]:
+def defaults_of_new_post(account_id: int, forum_id: int, by_team: bool, waits: bool) -> models.QuerySet[Any]:
     """Return the ids of the forum's first category and of the first status for posts, whether the status is closed, whether the post
-    needs no approval of the team, and the code of the status. Return no row if the forum has no category.
+    needs no approval of the team, and the code of the status. Return no row if the forum has no category. `waits` says that the post needs
+    an approval in any forum.
     """
     statuses = Account(id=account_id).statuses_of_kind(Status.Kind.POST)
     status = [Subquery(statuses.values(name)[:1]) for name in ("id", "closed", "code")]
     forum = Forum.objects.filter(account_id=account_id, id=forum_id, approval=True)
-    approved = Value(True) if by_team else ~Exists(forum)
+    approved = Value(not waits) if by_team or waits else ~Exists(forum)
     categories = Category.objects.filter(account_id=account_id).of_forum(forum_id)
     annotations = {"status_id": status[0], "closed": status[1], "approved": approved, "status_code": status[2]}
     return categories.annotate(**annotations).values_list("id", *annotations)[:1]

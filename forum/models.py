@@ -30,7 +30,7 @@ from forum.forums import Category as Category
 from forum.forums import Forum as Forum
 from forum.forums import defaults_of_new_post
 from forum.lists import PostQuerySet, Visibility
-from forum.markdown import render
+from forum.markdown import has_links, render
 from forum.membership import ForumAddress as ForumAddress
 from forum.membership import ForumMember as ForumMember
 from forum.sort_keys import PostSortKey as PostSortKey
@@ -62,6 +62,8 @@ class Post(Tagged, Commentable):
         IDEA = "idea"
 
     DISPLAY_NAME_FIELD = "title"
+    # A member of whom everyone sees so many posts may publish links without an approval.
+    TRUSTED_POSTS = 3
     # A change of one of these fields by the team removes the post from the tab of new posts in the team's inbox.
     TRIAGE_FIELDS = frozenset(
         {"status_id", "category_id", "responsible_id", "response", "approved", "duplicate_from_id"}
@@ -312,9 +314,6 @@ class Post(Tagged, Commentable):
         is_reworded = any(
             values.get(name, text) != text for name, text in (("title", self.title), ("content", self.content))
         )
-        if not is_new and is_reworded and self.approved and self._waits_for_approval(by):
-            # Otherwise a member could have a harmless post approved and then replace its content.
-            values["approved"] = False
         self.updated_at = timezone.now()
         if by.is_team and not is_new and self.handled_at is None and not self.TRIAGE_FIELDS.isdisjoint(values):
             values["handled_at"] = self.updated_at
@@ -323,6 +322,9 @@ class Post(Tagged, Commentable):
             values["completed_at"] = self.updated_at if is_closed else None
         for name, value in values.items():
             setattr(self, name, value)
+        if not is_new and is_reworded and self.approved and self._waits_for_approval(by):
+            # Otherwise a member could have a harmless post approved and then replace its content.
+            self.approved = values["approved"] = False
         if tags is not None:
             self.tag_all(self.account, [(self, tags)])
         if is_new:
@@ -354,6 +356,7 @@ class Post(Tagged, Commentable):
             account_id=self.account_id,
             forum_id=self.forum_id,
             by_team=by.is_team,
+            waits=self._is_by_new_member_with_links(by),
             single_statement=single_statement,
         )
         if found is None:
@@ -398,9 +401,18 @@ class Post(Tagged, Commentable):
     def _waits_for_approval(self, by: User) -> bool:
         if by.is_team or self.forum_id is None:
             return False
+        if self._is_by_new_member_with_links(by):
+            return True
         if self.requires_approval is None:
             return Forum.objects.requires_approval(self.account_id, self.forum_id)
         return self.requires_approval
+
+    def _is_by_new_member_with_links(self, by: User) -> bool:
+        """Return whether the post has links, and its author is a member of whom everyone sees fewer than `TRUSTED_POSTS` other posts."""
+        if by.is_team or not has_links(self.title, self.content_html or ""):
+            return False
+        seen = self.account.posts.filter(user_id=by.id, shelf=Visibility.OPEN).exclude(id=self.id or 0)
+        return seen[: self.TRUSTED_POSTS].count() < self.TRUSTED_POSTS
 
     @transaction.atomic(savepoint=False)
     def approve(self, *, by: User) -> None:

@@ -94,15 +94,6 @@ class PostSortKey(models.Model):
                 )
                 for kind, is_task in (("post", False), ("task", True))
             ),
-            # The last change of the posts of a client, a contact or a deal.
-            *(
-                models.Index(
-                    fields=["account", f"{target}_id", "updated_at"],
-                    name=f"sort_key_of_{target}",
-                    condition=Q(**{f"{target}_id__isnull": False}),
-                )
-                for target in ("client", "contact", "deal")
-            ),
         ]
 
     def __str__(self) -> str:

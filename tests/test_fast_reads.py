@@ -285,13 +285,12 @@ def client_data(client: Client, typed_fields: dict, related_rows: list[list]) ->
     counts = {
         f"{name}_count": len(rows) for name, rows in zip(("contacts", "posts", "deals"), rows_of_client, strict=True)
     }
-    activity = max([client.updated_at, *(row.updated_at for rows in rows_of_client for row in rows)])
     additional = client.additional_fields | typed_fields
     fields = {
         "additional_fields": dict(sorted(additional.items())),
         "external_ids": in_jsonb_order(client.external_ids),
     }
-    data = resource(client, ClientSerializer, **counts, last_activity=activity, **fields)
+    data = resource(client, ClientSerializer, **counts, last_activity=client.created_at, **fields)
     return data | {name: typed_fields[name] for name in TYPED if name in typed_fields}
 
 

@@ -8,7 +8,8 @@ from django.db import connection
 from core.search.queries import search_transaction
 from core.search.terms import ConditionalRows, Query
 from crm.models import Client
-from tests.support.factories import make_client
+from tests.support.assertions import read
+from tests.support.factories import make_client, make_post
 
 
 def query_value(sql: str, *values):
@@ -67,14 +68,23 @@ def test_a_lookup_reads_no_words_of_other_accounts(acme, other, text, condition,
 @pytest.mark.parametrize(
     ("text", "expected"),
     {
-        "Jan KOWALSKI": ["BQ.jan", "BQ.kowalski"],
+        "Jan KOWALSKI": ["BQ.jan", "BQ.kowalski", "BQ.þjankowalski"],
         "601-234-567 17b a": ["BQ.17b", "BQ.234", "BQ.567", "BQ.601", "BQ.a"],
         "1e5 0x1f 1.2.3 http://x.example/y?z=1": [
             *("BQ.0x1f", "BQ.1", "BQ.1e5", "BQ.2", "BQ.3", "BQ.example", "BQ.http", "BQ.x", "BQ.y"),
-            "BQ.z",
+            *("BQ.z", "BQ.þexampley", "BQ.þhttpx", "BQ.þxexample", "BQ.þyz"),
         ],
-        "Ковальский 日本": ["BQ.ковальский", "BQ.日本"],
-        "it's 'quoted' \\ back": ["BQ.back", "BQ.it", "BQ.quoted", "BQ.s"],
+        "Ковальский 日本語": ["BQ.ковальский", "BQ.日本", "BQ.本語", "BQ.語"],
+        "テスト。한국어": ["BQ.スト", "BQ.テス", "BQ.ト", "BQ.국어", "BQ.어", "BQ.한국"],
+        "שָׁלוֹם مُحَمَّد": ["BQ.שלום", "BQ.محمد"],
+        "it's 'quoted' \\ back": [
+            *("BQ.back", "BQ.it", "BQ.quoted", "BQ.s", "BQ.þits", "BQ.þquotedback"),
+            "BQ.þsquoted",
+        ],
+        "An e-mail, 5 log ins": [
+            *("BQ.5", "BQ.an", "BQ.e", "BQ.email", "BQ.ins", "BQ.log", "BQ.mail", "BQ.þane", "BQ.þemail"),
+            *("BQ.þlogins", "BQ.þmailemail"),
+        ],
         "ż" * 900: ["BQ." + "z" * 255],
         "𐐀" * 900: ["BQ." + "𐐨" * 255],
         "": [],
@@ -123,5 +133,52 @@ def test_the_parts_of_accounts_differ(db):
 def test_the_words_of_any_text_fit_into_a_row(acme):
     """The lexemes need most space for different words of one character of four bytes."""
     characters = " ".join(map(chr, range(0x20000, 0x20000 + 42_000)))
-    client = make_client(acme.alice, "Nowak", note=characters[:65_536], description=characters[20_000:80_000])
-    assert query_value("length(search_words) FROM crm_client WHERE id = %s", client.id) > 30_000
+    run = characters.replace(" ", "")
+    for note, description in ((characters[:65_536], characters[20_000:80_000]), (run[:30_000], run[12_000:])):
+        client = make_client(acme.alice, "Nowak", note=note, description=description)
+        assert query_value("length(search_words) FROM crm_client WHERE id = %s", client.id) > 12_000
+
+
+@pytest.mark.parametrize(
+    ("title", "query"),
+    [
+        ("Send an e-mail when a task is due", "email"),
+        ("Send an e-mail when a task is due", "e-mail"),
+        ("Send an email when a task is due", "e-mail"),
+        ("Send an email when a task is due", "e mail task"),
+        ("Let me log in", "login"),
+        ("The login page", "log in"),
+        ("The login page", "page log in"),
+        ("Dark mode for the app", "darkmode"),
+        ("Darkmode for the app", "dark mode"),
+        ("A set-up for teams", "setup"),
+        ("请增加深色模式支持", "深色模式"),
+        ("请增加深色模式支持", "支持"),
+        ("请增加深色模式支持", "深"),
+        ("请增加iPhone支持", "iphone支持"),
+        ("ダークモードを追加してください", "モード"),
+        ("다크모드를 추가해 주세요", "모드"),
+        ("Wsparcie dla 深色模式", "wsparcie 模式"),
+        ("שָׁלוֹם", "שלום"),
+        ("שלום", "שָׁלוֹם"),
+        ("مُحَمَّد", "محمد"),
+        ("محمد", "مُحَمَّد"),
+    ],
+)
+def test_words_that_are_written_differently(acme, title, query):
+    """The list and the search over everything find the row, beside other matches."""
+    expected = make_post(acme.alice, title)
+    for number in range(3):
+        make_post(acme.alice, f"Other {number}")
+    assert [row["id"] for row in read(acme.json().get("/app/posts.json", params={"q": query}))] == [expected.id]
+    found = read(acme.json().get("/app/find.json", params={"q": query}))["suggestions"]
+    assert [row["id"] for row in found] == [expected.id]
+
+
+def test_words_written_together_and_apart_are_found_at_once(acme):
+    titles = ["Log in by code", "A login by code", "Catalog insurance"]
+    posts = [make_post(acme.alice, title) for title in titles]
+    make_post(acme.alice, "Other", content="Please repair the login")
+    for query in ("login", "log in"):
+        found = read(acme.json().get("/app/find.json", params={"q": query}))["suggestions"]
+        assert {row["id"] for row in found[:2]} == {post.id for post in posts[:2]}

@@ -32,6 +32,7 @@ class WorkspaceConfig(AppConfig):
         from core.pages import panels
         from core.registry import newest_id, registry
         from crm.api.conditions import register_reader
+        from crm.clients import LAST_ACTIVITY
         from forum import team_filters
         from forum.notifications.texts import register_task_route
         from forum.resources import live_posts
@@ -46,10 +47,12 @@ class WorkspaceConfig(AppConfig):
         from workspace.pages.suggestions import CustomerFilter, register_orders, render_revenue
         from workspace.pages.user_links import render_user_panel
         from workspace.resources import RESOURCES
+        from workspace.summaries import last_activity_of_client
         from workspace.views import read_api_list
 
         registry.register(*RESOURCES)
         register_entries()
+        LAST_ACTIVITY[:] = [last_activity_of_client()]
         outcome_changed.connect(follow_outcome)
         access_ended.connect(end_calendar)
         currency_changed.connect(follow_currency)

@@ -12,7 +12,7 @@ from forum import sort_keys
 from workspace.backers import values_of
 from workspace.post_revenue import RevenueChange, affected_posts, figures_of, process_batch, revenue_lock, update_post
 from workspace.revenue import FIGURES
-from workspace.summary_triggers import COLUMNS
+from workspace.summaries import COLUMNS
 
 # The number of rows of one statement.
 BATCH_SIZE = 2000

@@ -1,14 +1,14 @@
 """Summaries: the values of clients, contacts and deals by which lists are ordered and filtered, stored in narrow tables.
 
-- `last_activity_at` is the time of the last change of the row, or of a live row that belongs to it: a post (a suggestion or a task) or a
-  note; for a contact also its deals, and for a client also its contacts and deals, each with all that belongs to them.
-- `next_task_at` is the earliest time for which an open task of the row is planned, with the tasks of the same rows. It may be in the
-  past. Tasks without a time are not planned.
+- `last_activity_at` is the time of the last contact on the timeline of the row (`timeline.ACTIVITY_KINDS`), or of its creation if there was
+  none. The timeline of a client includes those of its contacts and deals. Edits of fields are no contact.
+- `next_task_at` is the earliest time for which an open task of the row is planned; for a contact also of its deals, and for a
+  client also of its contacts and deals. It may be in the past. Tasks without a time are not planned.
 - `ClientRevenue` has the numbers and sums of the open and the won deals of a client, per currency. A deal without a status is open.
   `open_sum` and `won_sum` of the client's summary are those in the currency of the account, 0 without deals.
 
 Every client, contact and deal has a summary. It is empty while the row is in the trash. Triggers keep the summaries up to date
-(`workspace.summary_triggers`). Two changes affect more rows than a transaction can update, so jobs follow them: another outcome of a
+(their functions are in `docs/schema.sql`). Two changes affect more rows than a transaction can update, so jobs follow them: another outcome of a
 status, and another currency of the account (`workspace.jobs`).
 
 Both times are properties of the row, like `updated_at`: a user who may access the row sees them, even if they come from a row that the
@@ -21,7 +21,7 @@ from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db import models
-from django.db.models import F, OuterRef, Q
+from django.db.models import F, OuterRef, Q, Subquery
 from django.db.models.functions import Cast, JSONObject
 
 from accounts.models import Account
@@ -29,6 +29,13 @@ from core.db.access import Access
 from core.db.tenancy import foreign_object
 from crm.models import Client, Contact, Deal
 from workspace.revenue import Revenue, revenue_by
+
+# The columns of a summary, without the account and the id of its row.
+COLUMNS = {
+    "deal": ("client_id", "contact_id", "last_activity_at", "next_task_at", "outcome", "currency", "price"),
+    "contact": ("client_id", "last_activity_at", "next_task_at"),
+    "client": ("last_activity_at", "next_task_at", "open_sum", "won_sum"),
+}
 
 
 class Summary(models.Model):
@@ -171,6 +178,12 @@ def accessible_revenue(account: Account, access: Access) -> models.QuerySet:
     if not access.is_limited:
         return account.client_revenues.all()
     return revenue_by(account, access, "client_id", "currency", client_id__isnull=False)
+
+
+def last_activity_of_client() -> Subquery:
+    """Return the time of the last activity, for querysets of clients. A join could not be locked."""
+    summaries = ClientSummary.objects.filter(account_id=OuterRef("account_id"), client_id=OuterRef("id"))
+    return Subquery(summaries.values("last_activity_at"))
 
 
 def with_summary(rows: models.QuerySet, *columns: str) -> models.QuerySet:

@@ -44,6 +44,8 @@ LINKS = ("client", "contact", "deal")
 # The kinds of entries of which a row has at most one.
 NOTE_KINDS = ("note", "call", "meeting", "email")
 MIRRORED_KINDS = (*NOTE_KINDS, "task", "task_done", "deal", "suggestion", "vote")
+# The kinds of entries that are contact with a customer (`workspace.summaries`).
+ACTIVITY_KINDS = (*NOTE_KINDS, "task_done", "suggestion", "vote", "message")
 
 
 @dataclass(frozen=True)
@@ -278,6 +280,15 @@ class TimelineEntry(models.Model):
                     fields=["account", f"{link}_id", "at", "number"],
                     name=f"timeline_of_{link}",
                     condition=Q(**{f"{link}_id__isnull": False}),
+                )
+                for link in LINKS
+            ),
+            # The last activity of a row.
+            *(
+                models.Index(
+                    fields=["account", f"{link}_id", "at"],
+                    name=f"activity_of_{link}",
+                    condition=Q(**{f"{link}_id__isnull": False}, kind__in=ACTIVITY_KINDS),
                 )
                 for link in LINKS
             ),

@@ -74,18 +74,6 @@ def link_indexes(name: str, target: str, *order: str) -> list[models.Index]:
     ]
 
 
-def activity_indexes(name: str, *targets: str) -> list[models.Index]:
-    """Return the indexes for the time of the last change of the live rows with a link."""
-    return [
-        models.Index(
-            fields=["account", f"{target}_id", "updated_at"],
-            name=f"{name}_of_{target}_by_change",
-            condition=Q(**{"trashed_at": None, f"{target}_id__isnull": False}),
-        )
-        for target in targets
-    ]
-
-
 class TrashedId(int):
     """The id of a row in the trash. A link to it is pending until the row is restored."""
 

@@ -217,6 +217,8 @@ class StagedSearch:
             query.stems(),
         ]
         conditions += [query.of_term(term).prefixes() for term in self.rarest_candidates(ranked)]
+        if joined := query.joined():
+            conditions.append(joined)
         return [self.all_rows.matching(ALL), *map(self.rows.matching, conditions)]
 
     def rarest_candidates(self, ranked: bool) -> list[str]:
@@ -231,6 +233,7 @@ class StagedSearch:
         """Search, with the estimated numbers of rows of `estimated`. Yield each statement, and continue with its rows."""
         query, has_several_terms, terms = self.query, self.has_several_terms, self.rarest_candidates(ranked)
         self.total, whole_words, prefixes, substrings, similar, *counts = estimates
+        counts = counts[: len(terms)]
         if not ranked or (prefixes <= RANKED_BATCH and not has_several_terms):
             # All matches fit into one batch.
             yield from self.run_stage(query.prefixes_or_substrings(), substrings)
@@ -247,6 +250,8 @@ class StagedSearch:
                 )
                 prefixes, substrings = count, count
             yield from self.run_stage(index_query.prefixes(), prefixes, *others)
+            if rarest and (joined := query.joined()):
+                yield from self.run_stage(joined, estimates[-1])
             # If rows with all words were found, looser matches are rarely useful.
             if has_several_terms and self.found:
                 return

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 from django.db.models import BooleanField, QuerySet
@@ -16,9 +17,51 @@ HAS_WORDS = "search_words @@ search.query(%s, %s)"
 ALL: Condition = ("true", [])
 
 
+# A longer query is not searched for words that are written together.
+MAX_JOINED_TERMS = 6
+
+
 def is_correctable(term: str) -> bool:
     """Return whether similar words may replace a term. They may not replace numbers and short words."""
     return re.fullmatch("[a-z]{5,}", term) is not None
+
+
+# A part of a term: characters of Chinese, Japanese and Korean, or others. The SQL function `search.bigrams` has the same characters.
+IDEOGRAPHIC = "\u1100-\u11ff\u2e80-\u2fff\u3005-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
+TERM_PARTS = re.compile(f"[{IDEOGRAPHIC}]+|[^{IDEOGRAPHIC}]+")
+# The letter before two words that the SQL function `search.words` has joined. No folded text contains it.
+JOINED = "þ"
+
+
+def lexemes(term: str, *, is_beginning: bool = False, weight: str = "") -> str:
+    """Return a tsquery for a term, or for the words that begin with it. `weight` limits it to texts of this weight.
+
+    An ideographic term matches any part of a word: each of its characters and the next one are a lexeme (`search.bigrams`). A term of
+    letters also matches two neighbouring words of the short texts, which are a lexeme too.
+    """
+    found: list[str] = []
+    for part in TERM_PARTS.findall(term):
+        if not re.match(f"[{IDEOGRAPHIC}]", part):
+            # A single letter has to be a word, because too many words begin with it.
+            found.append(lexeme(part, is_beginning=is_beginning and len(part) > 1, weight=weight))
+        elif len(part) == 1:
+            found.append(lexeme(part, is_beginning=True, weight=weight))
+        else:
+            found += [lexeme(part[n : n + 2], weight=weight) for n in range(len(part) - 1)]
+    if is_joinable(term):
+        return f"({found[0]} | {lexeme(JOINED + term, weight=weight)})"
+    return found[0] if len(found) == 1 else f"({' & '.join(found)})"
+
+
+def lexeme(word: str, *, is_beginning: bool = False, weight: str = "") -> str:
+    """Return the tsquery for one lexeme."""
+    flags = ("*" if is_beginning else "") + weight
+    return f"'{word}':{flags}" if flags else f"'{word}'"
+
+
+def is_joinable(term: str) -> bool:
+    """Return whether a term may be two words of a text, or a part of one word, by the rule of `search.words`."""
+    return re.fullmatch("[a-z]{2,40}", term) is not None
 
 
 def has_trigram(text: str) -> bool:
@@ -71,8 +114,8 @@ class Query:
 
     @property
     def prefix_tsquery(self) -> str:
-        """All terms, each as a word or the beginning of a word. A single letter has to be a word, because too many words begin with it."""
-        return " & ".join(f"'{term}'" + (":*" if len(term) > 1 else "") for term in self.terms)
+        """All terms, each as a word or the beginning of a word."""
+        return " & ".join(lexemes(term, is_beginning=True) for term in self.terms)
 
     @property
     def variant_tsquery(self) -> str:
@@ -80,17 +123,32 @@ class Query:
 
         Endings change with number and case. Trigrams hardly recognize swapped letters.
         """
-        return " & ".join(f"({variants(term)})" if is_correctable(term) else f"'{term}'" for term in self.terms)
+        return " & ".join(f"({variants(term)})" if is_correctable(term) else lexemes(term) for term in self.terms)
 
     # Conditions on rows
 
     def whole_words(self) -> Condition:
-        """Return the condition that all terms are words of the short texts."""
-        return self._has_words(" & ".join(f"'{term}':A" for term in self.terms))
+        """Return the condition that all terms are words of the short texts. Two of them may be one word."""
+        return self._has_words(
+            " | ".join([" & ".join(lexemes(term, weight="A") for term in self.terms), *self._joined("A")])
+        )
 
     def prefixes(self) -> Condition:
-        """Return the condition that all terms are words of any text, or beginnings of words."""
-        return self._has_words(self.prefix_tsquery)
+        """Return the condition that all terms are words of any text, or beginnings of words. Two of them may be one word."""
+        return self._has_words(" | ".join([self.prefix_tsquery, *self._joined()]))
+
+    def joined(self) -> Condition | None:
+        """Return the condition that two neighbouring terms are one word of any text, or None if no terms can be."""
+        return self._has_words(" | ".join(joined)) if (joined := self._joined()) else None
+
+    def _joined(self, weight: str = "") -> list[str]:
+        """Return tsqueries with two neighbouring terms as one word: log in, login. With a weight, it is the whole word."""
+        words = self.text.split()
+        pairs = [n for n, pair in enumerate(pairwise(words)) if all(re.fullmatch("[a-z]{1,20}", word) for word in pair)]
+        if len(words) > MAX_JOINED_TERMS:
+            return []
+        joined = ([*words[:n], words[n] + words[n + 1], *words[n + 2 :]] for n in pairs)
+        return [" & ".join(lexemes(word, is_beginning=not weight, weight=weight) for word in each) for each in joined]
 
     def substrings(self, *, estimated: bool = False) -> Condition | None:
         """Return the condition that all terms are parts of the short texts, or None if no index supports it.
@@ -116,7 +174,7 @@ class Query:
 
         PostgreSQL adds up the estimates of the alternatives, although hardly any swapped term is a word.
         """
-        words = (f"'{stem(term)}':*" if is_correctable(term) else f"'{term}'" for term in self.terms)
+        words = (f"'{stem(term)}':*" if is_correctable(term) else lexemes(term) for term in self.terms)
         return self._has_words(" & ".join(words))
 
     def has_term(self, term: str) -> Condition:
@@ -140,7 +198,7 @@ class Query:
     @staticmethod
     def _alternatives(term: str, corrections: dict[str, list[str]]) -> str:
         if not is_correctable(term):
-            return f"'{term}'"
+            return lexemes(term)
         return " | ".join([variants(term), *(f"'{word}'" for word in corrections.get(term, []))])
 
 

@@ -8,6 +8,7 @@ from django.core.management import CommandError, call_command
 from accounts import links
 from accounts.models import Account, User
 from accounts.names import look_alike, skeleton
+from core.errors import FieldErrors
 from forum.models import Forum
 from tests.support.client import XMLClient
 from tests.support.factories import PASSWORD, make_account, make_user
@@ -279,3 +280,32 @@ def test_an_older_forum_may_keep_a_taken_name(acme, other):
 def test_the_default_name_is_not_an_email(acme, login, name):
     """Everyone sees the name of a user, and only the team the login and the e-mail."""
     assert make_user(acme.account, login, email="ann@example.com").name == name
+
+
+@pytest.mark.parametrize(
+    ("name", "is_refused"),
+    [
+        ("Buy at https://spam.example", True),
+        ("www.spam.example", True),
+        ("casino-best.COM !!!", True),
+        ("Win now spam.shop/a", True),
+        ("Ann Smith", False),
+        ("ann.smith@example.com", False),
+        ("J.R. Smith, St.Pauli", False),
+        ("komentarz.org.pl", True),
+        ("ann.computer", False),
+    ],
+)
+def test_a_name_holds_no_website(acme, name, is_refused):
+    member = make_user(acme.account, "dave")
+    for act in (
+        lambda: member.change_profile(login="dave", name=name),
+        lambda: User.objects.create_for(
+            acme.account, login=f"x{len(name)}", email="x@e.example", password=None, name=name
+        ),
+    ):
+        if is_refused:
+            with pytest.raises(FieldErrors, match="address of a website"):
+                act()
+        else:
+            act()

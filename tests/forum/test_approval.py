@@ -42,6 +42,32 @@ def test_posts_of_members_wait_for_approval(acme):
 
 
 @pytest.mark.parametrize(
+    ("values", "waits"),
+    [
+        ({"title": "No links"}, False),
+        ({"title": "Buy", "content": "See https://spam.example/a"}, True),
+        ({"title": "Buy", "content": "See www.spam.example"}, True),
+        ({"title": "Buy", "content": "See [this](//spam.example)"}, True),
+        ({"title": "Buy at https://spam.example"}, True),
+        ({"title": "An error", "content": "`x.y` in C:\\temp"}, False),
+    ],
+)
+def test_the_first_posts_of_a_member_wait_if_they_have_links(acme, values, waits):
+    """The forum itself takes posts without an approval."""
+    assert make_post(acme.bob, **values).approved
+    post = make_post(acme.carol, **values)
+    assert Post.objects.get(pk=post.pk).approved is not waits
+    edited = make_post(acme.carol, "Harmless")
+    edited.write(dict(values), by=acme.carol)
+    assert Post.objects.get(pk=edited.pk).approved is not waits
+    if waits:
+        post.approve(by=acme.bob)
+    for number in range(Post.TRUSTED_POSTS):
+        make_post(acme.carol, f"Idea {number}")
+    assert make_post(acme.carol, **values).approved
+
+
+@pytest.mark.parametrize(
     ("values", "login", "waits"),
     [
         ({"title": "Other words"}, "carol", True),

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accounts.mentions import names_in
 from forum import markdown
 from forum.markdown import ALLOWED_TAGS, MAX_HTML_LENGTH, MAX_LENGTH, as_paragraphs, as_plain_text, render
 
@@ -51,7 +52,32 @@ def timed(act: Callable[[], Any]) -> tuple[Any, float]:
         ("![](https://x.example/a.png)", None),
         ("![a]()", "<p>a</p>\n"),
         ("a | b\n-|:-:\n1 | 2", None),
-        ("[a]: /b\n\n[a]", "<p>[a]: /b</p>\n<p>[a]</p>\n"),
+        ("[a]: /b\n\n[a]", f'<p><a href="/b" {REL}>a</a></p>\n'),
+        ('[docs][1]\n\n[1]: https://e.example "T"', f'<p><a href="https://e.example" title="T" {REL}>docs</a></p>\n'),
+        ("[a]: https://e.example/" + "a" * 500 + "\n\n[a]", "<p>[a]</p>\n"),
+        (
+            "- [ ] a\n- [x] b",
+            (
+                '<ul>\n<li class="task-list-item"><label><input disabled="disabled" type="checkbox"> a</label></li>\n'
+                '<li class="task-list-item"><label><input checked="checked" disabled="disabled" type="checkbox"> b</label></li>\n</ul>\n'
+            ),
+        ),
+        ("[a](tel:+48601234567)", f'<p><a href="tel:+48601234567" {REL}>a</a></p>\n'),
+        ("<ann@e.example>", f'<p><a href="mailto:ann@e.example" {REL}>ann@e.example</a></p>\n'),
+        ("**テスト。**テスト", "<p><strong>テスト。</strong>テスト</p>\n"),
+        ("**历经10年发展，**年", "<p><strong>历经10年发展，</strong>年</p>\n"),
+        ("请看**「强调」**的字", "<p>请看<strong>「强调」</strong>的字</p>\n"),
+        ("**스크립트(script)**라고", "<p><strong>스크립트(script)</strong>라고</p>\n"),
+        ("~~终止！~~好", "<p><s>终止！</s>好</p>\n"),
+        ("**Note:**text, text**(note)**", "<p><strong>Note:</strong>text, text<strong>(note)</strong></p>\n"),
+        ("**a (**b**) c** *2 * 3*", "<p><strong>a (<strong>b</strong>) c</strong> <em>2 * 3</em></p>\n"),
+        (r"\\server\share, (\\server\share\*.txt)", "<p>\\\\server\\share, (\\\\server\\share\\*.txt)</p>\n"),
+        (
+            r"C:\temp\*.txt, C:\_b_\*, %TMP%\*.log, .\*.py",
+            "<p>C:\\temp\\*.txt, C:\\_b_\\*, %TMP%\\*.log, .\\*.py</p>\n",
+        ),
+        ("C:\\temp\\\nnext", "<p>C:\\temp\\<br>\nnext</p>\n"),
+        (r"\*a\* \\\\a\\b", "<p>*a* \\\\a\\b</p>\n"),
         ("a & b < c", "<p>a &amp; b &lt; c</p>\n"),
     ],
 )
@@ -76,10 +102,20 @@ def test_it_works(text, html):
         (r"https://example.com/a\_b", "https://example.com/a_b", "{}"),
         ("https://example.com/\\\nand", "https://example.com/", "{}<br>\nand"),
         ("HTTPS://Example.com", "HTTPS://Example.com", "{}"),
+        ("https://example.com/a，谢谢", "https://example.com/a", "{}，谢谢"),
+        ("（https://example.com/深色）。", "https://example.com/深色", "（{}）。"),
+        ("www.example.com/pricing, too", "www.example.com/pricing", "{}, too"),
+        ("(WWW.example.com).", "WWW.example.com", "({})."),
+        ("请看www.example.com/a。", "www.example.com/a", "请看{}。"),
+        ("www.example.com请看", "www.example.com", "{}请看"),
+        ("ask ann_b+c@mail.example.com.", "ann_b+c@mail.example.com", "ask {}."),
+        ("邮箱ann@example.com。", "ann@example.com", "邮箱{}。"),
     ],
 )
 def test_addresses_become_links(text, address, template):
-    link = f'<a href="{address.replace("[]", "%5B%5D")}" {REL}>{address}</a>'
+    scheme = "mailto:" if "@" in address else "http://" if address.lower().startswith("www.") else ""
+    target = scheme + address.replace("[]", "%5B%5D").replace("深色", "%E6%B7%B1%E8%89%B2")
+    link = f'<a href="{target}" {REL}>{address}</a>'
     assert render(text) == f"<p>{template.format(link)}</p>\n"
 
 
@@ -94,6 +130,9 @@ def test_addresses_become_links(text, address, template):
         "ftp://example.com javascript://example.com",
         "`https://example.com`",
         "```\nhttps://example.com\n```",
+        "www.example example.com setup.py xwww.example.com",
+        "ann@localhost ann@example.com@x @example.com ann@ex_ample.c",
+        "`www.example.com` `ann@example.com`",
     ],
 )
 def test_other_text_is_not_linked(text):
@@ -134,6 +173,9 @@ def assert_safe(html: str) -> None:
     collector.feed(html)
     for tag, attributes in collector.elements:
         assert tag in ALLOWED_TAGS, html
+        if tag in markdown.ALLOWED_VALUES:
+            name, values = markdown.ALLOWED_VALUES[tag]
+            assert attributes.pop(name, None) in {None, *values}, html
         assert attributes.keys() <= ALLOWED_TAGS[tag] | ({"rel"} if tag == "a" else set()), html
         if tag == "a":
             assert attributes["rel"] == "nofollow ugc noopener"
@@ -190,7 +232,8 @@ REPEATED_PATTERNS = [
     *("`", "`a``b", "``` ", "~~~\n", "> ", ">", "- ", "- a\n", "* a\n", "1. a\n", "> - ", "> > > a\n", "- a\n\n"),
     *("*a **b ", "**a*", "_a_ ", "~~a", "a**b", "*", "<", "<a@a", "&", "&amp;", "\\", "|", "a|b\n", "|\n"),
     *("a\n", "a\n\n", "# a\n", "a\n=\n", "a\\\n", "\n", "    a\n\n", "\t", "***\n", "[a](b) ", "<http://a>", "a"),
-    *("https://a ", "https://a)", "://", "https:"),
+    *("https://a ", "https://a)", "://", "https:", "www.a.b ", "www.", "a@", "a@a.", "a@a.aa ", "a.", "-@"),
+    *("- [ ] a\n", "[a]: b\n\n[a] ", "C:\\*", "C:\\_ ", "**。**a", "。*", "~~。"),
     *("[a]: b\n", "[a][a] ", "A plain line, and so on.\n", "A plain line, and so on. ", "Ala "),
 ]
 WHOLE_TEXTS = {
@@ -285,6 +328,8 @@ def test_a_text_with_too_much_html_is_shown_unformatted(monkeypatch):
         ("a | b\n--|--\n1 | 2", "a | b 1 | 2"),
         ("Look:\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n", "Look: a | b 1 | 2"),
         ("a || b", "a || b"),
+        ("- [x] done\n\n[a][1]\n\n[1]: https://e.example", "done a"),
+        (r"\\server\share C:\temp\*.txt", r"\\server\share C:\temp\*.txt"),
     ],
 )
 def test_an_excerpt_is_plain_text(text, excerpt):
@@ -304,7 +349,11 @@ def test_an_excerpt_is_cut_between_words():
         ("# Why\n\nSo that *one*\n**can** `read`.\n\n---\n\nOr <b>", "Why\n\nSo that one\ncan read.\n\nOr <b>"),
         ("- one\n- two\n\n  3. three\n\n     more\n  4. four", "• one\n• two\n  3. three\n    more\n  4. four"),
         ("> one\n>\n> > two", "> one\n>\n> > two"),
-        ("[a link](https://e.example) ![a picture](x.png) https://e.example", "a link a picture https://e.example"),
+        (
+            "[a link](https://e.example) ![a picture](x.png) https://e.example www.e.example a@e.example",
+            "a link (https://e.example) a picture (x.png) https://e.example www.e.example a@e.example",
+        ),
+        ("- [ ] one\n- [x] two", "• ☐ one\n• ☑ two"),
         ("```python\n<b>\n```\n\n    code", "<b>\n\ncode"),
         ("a | b\n--|--\n1 | 2", "a | b\n1 | 2"),
         ("- \n- b", "•\n• b"),
@@ -312,6 +361,30 @@ def test_an_excerpt_is_cut_between_words():
 )
 def test_plain_text_keeps_lines_and_lists(text, plain):
     assert markdown.as_plain_text(text).replace("\N{NO-BREAK SPACE}", " ") == plain
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("@theo, look", ["theo"]),
+        ("_@theo_ **@theo**", ["theo", "theo"]),
+        ("@theo's idea", ["theo"]),
+        ("你好@theo你好", ["theo"]),
+        ("@theo，谢谢", ["theo"]),
+        ("@田中さん、どうぞ", ["田中"]),
+        ("> @theo said so\n\nYes", []),
+        ("> - @theo\n> > @theo", []),
+        ("`@theo` ``@theo``", []),
+        ("```\n@theo\n```\n\n    @theo", []),
+        ("https://x.example/@theo [@theo](https://x.example) <https://x.example/@theo>", []),
+        ("theo@theo.example żółw@theo", []),
+    ],
+)
+def test_mentions_that_count(text, expected):
+    found = [names & {"theo", "田中"} for names in names_in(text)]
+    assert [name for names in found for name in names] == expected
+    marked = render(text, mentions={"theo": 1, "田中": 2})
+    assert re.findall("<b>@(.*?)</b>", marked) == expected
 
 
 def test_a_text_that_fails_to_be_converted_stays_as_it_is(monkeypatch, caplog):

@@ -39,7 +39,7 @@ def client_body(row, by: User, **fields) -> dict:
         "contacts_count": 0,
         "posts_count": 0,
         "deals_count": 0,
-        "last_activity": on_the_wire(row.updated_at),
+        "last_activity": on_the_wire(row.created_at),
         "do_not_contact": False,
     }
     return _body(ClientSerializer, row, {**usual, **fields})

@@ -6,6 +6,7 @@ from decimal import Decimal
 from django.db import connection
 
 from accounts.models import Account
+from workspace.models import TimelineEntry
 
 
 def update_summaries() -> None:
@@ -40,25 +41,23 @@ def recounted(account: Account) -> dict:
         {row.id: row for row in rows.live()} for rows in (account.clients, account.contacts, account.deals)
     )
     activity = {
-        (kind, id): [row.updated_at]
+        (kind, id): [row.created_at]
         for kind, rows in (("client", clients), ("contact", contacts), ("deal", deals))
         for id, row in rows.items()
     }
+    for entry in TimelineEntry.objects.filter(account=account):
+        if entry.kind in {"note", "call", "meeting", "email", "task_done", "suggestion", "vote", "message"}:
+            for kind in ("client", "contact", "deal"):
+                activity.get((kind, getattr(entry, f"{kind}_id")), []).append(entry.at)
     tasks = defaultdict(list)
     for post in account.posts.live():
-        for kind in ("client", "contact", "deal"):
-            activity.get((kind, getattr(post, f"{kind}_id")), []).append(post.updated_at)
-            if post.category_id is None and not post.closed and post.scheduled_at:
+        if post.category_id is None and not post.closed and post.scheduled_at:
+            for kind in ("client", "contact", "deal"):
                 tasks[kind, getattr(post, f"{kind}_id")].append(post.scheduled_at)
-    for note in account.notes.live():
-        for kind in ("client", "contact", "deal"):
-            activity.get((kind, getattr(note, f"{kind}_id")), []).append(note.updated_at)
     for kind, rows, targets in (("deal", deals, ("contact", "client")), ("contact", contacts, ("client",))):
         for id, row in rows.items():
             for target in targets:
-                key = (target, getattr(row, f"{target}_id"))
-                activity.get(key, []).extend(activity[kind, id])
-                tasks[key] += tasks[kind, id]
+                tasks[target, getattr(row, f"{target}_id")] += tasks[kind, id]
     found: dict = {key: (max(times), min(tasks[key], default=None)) for key, times in activity.items()}
     outcomes = dict(account.statuses.values_list("id", "outcome"))
     revenue: defaultdict = defaultdict(lambda: [0, Decimal(0), 0, Decimal(0)])

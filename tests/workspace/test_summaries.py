@@ -7,13 +7,15 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from crm.models import Deal
-from tests.support.factories import make_client, make_contact, make_deal, make_post, make_task
+from crm.models import Client, Contact, Deal
+from tests.support.assertions import on_the_wire, read
+from tests.support.factories import make_client, make_contact, make_deal, make_note, make_post, make_task
 from tests.support.fixtures import make_cast
 from tests.support.jobs import run_jobs
 from tests.support.summaries import recounted, stored, update_summaries
 from tests.support.threads import at_once, while_held
-from workspace.models import ClientSummary
+from workspace.models import ClientSummary, TimelineEntry
+from workspace.recount import update_all
 from workspace.summaries import revenue_of, with_revenue
 
 
@@ -30,7 +32,7 @@ def assert_counted(account) -> None:
 def test_it_works(acme):
     client = make_client(acme.alice)
     summary = summary_of(client)
-    assert (summary.last_activity_at, summary.next_task_at) == (client.updated_at, None)
+    assert (summary.last_activity_at, summary.next_task_at) == (client.created_at, None)
     contact = make_contact(acme.alice, client_id=client.id)
     won = acme.account.statuses.get(kind="deal", code="won")
     deal = make_deal(acme.alice, client_id=client.id, price=Decimal("12.5"))
@@ -41,7 +43,7 @@ def test_it_works(acme):
     task = make_task(acme.alice, contact_id=contact.id, scheduled_at=day - timedelta(hours=1))
     post = make_post(acme.alice, client_id=client.id)
     summary = summary_of(client)
-    assert (summary.last_activity_at, summary.next_task_at) == (post.updated_at, task.scheduled_at)
+    assert (summary.last_activity_at, summary.next_task_at) == (post.created_at, task.scheduled_at)
     assert (summary.open_sum, summary.won_sum) == (Decimal("12.5"), Decimal(4))
     assert_counted(acme.account)
 
@@ -53,12 +55,127 @@ def test_rows_in_the_trash_are_left_out(acme):
     update_summaries()
     deal.trash(by=acme.alice)
     summary = summary_of(client)
-    assert (summary.last_activity_at, summary.next_task_at, summary.open_sum) == (client.updated_at, None, 0)
+    assert (summary.last_activity_at, summary.next_task_at, summary.open_sum) == (client.created_at, None, 0)
     assert not acme.account.client_revenues.exists()
     deal.restore()
     assert summary_of(client).open_sum == 5
     client.trash(by=acme.alice)
     assert summary_of(client).last_activity_at is None
+    assert_counted(acme.account)
+
+
+CONTACT = {
+    "a note": lambda acme, client: make_note(acme.bob, client_id=client.id).noted_at,
+    "a call of a contact": lambda acme, client: (
+        make_note(acme.bob, contact_id=contact_of(client), kind="call").noted_at
+    ),
+    "an e-mail about a deal": lambda acme, client: make_note(acme.bob, deal_id=deal_of(client), kind="email").noted_at,
+    "a task that is done": lambda acme, client: make_done_task(acme.bob, client_id=client.id).completed_at,
+    "a suggestion": lambda acme, client: make_post(acme.bob, client_id=client.id).created_at,
+    "a vote": lambda acme, client: make_proxy_vote(acme.bob, client).created_at,
+    "a message": lambda acme, client: add_message(acme.bob, client),
+}
+NO_CONTACT = {
+    "an edit": lambda acme, client: client.write({"city": "Gdansk"}, by=acme.bob),
+    "an edit of a contact": lambda acme, client: Contact.objects.get(id=contact_of(client)).write(
+        {"phone": "1"}, by=acme.bob
+    ),
+    "a deal that is won": lambda acme, client: Deal.objects.get(id=deal_of(client)).write(
+        {"status_id": acme.account.statuses.get(kind="deal", code="won").id}, by=acme.bob
+    ),
+    "a new deal": lambda acme, client: make_deal(acme.bob, client_id=client.id),
+    "a new contact": lambda acme, client: make_contact(acme.bob, client_id=client.id),
+    "a planned task": lambda acme, client: make_task(acme.bob, client_id=client.id, scheduled_at=timezone.now()),
+    "a comment of the team": lambda acme, client: make_task(acme.bob, client_id=client.id).comment(
+        by=acme.bob, text="Soon"
+    ),
+    "the trash": lambda acme, client: client.trash(by=acme.bob) or client.restore(),
+    "a note in the trash": lambda acme, client: make_note(acme.bob, client_id=client.id).trash(by=acme.bob),
+}
+
+
+def contact_of(client) -> int:
+    return client.account.contacts.get(client_id=client.id).id
+
+
+def deal_of(client) -> int:
+    return client.account.deals.get(client_id=client.id).id
+
+
+def make_done_task(user, **fields):
+    task = make_task(user, **fields)
+    task.write({"closed": True}, by=user)
+    return task
+
+
+def make_proxy_vote(user, client):
+    post = make_post(user)
+    post.cast_proxy_vote(by=user, client_id=client.id)
+    return client.account.proxy_votes.get(post_id=post.id)
+
+
+def add_message(user, client):
+    TimelineEntry.objects.append("message", [client], by=user)
+    return TimelineEntry.objects.get(account=client.account, kind="message").at
+
+
+@pytest.fixture
+def quiet_client(acme):
+    """A client with a contact and a deal, without contact for 40 days."""
+    client = make_client(acme.alice)
+    make_contact(acme.alice, client_id=client.id)
+    make_deal(acme.alice, client_id=client.id)
+    update_summaries()
+    before = timezone.now() - timedelta(days=40)
+    for model in (Client, Contact, Deal):
+        model.objects.filter(account=acme.account).update(created_at=before, updated_at=before)
+    update_all(acme.account.id)
+    client.refresh_from_db()
+    return client
+
+
+@pytest.mark.parametrize("name", CONTACT)
+def test_contact_is_activity(acme, quiet_client, name):
+    at = CONTACT[name](acme, quiet_client)
+    assert summary_of(quiet_client).last_activity_at == at
+    assert_counted(acme.account)
+
+
+@pytest.mark.parametrize("name", NO_CONTACT)
+def test_other_changes_are_no_activity(acme, quiet_client, name):
+    NO_CONTACT[name](acme, quiet_client)
+    assert summary_of(quiet_client).last_activity_at == quiet_client.created_at
+    assert_counted(acme.account)
+
+
+def test_a_bulk_change_and_its_undo_are_no_activity(acme, quiet_client):
+    """The list of quiet clients keeps its rows, and the client shows the same time."""
+    change = read(
+        acme.json().post(
+            "/app/bulk_changes.json",
+            json={
+                "bulk_change": {"resource": "client", "action": "add_tags", "ids": [quiet_client.id], "tags": ["vip"]}
+            },
+        )
+    )
+    read(acme.json().post(f"/app/bulk_changes/{change['id']}/undo.json"))
+    acme.json().put(f"/app/clients/{quiet_client.id}.json", json={"client": {"note": "Edited"}})
+    update_summaries()
+    quiet_since = on_the_wire(quiet_client.created_at)
+    assert read(acme.json().get(f"/app/clients/{quiet_client.id}.json"))["last_activity"] == quiet_since
+    assert read(acme.json().get(f"/app/clients/{quiet_client.id}/summary.json"))["last_activity_at"] == quiet_since
+    assert quiet_client.name in acme.page(acme.bob).get("/app/clients?inactive_days=30").text
+
+
+def test_entries_that_move_or_disappear(acme, quiet_client):
+    other = make_client(acme.alice)
+    note = make_note(acme.bob, contact_id=contact_of(quiet_client))
+    assert summary_of(quiet_client).last_activity_at == note.noted_at
+    Contact.objects.get(id=note.contact_id).write({"client_id": other.id}, by=acme.bob)
+    assert summary_of(quiet_client).last_activity_at == quiet_client.created_at
+    assert summary_of(other).last_activity_at == note.noted_at
+    note.trash(by=acme.bob)
+    assert summary_of(other).last_activity_at == other.created_at
     assert_counted(acme.account)
 
 
@@ -88,7 +205,7 @@ def test_the_currency_of_the_account_changes_the_sums(acme):
 
 
 def test_a_new_row_with_links_to_different_rows(acme):
-    """A new note, task or deal that links to more than one client or contact is an activity of all of them."""
+    """A new task, deal or suggestion that links to more than one client or contact."""
     clients = [make_client(acme.alice) for _ in range(3)]
     contacts = [make_contact(acme.alice, client_id=client.id) for client in clients]
     deal = make_deal(acme.alice, client_id=clients[0].id, contact_id=contacts[1].id)
@@ -110,7 +227,7 @@ def test_a_new_row_repairs_missing_summaries(acme):
     deal = make_deal(acme.alice, client_id=client.id, contact_id=contact.id)
     update_summaries()
     acme.account.client_summaries.all().delete()
-    make_contact(acme.alice, client_id=client.id)
+    make_post(acme.alice, contact_id=contact.id)
     assert_counted(acme.account)
     acme.account.contact_summaries.filter(contact_id=contact.id).delete()
     make_task(acme.alice, deal_id=deal.id, scheduled_at=timezone.now())

@@ -66,6 +66,34 @@ def test_it_works(quiet):
     assert send_all(hours=1) == []
 
 
+def test_links_keep_their_addresses(quiet):
+    make_comment(
+        quiet.post, quiet.bob, "See [the plan](https://e.example/x?a=1&b=2) or www.e.example, **ann@e.example**"
+    )
+    [email] = send_all(minutes=5)
+    assert "> See the plan (https://e.example/x?a=1&b=2) or www.e.example, ann@e.example\n" in email.body
+    [page] = email.alternatives
+    for address in ("https://e.example/x?a=1&amp;b=2", "http://www.e.example", "mailto:ann@e.example"):
+        assert f'href="{address}"' in page.content
+
+
+@pytest.mark.parametrize(
+    ("text", "is_mentioned"),
+    [
+        ("@alice's idea", True),
+        ("_@alice_", True),
+        ("你好@alice你好", True),
+        ("`@alice`", False),
+        ("> @alice said so", False),
+        ("https://e.example/@alice", False),
+    ],
+)
+def test_who_is_mentioned(quiet, text, is_mentioned):
+    make_comment(quiet.post, quiet.bob, text)
+    run_followers()
+    assert Notification.objects.filter(user_id=quiet.alice.id).exists() == is_mentioned
+
+
 def test_it_is_in_the_language_of_the_recipient(quiet):
     quiet.account.users.filter(login="carol").update(language="pl")
     planned = quiet.account.statuses.get(kind="post", code="planned")

@@ -14,6 +14,7 @@ from tests.support.factories import (
     make_contact_list,
     make_deal,
     make_field_definition,
+    make_note,
     make_saved_view,
     make_task,
 )
@@ -21,6 +22,7 @@ from tests.support.reading import statements
 from tests.support.summaries import update_summaries
 from workspace.lists import queries
 from workspace.lists.queries import ListQuery
+from workspace.recount import update_all
 
 PATH = "/app/clients"
 
@@ -78,6 +80,7 @@ def clients(acme):
             created_at=moment - timedelta(days=days), updated_at=moment - timedelta(days=days)
         )
     update_summaries()
+    update_all(acme.account.id)
     return {"status": status.id, "bob": acme.bob.id, "day": (moment - timedelta(days=60)).date().isoformat()}
 
 
@@ -235,8 +238,9 @@ def test_rows_without_a_planned_task(acme, clients):
     assert names(acme.page(acme.bob).get(PATH).click("No task planned", index=0)) == ["Corvus", "Brandt"]
 
 
-def test_activity_of_linked_rows_counts(acme, clients):
-    make_deal(acme.bob, "New", client_id=acme.account.clients.get(name="Adler").id)
+def test_contact_about_linked_rows_counts(acme, clients):
+    deal = make_deal(acme.bob, "New", client_id=acme.account.clients.get(name="Adler").id)
+    make_note(acme.bob, deal_id=deal.id, kind="call")
     update_summaries()
     assert names(acme.page(acme.bob).get(f"{PATH}?inactive_days=30")) == ["Brandt"]
 

@@ -1,0 +1,13 @@
+from django.contrib.postgres.operations import RemoveIndexConcurrently
+from django.db import migrations
+
+
+class Migration(migrations.Migration):
+    """Remove the indexes by which the last activity was computed from posts. It is computed from the timeline."""
+
+    atomic = False
+    dependencies = [("forum", "0001_initial")]
+
+    operations = [
+        RemoveIndexConcurrently("postsortkey", f"sort_key_of_{target}") for target in ("client", "contact", "deal")
+    ]
