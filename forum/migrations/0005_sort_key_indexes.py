@@ -6,7 +6,7 @@ class Migration(migrations.Migration):
     """Remove the indexes by which the last activity was computed from posts. It is computed from the timeline."""
 
     atomic = False
-    dependencies = [("forum", "0001_initial")]
+    dependencies = [("forum", "0004_existing_members")]
 
     operations = [
         RemoveIndexConcurrently("postsortkey", f"sort_key_of_{target}") for target in ("client", "contact", "deal")

@@ -1,4 +1,4 @@
-"""Names of contact lists are unique without regard to case and to the number of blanks."""
+"""Names of groups, pipelines and statuses are unique without regard to case and to the number of blanks."""
 
 import unicodedata
 
@@ -48,24 +48,54 @@ def write(cursor, table, column, rows):
 
 def fill_keys(apps, schema_editor):
     with schema_editor.connection.cursor() as cursor:
-        fill(cursor, "crm_contactlist", "name", "account_id", "trashed_at IS NULL")
+        fill(cursor, "accounts_group", "name", "account_id")
+        fill(cursor, "accounts_pipeline", "name", "account_id")
+        fill(cursor, "accounts_status", "code", "account_id, kind")
+        fill(cursor, "accounts_status", "name", "account_id, kind, COALESCE(pipeline_id, 0)")
 
 
 class Migration(migrations.Migration):
-    dependencies = [
-        ("crm", "0001_initial"),
-    ]
+    dependencies = [("accounts", "0005_invitation_sites")]
 
     operations = [
-        migrations.AddField("contactlist", "name_key", models.TextField(editable=False, null=True)),
+        *(
+            migrations.AddField(model, name, models.TextField(editable=False, null=True))
+            for model, name in (
+                ("group", "name_key"),
+                ("pipeline", "name_key"),
+                ("status", "code_key"),
+                ("status", "name_key"),
+            )
+        ),
         migrations.RunPython(fill_keys, migrations.RunPython.noop, elidable=True),
-        migrations.RemoveConstraint("contactlist", "contact_list_name_unique"),
+        migrations.RemoveConstraint("group", "group_name_unique"),
+        migrations.RemoveConstraint("pipeline", "pipeline_name_unique"),
+        migrations.RemoveConstraint("status", "status_code_unique"),
+        migrations.RemoveConstraint("status", "status_name_unique"),
+        migrations.RemoveConstraint("status", "deal_status_name_unique"),
         migrations.AddConstraint(
-            "contactlist",
+            "group", models.UniqueConstraint(fields=("account", "name_key"), name="group_name_key_unique")
+        ),
+        migrations.AddConstraint(
+            "pipeline", models.UniqueConstraint(fields=("account", "name_key"), name="pipeline_name_key_unique")
+        ),
+        migrations.AddConstraint(
+            "status", models.UniqueConstraint(fields=("account", "kind", "code_key"), name="status_code_key_unique")
+        ),
+        migrations.AddConstraint(
+            "status",
             models.UniqueConstraint(
-                condition=models.Q(("trashed_at", None)),
-                fields=("account", "name_key"),
-                name="contact_list_name_key_unique",
+                condition=models.Q(("kind", "deal"), _negated=True),
+                fields=("account", "kind", "name_key"),
+                name="status_name_key_unique",
+            ),
+        ),
+        migrations.AddConstraint(
+            "status",
+            models.UniqueConstraint(
+                condition=models.Q(("kind", "deal")),
+                fields=("account", "pipeline_id", "name_key"),
+                name="deal_status_name_key_unique",
             ),
         ),
     ]

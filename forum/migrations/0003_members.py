@@ -40,7 +40,7 @@ def account():
 
 
 class Migration(migrations.Migration):
-    dependencies = [("accounts", "0002_membership_invitation_sites"), ("forum", "0001_initial")]
+    dependencies = [("accounts", "0005_invitation_sites"), ("forum", "0002_due_day")]
 
     operations = [
         migrations.AddField("forum", "segment_id", models.BigIntegerField(null=True)),

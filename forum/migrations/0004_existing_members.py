@@ -41,6 +41,6 @@ WHERE invitation.role = 'member' AND forum.account_id = invitation.account_id AN
 class Migration(migrations.Migration):
     """Fill the members of forums, after the transaction that locks the tables for their foreign keys."""
 
-    dependencies = [("forum", "0002_membership_members")]
+    dependencies = [("forum", "0003_members")]
 
     operations = [migrations.RunSQL(FILL_MEMBERS, migrations.RunSQL.noop)]

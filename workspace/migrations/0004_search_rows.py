@@ -53,11 +53,11 @@ class Migration(migrations.Migration):
 
     atomic = False
     dependencies = [
-        ("core", "0003_text_search"),
         ("accounts", "0001_initial"),
+        ("core", "0004_search"),
         ("crm", "0001_initial"),
         ("forum", "0001_initial"),
-        ("workspace", "0002_text_activity"),
+        ("workspace", "0003_activity"),
     ]
 
     operations = [migrations.RunPython(compute_search_columns, migrations.RunPython.noop)]

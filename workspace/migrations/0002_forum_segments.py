@@ -4,7 +4,7 @@ from django.db import migrations
 class Migration(migrations.Migration):
     """Refer from forums to the saved views that are their segments. A forum whose view is deleted has no segment."""
 
-    dependencies = [("forum", "0003_membership_fill"), ("workspace", "0001_initial")]
+    dependencies = [("forum", "0004_existing_members"), ("workspace", "0001_initial")]
 
     operations = [
         migrations.RunSQL(

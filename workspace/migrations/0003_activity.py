@@ -42,7 +42,7 @@ class Migration(migrations.Migration):
 
     # So that the indexes are created beside the work of the service, and each batch of summaries is one transaction.
     atomic = False
-    dependencies = [("workspace", "0001_initial"), ("crm", "0001_initial"), ("forum", "0001_initial")]
+    dependencies = [("crm", "0001_initial"), ("forum", "0001_initial"), ("workspace", "0002_forum_segments")]
 
     operations = [
         *(

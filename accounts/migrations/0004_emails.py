@@ -78,9 +78,7 @@ def change_emails(apps, schema_editor):
 class Migration(migrations.Migration):
     atomic = False
 
-    dependencies = [
-        ("accounts", "0002_inputs_guests"),
-    ]
+    dependencies = [("accounts", "0003_guests")]
 
     operations = [
         migrations.RunPython(change_emails, migrations.RunPython.noop),

@@ -6,7 +6,7 @@ class Migration(migrations.Migration):
     """Remove the indexes by which the last activity was computed from notes. It is computed from the timeline."""
 
     atomic = False
-    dependencies = [("crm", "0001_initial")]
+    dependencies = [("crm", "0003_name_keys")]
 
     operations = [
         RemoveIndexConcurrently("note", f"note_of_{link}_by_change") for link in ("client", "contact", "deal")

@@ -2,9 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [
-        ("accounts", "0001_initial"),
-    ]
+    dependencies = [("accounts", "0002_domains")]
 
     operations = [
         # Existing accounts keep making a client for each order of a guest.
