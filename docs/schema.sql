@@ -924,14 +924,6 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE FUNCTION public.workspace_collect_new_contact() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    IF length(set_config('workspace.changed', concat(current_setting('workspace.changed', true), concat('new/' || NEW.account_id || '/' || NEW.id || ' ', 'contact/' || NEW.account_id || '/' || NEW.id || ' ')), true)) > 100000 THEN PERFORM workspace_update_changed(); END IF;
-    RETURN NULL;
-END $$;
-
 CREATE FUNCTION public.workspace_collect_new_deal() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -940,7 +932,7 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE FUNCTION public.workspace_collect_new_note() RETURNS trigger
+CREATE FUNCTION public.workspace_collect_new_post() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
@@ -948,11 +940,11 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE FUNCTION public.workspace_collect_new_post() RETURNS trigger
+CREATE FUNCTION public.workspace_collect_new_timelineentry() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    IF length(set_config('workspace.changed', concat(current_setting('workspace.changed', true), concat('new/' || NEW.account_id || '/' || NEW.id || ' ', 'client/' || NEW.account_id || '/' || NEW.client_id || ' ', 'contact/' || NEW.account_id || '/' || NEW.contact_id || ' ', 'deal/' || NEW.account_id || '/' || NEW.deal_id || ' ')), true)) > 100000 THEN PERFORM workspace_update_changed(); END IF;
+    IF length(set_config('workspace.changed', concat(current_setting('workspace.changed', true), concat('new/' || NEW.account_id || '/' || NEW.number || ' ', 'client/' || NEW.account_id || '/' || NEW.client_id || ' ', 'contact/' || NEW.account_id || '/' || NEW.contact_id || ' ', 'deal/' || NEW.account_id || '/' || NEW.deal_id || ' ')), true)) > 100000 THEN PERFORM workspace_update_changed(); END IF;
     RETURN NULL;
 END $$;
 
@@ -979,11 +971,10 @@ CREATE FUNCTION public.workspace_current_clients(of_account bigint, ids bigint[]
     ) AS client ON true
     LEFT JOIN LATERAL (
         SELECT
-            greatest(
-                client.updated_at, (SELECT max(updated_at) FROM forum_postsortkey WHERE true AND account_id = of_account AND client_id = client.id), (SELECT max(updated_at) FROM crm_note WHERE trashed_at IS NULL AND account_id = of_account AND client_id = client.id),
-                (SELECT max(last_activity_at) FROM workspace_contactsummary WHERE account_id = of_account AND client_id = client.id),
-                (SELECT max(last_activity_at) FROM workspace_dealsummary WHERE account_id = of_account AND client_id = client.id)
-            ) AS last_activity_at,
+            greatest(client.created_at, (
+                SELECT max(at) FROM workspace_timelineentry
+                WHERE account_id = of_account AND client_id = client.id AND kind IN ('note', 'call', 'meeting', 'email', 'task_done', 'suggestion', 'vote', 'message')
+            )) AS last_activity_at,
             least(
                 (
         SELECT min(scheduled_at) FROM forum_post
@@ -1011,10 +1002,10 @@ CREATE FUNCTION public.workspace_current_contacts(of_account bigint, ids bigint[
     ) AS contact ON true
     LEFT JOIN LATERAL (
         SELECT contact.client_id,
-            greatest(
-                contact.updated_at, (SELECT max(updated_at) FROM forum_postsortkey WHERE true AND account_id = of_account AND contact_id = contact.id), (SELECT max(updated_at) FROM crm_note WHERE trashed_at IS NULL AND account_id = of_account AND contact_id = contact.id),
-                (SELECT max(last_activity_at) FROM workspace_dealsummary WHERE account_id = of_account AND contact_id = contact.id)
-            ) AS last_activity_at,
+            greatest(contact.created_at, (
+                SELECT max(at) FROM workspace_timelineentry
+                WHERE account_id = of_account AND contact_id = contact.id AND kind IN ('note', 'call', 'meeting', 'email', 'task_done', 'suggestion', 'vote', 'message')
+            )) AS last_activity_at,
             least(
                 (
         SELECT min(scheduled_at) FROM forum_post
@@ -1037,7 +1028,10 @@ CREATE FUNCTION public.workspace_current_deals(of_account bigint, ids bigint[]) 
     ) AS deal ON true
     LEFT JOIN LATERAL (
         SELECT deal.client_id, deal.contact_id,
-            greatest(deal.updated_at, (SELECT max(updated_at) FROM forum_postsortkey WHERE true AND account_id = of_account AND deal_id = deal.id), (SELECT max(updated_at) FROM crm_note WHERE trashed_at IS NULL AND account_id = of_account AND deal_id = deal.id)) AS last_activity_at,
+            greatest(deal.created_at, (
+                SELECT max(at) FROM workspace_timelineentry
+                WHERE account_id = of_account AND deal_id = deal.id AND kind IN ('note', 'call', 'meeting', 'email', 'task_done', 'suggestion', 'vote', 'message')
+            )) AS last_activity_at,
             (
         SELECT min(scheduled_at) FROM forum_post
         WHERE account_id = of_account AND deal_id = deal.id AND trashed_at IS NULL AND category_id IS NULL AND NOT closed
@@ -1079,7 +1073,7 @@ CREATE FUNCTION public.workspace_insert_client_summary() RETURNS trigger
 BEGIN
     
         INSERT INTO workspace_clientsummary (account_id, client_id, last_activity_at, open_sum, won_sum)
-        VALUES (NEW.account_id, NEW.id, NEW.updated_at, 0, 0) ON CONFLICT DO NOTHING;
+        VALUES (NEW.account_id, NEW.id, NEW.created_at, 0, 0) ON CONFLICT DO NOTHING;
     RETURN NULL;
 END $$;
 
@@ -1089,7 +1083,7 @@ CREATE FUNCTION public.workspace_insert_contact_summary() RETURNS trigger
 BEGIN
     
         INSERT INTO workspace_contactsummary (account_id, contact_id, client_id, last_activity_at)
-        VALUES (NEW.account_id, NEW.id, NEW.client_id, NEW.updated_at) ON CONFLICT DO NOTHING;
+        VALUES (NEW.account_id, NEW.id, NEW.client_id, NEW.created_at) ON CONFLICT DO NOTHING;
     RETURN NULL;
 END $$;
 
@@ -1100,7 +1094,7 @@ BEGIN
     
         INSERT INTO workspace_dealsummary (account_id, deal_id, client_id, contact_id, last_activity_at, outcome, currency, price)
         VALUES (
-            NEW.account_id, NEW.id, NEW.client_id, NEW.contact_id, NEW.updated_at,
+            NEW.account_id, NEW.id, NEW.client_id, NEW.contact_id, NEW.created_at,
             coalesce((
                 SELECT outcome FROM accounts_status WHERE account_id = NEW.account_id AND id = NEW.status_id
             ), 'open'),
@@ -1611,25 +1605,6 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE FUNCTION public.workspace_summarize_new_contact() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    changed text := current_setting('workspace.changed', true);
-    is_raised boolean;
-BEGIN
-    IF changed IS DISTINCT FROM concat('new/' || NEW.account_id || '/' || NEW.id || ' ', 'contact/' || NEW.account_id || '/' || NEW.id || ' ') OR NEW.trashed_at IS NOT NULL THEN
-        PERFORM workspace_update_changed();
-        RETURN NULL;
-    END IF;
-    changed := set_config('workspace.changed', '', true);
-    
-        INSERT INTO workspace_contactsummary (account_id, contact_id, client_id, last_activity_at)
-        VALUES (NEW.account_id, NEW.id, NEW.client_id, NEW.updated_at) ON CONFLICT DO NOTHING;
-    is_raised := workspace_raise_summaries(NEW.account_id, NULL, NULL, NEW.client_id, NEW.updated_at, NULL, NULL, NULL);
-    RETURN NULL;
-END $$;
-
 CREATE FUNCTION public.workspace_summarize_new_deal() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -1650,7 +1625,7 @@ BEGIN
     
         INSERT INTO workspace_dealsummary (account_id, deal_id, client_id, contact_id, last_activity_at, outcome, currency, price)
         VALUES (
-            NEW.account_id, NEW.id, NEW.client_id, NEW.contact_id, NEW.updated_at,
+            NEW.account_id, NEW.id, NEW.client_id, NEW.contact_id, NEW.created_at,
             coalesce((
                 SELECT outcome FROM accounts_status WHERE account_id = NEW.account_id AND id = NEW.status_id
             ), 'open'),
@@ -1674,25 +1649,7 @@ BEGIN
         END IF;
     END IF;
     is_raised := workspace_raise_summaries(
-        NEW.account_id, NULL, NEW.contact_id, NEW.client_id, NEW.updated_at, NULL, new_open_sum, new_won_sum
-    );
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.workspace_summarize_new_note() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    changed text := current_setting('workspace.changed', true);
-    is_raised boolean;
-BEGIN
-    IF changed IS DISTINCT FROM concat('new/' || NEW.account_id || '/' || NEW.id || ' ', 'client/' || NEW.account_id || '/' || NEW.client_id || ' ', 'contact/' || NEW.account_id || '/' || NEW.contact_id || ' ', 'deal/' || NEW.account_id || '/' || NEW.deal_id || ' ') OR NEW.trashed_at IS NOT NULL THEN
-        PERFORM workspace_update_changed();
-        RETURN NULL;
-    END IF;
-    changed := set_config('workspace.changed', '', true);
-    is_raised := workspace_raise_summaries(
-        NEW.account_id, NEW.deal_id, NEW.contact_id, NEW.client_id, NEW.updated_at, NULL, NULL, NULL
+        NEW.account_id, NULL, NULL, NEW.client_id, NULL, NULL, new_open_sum, new_won_sum
     );
     RETURN NULL;
 END $$;
@@ -1710,7 +1667,25 @@ BEGIN
     END IF;
     changed := set_config('workspace.changed', '', true);
     is_raised := workspace_raise_summaries(
-        NEW.account_id, NEW.deal_id, NEW.contact_id, NEW.client_id, NEW.updated_at, CASE WHEN NEW.category_id IS NULL AND NOT NEW.closed THEN NEW.scheduled_at END, NULL, NULL
+        NEW.account_id, NEW.deal_id, NEW.contact_id, NEW.client_id, NULL, NEW.scheduled_at, NULL, NULL
+    );
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.workspace_summarize_new_timelineentry() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    changed text := current_setting('workspace.changed', true);
+    is_raised boolean;
+BEGIN
+    IF changed IS DISTINCT FROM concat('new/' || NEW.account_id || '/' || NEW.number || ' ', 'client/' || NEW.account_id || '/' || NEW.client_id || ' ', 'contact/' || NEW.account_id || '/' || NEW.contact_id || ' ', 'deal/' || NEW.account_id || '/' || NEW.deal_id || ' ') THEN
+        PERFORM workspace_update_changed();
+        RETURN NULL;
+    END IF;
+    changed := set_config('workspace.changed', '', true);
+    is_raised := workspace_raise_summaries(
+        NEW.account_id, NEW.deal_id, NEW.contact_id, NEW.client_id, NEW.at, NULL, NULL, NULL
     );
     RETURN NULL;
 END $$;
@@ -1843,6 +1818,10 @@ CREATE FUNCTION search.account(bigint) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (rtrim(encode(ltrim(int8send($1), '\x00'::bytea), 'base64'::text), '='::text) || '.'::text);
 
+CREATE FUNCTION search.bigrams(text, length integer) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN ((octet_length("") = length("")) OR ("" !~ '[\u1100-\u11ff\u2e80-\u2fff\u3005-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]'::text)) THEN "" ELSE (SELECT string_agg(CASE WHEN (NOT pairs.is_ideographic) THEN pairs.part ELSE concat(' ', pairs.part, CASE WHEN pairs.goes_on THEN pairs.next ELSE NULL::text END, ' ') END, ''::text ORDER BY pairs.place) AS string_agg FROM (SELECT parts.part, parts.place, parts.is_ideographic, lead(parts.part) OVER in_order AS next, lead(parts.is_ideographic) OVER in_order AS goes_on FROM (SELECT split.part, split.place, (split.part ~ '[\u1100-\u11ff\u2e80-\u2fff\u3005-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]'::text) AS is_ideographic FROM unnest(string_to_array("left"(bigrams."", bigrams.length), NULL::text)) WITH ORDINALITY split(part, place)) parts WINDOW in_order AS (ORDER BY parts.place)) pairs) END;
+
 CREATE FUNCTION search.compact(text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN translate(regexp_replace(lower($1), '[\t-/:-@\[-`{-~]+'::text, ''::text, 'g'::text), ''::text, ' '::text);
@@ -1851,9 +1830,30 @@ CREATE FUNCTION search.composed(text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN CASE WHEN ((octet_length($1) = length($1)) OR ($1 IS NFKC NORMALIZED)) THEN $1 ELSE NORMALIZE($1, NFKC) END;
 
+CREATE FUNCTION search.compounds(text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN ($1 ~~ '%_-_%'::text) THEN regexp_replace($1, '([^\s!-@\[-`{-~]{1,20})[-\u2010\u2011]([^\s!-@\[-`{-~]{1,20})(?=$|[\s!-/:-@\[-`{-~])'::text, '\1-\2 \1\2'::text, 'g'::text) ELSE $1 END;
+
+CREATE FUNCTION search.unpointed(text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    AS $_$
+BEGIN
+    IF octet_length($1) = length($1) THEN
+        RETURN $1;
+    END IF;
+    RETURN regexp_replace(
+        regexp_replace(
+            $1,
+            '[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed]+',
+            '', 'g'
+        ),
+        '[\u3000-\u3004\u3008-\u3020\u3030\u303d-\u303f\u30a0\u30fb]+', ' ', 'g'
+    );
+END $_$;
+
 CREATE FUNCTION search.fold(text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN regexp_replace(lower(public.unaccent('public.unaccent'::regdictionary, search.composed($1))), '[\t-/:-@\[-`{-~]+'::text, ' '::text, 'g'::text);
+    RETURN regexp_replace(search.unpointed(lower(public.unaccent('public.unaccent'::regdictionary, search.composed($1)))), '[\t-/:-@\[-`{-~]+'::text, ' '::text, 'g'::text);
 
 CREATE FUNCTION search.learn() RETURNS trigger
     LANGUAGE plpgsql
@@ -1911,8 +1911,35 @@ CREATE FUNCTION search.words(text) RETURNS tsvector
     RETURN to_tsvector('simple'::regconfig, "left"(search.fold($1), 100000));
 
 CREATE FUNCTION search.words(account_id bigint, text text, length integer) RETURNS tsvector
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN (replace((' '::text || (to_tsvector('simple'::regconfig, regexp_replace("left"(search.fold(text), length), '([^ ]{255})[^ ]+'::text, '\1'::text, 'g'::text)))::text), ' '''::text, (' '''::text || search.account(account_id))))::tsvector;
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    AS $_$
+DECLARE
+    words text := left(search.fold(search.compounds($2)), $3);
+    is_ascii CONSTANT boolean := octet_length(words) = length(words);
+    joined text := '';
+    word text;
+    previous text;
+BEGIN
+    IF $3 <= 35000 THEN
+        FOREACH word IN ARRAY string_to_array(words, ' ') LOOP
+            IF length(word) > 20 OR word = '' OR translate(word, 'abcdefghijklmnopqrstuvwxyz', '') <> '' THEN
+                previous := NULL;
+                CONTINUE;
+            END IF;
+            joined := concat(joined, ' þ' || previous || word);
+            previous := word;
+        END LOOP;
+        words := words || joined;
+    END IF;
+    IF NOT is_ascii THEN
+        words := search.bigrams(words, $3 * 2 / 5);
+    END IF;
+    RETURN replace(
+        ' ' || to_tsvector('pg_catalog.simple', regexp_replace(words, '([^ ]{255})[^ ]+', '\1', 'g'))::text,
+        ' ''',
+        ' ''' || search.account($1)
+    )::tsvector;
+END $_$;
 
 CREATE AGGREGATE public.forum_log2_sum(double precision) (
     SFUNC = public.forum_log2_add,
@@ -1943,6 +1970,7 @@ CREATE TABLE public.accounts_account (
     resources_with_fields text[] DEFAULT '{}'::text[] NOT NULL,
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL,
+    link_guests_by_email boolean DEFAULT false NOT NULL,
     CONSTRAINT account_prefix_form CHECK (((prefix)::text ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])$'::text))
 );
 
@@ -1995,7 +2023,8 @@ CREATE TABLE public.accounts_group (
     updated_at timestamp with time zone NOT NULL,
     search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
     search_text text GENERATED ALWAYS AS (search.fold((COALESCE(name, ''::character varying))::text)) STORED NOT NULL,
-    search_words tsvector GENERATED ALWAYS AS (setweight(search.words(account_id, (COALESCE(name, ''::character varying))::text, 35000), 'A'::"char")) STORED NOT NULL
+    search_words tsvector GENERATED ALWAYS AS (setweight(search.words(account_id, (COALESCE(name, ''::character varying))::text, 35000), 'A'::"char")) STORED NOT NULL,
+    name_key text
 );
 ALTER TABLE ONLY public.accounts_group ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -2013,7 +2042,11 @@ ALTER TABLE ONLY public.accounts_handover ALTER COLUMN account_id SET (n_distinc
 CREATE TABLE public.accounts_host (
     id bigint NOT NULL,
     account_id bigint NOT NULL,
-    name character varying(255) NOT NULL
+    name character varying(255) NOT NULL,
+    checked_at timestamp with time zone DEFAULT statement_timestamp(),
+    failing_since timestamp with time zone,
+    proven_at timestamp with time zone DEFAULT statement_timestamp(),
+    token uuid DEFAULT gen_random_uuid() NOT NULL
 );
 ALTER TABLE ONLY public.accounts_host ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -2048,6 +2081,7 @@ CREATE TABLE public.accounts_invitation (
     invited_by_id bigint NOT NULL,
     created_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,
+    site_ids bigint[] DEFAULT '{}'::bigint[] NOT NULL,
     CONSTRAINT invitation_role CHECK (((role)::text = ANY ((ARRAY['admin'::character varying, 'agent'::character varying, 'member'::character varying])::text[])))
 );
 ALTER TABLE ONLY public.accounts_invitation ALTER COLUMN account_id SET (n_distinct=2);
@@ -2061,7 +2095,8 @@ CREATE TABLE public.accounts_pipeline (
     updated_at timestamp with time zone NOT NULL,
     search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
     search_text text GENERATED ALWAYS AS (search.fold((COALESCE(name, ''::character varying))::text)) STORED NOT NULL,
-    search_words tsvector GENERATED ALWAYS AS (setweight(search.words(account_id, (COALESCE(name, ''::character varying))::text, 35000), 'A'::"char")) STORED NOT NULL
+    search_words tsvector GENERATED ALWAYS AS (setweight(search.words(account_id, (COALESCE(name, ''::character varying))::text, 35000), 'A'::"char")) STORED NOT NULL,
+    name_key text
 );
 ALTER TABLE ONLY public.accounts_pipeline ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -2081,7 +2116,8 @@ CREATE TABLE public.accounts_session (
     agent character varying(255) NOT NULL,
     created_at timestamp with time zone NOT NULL,
     seen_at timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL
+    expires_at timestamp with time zone NOT NULL,
+    domain character varying(255) DEFAULT ''::character varying NOT NULL
 );
 ALTER TABLE ONLY public.accounts_session ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -2124,6 +2160,8 @@ CREATE TABLE public.accounts_status (
     search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
     search_text text GENERATED ALWAYS AS (search.fold((((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(code, ''::character varying))::text))) STORED NOT NULL,
     search_words tsvector GENERATED ALWAYS AS (setweight(search.words(account_id, (((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(code, ''::character varying))::text), 35000), 'A'::"char")) STORED NOT NULL,
+    code_key text,
+    name_key text,
     CONSTRAINT status_of_deal CHECK (((((kind)::text = 'deal'::text) AND (outcome IS NOT NULL) AND (pipeline_id IS NOT NULL) AND (probability IS NOT NULL) AND ((probability >= 0) AND (probability <= 100)) AND (((NOT closed) AND ((outcome)::text = 'open'::text)) OR (closed AND ((outcome)::text = ANY ((ARRAY['won'::character varying, 'lost'::character varying])::text[]))))) OR ((NOT ((kind)::text = 'deal'::text)) AND (outcome IS NULL) AND (pipeline_id IS NULL) AND (probability IS NULL) AND (rot_days IS NULL))))
 );
 ALTER TABLE ONLY public.accounts_status ALTER COLUMN account_id SET (n_distinct=2);
@@ -2353,7 +2391,8 @@ CREATE TABLE public.crm_contactlist (
     name character varying(255) NOT NULL,
     search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
     search_text text GENERATED ALWAYS AS (search.fold((COALESCE(name, ''::character varying))::text)) STORED NOT NULL,
-    search_words tsvector GENERATED ALWAYS AS (setweight(search.words(account_id, (COALESCE(name, ''::character varying))::text, 35000), 'A'::"char")) STORED NOT NULL
+    search_words tsvector GENERATED ALWAYS AS (setweight(search.words(account_id, (COALESCE(name, ''::character varying))::text, 35000), 'A'::"char")) STORED NOT NULL,
+    name_key text
 );
 ALTER TABLE ONLY public.crm_contactlist ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -2652,9 +2691,29 @@ CREATE TABLE public.forum_forum (
     is_default boolean NOT NULL,
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL,
-    CONSTRAINT forum_access_known CHECK (((access)::text = ANY ((ARRAY['public'::character varying, 'members'::character varying, 'private'::character varying])::text[])))
+    segment_id bigint,
+    CONSTRAINT forum_access_known CHECK (((access)::text = ANY ((ARRAY['public'::character varying, 'members'::character varying, 'private'::character varying, 'list'::character varying, 'segment'::character varying])::text[])))
 );
 ALTER TABLE ONLY public.forum_forum ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.forum_forumaddress (
+    id bigint NOT NULL,
+    forum_id bigint NOT NULL,
+    address character varying(255) NOT NULL,
+    address_key text NOT NULL,
+    account_id bigint NOT NULL
+);
+ALTER TABLE ONLY public.forum_forumaddress ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.forum_forummember (
+    id bigint NOT NULL,
+    forum_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    state character varying(255) NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    account_id bigint NOT NULL
+);
+ALTER TABLE ONLY public.forum_forummember ALTER COLUMN account_id SET (n_distinct=2);
 
 CREATE TABLE public.forum_notification (
     account_id bigint NOT NULL,
@@ -3309,6 +3368,12 @@ ALTER TABLE ONLY public.forum_follow
 ALTER TABLE ONLY public.forum_forum
     ADD CONSTRAINT forum_forum_pkey PRIMARY KEY (account_id, id);
 
+ALTER TABLE ONLY public.forum_forumaddress
+    ADD CONSTRAINT forum_forumaddress_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.forum_forummember
+    ADD CONSTRAINT forum_forummember_pkey PRIMARY KEY (account_id, id);
+
 ALTER TABLE ONLY public.forum_forum
     ADD CONSTRAINT forum_host_unique UNIQUE (account_id, host_id);
 
@@ -3333,14 +3398,20 @@ ALTER TABLE ONLY public.forum_statuschange
 ALTER TABLE ONLY public.forum_vote
     ADD CONSTRAINT forum_vote_pkey PRIMARY KEY (account_id, post_id, user_id);
 
+ALTER TABLE ONLY public.forum_forumaddress
+    ADD CONSTRAINT forumaddress_unique UNIQUE (account_id, forum_id, address_key);
+
+ALTER TABLE ONLY public.forum_forummember
+    ADD CONSTRAINT forummember_unique UNIQUE (account_id, forum_id, user_id);
+
 ALTER TABLE ONLY public.accounts_group
-    ADD CONSTRAINT group_name_unique UNIQUE (account_id, name);
+    ADD CONSTRAINT group_name_key_unique UNIQUE (account_id, name_key);
 
 ALTER TABLE ONLY public.accounts_handover
     ADD CONSTRAINT handover_digest_unique UNIQUE (account_id, digest);
 
 ALTER TABLE ONLY public.accounts_host
-    ADD CONSTRAINT host_name_unique UNIQUE (name);
+    ADD CONSTRAINT host_name_of_account UNIQUE (account_id, name);
 
 ALTER TABLE ONLY public.accounts_host
     ADD CONSTRAINT host_of_account UNIQUE (account_id, id);
@@ -3352,7 +3423,7 @@ ALTER TABLE ONLY public.forum_notification
     ADD CONSTRAINT notification_unique UNIQUE (account_id, activity_id, user_id);
 
 ALTER TABLE ONLY public.accounts_pipeline
-    ADD CONSTRAINT pipeline_name_unique UNIQUE (account_id, name);
+    ADD CONSTRAINT pipeline_name_key_unique UNIQUE (account_id, name_key);
 
 ALTER TABLE ONLY public.procrastinate_events
     ADD CONSTRAINT procrastinate_events_pkey PRIMARY KEY (id);
@@ -3385,7 +3456,7 @@ ALTER TABLE ONLY public.accounts_signincode
     ADD CONSTRAINT signincode_browser_unique UNIQUE (account_id, browser);
 
 ALTER TABLE ONLY public.accounts_status
-    ADD CONSTRAINT status_code_unique UNIQUE (account_id, kind, code);
+    ADD CONSTRAINT status_code_key_unique UNIQUE (account_id, kind, code_key);
 
 ALTER TABLE ONLY public.accounts_tag
     ADD CONSTRAINT tag_name_unique UNIQUE (account_id, name_key);
@@ -3460,7 +3531,13 @@ CREATE UNIQUE INDEX activity_new_post_unique ON public.forum_activity USING btre
 
 CREATE UNIQUE INDEX activity_note_unique ON public.forum_activity USING btree (account_id, note_id) WHERE (note_id IS NOT NULL);
 
+CREATE INDEX activity_of_client ON public.workspace_timelineentry USING btree (account_id, client_id, at) WHERE ((client_id IS NOT NULL) AND (kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text])));
+
 CREATE INDEX activity_of_comment ON public.forum_activity USING btree (account_id, comment_id) WHERE (comment_id IS NOT NULL);
+
+CREATE INDEX activity_of_contact ON public.workspace_timelineentry USING btree (account_id, contact_id, at) WHERE ((contact_id IS NOT NULL) AND (kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text])));
+
+CREATE INDEX activity_of_deal ON public.workspace_timelineentry USING btree (account_id, deal_id, at) WHERE ((deal_id IS NOT NULL) AND (kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text])));
 
 CREATE INDEX activity_of_post ON public.forum_activity USING btree (account_id, post_id, id);
 
@@ -3542,7 +3619,7 @@ CREATE INDEX contact_external_ids ON public.crm_contactexternalid USING btree (a
 CREATE INDEX contact_found ON public.crm_contact USING gin (account_id, responsible_id, creator_id, updater_id, tags, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit='1024') WHERE (trashed_at IS NULL);
 ALTER INDEX public.contact_found ALTER COLUMN 7 SET STATISTICS 0;
 
-CREATE UNIQUE INDEX contact_list_name_unique ON public.crm_contactlist USING btree (account_id, name) WHERE (trashed_at IS NULL);
+CREATE UNIQUE INDEX contact_list_name_key_unique ON public.crm_contactlist USING btree (account_id, name_key) WHERE (trashed_at IS NULL);
 
 CREATE INDEX contact_list_trash ON public.crm_contactlist USING btree (account_id, trashed_at, id) WHERE (trashed_at IS NOT NULL);
 
@@ -3566,6 +3643,10 @@ CREATE INDEX contacts_of_list ON public.crm_contactlistmembership USING btree (a
 CREATE INDEX core_job_due ON public.procrastinate_jobs USING btree (queue_name, scheduled_at, id) WHERE (status = 'todo'::public.procrastinate_job_status);
 
 CREATE INDEX core_job_failed ON public.procrastinate_jobs USING btree (id) WHERE (status = 'failed'::public.procrastinate_job_status);
+
+CREATE INDEX core_job_running ON public.procrastinate_jobs USING btree (queue_name, COALESCE(((args ->> 'account_id'::text))::bigint, (0)::bigint)) WHERE (status = 'doing'::public.procrastinate_job_status);
+
+CREATE INDEX core_job_turn ON public.procrastinate_jobs USING btree (queue_name, COALESCE(((args ->> 'account_id'::text))::bigint, (0)::bigint), scheduled_at, id) WHERE (status = 'todo'::public.procrastinate_job_status);
 
 CREATE INDEX deal_by_additional_fields ON public.crm_deal USING gin (account_id, additional_fields jsonb_path_ops) WITH (gin_pending_list_limit='1024') WHERE ((trashed_at IS NULL) AND (NOT (additional_fields = '{}'::jsonb)));
 
@@ -3614,7 +3695,7 @@ CREATE INDEX deal_of_user_without_status ON public.crm_deal USING btree (account
 
 CREATE INDEX deal_stage_by_time ON public.crm_dealstage USING btree (account_id, entered_at);
 
-CREATE UNIQUE INDEX deal_status_name_unique ON public.accounts_status USING btree (account_id, pipeline_id, name) WHERE ((kind)::text = 'deal'::text);
+CREATE UNIQUE INDEX deal_status_name_key_unique ON public.accounts_status USING btree (account_id, pipeline_id, name_key) WHERE ((kind)::text = 'deal'::text);
 
 CREATE INDEX deal_trash ON public.crm_deal USING btree (account_id, trashed_at, id) WHERE (trashed_at IS NOT NULL);
 
@@ -3631,7 +3712,13 @@ ALTER INDEX public.fielddefinition_found ALTER COLUMN 3 SET STATISTICS 0;
 
 CREATE INDEX follower_due ON public.core_follower USING btree (name, due_at) WHERE (due_at IS NOT NULL);
 
+CREATE INDEX forum_by_segment ON public.forum_forum USING btree (account_id, segment_id) WHERE (segment_id IS NOT NULL);
+
 CREATE UNIQUE INDEX forum_one_default ON public.forum_forum USING btree (account_id) WHERE is_default;
+
+CREATE INDEX forummember_of_user ON public.forum_forummember USING btree (account_id, user_id);
+
+CREATE INDEX forummember_pending ON public.forum_forummember USING btree (account_id, forum_id, user_id) WHERE ((state)::text = 'pending'::text);
 
 CREATE INDEX group_by_name ON public.accounts_group USING btree (account_id, search_name, id);
 
@@ -3639,6 +3726,8 @@ CREATE INDEX group_found ON public.accounts_group USING gin (account_id, search_
 ALTER INDEX public.group_found ALTER COLUMN 3 SET STATISTICS 0;
 
 CREATE INDEX handover_of_session ON public.accounts_handover USING btree (account_id, session_id);
+
+CREATE UNIQUE INDEX host_name_unique ON public.accounts_host USING btree (name) WHERE (proven_at IS NOT NULL);
 
 CREATE INDEX idx_procrastinate_jobs_worker_not_null ON public.procrastinate_jobs USING btree (worker_id) WHERE ((worker_id IS NOT NULL) AND (status = 'doing'::public.procrastinate_job_status));
 
@@ -3688,15 +3777,9 @@ ALTER INDEX public.note_found ALTER COLUMN 6 SET STATISTICS 0;
 
 CREATE INDEX note_of_client ON public.crm_note USING btree (account_id, client_id, id) WHERE (client_id IS NOT NULL);
 
-CREATE INDEX note_of_client_by_change ON public.crm_note USING btree (account_id, client_id, updated_at) WHERE ((client_id IS NOT NULL) AND (trashed_at IS NULL));
-
 CREATE INDEX note_of_contact ON public.crm_note USING btree (account_id, contact_id, id) WHERE (contact_id IS NOT NULL);
 
-CREATE INDEX note_of_contact_by_change ON public.crm_note USING btree (account_id, contact_id, updated_at) WHERE ((contact_id IS NOT NULL) AND (trashed_at IS NULL));
-
 CREATE INDEX note_of_deal ON public.crm_note USING btree (account_id, deal_id, id) WHERE (deal_id IS NOT NULL);
-
-CREATE INDEX note_of_deal_by_change ON public.crm_note USING btree (account_id, deal_id, updated_at) WHERE ((deal_id IS NOT NULL) AND (trashed_at IS NULL));
 
 CREATE INDEX note_of_trashed_client ON public.crm_note USING btree (account_id, trashed_client_id) WHERE (trashed_client_id IS NOT NULL);
 
@@ -3804,12 +3887,6 @@ CREATE INDEX sort_key_by_comments ON public.forum_postsortkey USING btree (accou
 
 CREATE INDEX sort_key_by_votes ON public.forum_postsortkey USING btree (account_id, category_id, shelf, votes_cache, id) WHERE (category_id IS NOT NULL);
 
-CREATE INDEX sort_key_of_client ON public.forum_postsortkey USING btree (account_id, client_id, updated_at) WHERE (client_id IS NOT NULL);
-
-CREATE INDEX sort_key_of_contact ON public.forum_postsortkey USING btree (account_id, contact_id, updated_at) WHERE (contact_id IS NOT NULL);
-
-CREATE INDEX sort_key_of_deal ON public.forum_postsortkey USING btree (account_id, deal_id, updated_at) WHERE (deal_id IS NOT NULL);
-
 CREATE INDEX sort_key_of_forum_by_activity ON public.forum_postsortkey USING btree (account_id, forum_id, shelf, updated_at, id) WHERE (forum_id IS NOT NULL);
 
 CREATE INDEX sort_key_of_forum_by_comments ON public.forum_postsortkey USING btree (account_id, forum_id, shelf, comments_cache, id) WHERE (forum_id IS NOT NULL);
@@ -3829,7 +3906,7 @@ CREATE INDEX status_by_name ON public.accounts_status USING btree (account_id, s
 CREATE INDEX status_found ON public.accounts_status USING gin (account_id, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit='1024');
 ALTER INDEX public.status_found ALTER COLUMN 3 SET STATISTICS 0;
 
-CREATE UNIQUE INDEX status_name_unique ON public.accounts_status USING btree (account_id, kind, name) WHERE (NOT ((kind)::text = 'deal'::text));
+CREATE UNIQUE INDEX status_name_key_unique ON public.accounts_status USING btree (account_id, kind, name_key) WHERE (NOT ((kind)::text = 'deal'::text));
 
 CREATE INDEX statuschange_of_post ON public.forum_statuschange USING btree (account_id, post_id, created_at, id);
 
@@ -3916,29 +3993,29 @@ CREATE TRIGGER collect_delete AFTER DELETE ON public.crm_contact FOR EACH ROW EX
 
 CREATE TRIGGER collect_delete AFTER DELETE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.workspace_collect_row('deal');
 
-CREATE TRIGGER collect_delete AFTER DELETE ON public.crm_note FOR EACH ROW WHEN ((num_nonnulls(old.client_id, old.contact_id, old.deal_id) > 0)) EXECUTE FUNCTION public.workspace_collect_links();
+CREATE TRIGGER collect_delete AFTER DELETE ON public.forum_post FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id) > 0) AND ((old.category_id IS NULL) AND (NOT old.closed) AND (old.scheduled_at IS NOT NULL)))) EXECUTE FUNCTION public.workspace_collect_links();
 
-CREATE TRIGGER collect_delete AFTER DELETE ON public.forum_post FOR EACH ROW WHEN ((num_nonnulls(old.client_id, old.contact_id, old.deal_id) > 0)) EXECUTE FUNCTION public.workspace_collect_links();
+CREATE TRIGGER collect_delete AFTER DELETE ON public.workspace_timelineentry FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id) > 0) AND (old.kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text])))) EXECUTE FUNCTION public.workspace_collect_links();
 
 CREATE TRIGGER collect_insert AFTER INSERT ON public.crm_client FOR EACH ROW WHEN ((NOT (new.trashed_at IS NULL))) EXECUTE FUNCTION public.workspace_collect_row('client');
 
-CREATE TRIGGER collect_insert AFTER INSERT ON public.crm_contact FOR EACH ROW WHEN ((NOT ((new.trashed_at IS NULL) AND (new.client_id IS NULL)))) EXECUTE FUNCTION public.workspace_collect_new_contact();
+CREATE TRIGGER collect_insert AFTER INSERT ON public.crm_contact FOR EACH ROW WHEN ((NOT (new.trashed_at IS NULL))) EXECUTE FUNCTION public.workspace_collect_row('contact');
 
-CREATE TRIGGER collect_insert AFTER INSERT ON public.crm_deal FOR EACH ROW WHEN ((NOT ((new.trashed_at IS NULL) AND (new.client_id IS NULL) AND (new.contact_id IS NULL)))) EXECUTE FUNCTION public.workspace_collect_new_deal();
+CREATE TRIGGER collect_insert AFTER INSERT ON public.crm_deal FOR EACH ROW WHEN ((NOT ((new.trashed_at IS NULL) AND (new.client_id IS NULL)))) EXECUTE FUNCTION public.workspace_collect_new_deal();
 
-CREATE TRIGGER collect_insert AFTER INSERT ON public.crm_note FOR EACH ROW WHEN ((num_nonnulls(new.client_id, new.contact_id, new.deal_id) > 0)) EXECUTE FUNCTION public.workspace_collect_new_note();
+CREATE TRIGGER collect_insert AFTER INSERT ON public.forum_post FOR EACH ROW WHEN (((num_nonnulls(new.client_id, new.contact_id, new.deal_id) > 0) AND ((new.category_id IS NULL) AND (NOT new.closed) AND (new.scheduled_at IS NOT NULL)))) EXECUTE FUNCTION public.workspace_collect_new_post();
 
-CREATE TRIGGER collect_insert AFTER INSERT ON public.forum_post FOR EACH ROW WHEN ((num_nonnulls(new.client_id, new.contact_id, new.deal_id) > 0)) EXECUTE FUNCTION public.workspace_collect_new_post();
+CREATE TRIGGER collect_insert AFTER INSERT ON public.workspace_timelineentry FOR EACH ROW WHEN (((num_nonnulls(new.client_id, new.contact_id, new.deal_id) > 0) AND (new.kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text])))) EXECUTE FUNCTION public.workspace_collect_new_timelineentry();
 
-CREATE TRIGGER collect_update AFTER UPDATE ON public.crm_client FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at))) EXECUTE FUNCTION public.workspace_collect_row('client');
+CREATE TRIGGER collect_update AFTER UPDATE ON public.crm_client FOR EACH ROW WHEN ((old.trashed_at IS DISTINCT FROM new.trashed_at)) EXECUTE FUNCTION public.workspace_collect_row('client');
 
-CREATE TRIGGER collect_update AFTER UPDATE ON public.crm_contact FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.client_id IS DISTINCT FROM new.client_id))) EXECUTE FUNCTION public.workspace_collect_row('contact');
+CREATE TRIGGER collect_update AFTER UPDATE ON public.crm_contact FOR EACH ROW WHEN (((old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.client_id IS DISTINCT FROM new.client_id))) EXECUTE FUNCTION public.workspace_collect_row('contact');
 
-CREATE TRIGGER collect_update AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.client_id IS DISTINCT FROM new.client_id) OR (old.contact_id IS DISTINCT FROM new.contact_id) OR (old.status_id IS DISTINCT FROM new.status_id) OR ((old.currency)::text IS DISTINCT FROM (new.currency)::text) OR (old.price IS DISTINCT FROM new.price))) EXECUTE FUNCTION public.workspace_collect_row('deal');
+CREATE TRIGGER collect_update AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN (((((((old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.client_id IS DISTINCT FROM new.client_id)) OR (old.contact_id IS DISTINCT FROM new.contact_id)) OR (old.status_id IS DISTINCT FROM new.status_id)) OR ((old.currency)::text IS DISTINCT FROM (new.currency)::text)) OR (old.price IS DISTINCT FROM new.price))) EXECUTE FUNCTION public.workspace_collect_row('deal');
 
-CREATE TRIGGER collect_update AFTER UPDATE ON public.crm_note FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id, new.client_id, new.contact_id, new.deal_id) > 0) AND ((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.client_id IS DISTINCT FROM new.client_id) OR (old.contact_id IS DISTINCT FROM new.contact_id) OR (old.deal_id IS DISTINCT FROM new.deal_id)))) EXECUTE FUNCTION public.workspace_collect_links();
+CREATE TRIGGER collect_update AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id, new.client_id, new.contact_id, new.deal_id) > 0) AND (((old.category_id IS NULL) AND (NOT old.closed) AND (old.scheduled_at IS NOT NULL)) OR ((new.category_id IS NULL) AND (NOT new.closed) AND (new.scheduled_at IS NOT NULL))) AND (((((((old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.category_id IS DISTINCT FROM new.category_id)) OR (old.closed IS DISTINCT FROM new.closed)) OR (old.scheduled_at IS DISTINCT FROM new.scheduled_at)) OR (old.client_id IS DISTINCT FROM new.client_id)) OR (old.contact_id IS DISTINCT FROM new.contact_id)) OR (old.deal_id IS DISTINCT FROM new.deal_id)))) EXECUTE FUNCTION public.workspace_collect_links();
 
-CREATE TRIGGER collect_update AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id, new.client_id, new.contact_id, new.deal_id) > 0) AND ((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.category_id IS DISTINCT FROM new.category_id) OR (old.closed IS DISTINCT FROM new.closed) OR (old.scheduled_at IS DISTINCT FROM new.scheduled_at) OR (old.client_id IS DISTINCT FROM new.client_id) OR (old.contact_id IS DISTINCT FROM new.contact_id) OR (old.deal_id IS DISTINCT FROM new.deal_id)))) EXECUTE FUNCTION public.workspace_collect_links();
+CREATE TRIGGER collect_update AFTER UPDATE ON public.workspace_timelineentry FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id, new.client_id, new.contact_id, new.deal_id) > 0) AND ((old.kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text])) OR (new.kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text]))) AND ((((old.at IS DISTINCT FROM new.at) OR (old.client_id IS DISTINCT FROM new.client_id)) OR (old.contact_id IS DISTINCT FROM new.contact_id)) OR (old.deal_id IS DISTINCT FROM new.deal_id)))) EXECUTE FUNCTION public.workspace_collect_links();
 
 CREATE TRIGGER complete_deal_status BEFORE INSERT OR UPDATE ON public.accounts_status FOR EACH ROW WHEN ((((new.kind)::text = 'deal'::text) AND ((new.outcome IS NULL) OR (new.probability IS NULL) OR (new.pipeline_id IS NULL) OR (new.closed = ((new.outcome)::text = 'open'::text))))) EXECUTE FUNCTION public.accounts_complete_deal_status();
 
@@ -3998,9 +4075,9 @@ CREATE TRIGGER insert_last_changes AFTER INSERT ON public.crm_deal REFERENCING N
 
 CREATE TRIGGER insert_summary AFTER INSERT ON public.crm_client FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.workspace_insert_client_summary();
 
-CREATE TRIGGER insert_summary AFTER INSERT ON public.crm_contact FOR EACH ROW WHEN (((new.trashed_at IS NULL) AND (new.client_id IS NULL))) EXECUTE FUNCTION public.workspace_insert_contact_summary();
+CREATE TRIGGER insert_summary AFTER INSERT ON public.crm_contact FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.workspace_insert_contact_summary();
 
-CREATE TRIGGER insert_summary AFTER INSERT ON public.crm_deal FOR EACH ROW WHEN (((new.trashed_at IS NULL) AND (new.client_id IS NULL) AND (new.contact_id IS NULL))) EXECUTE FUNCTION public.workspace_insert_deal_summary();
+CREATE TRIGGER insert_summary AFTER INSERT ON public.crm_deal FOR EACH ROW WHEN (((new.trashed_at IS NULL) AND (new.client_id IS NULL))) EXECUTE FUNCTION public.workspace_insert_deal_summary();
 
 CREATE TRIGGER learn AFTER INSERT ON public.accounts_group REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
 
@@ -4234,29 +4311,29 @@ CREATE CONSTRAINT TRIGGER summarize_delete AFTER DELETE ON public.crm_contact DE
 
 CREATE CONSTRAINT TRIGGER summarize_delete AFTER DELETE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.workspace_update_at_commit();
 
-CREATE CONSTRAINT TRIGGER summarize_delete AFTER DELETE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((num_nonnulls(old.client_id, old.contact_id, old.deal_id) > 0)) EXECUTE FUNCTION public.workspace_update_at_commit();
+CREATE CONSTRAINT TRIGGER summarize_delete AFTER DELETE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id) > 0) AND ((old.category_id IS NULL) AND (NOT old.closed) AND (old.scheduled_at IS NOT NULL)))) EXECUTE FUNCTION public.workspace_update_at_commit();
 
-CREATE CONSTRAINT TRIGGER summarize_delete AFTER DELETE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((num_nonnulls(old.client_id, old.contact_id, old.deal_id) > 0)) EXECUTE FUNCTION public.workspace_update_at_commit();
+CREATE CONSTRAINT TRIGGER summarize_delete AFTER DELETE ON public.workspace_timelineentry DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id) > 0) AND (old.kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text])))) EXECUTE FUNCTION public.workspace_update_at_commit();
 
 CREATE CONSTRAINT TRIGGER summarize_insert AFTER INSERT ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((NOT (new.trashed_at IS NULL))) EXECUTE FUNCTION public.workspace_update_at_commit();
 
-CREATE CONSTRAINT TRIGGER summarize_insert AFTER INSERT ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((NOT ((new.trashed_at IS NULL) AND (new.client_id IS NULL)))) EXECUTE FUNCTION public.workspace_summarize_new_contact();
+CREATE CONSTRAINT TRIGGER summarize_insert AFTER INSERT ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((NOT (new.trashed_at IS NULL))) EXECUTE FUNCTION public.workspace_update_at_commit();
 
-CREATE CONSTRAINT TRIGGER summarize_insert AFTER INSERT ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((NOT ((new.trashed_at IS NULL) AND (new.client_id IS NULL) AND (new.contact_id IS NULL)))) EXECUTE FUNCTION public.workspace_summarize_new_deal();
+CREATE CONSTRAINT TRIGGER summarize_insert AFTER INSERT ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((NOT ((new.trashed_at IS NULL) AND (new.client_id IS NULL)))) EXECUTE FUNCTION public.workspace_summarize_new_deal();
 
-CREATE CONSTRAINT TRIGGER summarize_insert AFTER INSERT ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((num_nonnulls(new.client_id, new.contact_id, new.deal_id) > 0)) EXECUTE FUNCTION public.workspace_summarize_new_note();
+CREATE CONSTRAINT TRIGGER summarize_insert AFTER INSERT ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((num_nonnulls(new.client_id, new.contact_id, new.deal_id) > 0) AND ((new.category_id IS NULL) AND (NOT new.closed) AND (new.scheduled_at IS NOT NULL)))) EXECUTE FUNCTION public.workspace_summarize_new_post();
 
-CREATE CONSTRAINT TRIGGER summarize_insert AFTER INSERT ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((num_nonnulls(new.client_id, new.contact_id, new.deal_id) > 0)) EXECUTE FUNCTION public.workspace_summarize_new_post();
+CREATE CONSTRAINT TRIGGER summarize_insert AFTER INSERT ON public.workspace_timelineentry DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((num_nonnulls(new.client_id, new.contact_id, new.deal_id) > 0) AND (new.kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text])))) EXECUTE FUNCTION public.workspace_summarize_new_timelineentry();
 
-CREATE CONSTRAINT TRIGGER summarize_update AFTER UPDATE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at))) EXECUTE FUNCTION public.workspace_update_at_commit();
+CREATE CONSTRAINT TRIGGER summarize_update AFTER UPDATE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS DISTINCT FROM new.trashed_at)) EXECUTE FUNCTION public.workspace_update_at_commit();
 
-CREATE CONSTRAINT TRIGGER summarize_update AFTER UPDATE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.client_id IS DISTINCT FROM new.client_id))) EXECUTE FUNCTION public.workspace_update_at_commit();
+CREATE CONSTRAINT TRIGGER summarize_update AFTER UPDATE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.client_id IS DISTINCT FROM new.client_id))) EXECUTE FUNCTION public.workspace_update_at_commit();
 
-CREATE CONSTRAINT TRIGGER summarize_update AFTER UPDATE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.client_id IS DISTINCT FROM new.client_id) OR (old.contact_id IS DISTINCT FROM new.contact_id) OR (old.status_id IS DISTINCT FROM new.status_id) OR ((old.currency)::text IS DISTINCT FROM (new.currency)::text) OR (old.price IS DISTINCT FROM new.price))) EXECUTE FUNCTION public.workspace_update_at_commit();
+CREATE CONSTRAINT TRIGGER summarize_update AFTER UPDATE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((((((old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.client_id IS DISTINCT FROM new.client_id)) OR (old.contact_id IS DISTINCT FROM new.contact_id)) OR (old.status_id IS DISTINCT FROM new.status_id)) OR ((old.currency)::text IS DISTINCT FROM (new.currency)::text)) OR (old.price IS DISTINCT FROM new.price))) EXECUTE FUNCTION public.workspace_update_at_commit();
 
-CREATE CONSTRAINT TRIGGER summarize_update AFTER UPDATE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id, new.client_id, new.contact_id, new.deal_id) > 0) AND ((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.client_id IS DISTINCT FROM new.client_id) OR (old.contact_id IS DISTINCT FROM new.contact_id) OR (old.deal_id IS DISTINCT FROM new.deal_id)))) EXECUTE FUNCTION public.workspace_update_at_commit();
+CREATE CONSTRAINT TRIGGER summarize_update AFTER UPDATE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id, new.client_id, new.contact_id, new.deal_id) > 0) AND (((old.category_id IS NULL) AND (NOT old.closed) AND (old.scheduled_at IS NOT NULL)) OR ((new.category_id IS NULL) AND (NOT new.closed) AND (new.scheduled_at IS NOT NULL))) AND (((((((old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.category_id IS DISTINCT FROM new.category_id)) OR (old.closed IS DISTINCT FROM new.closed)) OR (old.scheduled_at IS DISTINCT FROM new.scheduled_at)) OR (old.client_id IS DISTINCT FROM new.client_id)) OR (old.contact_id IS DISTINCT FROM new.contact_id)) OR (old.deal_id IS DISTINCT FROM new.deal_id)))) EXECUTE FUNCTION public.workspace_update_at_commit();
 
-CREATE CONSTRAINT TRIGGER summarize_update AFTER UPDATE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id, new.client_id, new.contact_id, new.deal_id) > 0) AND ((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.category_id IS DISTINCT FROM new.category_id) OR (old.closed IS DISTINCT FROM new.closed) OR (old.scheduled_at IS DISTINCT FROM new.scheduled_at) OR (old.client_id IS DISTINCT FROM new.client_id) OR (old.contact_id IS DISTINCT FROM new.contact_id) OR (old.deal_id IS DISTINCT FROM new.deal_id)))) EXECUTE FUNCTION public.workspace_update_at_commit();
+CREATE CONSTRAINT TRIGGER summarize_update AFTER UPDATE ON public.workspace_timelineentry DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id, new.client_id, new.contact_id, new.deal_id) > 0) AND ((old.kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text])) OR (new.kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text]))) AND ((((old.at IS DISTINCT FROM new.at) OR (old.client_id IS DISTINCT FROM new.client_id)) OR (old.contact_id IS DISTINCT FROM new.contact_id)) OR (old.deal_id IS DISTINCT FROM new.deal_id)))) EXECUTE FUNCTION public.workspace_update_at_commit();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_apitoken FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
@@ -4303,6 +4380,10 @@ CREATE TRIGGER take_id BEFORE INSERT ON public.forum_commentversion FOR EACH ROW
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_follow FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_forum FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_forumaddress FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_forummember FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_notification FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
@@ -4672,6 +4753,24 @@ ALTER TABLE ONLY public.forum_forum
 
 ALTER TABLE ONLY public.forum_forum
     ADD CONSTRAINT forum_forum_host_id_fk FOREIGN KEY (account_id, host_id) REFERENCES public.accounts_host(account_id, id);
+
+ALTER TABLE ONLY public.forum_forum
+    ADD CONSTRAINT forum_forum_segment_id_fk FOREIGN KEY (account_id, segment_id) REFERENCES public.workspace_savedview(account_id, id) ON DELETE SET NULL (segment_id);
+
+ALTER TABLE ONLY public.forum_forumaddress
+    ADD CONSTRAINT forum_forumaddress_account_id_35e9e72e_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.forum_forumaddress
+    ADD CONSTRAINT forum_forumaddress_forum_id_fk FOREIGN KEY (account_id, forum_id) REFERENCES public.forum_forum(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.forum_forummember
+    ADD CONSTRAINT forum_forummember_account_id_337a142d_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.forum_forummember
+    ADD CONSTRAINT forum_forummember_forum_id_fk FOREIGN KEY (account_id, forum_id) REFERENCES public.forum_forum(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.forum_forummember
+    ADD CONSTRAINT forum_forummember_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.forum_notification
     ADD CONSTRAINT forum_notification_account_id_02be2fc7_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
