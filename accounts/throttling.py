@@ -31,7 +31,7 @@ from core.requests import PageRequest
 MAX_FAILURES_PER_ADDRESS = 3
 # The failures per hour for a login from all addresses together, as a multiple of FAILED_LOGIN_LIMIT. Beyond it, only a sign-in code or a link
 # to set a password works.
-MAX_FAILURES_FACTOR = 2
+MAX_FAILURES_FACTOR = 5
 
 # Sign-in codes per hour for all e-mail addresses of an account together.
 MAX_CODES_PER_ACCOUNT = 2000

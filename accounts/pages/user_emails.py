@@ -17,7 +17,10 @@ PASSWORD = "password"  # noqa: S105  # a purpose
 
 
 def email_user(user: User, template: str, request: PageRequest, *, to: str = "", **context: Any) -> None:
-    """Send an e-mail in the user's language, to the address `to` or else to the user's own address. See `mail.send`."""
+    """Send an e-mail in the user's language, to the address `to` or else to the user's own address. See `mail.send`.
+
+    `context` may contain `urgent`.
+    """
     mail.send(
         to or user.email,
         template,
@@ -42,7 +45,9 @@ def email_password_link(user: User, request: PageRequest, *, deliver: bool = Tru
 
 def email_password_changed(user: User, request: PageRequest) -> None:
     """Tell a user that the password was changed."""
-    email_user(user, "password_changed", request, url=request.address.own_url + reverse("accounts-password"))
+    email_user(
+        user, "password_changed", request, urgent=False, url=request.address.own_url + reverse("accounts-password")
+    )
 
 
 def email_new_browser(user: User, request: PageRequest, session: Session) -> None:
@@ -50,13 +55,13 @@ def email_new_browser(user: User, request: PageRequest, session: Session) -> Non
     url = request.address.own_url + reverse("accounts-security")
     with translation.override(language_of_emails(user, request)):
         browser = browser_name(session)
-    email_user(user, "new_browser", request, browser=browser, url=url, **circumstances(user, request))
+    email_user(user, "new_browser", request, urgent=False, browser=browser, url=url, **circumstances(user, request))
 
 
 def email_new_token(user: User, request: PageRequest, token: APIToken) -> None:
     """Tell a user that a token was created in their name."""
     url = request.address.own_url + reverse("accounts-tokens")
-    email_user(user, "new_token", request, label=token.label, url=url, **circumstances(user, request))
+    email_user(user, "new_token", request, urgent=False, label=token.label, url=url, **circumstances(user, request))
 
 
 def circumstances(user: User, request: PageRequest) -> dict[str, str]:

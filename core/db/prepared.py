@@ -458,9 +458,14 @@ def _column_value(field: Field) -> ColumnValue:
     def prepared_by_django(row: Model, is_new: bool) -> Any:
         return field.get_db_prep_save(field.pre_save(row, is_new), connections[DEFAULT_DB_ALIAS])
 
+    def saved_text(row: Model, is_new: bool) -> Any:
+        value = field.pre_save(row, is_new)
+        is_prepared = value is None or isinstance(value, str)
+        return value if is_prepared else field.get_db_prep_save(value, connections[DEFAULT_DB_ALIAS])
+
     is_automatic = isinstance(field, DateTimeField) and (field.auto_now or field.auto_now_add)
     if is_automatic or type(field).pre_save not in (Field.pre_save, DateTimeField.pre_save):
-        return prepared_by_django
+        return saved_text if isinstance(field, CharField | TextField) else prepared_by_django
     target = field.target_field if isinstance(field, ForeignKey) else field
     name, integer = field.attname, _INTEGERS.get(target.get_internal_type())
     unchanged = next((kind for field_class, kind in _UNCHANGED if isinstance(field, field_class)), None)

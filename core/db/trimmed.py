@@ -80,7 +80,7 @@ class TrimmedCharField(PlainField, models.CharField):
         return trim(text)
 
     def pre_save(self, model_instance: models.Model, add: bool) -> Any:
-        value = super().pre_save(model_instance, add)
+        value = getattr(model_instance, self.attname)
         if isinstance(value, str) and value != (normalized := self.normalize(value)):
             value = normalized
             setattr(model_instance, self.attname, value)

@@ -96,7 +96,7 @@ class MembersPage(SettingsPage):
         user = account.users.filter(email_key=key_of_email(email)).first()
         if user is not None:
             return self.add_user(forum, user)
-        if not throttling.count_email(account.id, email, by_team=True):
+        if not throttling.count_email(request, throttling.Purpose.INVITATION, email):
             form.add_error("email", TOO_MANY_INVITATIONS)
             return self.show(forum, form)
 

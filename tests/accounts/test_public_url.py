@@ -67,18 +67,29 @@ def change_password(acme, visitor):
         ("acme.example.test", "acme.example.test"),
         ("acme.example.test", "ACME.Example.Test.:1234"),
         ("acme.example.test", "acme.example.test:65535"),
-        ("ideas.example.org", "ideas.example.org.:8"),
     ],
 )
 def test_links_in_emails_ignore_the_host_header(acme, settings, send_email, stored, host):
     settings.PUBLIC_PORT = 8101
-    make_forum(acme.account, "ideas")
     send_email(acme, Visitor(host))
     [letter] = mail.outbox
     links = re.findall(r"https?://[^/\s]+", letter.body)
     assert links
     assert set(links) == {f"http://{stored}:8101"}
     assert "1234" not in letter.body
+
+
+@pytest.mark.parametrize(
+    ("send_email", "stored"),
+    [(reset_password, "acme--{}.example.test"), (sign_up, "ideas.example.org"), (sign_up_again, "ideas.example.org")],
+)
+def test_links_in_emails_from_a_custom_domain(acme, settings, send_email, stored):
+    settings.PUBLIC_PORT = 8101
+    forum = make_forum(acme.account, "ideas")
+    send_email(acme, Visitor("ideas.example.org.:8"))
+    [letter] = mail.outbox
+    links = re.findall(r"https?://[^/\s]+", letter.body)
+    assert set(links) == {f"http://{stored.format(forum.host_id)}:8101"}
 
 
 def test_links_of_the_local_account_have_its_own_address(acme, settings):

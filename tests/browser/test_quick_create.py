@@ -82,7 +82,7 @@ def test_what_is_added_appears_behind_the_dialog(acme, browse):
         expect(dialog.get_by_text(f"{name} is added.")).to_be_visible()
     dialog.get_by_role("button", name="Close").click()
     expect(page.get_by_role("table").get_by_role("link", name="Westwind")).to_be_visible()
-    expect(page.get_by_text("3 entries")).to_be_visible()
+    expect(page.get_by_text("3 entries", exact=True)).to_be_visible()
 
     # On the page of a client, a new deal belongs to it. What is typed there stays.
     page.goto(f"/app/clients/{client.id}?compose=note")
