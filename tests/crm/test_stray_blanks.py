@@ -110,8 +110,6 @@ def test_users_with_one_international_address(acme):
         User.objects.sign_up(acme.account, login="eve", email="ann@xn--w-uga1v8h.pl", password=None, name="Eve")
     with pytest.raises(FieldError), transaction.atomic():
         Invitation.objects.invite(acme.account, email="Ann@XN--W-uga1v8h.pl", role="member", by=acme.alice)
-    found = User.objects.find_or_join(acme.account, email="ann@ŻÓŁW.pl ", name="", takes_sign_ups=False)
-    assert found.id == user.id
 
 
 def test_an_invitation_is_trimmed(acme):
@@ -194,10 +192,10 @@ def test_existing_rows(acme):
         )
     before = Client.objects.filter(id=other.id).values().get()
     schema_editor = SimpleNamespace(connection=connection)
-    crm = import_module("crm.migrations.0002_inputs_emails")
+    crm = import_module("crm.migrations.0002_emails")
     crm.change_emails(None, schema_editor)
     crm.trim_external_ids(None, schema_editor)
-    import_module("accounts.migrations.0003_inputs_emails").change_emails(None, schema_editor)
+    import_module("accounts.migrations.0004_emails").change_emails(None, schema_editor)
     client.refresh_from_db()
     assert (client.email, client.email_key) == ("sp@example.com", "sp@example.com")
     # Another client holds the trimmed value.
