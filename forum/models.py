@@ -409,7 +409,9 @@ class Post(Tagged, Commentable):
 
     def _is_by_new_member_with_links(self, by: User) -> bool:
         """Return whether the post has links, and its author is a member of whom everyone sees fewer than `TRUSTED_POSTS` other posts."""
-        if by.is_team or not has_links(self.title, self.content_html or ""):
+        # A content that was not read does not change now. It was judged when it was written.
+        html = "" if "content_html" in self.get_deferred_fields() else self.content_html or ""
+        if by.is_team or not has_links(self.title, html):
             return False
         seen = self.account.posts.filter(user_id=by.id, shelf=Visibility.OPEN).exclude(id=self.id or 0)
         return seen[: self.TRUSTED_POSTS].count() < self.TRUSTED_POSTS

@@ -10,6 +10,7 @@ from tests.support.jobs import rows_of_jobs, run_jobs
 ARGUMENTS = {
     "user_id": 1,
     "ids": [1],
+    "host_id": 1,
     "bulk_change_id": 1,
     "message_id": 1,
     "post_id": 1,

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from core.api.idempotency import KEPT_FOR, IdempotentAnswer
 from core.pages.creation import CreatingPage
-from tests.support.factories import make_category, make_client, make_post, make_task
+from tests.support.factories import PASSWORD, make_category, make_client, make_post, make_task
 from tests.support.page_routes import page_class
 from tests.support.threads import at_once
 
@@ -37,6 +37,8 @@ class Case:
     may_change: bool = True
     # The column that shows the correction.
     column: str = "name"
+    # What confirms that it is the user. No page repeats it.
+    confirmation: dict[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"{self.rows} by {self.form}"
@@ -186,6 +188,7 @@ CASES = [
         do=None,
         may_change=False,
         column="label",
+        confirmation={"current": PASSWORD},
     ),
     Case(
         "/app/account/webhooks",
@@ -223,6 +226,7 @@ def fill(form, values: dict[str, str]):
 
 
 def send(form, case: Case, **options):
+    fill(form, case.confirmation)
     response = form.submit(*(("do", None, case.do) if case.do else ()), expect_errors=True, **options)
     # A suggestion with a similar title is asked about first.
     return response.forms["post-form"].submit(expect_errors=True) if "Post anyway" in response else response
@@ -277,6 +281,7 @@ def test_other_values_are_a_conflict(acme, case, form):
     text = response.html.get_text()
     assert all(value in text for name in case.corrected for value in (case.values[name], case.corrected[name]))
     assert newest(acme, case) == [created]
+    assert not any(value in response for value in case.confirmation.values())
     again = response.forms["sent-before"]
     assert len(again.fields["form_key"]) == (2 if case.may_change else 1)
     if case.may_change:
@@ -291,7 +296,11 @@ def test_other_values_become_a_second_row(acme, case, form):
     again = send(fill(form, case.corrected), case).forms["sent-before"]
     for _ in range(2):
         add = len(again.fields["form_key"]) - 1
-        assert again.submit("form_key", index=add, expect_errors=True).status_code in (200, 303)
+        response = again.submit("form_key", index=add, expect_errors=True)
+        if case.confirmation:
+            assert response.status_code == 422
+            response = send(response.forms[case.form], case)
+        assert response.status_code in (200, 303)
         assert len(newest(acme, case)) == 2
 
 
