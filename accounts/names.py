@@ -16,7 +16,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from core.db.tenancy import FoldedField, fold
-from core.db.trimmed import IGNORABLE, trim
+from core.db.trimmed import IGNORABLE, fold_email, trim
 from core.errors import FieldError, FieldErrors
 
 INVISIBLE_MESSAGE = _("has an invisible character, or one that changes the direction of the text")
@@ -27,13 +27,28 @@ def has_invisible(text: str) -> bool:
     return not text.isascii() and any(unicodedata.category(char) == "Cf" for char in text)
 
 
+def folds_to_another_mailbox(email: str) -> bool:
+    """Return whether folding turns letters of the local part into ASCII, such as the KELVIN SIGN and `ſ`.
+
+    Such an address equals that of another person wherever e-mails are compared: users, invitations, the lists of forums, customers.
+    """
+    local = email.rpartition("@")[0]
+    return not local.isascii() and fold_email(email).rpartition("@")[0].isascii()
+
+
 def check_visible(**names: str) -> None:
-    """Raise FieldErrors for the names that have format characters. At the ends, only those of a login are not removed."""
-    if errors := [
+    """Raise FieldErrors for the names that have format characters, and for an e-mail that folds to another mailbox.
+
+    At the ends, only the format characters of a login are not removed.
+    """
+    errors = [
         FieldError(field, INVISIBLE_MESSAGE, "invisible")
         for field, name in names.items()
         if has_invisible(name if field == "login" else trim(name))
-    ]:
+    ]
+    if not errors and folds_to_another_mailbox(names.get("email", "")):
+        errors = [FieldError("email", _("has a letter that stands for an ASCII letter: use that letter"), "mailbox")]
+    if errors:
         raise FieldErrors(errors)
 
 

@@ -4,6 +4,7 @@ import io
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import transaction
 
 from accounts import links
 from accounts.models import Account, User
@@ -151,7 +152,7 @@ def test_the_check_for_lookalikes_needs_no_further_statement(acme, boss):
     create(acme, "first", "first@acme.example")
     _response, queries = capture_queries(lambda: create(acme))
     assert len([sql for sql in queries if "login_skeleton" in sql and sql.startswith("SELECT")]) == 2
-    assert len(queries) == 4, queries
+    assert len(queries) == 6, queries
 
 
 # The Account API and the command
@@ -309,3 +310,25 @@ def test_a_name_holds_no_website(acme, name, is_refused):
                 act()
         else:
             act()
+
+
+@pytest.mark.parametrize("email", ["\u212aims@example.com", "kim\u017f@example.com"])
+def test_an_email_may_not_fold_to_another_mailbox(acme, email):
+    """The KELVIN SIGN and the long s fold to `k` and `s`. Otherwise their owner would be taken for the owner of kims@example.com."""
+    acts = {
+        "sign-up": lambda: User.objects.sign_up(acme.account, login="new", email=email, password=None, name="New"),
+        "change": lambda: acme.carol.change_email(email),
+        "invitation": lambda: acme.account.invitations.invite(
+            acme.account, email=email, role=User.Role.AGENT, by=acme.alice
+        ),
+    }
+    for act in acts.values():
+        with pytest.raises(FieldErrors, match="stands for an ASCII letter"), transaction.atomic():
+            act()
+    response = acme.xml().send_xml(
+        "POST",
+        "/app/users.xml",
+        f"<user><login>new</login><email>{email}</email><password>{PASSWORD}</password></user>",
+    )
+    assert response.status_code == 422
+    User.objects.sign_up(acme.account, login="new", email="żółw@example.com", password=None, name="New")
