@@ -191,6 +191,10 @@ class KeyedForm:
 
     def store(self, id: int, digest: bytes) -> None:
         """Store the id of the row that the form has created, or changed, and the digest of the values that were sent."""
-        IdempotentAnswer.objects.filter(**self.identity).delete()
         stored = IdempotentAnswer(status=303, headers={"id": id}, body=b"", fingerprint=digest, **self.identity)
-        stored.save(force_insert=True)
+        IdempotentAnswer.objects.bulk_create(
+            [stored],
+            update_conflicts=True,
+            unique_fields=[*self.identity],
+            update_fields=["headers", "fingerprint", "created_at"],
+        )

@@ -106,9 +106,9 @@ class CreatingPage(Page):
 
         def act() -> None:
             self.keyed_form.lock()
-            id = self.created_row_id()
-            row = None if id is None else creation.rows.filter(id=id).first()
-            is_same = self.created_row_id(values) is not None
+            stored = self.keyed_form.stored
+            row = creation.rows.filter(id=stored.headers["id"]).first() if stored is not None else None
+            is_same = stored is not None and bytes(stored.fingerprint) == digest_of(values)
             if row is None or not (is_same or creation.is_visible(row)):
                 row = creation.create()
                 self.keyed_form.store(row.id, digest_of(values))

@@ -360,7 +360,7 @@ class CommentPage(CreatingPage, WritingPage):
             return comment
         if comment is None:
             return self.show(form, id=id, status=HTTPStatus.UNPROCESSABLE_ENTITY)
-        path = self.path_of(created[-1][0], comment) if created else reverse("forum-comment", args=[id, comment.id])
+        path = self.path_of(created[-1][0] if created else find_post(request, id), comment)
         if not request.htmx:
             message = _("Your comment is posted.")
             if internal:

@@ -78,7 +78,7 @@ def test_the_migration_numbers_equal_names(acme):
         for id, name in names.items():
             cursor.execute("UPDATE crm_contactlist SET name = %s, name_key = NULL WHERE id = %s", [name, id])
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        migration = importlib.import_module("crm.migrations.0002_desk_name_keys")
+        migration = importlib.import_module("crm.migrations.0003_name_keys")
         migration.fill(cursor, "crm_contactlist", "name", "account_id", "trashed_at IS NULL")
     found = acme.account.contact_lists.order_by("id").values_list("name", "name_key")
     assert list(found) == [

@@ -134,8 +134,9 @@ def test_posting_an_existing_code_updates_its_status(acme, admin):
     response = post(admin, code="new", kind="deal", closed=True)
     assert read(response) == {**read(response), "id": deal.id, "name": "New", "closed": True}
     assert post(admin, code="new", name="New", kind="client").status_code == 201
-    # A code in another case is another code.
-    assert post(admin, code="NEW", name="Brand new").status_code == 201
+    # A code in another case is the same code.
+    response = post(admin, code="NEW", name="Brand new")
+    assert (response.status_code, read(response)["id"]) == (200, row.id)
 
 
 def test_a_shop_may_post_its_whole_list_repeatedly(acme, admin):

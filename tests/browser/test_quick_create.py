@@ -93,7 +93,7 @@ def test_what_is_added_appears_behind_the_dialog(acme, browse):
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_role("radio", name="Northwind")).to_be_checked()
     dialog.get_by_label("Name", exact=True).fill("Shelves")
-    page.keyboard.press("Enter")
+    dialog.get_by_role("button", name="Add", exact=True).click()
     expect(page.locator("#messages").get_by_role("link", name="Shelves")).to_be_visible()
     expect(page.locator("[data-live=deals]").get_by_role("link", name="Shelves")).to_be_visible()
     expect(page.locator("#note-content")).to_have_value("They called.")

@@ -83,11 +83,6 @@ def test_a_list_may_keep_its_own_name(acme):
     assert response.status_code == 200
 
 
-def test_names_are_case_sensitive(acme):
-    make_contact_list(acme.alice, "News")
-    assert acme.json().post("/app/contact_lists.json", json={"contact_list": {"name": "NEWS"}}).status_code == 201
-
-
 def test_the_name_of_a_trashed_list_is_free(acme):
     make_contact_list(acme.alice, "News").trash(by=acme.alice)
     response = acme.json().post("/app/contact_lists.json", json={"contact_list": {"name": "News"}})

@@ -43,7 +43,7 @@ def test_htmx_adds_the_comment_to_the_list(acme, post):
     addition = fragment.html.find(attrs={"hx-swap-oob": "beforeend:#comments"})
     assert addition.find(id=f"comment-{comment.id}").select_one(".who-said").get_text() == "Carol Member"
     assert fragment.forms["comment-form"]["content"].value.strip() == ""
-    assert fragment.forms["comment-form"]["key"].value
+    assert fragment.forms["comment-form"]["form_key"].value
 
 
 def test_htmx_redirects_to_the_last_page_of_a_long_list(acme, post, monkeypatch):

@@ -32,7 +32,7 @@ def anna(acme, post):
 
 
 def form_of(page):
-    return next(form for form in page.forms.values() if "key" in form.fields)
+    return next(form for form in page.forms.values() if "form_key" in form.fields)
 
 
 def preview(acme, post, *, user=None, **values):
@@ -201,7 +201,7 @@ def test_a_draft_is_edited_and_sent(acme, post, anna):
     draft.refresh_from_db()
     assert (draft.state, draft.author_id, draft.total) == ("sending", acme.bob.id, 2)
     # A second form for the draft loses nothing.
-    form["key"] = "another"
+    form["form_key"] = "another"
     shown = form_of(form.submit("do", value="preview")).submit("do", value="send", expect_errors=True)
     assert (shown.status_code, acme.account.customer_messages.count()) == (422, 1)
     assert "It is no longer a draft." in shown
