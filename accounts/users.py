@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Protocol, Self
 from uuid import UUID
 
 from django.contrib.auth.base_user import AbstractBaseUser
@@ -38,8 +38,16 @@ from core.db.trimmed import EmailKeyField, TrimmedCharField, fold_email
 from core.errors import FieldError, FieldErrors
 from core.search.declaration import Search
 
-if TYPE_CHECKING:
-    from accounts.sites import Site
+
+class AdmittingSite(Protocol):
+    """The attributes of a site (`accounts.sites.Site`) that decide who signs in there."""
+
+    id: int
+    account: Account
+
+    def admits(self, email: str, user: "User | None") -> bool:
+        """Return whether the person with a confirmed e-mail, who may be a user, may sign in or sign up at the site."""
+
 
 # The password hash of a user who is not stored. It is as long as a real hash, so that signing takes the same time.
 PLACEHOLDER_HASH = "!" * 97
@@ -175,7 +183,7 @@ class UserQuerySet(RoleQuerySet):
         return self.sign_up(invitation.account, role=invitation.role, **values, **fields)
 
     @transaction.atomic(savepoint=False)
-    def find_or_join(self, site: "Site", *, email: str, name: str, **fields: Any) -> "User | None":
+    def find_or_join(self, site: AdmittingSite, *, email: str, name: str, **fields: Any) -> "User | None":
         """Return the user with a confirmed e-mail. If there is none, accept the invitation of the e-mail, or else create a member.
 
         `email` is the address that received the code. Return None if the user with an equal e-mail is deactivated or has it in
@@ -201,7 +209,7 @@ class UserQuerySet(RoleQuerySet):
             return user
         return self.sign_up(account, email=email, **values, **fields) if is_admitted else None
 
-    def find_for_code(self, site: "Site", email: str) -> "CodeRecipient":
+    def find_for_code(self, site: AdmittingSite, email: str) -> "CodeRecipient":
         """Return the recipient of a sign-in code for a typed e-mail.
 
         It takes the same statements for every e-mail, so that the response time does not show whether somebody has it. The code goes to

@@ -41,6 +41,12 @@ class RequestShares:
         # The time when the waiting time of a share is refilled.
         self._refilled_at: dict[str, float] = {}
 
+    def clear(self) -> None:
+        """Forget the requests that have arrived, for tests."""
+        with self._condition:
+            self._last = self._last_other = (None, 0.0)
+            self._refilled_at.clear()
+
     def arrive(self, account_id: int) -> None:
         """Record the arrival of a request."""
         with self._condition:

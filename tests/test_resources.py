@@ -18,6 +18,7 @@ from core.search.declaration import Search
 
 # Fields of a model that only the pages serve.
 ONLY_ON_PAGES = {
+    ("Post", "due_day"): "`scheduled_at` is a date without a time of day then",
     ("Post", "approved"): "posts are approved on the pages only",
     ("Post", "contact_id"): "the team chooses the contact of a post on the pages only",
 }

@@ -7,7 +7,7 @@ between tenant tables are composite (`account_id, client_id`), so that the datab
 
 import unicodedata
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.apps import apps
 from django.conf import settings
@@ -15,9 +15,6 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import connection, models
 
 from core.db.fields import PlainField
-
-if TYPE_CHECKING:
-    from accounts.account import Account
 
 
 class AccountIdField(PlainField, models.BigIntegerField):
@@ -70,10 +67,9 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
 
 
-def account_of(account_id: int) -> "Account":
+def account_of(account_id: int) -> Any:
     """Return an unsaved account instance that has only an id, to build querysets of the account's rows without reading the account."""
-    account: Account = apps.get_model(settings.ACCOUNT_MODEL)(id=account_id)
-    return account
+    return apps.get_model(settings.ACCOUNT_MODEL)(id=account_id)
 
 
 def rows_of(account: models.Model, model: type[models.Model]) -> "models.QuerySet[Any]":

@@ -223,9 +223,18 @@ def test_an_email_begins_with_its_code(db):
 TEMPLATES = {
     "already_registered": {"login": "carol", "sign_in": "https://a/in", "password": "https://a/new"},
     "confirm_email": {"url": "https://a/"},
+    "confirmation_code": {"code": "012345"},
     "email_changed": {"email": "new@b.c"},
     "email_taken": {"sign_in": "https://a/in"},
     "invitation": {"by": "Alice", "url": "https://a/"},
+    "new_browser": {
+        "browser": "Firefox",
+        "time": "12:00",
+        "address": "192.0.2.1",
+        "login": "carol",
+        "url": "https://a/",
+    },
+    "new_token": {"label": "shop", "time": "12:00", "address": "192.0.2.1", "login": "carol", "url": "https://a/"},
     "password_changed": {"url": "https://a/"},
     "password_reset": {"login": "carol", "url": "https://a/"},
     "sign_in_code": {"code": "012345"},

@@ -84,7 +84,7 @@ def create(acme, resource: str, **fields):
 def test_it_works(acme):
     """Send a text in every text field of a resource at once."""
     for resource in RESOURCES:
-        fields = {field: f"{field} ąę 😀\t\r\n" for owner, field in TEXTS if owner == resource}
+        fields = {field: f"{field} ąę\t\r\n😀" for owner, field in TEXTS if owner == resource}
         response = create(acme, resource, **fields)
         assert response.status_code == 201
         assert {name: read(response)[name] for name in fields} == fields
@@ -159,14 +159,14 @@ def test_it_rejects_invalid_booleans(acme, resource, value):
     assert_refused(response, 422, "validation_failed", {name: ["is not true or false"] for name in names})
 
 
-@pytest.mark.parametrize("currency", ["EUR", "PLN", "XXX", "HRK", "DEM"])
+@pytest.mark.parametrize("currency", ["EUR", "PLN", "XXX", "HRK", "DEM", "eur", " pln ", "EUR\n"])
 def test_accepted_currencies(acme, currency):
     """Historical currencies are valid too."""
     response = create(acme, "deal", currency=currency)
-    assert (response.status_code, read(response)["currency"]) == (201, currency)
+    assert (response.status_code, read(response)["currency"]) == (201, currency.strip().upper())
 
 
-@pytest.mark.parametrize("currency", ["EU", "EURO", "eur", "E R", "€€€", "ＥＵＲ", "EUR\n", "ZZZ", "a\x00b", 978, True])
+@pytest.mark.parametrize("currency", ["EU", "EURO", "E R", "€€€", "ＥＵＲ", "ZZZ", "a\x00b", 978, True])
 def test_it_rejects_invalid_currencies(acme, currency):
     response = create(acme, "deal", currency=currency)
     assert_refused(response, 422, "validation_failed", {"currency": ["is not a code of ISO 4217, such as EUR"]})

@@ -14,7 +14,7 @@ from tests.support.factories import make_client, make_field_definition
 NOT_IN_CATALOGUE = {
     "client": {"external_ids", "additional_fields", "try_update"},
     "contact": {"external_ids", "additional_fields", "contact_list_ids"},
-    "deal": {"external_ids", "additional_fields", "client"},
+    "deal": {"external_ids", "additional_fields", "client", "try_update"},
 }
 
 

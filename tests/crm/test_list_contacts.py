@@ -88,7 +88,7 @@ def test_a_search(acme, names_for):
     make_contact(acme.alice, "Jan Nowak", position="Zakupy", phone="22 601-23-45", note="Woli e-mail")
     make_contact(acme.alice, "Anna Lis")
     for query in ("nowak", "zakup", "226012345", "woli", "jan+email", "nowka"):
-        assert names_for(f"q={query}") == (["Jan Nowak"] if query != "jan+email" else []), query
+        assert names_for(f"q={query}") == ["Jan Nowak"], query
 
 
 def test_filter_by_external_ids(acme, names_for):

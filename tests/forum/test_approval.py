@@ -17,7 +17,8 @@ def test_it_works(acme, access, visitor_reads, takes_sign_ups):
     acme.account.forums.update(access=access)
     forum = acme.forum
     assert (forum.may_be_read_by(None), forum.takes_sign_ups) == (visitor_reads, takes_sign_ups)
-    assert forum.may_be_read_by(acme.carol)
+    assert forum.may_be_read_by(acme.carol) == visitor_reads
+    assert forum.may_be_read_by(acme.bob)
     assert (forum.description, forum.approval) == ("", False)
 
 
@@ -103,10 +104,13 @@ def test_texts_changed_by_xml_wait_for_approval_again(acme):
 
 @pytest.mark.parametrize("approval", [False, True])
 @pytest.mark.parametrize(
-    ("login", "has_category", "extra_statements"), [("carol", False, 0), ("carol", True, 1), ("alice", True, 0)]
+    ("login", "has_category", "extra_statements"), [("carol", False, 1), ("carol", True, 2), ("alice", True, 0)]
 )
 def test_xml_creates_apply_the_approval_with_few_statements(acme, approval, login, has_category, extra_statements):
-    """Every API applies the approval. Only a post of a member with a category needs a statement for it."""
+    """Every API applies the approval. Only a post of a member with a category needs a statement for it.
+
+    A member also needs one that reads whether they belong to the forum.
+    """
     acme.account.forums.update(approval=approval)
     user = acme.account.users.get(login=login)
     category = f"<category-id>{make_category(acme.account).id}</category-id>" if has_category else ""

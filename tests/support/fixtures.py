@@ -25,6 +25,7 @@ from accounts.addresses import host_cache
 from accounts.models import Account, User
 from core.api.readiness import readiness
 from core.db import rate_limits
+from core.request_shares import shares
 from core.search import queries as search_queries
 from forum.models import Category, Forum
 from tests.support import database
@@ -55,6 +56,7 @@ def empty_caches() -> None:
     host_cache.seconds = 3600
     passwords.verified_credentials.clear()
     rate_limits.rate_limiter.clear()
+    shares.clear()
 
 
 @pytest.fixture(autouse=True)

@@ -462,7 +462,8 @@ def test_it_rejects_bad_choices(acme, kept, other):
     for fields, errors in (
         ({"phone": "other"}, {"fields.phone": ["is not one of kept, merged, both"]}),
         ({"phone": 1}, {"fields.phone": ["is not one of kept, merged, both"]}),
-        ([], {"fields": ["must be an object of field to kept, merged or both"]}),
+        (["phone"], {"fields": ["must be an object of field to kept, merged or both"]}),
+        ([], {"fields.note": [too_long]}),
         ({"colour": "kept", "note": "kept"}, {"fields.colour": ["is not a field that can be chosen"]}),
         ({"created_at": "kept", "note": "kept"}, {"fields.created_at": ["is not a field that can be chosen"]}),
         ({"phone": "both", "note": "kept"}, {"fields.phone": ["can't have both values"]}),

@@ -94,7 +94,7 @@ def test_it_rejects_a_body_without_a_post(acme, body):
     assert_refused(response, 422, "validation_failed", {"post": ["can't be blank"]})
 
 
-@pytest.mark.parametrize("post", [[], "text", 1, True], ids=str)
+@pytest.mark.parametrize("post", [["a"], "text", 1, True], ids=str)
 def test_it_rejects_a_post_that_is_not_an_object(acme, post):
     response = acme.json().post("/app/posts.json", json={"post": post})
     assert_refused(response, 422, "validation_failed", {"post": ["must be an object"]})

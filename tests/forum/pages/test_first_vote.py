@@ -3,7 +3,7 @@
 import pytest
 from django.core import mail
 
-from forum.models import Forum
+from forum.models import Forum, ForumMember
 from tests.support.codes import code_in_letter, enter_code, request_code, sign_in_with_code, wrong
 from tests.support.factories import make_post
 from tests.support.queries import capture_queries
@@ -106,6 +106,7 @@ def test_a_forum_without_sign_ups_says_so(acme, post):
     assert "New members join by invitation." in acme.page().get(path_of(post))
     request_code(acme.page(), "dan@example.com", path_of(post))
     assert not mail.outbox
+    ForumMember.objects.add(acme.account, [post.forum_id], [acme.carol.id])
     response = sign_in_with_code(acme.page(), "carol@acme.example", path_of(post))
     assert response.headers["Location"] == f"/app/posts/{post.id}"
     assert votes(post) == 1

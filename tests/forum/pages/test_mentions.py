@@ -139,7 +139,10 @@ def html_of(comment) -> str:
         ("@nobody @Twin @Twin-1x @carol @left", "<p>@nobody @Twin @Twin-1x @carol @left</p>\n"),
         # The mark must not reveal whether the user wants notifications.
         ("@silent", "<p><b>@silent</b></p>\n"),
-        ("bob@bob.example", "<p>bob@bob.example</p>\n"),
+        (
+            "bob@bob.example",
+            '<p><a href="mailto:bob@bob.example" rel="nofollow ugc noopener">bob@bob.example</a></p>\n',
+        ),
         # The longest name counts. Two users have it, so nobody is mentioned.
         ("@Bob @Bob Twin", "<p><b>@Bob</b> @Bob Twin</p>\n"),
         ("`@bob` @bob", "<p><code>@bob</code> <b>@bob</b></p>\n"),
