@@ -171,6 +171,10 @@ class DemoBuilder:
                 values |= {"title": entry["title"], "content": entry["content"].strip(), "status": statuses["new"]}
                 self.posts[entry["title"]] = post
             post.write(values, by=self.users[entry["by"]])
+            if not post.approved and "waiting" not in entry:
+                # The first suggestion of a member has a link.
+                post.approve(by=self.owner)
+                post.refresh_from_db(fields=["shelf"])
             post.created_at = self.ago(entry["days"])
             moments = self.status_times[post.id] = []
             for code, days, login, *response in entry.get("history", ()):
