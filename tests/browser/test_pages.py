@@ -49,8 +49,8 @@ def test_every_page_is_accessible(world, windows, faults, frames, case):
         case.prepare(page)
     all_faults = [
         *page.evaluate(FAULTS_OF_NAMES),
-        *faults_of_menus(page),
         *faults_of_keyboard(page, frames),
+        *faults_of_menus(page),
         *faults_of_axe(page, LAYOUTS),
         *faults_of_overflow(page),
     ]

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts import links
 from accounts.models import Session, Status, User
-from accounts.pages import password_reset, profile, registration
+from accounts.pages import profile, registration, user_emails
 from forum.models import ForumMember, Post
 from forum.notifications.emails import UNSUBSCRIBE, Sender
 from tests.support.factories import (
@@ -68,6 +68,9 @@ class World:
         make_category(self.account, "Ideas for the mobile application")
         title = f"Show the price before the first click {LONG_WORD}"
         self.post: Post = make_post(self.carol, title, content=MARKDOWN, tags=["prices", "user interface"])
+        # The first suggestion of a member has links.
+        self.post.approve(by=self.bob)
+        self.post.refresh_from_db()
         self.post.vote(by=self.bob)
         self.post.comment(by=self.bob, text=MARKDOWN, agent="test")
         self.comment = self.post.comment(by=self.carol, text="Not all of them need it.", agent="test")
@@ -589,7 +592,7 @@ PAGES = [
     PageCase("app/invitation", status=404, state="invalid link"),
     PageCase("app/password"),
     PageCase("app/password/sent"),
-    PageCase("app/password/new", path=lambda world: world.link("/app/password/new", password_reset.PURPOSE)),
+    PageCase("app/password/new", path=lambda world: world.link("/app/password/new", user_emails.PASSWORD)),
     PageCase("app/profile", "carol"),
     PageCase("app/profile/posts", "carol"),
     PageCase("app/profile/posts", "alice", path="/app/profile/posts?list=votes", state="empty"),

@@ -54,13 +54,14 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   tell("no-service", requestConfig.elt);
 });
 
-// Close an open menu on a click outside, when the focus moves elsewhere (the menu could cover the focused element), and on Escape, which
-// returns the focus to its button. A click on a text in the menu moves the focus to an element around the menu, such as <main>. Not on
+// Close an open menu on a click outside, when the focus leaves it (the menu could cover the focused element), and on Escape, which returns
+// the focus to its button. A click on a text in the menu moves the focus to an element around the menu, such as <main>. Not on
 // focusout: hiding an element while it loses the focus to a click ends the tab in Chromium.
+let focused = null;
 document.addEventListener("focusin", (event) => {
-  for (const menu of document.querySelectorAll("details.menu[open]")) {
-    if (!menu.contains(event.target) && !event.target.contains(menu)) menu.open = false;
-  }
+  const menu = focused?.closest("details.menu[open]");
+  focused = event.target;
+  if (menu && !menu.contains(focused) && !focused.contains(menu)) menu.open = false;
 });
 document.addEventListener("click", (event) => {
   for (const menu of document.querySelectorAll("details.menu[open]")) {
