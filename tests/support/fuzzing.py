@@ -587,6 +587,9 @@ def rewrite(case) -> None:
 def before_call(context, case, kwargs) -> None:
     # The in-process transport does not decompress responses.
     case.headers["Accept-Encoding"] = "identity"
+    # With random conditions, every write would be answered with 412.
+    for name in ("If-Match", "If-None-Match", "If-Unmodified-Since"):
+        case.headers.pop(name, None)
     if Target.world is not None and case.meta is not None:
         RequestFixer(Target.world)(case)
         rewrite(case)
