@@ -1818,9 +1818,9 @@ CREATE FUNCTION search.account(bigint) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (rtrim(encode(ltrim(int8send($1), '\x00'::bytea), 'base64'::text), '='::text) || '.'::text);
 
-CREATE FUNCTION search.bigrams(text, length integer) RETURNS text
+CREATE FUNCTION search.bigrams(text text, length integer) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN CASE WHEN ((octet_length("") = length("")) OR ("" !~ '[\u1100-\u11ff\u2e80-\u2fff\u3005-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]'::text)) THEN "" ELSE (SELECT string_agg(CASE WHEN (NOT pairs.is_ideographic) THEN pairs.part ELSE concat(' ', pairs.part, CASE WHEN pairs.goes_on THEN pairs.next ELSE NULL::text END, ' ') END, ''::text ORDER BY pairs.place) AS string_agg FROM (SELECT parts.part, parts.place, parts.is_ideographic, lead(parts.part) OVER in_order AS next, lead(parts.is_ideographic) OVER in_order AS goes_on FROM (SELECT split.part, split.place, (split.part ~ '[\u1100-\u11ff\u2e80-\u2fff\u3005-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]'::text) AS is_ideographic FROM unnest(string_to_array("left"(bigrams."", bigrams.length), NULL::text)) WITH ORDINALITY split(part, place)) parts WINDOW in_order AS (ORDER BY parts.place)) pairs) END;
+    RETURN CASE WHEN ((octet_length(text) = length(text)) OR (text !~ '[\u1100-\u11ff\u2e80-\u2fff\u3005-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]'::text)) THEN text ELSE (SELECT string_agg(CASE WHEN (NOT pairs.is_ideographic) THEN pairs.part ELSE concat(' ', pairs.part, CASE WHEN pairs.goes_on THEN pairs.next ELSE NULL::text END, ' ') END, ''::text ORDER BY pairs.place) AS string_agg FROM (SELECT parts.part, parts.place, parts.is_ideographic, lead(parts.part) OVER in_order AS next, lead(parts.is_ideographic) OVER in_order AS goes_on FROM (SELECT split.part, split.place, (split.part ~ '[\u1100-\u11ff\u2e80-\u2fff\u3005-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]'::text) AS is_ideographic FROM unnest(string_to_array("left"(bigrams.text, bigrams.length), NULL::text)) WITH ORDINALITY split(part, place)) parts WINDOW in_order AS (ORDER BY parts.place)) pairs) END;
 
 CREATE FUNCTION search.compact(text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE

@@ -25,6 +25,20 @@ def test_it_works(db):
     assert schema == PATH.read_text(), "run `make docs`, and read the difference of docs/schema.sql"
 
 
+def test_a_dump_can_be_restored(db):
+    """pg_dump writes an unnamed parameter beside named ones as "", in the body of a function in SQL. No restore can read that."""
+    mixed = """
+        SELECT oid::regprocedure::text FROM pg_proc
+        WHERE pronamespace::regnamespace::text IN ('public', 'search', 'account_ids') AND '' = ANY (proargnames) AND prosqlbody IS NOT NULL
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(mixed)
+        assert cursor.fetchall() == []
+        cursor.execute("CREATE FUNCTION search.mixed(text, length integer) RETURNS text LANGUAGE sql RETURN left($1, $2)")
+        cursor.execute(mixed)
+        assert cursor.fetchall() == [("search.mixed(text,integer)",)]
+
+
 def test_every_change_of_a_model_has_a_migration(db):
     missing = io.StringIO()
     try:

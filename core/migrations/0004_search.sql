@@ -28,7 +28,8 @@ RETURN CASE WHEN $1 LIKE '%_-_%' THEN regexp_replace(
 
 -- Replace each character of Chinese, Japanese and Korean by a word of this character and the next one. So any part of their words consists of
 -- words. `length` limits the text, because each character becomes a lexeme (`core.search.operations.MAX_SHORT_LENGTH`).
-CREATE FUNCTION search.bigrams(text, length integer) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+-- Both parameters have names, because pg_dump writes the name of a parameter without one as "", which no restore can read.
+CREATE FUNCTION search.bigrams(text text, length integer) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE
     WHEN octet_length($1) = length($1) OR $1 !~ '[\u1100-\u11ff\u2e80-\u2fff\u3005-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]' THEN $1
     ELSE (

@@ -87,8 +87,12 @@ class Search:
                 new_condition=self.searched_condition(model, record="NEW"),
             ),
             *operations.forget_words(table),
-            operations.learn_words(table, condition=self.searched_condition(model)),
+            self.learn_statement(model),
         ]
+
+    def learn_statement(self, model: type[Model]) -> str:
+        """Return the statement that stores the words of all rows."""
+        return operations.learn_words(model._meta.db_table, condition=self.searched_condition(model))
 
     def _index_arguments(self, model: type[Model]) -> dict[str, Any]:
         return {
