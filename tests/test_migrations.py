@@ -34,7 +34,9 @@ def test_a_dump_can_be_restored(db):
     with connection.cursor() as cursor:
         cursor.execute(mixed)
         assert cursor.fetchall() == []
-        cursor.execute("CREATE FUNCTION search.mixed(text, length integer) RETURNS text LANGUAGE sql RETURN left($1, $2)")
+        cursor.execute(
+            "CREATE FUNCTION search.mixed(text, length integer) RETURNS text LANGUAGE sql RETURN left($1, $2)"
+        )
         cursor.execute(mixed)
         assert cursor.fetchall() == [("search.mixed(text,integer)",)]
 
