@@ -51,8 +51,8 @@ class Address:
     def domain(self) -> str:
         """The custom domain of the host, or "" at an address under BASE_DOMAIN.
 
-        The person who manages a custom domain can send its requests elsewhere. So a session there has the rights of a visitor of the
-        forum, whoever it belongs to, and it is valid nowhere else.
+        The person who manages a custom domain can send its requests elsewhere. So a session there has the rights of a member of the
+        forum, even if its user is an owner, and it is valid nowhere else.
         """
         return self.host if is_domain(self.host) else ""
 

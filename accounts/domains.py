@@ -38,7 +38,7 @@ register_queue(QUEUE, threads=1)
 
 @dataclass(frozen=True)
 class Proof:
-    """What has to be added to a domain: a TXT record, or a file."""
+    """The proof that a domain belongs to an account: a TXT record, or a file."""
 
     record_name: str
     record_value: str

@@ -169,7 +169,7 @@ class Session(TenantModel):
 
     @property
     def is_limited(self) -> bool:
-        """True for a session at a custom domain. It has the rights of a member, whoever it belongs to."""
+        """True for a session at a custom domain. It has the rights of a member, even if its user is an owner."""
         return self.domain != ""
 
     @property

@@ -45,7 +45,7 @@ MAX_EMAILS_PER_RECIPIENT = 20
 
 
 class Purpose(StrEnum):
-    """What an e-mail on request is for. Each purpose has counts of its own, so that one does not use up the other."""
+    """The purpose of an e-mail that a visitor requests. Each purpose has a separate limit."""
 
     CODE = "code"
     PASSWORD = "password"  # noqa: S105  # the purpose of a link

@@ -67,7 +67,7 @@ class Page(View):
 
     @property
     def is_served_at_domains(self) -> bool:
-        """Whether the page is served at custom domains: pages for visitors, and those of a forum for its members.
+        """True if the page is served at custom domains. So are the pages for visitors, and the pages of a forum for its members.
 
         The person who manages a custom domain can read what is sent there. So the team's pages, the settings and the profiles are
         served only under BASE_DOMAIN, and a new page for users is so by default.

@@ -1,4 +1,4 @@
-"""Sessions at custom domains: they have the rights of a member, whoever they belong to."""
+"""Sessions at custom domains: they have the rights of a member, even those of an owner."""
 
 from urllib.parse import urlsplit
 
