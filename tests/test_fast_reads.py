@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from accounts.models import User
 from core.api.serializers import ResourceSerializer
+from core.db.trimmed import trim
 from crm.api.serializers import ClientSerializer, ContactSerializer, DealSerializer
 from crm.models import Client, ClientExternalId, Contact, ContactList, ContactListMembership, Deal
 from forum.api.serializers import PostSerializer
@@ -34,7 +35,7 @@ texts = st.sampled_from(
     ["", " ", "a", "Zażółć <b>&amp;</b> ]]>", "\r\n\t", "\"'\\/", "0", "😀\u2028\x85\x7f", "%s {} %"]
 )
 texts |= st.text(characters, max_size=12)
-names = texts.filter(str.strip)
+names = texts.filter(trim)
 microseconds = st.sampled_from([0, 1, 500_000, 999_999])
 # A small set of days, so that some rows tie and ids break the tie; some days have another UTC offset in some zones.
 days = st.sampled_from([(1971, 1, 1), (2024, 2, 29), (2026, 3, 29), (2026, 10, 25), (2099, 12, 31)])
@@ -247,6 +248,7 @@ def test_me_equals_the_simple_implementation(acme, zone, name, description, www,
             setattr(carol, key, value)
         carol.save()
         children = {"login": "carol", "email": carol.email, "created-at": created_at, "updated-at": carol.updated_at}
+        fields["name"] = trim(name)
         assert acme.xml(carol).get("/app/users/me.xml").content == xml(
             parent_element("user", fields | children, 0, zone)
         )
