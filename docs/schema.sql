@@ -2633,7 +2633,8 @@ CREATE TABLE public.forum_comment (
     edited_at timestamp with time zone,
     edited_by_other boolean DEFAULT false NOT NULL,
     created_at timestamp with time zone NOT NULL,
-    updated_at timestamp with time zone NOT NULL
+    updated_at timestamp with time zone NOT NULL,
+    approved boolean DEFAULT true NOT NULL
 )
 WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.forum_comment ALTER COLUMN account_id SET (n_distinct=2);
@@ -3594,9 +3595,13 @@ CREATE INDEX client_of_trashed_contact ON public.crm_client USING btree (account
 
 CREATE INDEX client_trash ON public.crm_client USING btree (account_id, trashed_at, id) WHERE (trashed_at IS NOT NULL);
 
+CREATE INDEX comment_by_author ON public.forum_comment USING btree (account_id, user_id, created_at, id);
+
 CREATE INDEX comment_from_post ON public.forum_comment USING btree (account_id, from_post_id) WHERE (from_post_id IS NOT NULL);
 
 CREATE INDEX comment_of_post ON public.forum_comment USING btree (account_id, post_id, created_at, id);
+
+CREATE INDEX comment_waiting ON public.forum_comment USING btree (account_id, created_at, id) WHERE (NOT approved);
 
 CREATE INDEX contact_by_additional_fields ON public.crm_contact USING gin (account_id, additional_fields jsonb_path_ops) WITH (gin_pending_list_limit='1024') WHERE ((trashed_at IS NULL) AND (NOT (additional_fields = '{}'::jsonb)));
 

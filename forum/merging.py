@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django.db import models, transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.db.models.functions import Coalesce, NullIf
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -75,6 +75,8 @@ class Mergeable(TenantModel, Trashable):
         @property
         def is_private(self) -> bool: ...
 
+        def waits_for_approval(self, by: User, *, html: str, title: str | None = None, comment_id: int = 0) -> bool: ...
+
         def write(self, values: dict[str, Any], *, by: User) -> None: ...
 
     class Meta:
@@ -102,15 +104,15 @@ class Mergeable(TenantModel, Trashable):
         Raise FieldError if the post is merged into another, and ConcurrentUpdate if it was deleted, or if its visibility changed since it
         was read. The statement is committed at once if no transaction has begun.
         """
-        columns = ", ".join(f'"{name}"' for name in self.RELOADED_FIELDS)
+        columns = ", ".join(f'locked."{name}"' for name in self.RELOADED_FIELDS)
         rows = execute_on_hot_row(
             f"""
             WITH locked AS (
-                SELECT account_id, id, shelf, {columns} FROM forum_post WHERE account_id = %s AND id = %s FOR NO KEY UPDATE
+                SELECT account_id, id, shelf, {columns} FROM forum_post AS locked WHERE account_id = %s AND id = %s FOR NO KEY UPDATE
             ),
             post AS (SELECT * FROM locked WHERE duplicate_from_id IS NULL AND shelf = %s),
             {text}
-            SELECT {columns}, shelf, {{setting}}, inserted.* FROM locked LEFT JOIN inserted ON true
+            SELECT {columns}, locked.shelf, {{setting}}, inserted.* FROM locked LEFT JOIN inserted ON true
             """,  # noqa: S608
             [Int8(self.account_id), Int8(self.id), Int2(self.shelf), *values],
         )
@@ -258,9 +260,9 @@ class Mergeable(TenantModel, Trashable):
 
     @staticmethod
     def _move_comments(comments: Any, *, has_internal: bool, **values: Any) -> tuple[int, int]:
-        """Update the comments, and return the numbers of public and of internal ones."""
-        internal = comments.filter(internal=True).update(**values) if has_internal else 0
-        return comments.filter(internal=False).update(**values), internal
+        """Update the comments, and return the numbers of public ones and of others."""
+        others = comments.filter(Q(internal=True) | Q(approved=False)).update(**values) if has_internal else 0
+        return comments.public().update(**values), others
 
     def _add_comments(self, comments: int, internal_comments: int, *, answered_at: "datetime | None") -> None:
         """Add to the counts of comments of this post, and reload its counts."""

@@ -20,7 +20,7 @@ from core.pages.rows import render_rows
 from core.templatetags.rostrum import ago, color_dot, icon
 from forum.models import Comment, Post
 from forum.pages.filters import KIND_NAMES
-from forum.pages.forms import CommentForm, EditForm
+from forum.pages.forms import CommentForm, EditCommentForm, EditForm
 
 register = template.Library()
 register.filter(public_name)
@@ -113,6 +113,6 @@ def kind_name(kind: str) -> str:
 
 
 @register.filter
-def version_digest(post: Post) -> str:
-    """Return the digest of the post's fields. The approval form submits it, so that a changed post is not approved unseen."""
-    return EditForm.version_of(post)
+def version_digest(row: Post | Comment) -> str:
+    """Return the digest of the texts. The approval form submits it, so that changed texts are not approved unseen."""
+    return EditCommentForm.version_of(row) if isinstance(row, Comment) else EditForm.version_of(row)
