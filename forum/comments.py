@@ -79,6 +79,16 @@ def _comments_of_post(account_id: int, post_id: int, columns: tuple[str, ...], u
     return comments.order_by("created_at", "id").values_list(*columns)
 
 
+AllCommentsManager = models.Manager.from_queryset(CommentQuerySet)
+
+
+class CommentManager(AllCommentsManager["Comment"]):
+    """The manager that leaves out withdrawn comments."""
+
+    def get_queryset(self) -> CommentQuerySet:
+        return cast(CommentQuerySet, super().get_queryset().filter(withdrawn_at=None))
+
+
 class Comment(TenantModel):
     """A comment on a post or task."""
 
@@ -95,6 +105,8 @@ class Comment(TenantModel):
     internal = models.BooleanField(default=False, db_default=False)
     # False while a comment of a member waits for the team's approval.
     approved = models.BooleanField(default=True, db_default=True)
+    # When the comments of a blocked member were withdrawn (`forum.blocking`). A withdrawn comment is seen and counted nowhere.
+    withdrawn_at = models.DateTimeField(null=True, editable=False)
     # The time of the last change of the text, and whether anyone except the author changed it.
     edited_at = models.DateTimeField(null=True, editable=False)
     edited_by_other = models.BooleanField(default=False, db_default=False, editable=False)
@@ -106,7 +118,8 @@ class Comment(TenantModel):
     # An annotation of `with_names`: the name of the author.
     nick: str
 
-    objects = CommentQuerySet.as_manager()
+    objects = CommentManager()
+    with_withdrawn = CommentQuerySet.as_manager()
 
     class Meta:
         default_related_name = "comments"

@@ -157,7 +157,7 @@ class Mergeable(TenantModel, Trashable):
         self.account.votes.copy(self.account_id, from_id=self.id, to_id=original.id)
         self.account.proxy_votes.copy(self.account_id, from_id=self.id, to_id=original.id)
         comments, internal_comments = self._move_comments(
-            self.account.comments.filter(post_id=self.id),
+            {"post_id": self.id},
             has_internal=self.internal_comments_cache > 0,
             post_id=original.id,
             from_post_id=Coalesce(F("from_post_id"), F("post_id")),
@@ -202,9 +202,7 @@ class Mergeable(TenantModel, Trashable):
         other_ids = list(original.duplicates().exclude(id=self.id).values_list("id", flat=True))
         self.account.votes.undo_copy(self.account_id, from_id=self.id, to_id=original.id, other_ids=other_ids)
         self.account.proxy_votes.undo_copy(self.account_id, from_id=self.id, to_id=original.id, other_ids=other_ids)
-        moved = self.account.comments.filter(
-            post_id=original.id, from_post_id__in=[self.id, *self._all_duplicate_ids()]
-        )
+        moved = {"post_id": original.id, "from_post_id__in": [self.id, *self._all_duplicate_ids()]}
         comments, internal_comments = self._move_comments(
             moved,
             has_internal=original.internal_comments_cache > 0,
@@ -258,11 +256,14 @@ class Mergeable(TenantModel, Trashable):
             duplicate_ids += new_ids
         return duplicate_ids
 
-    @staticmethod
-    def _move_comments(comments: Any, *, has_internal: bool, **values: Any) -> tuple[int, int]:
-        """Update the comments, and return the numbers of public ones and of others."""
+    def _move_comments(self, filters: dict[str, Any], *, has_internal: bool, **values: Any) -> tuple[int, int]:
+        """Update the comments, and return the numbers of public ones and of others. Withdrawn ones move uncounted."""
+        comments: Any = self.account.comments.filter(**filters)
         others = comments.filter(Q(internal=True) | Q(approved=False)).update(**values) if has_internal else 0
-        return comments.public().update(**values), others
+        public = comments.public().update(**values)
+        withdrawn: Any = self.account.comments(manager="with_withdrawn").exclude(withdrawn_at=None)
+        withdrawn.filter(**filters).update(**values)
+        return public, others
 
     def _add_comments(self, comments: int, internal_comments: int, *, answered_at: "datetime | None") -> None:
         """Add to the counts of comments of this post, and reload its counts."""
