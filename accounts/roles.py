@@ -1,5 +1,6 @@
 """The roles of users: which roles may create, invite and manage which others, and the actions that apply these rules."""
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self
 
 from django.core.exceptions import PermissionDenied
@@ -57,6 +58,7 @@ class RoleMixin(models.Model):
         account: "Account"
         role: str
         is_active: bool
+        blocked_at: datetime | None
         sessions: RelatedManager[Any]
         tokens: RelatedManager[Any]
 
@@ -85,6 +87,10 @@ class RoleMixin(models.Model):
 
     def may_manage(self, user: "RoleMixin") -> bool:
         return self.is_active and user.role in MANAGEABLE_ROLES.get(self.effective_role, NO_ROLES)
+
+    def may_block(self, user: "RoleMixin") -> bool:
+        """Return whether the user may block the other one: the team may block members."""
+        return self.may_create(Role.MEMBER) and user.role == Role.MEMBER
 
     @property
     def assignable_roles(self) -> list[str]:
@@ -138,6 +144,29 @@ class RoleMixin(models.Model):
         self._save("is_active")
 
     @transaction.atomic(savepoint=False)
+    def block(self, *, by: Self) -> None:
+        """Deactivate a member, and record the time. Raise PermissionDenied if `by` may not block the user, and FieldError if the user is
+        deactivated already: an agent could otherwise undo the act of an admin.
+        """
+        self._lock(by)
+        self._check_blockable(by)
+        if not self.is_active and self.blocked_at is None:
+            raise FieldError("user", _("is deactivated"), "deactivated")
+        if self.blocked_at is None:
+            self.is_active, self.blocked_at = False, timezone.now()
+            self.save(update_fields=["is_active", "blocked_at", "updated_at"])
+            self.sessions.all().delete()
+
+    @transaction.atomic(savepoint=False)
+    def unblock(self, *, by: Self) -> None:
+        """Undo `block`. Raise PermissionDenied if `by` may not block the user."""
+        self._lock(by)
+        self._check_blockable(by)
+        if self.blocked_at is not None:
+            self.is_active, self.blocked_at = True, None
+            self.save(update_fields=["is_active", "blocked_at", "updated_at"])
+
+    @transaction.atomic(savepoint=False)
     def revoke_token(self, id: int, *, by: Self) -> None:
         """Revoke the user's token with the id, if it is not revoked yet.
 
@@ -168,10 +197,15 @@ class RoleMixin(models.Model):
         locked = {user.id: user for user in users.order_by("id").select_for_update(no_key=True)}
         for user in (self, by):
             user.role, user.is_active = locked[user.id].role, locked[user.id].is_active
+            user.blocked_at = locked[user.id].blocked_at
 
     def _check_managed(self, by: Self) -> None:
         if not by.may_manage(self):
             raise PermissionDenied(ONLY_OWNERS if by.assignable_roles else ONLY_ADMINS)
+
+    def _check_blockable(self, by: Self) -> None:
+        if not by.may_block(self):
+            raise PermissionDenied(_("Only the team can block somebody, and only members can be blocked."))
 
     def _revoke_invitations(self) -> None:
         """Delete the user's pending invitations to the team with roles that the user may no longer give.

@@ -285,6 +285,8 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
     # Whether single keys act on the pages that have keyboard shortcuts.
     shortcuts = models.BooleanField(default=True, db_default=True)
     is_active = models.BooleanField(default=True)
+    # When the team blocked the member. A blocked user is not active.
+    blocked_at = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 

@@ -69,7 +69,7 @@ class Activity(TenantModel):
     note_id = models.BigIntegerField(null=True)
     user_id = models.BigIntegerField()
     user = foreign_object(User, "user_id")
-    # True for a comment or a note, which only the team sees.
+    # True for what only the team sees: a note, an internal comment, or a comment that waits for approval.
     internal = models.BooleanField(default=False)
     # The names of the statuses, for a change of status.
     before = models.CharField(max_length=255, null=True)

@@ -14,6 +14,7 @@ class ForumConfig(AppConfig):
     name = "forum"
     field_labels = {
         "addresses": _("e-mails and domains"),
+        "approved": _("approved"),
         "category": _("category"),
         "comment": _("comment"),
         "content": _("content"),

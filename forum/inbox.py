@@ -4,7 +4,7 @@ Each tab is a part of the posts with an index of its own, oldest first, so that 
 
 - *new*: nobody of the team has dealt with the post yet (`handled_at` is null). The team deals with a post by changing one of the
   `TRIAGE_FIELDS`, by commenting, or by marking it as handled.
-- *unapproved*: the post waits for approval.
+- *unapproved*: the post waits for approval. The tab also shows the comments that wait (`waiting_comments`).
 - *unanswered*: the post is open and approved, and has neither an official response nor a public comment of the team (`answered_at`).
   Marking it as handled says that no answer is needed.
 - *mine*: the post is open, and the user is responsible for it.
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.db import models
-from django.db.models import Q, Value
+from django.db.models import Exists, OuterRef, Q, Subquery, Value
 
 from accounts.models import Account, User
 from core.db.prepared import prepared
@@ -42,6 +42,8 @@ TABS: dict[str, Callable[[int], Q]] = {
 }
 # Counts are exact up to this number. Higher ones are shown as "99+".
 MAX_COUNT = 99
+# The oldest waiting comments, which the tab shows at once.
+MAX_WAITING_COMMENTS = 50
 
 
 def posts_in(tab: str, account: Account, forum_id: int, user: User) -> models.QuerySet[Any]:
@@ -49,8 +51,15 @@ def posts_in(tab: str, account: Account, forum_id: int, user: User) -> models.Qu
     return account.posts.filter(TABS[tab](user.id), forum_id=forum_id).order_by("created_at", "id")
 
 
+def waiting_comments(account: Account, forum_id: int) -> list[Any]:
+    """Return the oldest comments of the forum that wait for approval, with their authors, annotated with the title of the post."""
+    posts = account.posts.filter(LISTED, id=OuterRef("post_id"), forum_id=forum_id)
+    rows = account.comments.waiting().annotate(title=Subquery(posts.values("title"))).filter(title__isnull=False)
+    return list(rows.select_related("user")[:MAX_WAITING_COMMENTS])
+
+
 def counts(account: Account, forum_id: int, user: User) -> dict[str, int]:
-    """Return the number of posts in each tab, at most `MAX_COUNT` + 1."""
+    """Return the number of rows in each tab. Of posts, and of comments, at most `MAX_COUNT` + 1 are counted."""
     tabs = _tabs_of_posts(account_id=account.id, forum_id=forum_id, user_id=user.id)
     return {**dict.fromkeys(TABS, 0), **Counter(tab for (tab,) in tabs)}
 
@@ -66,12 +75,15 @@ def as_text(count: int) -> str:
 
 @prepared(account_id=int, forum_id=int, user_id=int)
 def _tabs_of_posts(account_id: int, forum_id: int, user_id: int) -> models.QuerySet[Any]:
-    """Build the query that returns one row with the name of the tab for each counted post."""
-    posts = Account(id=account_id).posts.filter(forum_id=forum_id)
+    """Build the query that returns one row with the name of the tab for each counted post or waiting comment."""
+    account = Account(id=account_id)
+    posts = account.posts.filter(forum_id=forum_id)
+    comments = account.comments.filter(Exists(posts.filter(LISTED, id=OuterRef("post_id"))), approved=False)
     tabs = [
         posts.filter(condition(user_id)).annotate(tab=Value(tab)).values_list("tab")[: MAX_COUNT + 1]
         for tab, condition in TABS.items()
     ]
+    tabs.append(comments.annotate(tab=Value("unapproved")).values_list("tab")[: MAX_COUNT + 1])
     return tabs[0].union(*tabs[1:], all=True)
 
 

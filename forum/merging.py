@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django.db import models, transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.db.models.functions import Coalesce, NullIf
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -75,6 +75,8 @@ class Mergeable(TenantModel, Trashable):
         @property
         def is_private(self) -> bool: ...
 
+        def waits_for_approval(self, by: User, *, html: str, title: str | None = None, comment_id: int = 0) -> bool: ...
+
         def write(self, values: dict[str, Any], *, by: User) -> None: ...
 
     class Meta:
@@ -102,15 +104,15 @@ class Mergeable(TenantModel, Trashable):
         Raise FieldError if the post is merged into another, and ConcurrentUpdate if it was deleted, or if its visibility changed since it
         was read. The statement is committed at once if no transaction has begun.
         """
-        columns = ", ".join(f'"{name}"' for name in self.RELOADED_FIELDS)
+        columns = ", ".join(f'locked."{name}"' for name in self.RELOADED_FIELDS)
         rows = execute_on_hot_row(
             f"""
             WITH locked AS (
-                SELECT account_id, id, shelf, {columns} FROM forum_post WHERE account_id = %s AND id = %s FOR NO KEY UPDATE
+                SELECT account_id, id, shelf, {columns} FROM forum_post AS locked WHERE account_id = %s AND id = %s FOR NO KEY UPDATE
             ),
             post AS (SELECT * FROM locked WHERE duplicate_from_id IS NULL AND shelf = %s),
             {text}
-            SELECT {columns}, shelf, {{setting}}, inserted.* FROM locked LEFT JOIN inserted ON true
+            SELECT {columns}, locked.shelf, {{setting}}, inserted.* FROM locked LEFT JOIN inserted ON true
             """,  # noqa: S608
             [Int8(self.account_id), Int8(self.id), Int2(self.shelf), *values],
         )
@@ -155,7 +157,7 @@ class Mergeable(TenantModel, Trashable):
         self.account.votes.copy(self.account_id, from_id=self.id, to_id=original.id)
         self.account.proxy_votes.copy(self.account_id, from_id=self.id, to_id=original.id)
         comments, internal_comments = self._move_comments(
-            self.account.comments.filter(post_id=self.id),
+            {"post_id": self.id},
             has_internal=self.internal_comments_cache > 0,
             post_id=original.id,
             from_post_id=Coalesce(F("from_post_id"), F("post_id")),
@@ -200,9 +202,7 @@ class Mergeable(TenantModel, Trashable):
         other_ids = list(original.duplicates().exclude(id=self.id).values_list("id", flat=True))
         self.account.votes.undo_copy(self.account_id, from_id=self.id, to_id=original.id, other_ids=other_ids)
         self.account.proxy_votes.undo_copy(self.account_id, from_id=self.id, to_id=original.id, other_ids=other_ids)
-        moved = self.account.comments.filter(
-            post_id=original.id, from_post_id__in=[self.id, *self._all_duplicate_ids()]
-        )
+        moved = {"post_id": original.id, "from_post_id__in": [self.id, *self._all_duplicate_ids()]}
         comments, internal_comments = self._move_comments(
             moved,
             has_internal=original.internal_comments_cache > 0,
@@ -256,11 +256,14 @@ class Mergeable(TenantModel, Trashable):
             duplicate_ids += new_ids
         return duplicate_ids
 
-    @staticmethod
-    def _move_comments(comments: Any, *, has_internal: bool, **values: Any) -> tuple[int, int]:
-        """Update the comments, and return the numbers of public and of internal ones."""
-        internal = comments.filter(internal=True).update(**values) if has_internal else 0
-        return comments.filter(internal=False).update(**values), internal
+    def _move_comments(self, filters: dict[str, Any], *, has_internal: bool, **values: Any) -> tuple[int, int]:
+        """Update the comments, and return the numbers of public ones and of others. Withdrawn ones move uncounted."""
+        comments: Any = self.account.comments.filter(**filters)
+        others = comments.filter(Q(internal=True) | Q(approved=False)).update(**values) if has_internal else 0
+        public = comments.public().update(**values)
+        withdrawn: Any = self.account.comments(manager="with_withdrawn").exclude(withdrawn_at=None)
+        withdrawn.filter(**filters).update(**values)
+        return public, others
 
     def _add_comments(self, comments: int, internal_comments: int, *, answered_at: "datetime | None") -> None:
         """Add to the counts of comments of this post, and reload its counts."""

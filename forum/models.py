@@ -1,7 +1,7 @@
 from typing import Any, Self, cast
 
 from django.db import models, transaction
-from django.db.models import Case, F, Q, Value, When
+from django.db.models import Case, Exists, F, OuterRef, Q, Value, When
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from psycopg.types.numeric import Int8
@@ -62,8 +62,8 @@ class Post(Tagged, Commentable):
         IDEA = "idea"
 
     DISPLAY_NAME_FIELD = "title"
-    # A member of whom everyone sees so many posts may publish links without an approval.
-    TRUSTED_POSTS = 3
+    # A member of whom everyone sees this number of posts and comments may publish links without an approval.
+    TRUSTED_TEXTS = 3
     # A change of one of these fields by the team removes the post from the tab of new posts in the team's inbox.
     TRIAGE_FIELDS = frozenset(
         {"status_id", "category_id", "responsible_id", "response", "approved", "duplicate_from_id"}
@@ -111,7 +111,7 @@ class Post(Tagged, Commentable):
     # The logarithm of the sum of the weights of all votes, and the key of the order by trend (`forum.trending`). The database sets both.
     vote_weight = models.FloatField(null=True, editable=False)
     trending = trending_field()
-    # The number of internal comments. `comments_cache` is the number of public ones.
+    # The number of internal comments and of those that wait for approval. `comments_cache` is the number of public ones.
     internal_comments_cache = models.IntegerField(default=0, db_default=0, editable=False)
     # When the team first dealt with the post (`forum.inbox`), and when the team first commented publicly or marked the post as handled.
     handled_at = models.DateTimeField(null=True, editable=False)
@@ -322,7 +322,7 @@ class Post(Tagged, Commentable):
             values["completed_at"] = self.updated_at if is_closed else None
         for name, value in values.items():
             setattr(self, name, value)
-        if not is_new and is_reworded and self.approved and self._waits_for_approval(by):
+        if not is_new and is_reworded and self.approved and self._must_wait(by):
             # Otherwise a member could have a harmless post approved and then replace its content.
             self.approved = values["approved"] = False
         if tags is not None:
@@ -332,7 +332,7 @@ class Post(Tagged, Commentable):
             if needs_category:
                 self._insert_into_first_category(by=by, single_statement=single_statement)
             else:
-                if self._waits_for_approval(by):
+                if self._must_wait(by):
                     self.approved = False
                 insert(self, single_statement=single_statement)
             self.nick = by.name
@@ -356,7 +356,7 @@ class Post(Tagged, Commentable):
             account_id=self.account_id,
             forum_id=self.forum_id,
             by_team=by.is_team,
-            waits=self._is_by_new_member_with_links(by),
+            waits=self._is_by_new_member_with_links(by, title=self.title, html=self._html_to_judge()),
             single_statement=single_statement,
         )
         if found is None:
@@ -398,23 +398,35 @@ class Post(Tagged, Commentable):
         # A trigger has updated the count in the database.
         self.votes_cache = 1
 
-    def _waits_for_approval(self, by: User) -> bool:
+    def _must_wait(self, by: User) -> bool:
+        """Return whether the post as it is now waits for approval if `by` saves it."""
+        return self.waits_for_approval(by, title=self.title, html=self._html_to_judge())
+
+    def _html_to_judge(self) -> str:
+        # A content that was not read does not change now. It was judged when it was written.
+        return "" if "content_html" in self.get_deferred_fields() else self.content_html or ""
+
+    def waits_for_approval(self, by: User, *, html: str, title: str | None = None, comment_id: int = 0) -> bool:
+        """Return whether the team must approve a text that a user writes: the post, or without a title a new or changed comment on it."""
         if by.is_team or self.forum_id is None:
             return False
-        if self._is_by_new_member_with_links(by):
+        if self._is_by_new_member_with_links(by, title=title, html=html, comment_id=comment_id):
             return True
         if self.requires_approval is None:
             return Forum.objects.requires_approval(self.account_id, self.forum_id)
         return self.requires_approval
 
-    def _is_by_new_member_with_links(self, by: User) -> bool:
-        """Return whether the post has links, and its author is a member of whom everyone sees fewer than `TRUSTED_POSTS` other posts."""
-        # A content that was not read does not change now. It was judged when it was written.
-        html = "" if "content_html" in self.get_deferred_fields() else self.content_html or ""
-        if by.is_team or not has_links(self.title, html):
+    def _is_by_new_member_with_links(self, by: User, *, title: str | None, html: str, comment_id: int = 0) -> bool:
+        """Return whether the text has links, and everyone sees fewer than `TRUSTED_TEXTS` other texts of its author, who is a member."""
+        if by.is_team or not has_links(title or "", html):
             return False
-        seen = self.account.posts.filter(user_id=by.id, shelf=Visibility.OPEN).exclude(id=self.id or 0)
-        return seen[: self.TRUSTED_POSTS].count() < self.TRUSTED_POSTS
+        posts = self.account.posts.filter(shelf=Visibility.OPEN)
+        of_author = posts.filter(user_id=by.id).exclude(id=0 if title is None else self.id or 0).order_by()
+        comments = self.account.comments.public().filter(Exists(posts.filter(id=OuterRef("post_id"))), user_id=by.id)
+        seen = [
+            rows.values("account_id")[: self.TRUSTED_TEXTS] for rows in (of_author, comments.exclude(id=comment_id))
+        ]
+        return seen[0].union(seen[1], all=True).count() < self.TRUSTED_TEXTS
 
     @transaction.atomic(savepoint=False)
     def approve(self, *, by: User) -> None:

@@ -80,8 +80,8 @@ class VoteQuerySet(VoteBaseQuerySet):
             return set()
         return set(_voted_post_ids(account_id=user.account_id, user_id=user.id, post_ids=post_ids))
 
-    def voter_names(self, account_id: int, post_id: int, *, limit: int, reader: User | None) -> list[str]:
-        """Return the names of voters of a post that the reader may see, ordered by user id.
+    def voter_names(self, account_id: int, post_id: int, *, limit: int, reader: User | None) -> list[Any]:
+        """Return the names of voters of a post that the reader may see, ordered by user id. For the team, return tuples of name and id.
 
         The team sees the names of all voters. Others see only the names of users who show their votes, and only among the first
         `MAX_SCANNED_VOTES` votes.
@@ -99,7 +99,7 @@ def _voted_post_ids(account_id: int, user_id: int, post_ids: list[int]) -> model
 @prepared(account_id=int, post_id=int)
 def _voter_names(account_id: int, post_id: int, limit: int) -> models.QuerySet[Any]:
     votes = Vote.objects.filter(account_id=account_id, post_id=post_id)
-    return votes.order_by("user_id").values_list("user__name", flat=True)[:limit]
+    return votes.order_by("user_id").values_list("user__name", "user_id")[:limit]
 
 
 @prepared(account_id=int, post_id=int)

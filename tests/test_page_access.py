@@ -73,7 +73,7 @@ def required_role(route: str) -> str:
         return "admin"
     if route.startswith(TEAM_COLLECTIONS):
         return "team"
-    if route in ("app/inbox", "app/moderation", "app/posts/behalf") or route.endswith(
+    if route in ("app/inbox", "app/moderation", "app/posts/behalf", "app/authors/<id:id>") or route.endswith(
         ("/team", "/merge", "/behalf", "/history", "/message")
     ):
         return "team"

@@ -101,7 +101,7 @@ def insert_periodic(queue: str, name: str, timestamp: int) -> bool:
 # Jobs of accounts take turns: the next job belongs to the first account after %(after)s, by its id, that has a due job. The recursive query
 # reads one row of the index for each account with waiting jobs, and ends at the first account with a due one.
 CLAIM = f"""
-WITH RECURSIVE turns (account) AS (
+WITH RECURSIVE accounts (account) AS (
     (
         SELECT {ACCOUNT} AS account FROM procrastinate_jobs
         WHERE status = 'todo' AND queue_name = %(queue)s AND {ACCOUNT} > %(after)s ORDER BY {ACCOUNT} LIMIT 1
@@ -109,15 +109,15 @@ WITH RECURSIVE turns (account) AS (
     UNION ALL
     SELECT (
         SELECT {ACCOUNT} FROM procrastinate_jobs
-        WHERE status = 'todo' AND queue_name = %(queue)s AND {ACCOUNT} > turns.account ORDER BY {ACCOUNT} LIMIT 1
-    ) FROM turns WHERE turns.account IS NOT NULL
+        WHERE status = 'todo' AND queue_name = %(queue)s AND {ACCOUNT} > accounts.account ORDER BY {ACCOUNT} LIMIT 1
+    ) FROM accounts WHERE accounts.account IS NOT NULL
 ), due AS (
-    SELECT job.id FROM turns CROSS JOIN LATERAL (
+    SELECT job.id FROM accounts CROSS JOIN LATERAL (
         SELECT id FROM procrastinate_jobs
-        WHERE status = 'todo' AND queue_name = %(queue)s AND {ACCOUNT} = turns.account AND scheduled_at <= now()
-            AND (%(max_running)s::int IS NULL OR turns.account = 0 OR %(max_running)s::int > (
+        WHERE status = 'todo' AND queue_name = %(queue)s AND {ACCOUNT} = accounts.account AND scheduled_at <= now()
+            AND (%(max_running)s::int IS NULL OR accounts.account = 0 OR %(max_running)s::int > (
                 SELECT count(*) FROM procrastinate_jobs
-                WHERE status = 'doing' AND queue_name = %(queue)s AND {ACCOUNT} = turns.account
+                WHERE status = 'doing' AND queue_name = %(queue)s AND {ACCOUNT} = accounts.account
             ))
         ORDER BY scheduled_at, id LIMIT 1 FOR UPDATE SKIP LOCKED
     ) AS job LIMIT 1

@@ -229,6 +229,7 @@ class CommentSerializer(ResourceSerializer):
     nick = TextField(read_only=True)
     agent = TextField(read_only=True)
     internal = BooleanField()
+    approved = BooleanField(read_only=True)
 
 
 class CommentAsPostSerializer(CommentSerializer):
@@ -238,12 +239,21 @@ class CommentAsPostSerializer(CommentSerializer):
     task_kind = ChoiceField([COMMENT])
     # An internal comment stays internal.
     internal = BooleanField(read_only=True)
+    approved = BooleanField()
 
     sources = {"content": "comment"}
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Return the text from `content` or `comment`. If a client sends both fields back, the changed one applies."""
+        """Return the text from `content` or `comment`, and whether to approve the comment.
+
+        If a client sends both fields back, the changed one applies. An approved comment stays approved.
+        """
         texts = [values[name] for name in ("content", "comment") if name in values]
         current = None if self.instance is None else self.instance.comment
         changed = next((text for text in texts if text != current), None)
-        return {} if changed is None else {"comment": changed}
+        result: dict[str, Any] = {} if changed is None else {"comment": changed}
+        if (approved := values.get("approved")) is not None and self.instance is not None:
+            if self.instance.approved and not approved:
+                raise FieldError("approved", _("can't be withdrawn"), "approved")
+            result["approved"] = approved
+        return result

@@ -202,6 +202,8 @@ class PostViewSet(PostListing, ResourceViewSet):
             ignored = self.check(post=serializer)
             if "comment" in serializer.values:
                 post.edit_comment(comment, serializer.values["comment"], by=self.request.user)
+            if serializer.values.get("approved"):
+                post.approve_comment(comment)
             return comment, ignored
 
         comment, ignored = in_transaction(act)
@@ -212,9 +214,10 @@ class PostViewSet(PostListing, ResourceViewSet):
         post.erase_comment(comment)
 
     def comments(self, request: APIRequest, id: int) -> HttpResponse:
-        """Return the comments of a post, oldest first. Internal comments are included only with `internal=true`.
+        """Return the comments of a post, oldest first. Those that are internal or wait for approval are included only with
+        `internal=true`.
 
-        A client may show the list to the public, so it must request internal comments explicitly.
+        A client may show the list to the public, so it must request them explicitly.
         """
         post = self.find(id)
         text = self.parameters.get("internal", "").strip().lower()

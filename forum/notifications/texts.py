@@ -73,6 +73,8 @@ def sentence_of(activity: Activity, reason: int) -> str:
         Kind.SIGN_UP: _("%(name)s signed up"),
         Kind.NOTE: _("%(name)s mentioned you in a note"),
     }
+    if activity.kind == Kind.COMMENT and activity.comment is not None and not activity.comment.approved:
+        return _("%(name)s commented, waiting for approval") % names
     if activity.kind == Kind.COMMENT and activity.internal:
         return _("%(name)s commented, for the team only") % names
     if activity.kind == Kind.RESPONSE and activity.after:

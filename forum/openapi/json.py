@@ -109,6 +109,7 @@ COMMENT_EXAMPLE = {
     "nick": "Ann Kowalska",
     "agent": "curl/8.5.0",
     "internal": False,
+    "approved": True,
     **TIMES,
 }
 
@@ -134,7 +135,7 @@ register_resource(
     update={"closed": False},
     creation="With a task_kind, the post is a task, which has no category and no forum. With the task_kind `comment` and a "
     "post_id, it is a comment on that post. Without a task_kind, it is a post of the forum_id or category_id, or of the default "
-    "forum. A comment is read, updated (its content only) and deleted as a post with its own id.",
+    "forum. A comment is read, updated and deleted as a post with its own id. An update changes its content, or approves it with approved=true.",
     deletion=f"{TO_TRASH} A comment is deleted permanently.",
     item_response=post_or_comment,
     body_serializers={"post": (PostSerializer, CommentOnPostSerializer)},
@@ -146,8 +147,8 @@ register_operation(
     Operation(
         "list_comments",
         "List the comments of a post",
-        "The public comments of a post or of a task, oldest first. With internal=true, the comments that only the team sees are "
-        "included.",
+        "The public comments of a post or of a task, oldest first. With internal=true, those that are internal or wait for "
+        "approval are included.",
         "Posts",
         response_example=[COMMENT_EXAMPLE],
         parameters={"id": 20},

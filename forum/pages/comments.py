@@ -119,7 +119,10 @@ class EditCommentPage(WritingPage):
         if result == "changed" and comment is not None:
             form.replace_data("version", EditCommentForm.version_of(comment))
             return show(form, status=HTTPStatus.CONFLICT, current=comment.comment)
-        messages.success(request, _("Saved."))
+        message = _("Saved.")
+        if comment is not None and not comment.approved and not request.user.is_team:
+            message = _("Saved. It is waiting for approval: until then, only you and the team can see it.")
+        messages.success(request, message)
         return redirect(path)
 
 

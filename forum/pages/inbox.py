@@ -30,6 +30,7 @@ from core.pages.panels import render_row_panels
 from forum import inbox
 from forum.markdown import excerpt
 from forum.models import Post
+from forum.pages.moderation import with_html
 from forum.pages.reading import query_string
 from forum.pages.team import DELETED, PostInTrash, TeamPage
 from forum.requests import ForumRequest, ForumUserRequest
@@ -194,6 +195,7 @@ class InboxPage(TeamPage):
             form=form,
             shortcuts=SHORTCUTS,
             posts=rows[: page.size],
+            waiting_comments=self.waiting_comments(page),
             page=page,
             more=len(rows) > page.size,
             is_too_slow=self.is_too_slow,
@@ -203,6 +205,12 @@ class InboxPage(TeamPage):
             without_filter=reverse("forum-inbox") + query_string(**self.tab_parameter),
             **(defaults | context),
         )
+
+    def waiting_comments(self, page: paging.Page) -> list[Any]:
+        """Return the comments that wait for approval, for the first page of that tab."""
+        if self.tab != "unapproved" or page.number > 1:
+            return []
+        return with_html(inbox.waiting_comments(self.request.account, self.request.forum.id))
 
     def post(self, request: ForumRequest, **kwargs: Any) -> HttpResponse:
         action, page = request.POST.get("do", ""), self.read_page()

@@ -1,4 +1,4 @@
-"""The queue of posts that wait for approval."""
+"""The queue of posts and comments that wait for approval."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,18 +12,32 @@ from django.utils.translation import gettext_lazy
 from accounts.pages.settings import parse_id
 from core.errors import FieldError
 from core.pages.base import redirect
+from forum import inbox
 from forum.markdown import render
-from forum.models import Post
-from forum.pages.forms import EditForm
+from forum.models import Comment, Post
+from forum.pages.forms import EditCommentForm, EditForm
 from forum.pages.team import PostInTrash, TeamPage
 from forum.requests import ForumUserRequest
+
+
+def with_html(comments: list[Comment]) -> list[Comment]:
+    """Return the comments, with the HTML of those that were saved without it."""
+    for comment in comments:
+        if comment.comment_html is None:
+            comment.comment_html = render(comment.comment)
+    return comments
 
 
 class ModerationPage(TeamPage):
     """The queue, oldest first. The page of a post submits its buttons to this page too; with `back`, the response returns to the post."""
 
     template_name = "forum/moderation.html"
-    actions = {"approve": "approve", "reject": "reject"}
+    actions = {
+        "approve": "approve",
+        "reject": "reject",
+        "approve_comment": "approve_comment",
+        "reject_comment": "reject_comment",
+    }
 
     def get(self, request: ForumUserRequest) -> HttpResponse:
         page = self.read_page()
@@ -38,7 +52,8 @@ class ModerationPage(TeamPage):
         for post in rows:
             if post.content_html is None:
                 post.content_html = render(post.content)
-        return self.render(section="inbox", posts=rows[: page.size], page=page, more=more)
+        comments = with_html(inbox.waiting_comments(request.account, request.forum.id)) if page.number == 1 else []
+        return self.render(section="inbox", posts=rows[: page.size], waiting_comments=comments, page=page, more=more)
 
     def approve(self, request: ForumUserRequest) -> HttpResponse:
         def act() -> None:
@@ -65,6 +80,47 @@ class ModerationPage(TeamPage):
         success_message = _("The suggestion is rejected. An admin can restore it from the trash for 30 days.")
         self.decide(lambda: self.lock(id).reject(by=request.user), success_message=success_message)
         return self.go_back("forum-suggestions")
+
+    def approve_comment(self, request: ForumUserRequest) -> HttpResponse:
+        id = parse_id(request.POST.get("id")) or 0
+
+        def act() -> None:
+            post, comment = self.lock_comment(id)
+            if comment.approved:
+                return
+            if request.POST.get("version", current := EditCommentForm.version_of(comment)) != current:
+                raise FieldError("comment", gettext_lazy("was changed in the meantime"), "changed")
+            post.approve_comment(comment)
+
+        return self.decide_on_comment(
+            id, act, _("The comment is approved: everyone who sees the suggestion sees it now.")
+        )
+
+    def reject_comment(self, request: ForumUserRequest) -> HttpResponse:
+        id = parse_id(request.POST.get("id")) or 0
+
+        def act() -> None:
+            post, comment = self.lock_comment(id)
+            post.reject_comment(comment)
+
+        return self.decide_on_comment(id, act, _("The comment is rejected and deleted."))
+
+    def lock_comment(self, id: int) -> tuple[Post, Comment]:
+        """Return a comment and its post, which is locked until the transaction ends. Raise FieldError if the comment is gone."""
+        post_ids = self.request.account.comments.filter(id=id).values("post_id")
+        post = self.posts.live().locked().filter(id__in=post_ids).first()
+        comment = None if post is None else self.request.account.comments.filter(post_id=post.id, id=id).first()
+        if post is None or comment is None:
+            raise FieldError("comment", gettext_lazy("is no longer here"), "gone")
+        return post, comment
+
+    def decide_on_comment(self, id: int, act: Callable[[], Any], message: str) -> HttpResponse:
+        post_id = self.request.account.comments.filter(id=id).values_list("post_id", flat=True).first()
+        is_done = self.perform(act, success_message=message)
+        if post_id is None:
+            return self.go_back("forum-suggestions")
+        was_rejected = is_done and self.request.POST.get("do") == "reject_comment"
+        return self.go_back(*(("forum-post", post_id) if was_rejected else ("forum-comment", post_id, id)))
 
     def decide(self, act: Callable[[], Any], *, success_message: str = "") -> bool:
         """Run `act` as `Page.perform` does. If the post is in the trash already, add a message."""

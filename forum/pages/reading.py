@@ -181,7 +181,8 @@ class PostPage(ForumPage):
         if post.duplicate_from_id is not None and not (is_team and request.GET.get("original") == "0"):
             # The original names the duplicate by the query. A message would set a cookie for every reader.
             return HttpResponseRedirect(reverse("forum-post", args=[post.duplicate_from_id], query={"from": id}))
-        last = max(1, ceil(self.count_comments(post) / COMMENTS_PER_PAGE))
+        comment_count = post.comment_count_for(user)
+        last = max(1, ceil(comment_count / COMMENTS_PER_PAGE))
         page = self.read_page(size=COMMENTS_PER_PAGE, last=last)
         if user is not None:
             self.mark_notifications_read(user, id)
@@ -204,7 +205,7 @@ class PostPage(ForumPage):
             post=post,
             category=Category(account=account, id=post.category_id, forum_id=forum.id, name=post.category_name),
             category_path=category_list_path(post.category_name),
-            comments=self.comments(post, page) if self.count_comments(post) else [],
+            comments=self.comments(post, page) if comment_count else [],
             internal_count=post.internal_comments_cache if is_team else 0,
             page=page,
             last=last,
@@ -249,16 +250,11 @@ class PostPage(ForumPage):
         post.account = account
         return post
 
-    def count_comments(self, post: Post) -> int:
-        """Return the number of comments that the user may see."""
-        return post.comment_count_for(self.request.user)
-
     def comments(self, post: Post, page: paging.Page) -> list[Comment]:
         """Return the comments of a page, with their authors. Of an author, only the columns that the page shows are read."""
-        user = self.request.user
-        is_team = user is not None and user.is_team
+        author = author_filter(self.request.user)
         comments: list[Any] = _comments(
-            account_id=post.account_id, post_id=post.id, is_team=is_team, start=page.start, size=page.size
+            account_id=post.account_id, post_id=post.id, start=page.start, size=page.size, **author
         )
         for comment in comments:
             comment.account = self.request.account
@@ -355,10 +351,11 @@ def _proxy_votes(account_id: int, post_id: int, responsible_ids: Collection[int]
     return votes.values_list("client_name", "contact_name")[:MAX_VOTERS]
 
 
-@prepared(account_id=int, post_id=int, start=int, size=int)
-def _comments(account_id: int, post_id: int, is_team: bool, start: int, size: int) -> QuerySet[Comment]:
+@prepared(account_id=int, post_id=int, start=int, size=int, author_id=int)
+def _comments(account_id: int, post_id: int, start: int, size: int, author_id: int | None = None) -> QuerySet[Comment]:
+    """Build the query for the comments that the author of waiting ones, or without `author_id` the team, may see."""
     account: Account = account_of(account_id)
-    reader = reader_of(account_id, VISITOR_ID, is_team=is_team)
+    reader = reader_of(account_id, author_id or VISITOR_ID, is_team=author_id is None)
     comments = account.comments.filter(post_id=post_id).visible_to(reader).order_by("created_at", "id")
     names = {name: F(f"user__{name}") for name in USER_COLUMNS}
     return comments.annotate(**names)[start : start + size]

@@ -57,6 +57,13 @@ MESSAGES = {
     ("post", "changed"): gettext_lazy(
         "This suggestion was changed after you opened the page. Read it as it is now, then approve it."
     ),
+    ("comment", "approved"): gettext_lazy(
+        "This comment was approved in the meantime. You can still delete it on its page."
+    ),
+    ("comment", "changed"): gettext_lazy(
+        "This comment was changed after you opened the page. Read it as it is now, then approve it."
+    ),
+    ("comment", "gone"): gettext_lazy("This comment was deleted in the meantime."),
     ("client_id", "gone"): gettext_lazy("This client no longer exists."),
     ("contact_id", "gone"): gettext_lazy("This contact no longer exists."),
 }

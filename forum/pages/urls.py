@@ -13,6 +13,7 @@ from core.pages.base import redirect
 from core.requests import TenantRequest
 from forum.models import Category, Forum
 from forum.pages import comments, first_vote, members, moderation, notifications, on_behalf, settings, team, writing
+from forum.pages.authors import AuthorPage
 from forum.pages.feeds import FeedPage, sitemap
 from forum.pages.home import PostListPage
 from forum.pages.images import PostImagePage
@@ -60,6 +61,7 @@ urlpatterns = [
     path("app/posts/<id:id>/behalf", on_behalf.ProxyVotesPage.as_view(), name="forum-proxy-votes"),
     path("app/posts/behalf", on_behalf.NewPostOnBehalfPage.as_view(), name="forum-post-new-on-behalf"),
     path("app/inbox", InboxPage.as_view(), name="forum-inbox"),
+    path("app/authors/<id:id>", AuthorPage.as_view(), name="forum-author"),
     path("app/moderation", moderation.ModerationPage.as_view(), name="forum-moderation"),
     path("app/account/forums", settings.ForumsPage.as_view(), name="forum-settings-forums"),
     path("app/account/forums/new", settings.NewForumPage.as_view(), name="forum-settings-forum-new"),

@@ -61,6 +61,7 @@ def find_post(request: ForumRequest, id: int, *, locked: bool = False, include_m
     if post.duplicate_from_id is not None and not include_merged:
         original = visible_posts(request).filter(id=post.duplicate_from_id).first()
         raise PostMerged(original) if original is not None else PostNotFound
+    post.requires_approval = request.forum.approval
     return post
 
 
@@ -365,6 +366,8 @@ class CommentPage(CreatingPage, WritingPage):
             message = _("Your comment is posted.")
             if internal:
                 message = _("Your internal comment is saved. Only the team sees it.")
+            elif not comment.approved:
+                message = _("Thank you! It is waiting for approval: until then, only you and the team can see it.")
             messages.success(request, message)
             return redirect(path)
         if not created or "?" in path:

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from django import template
 from django.template import Context
 from django.urls import reverse
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
 
@@ -20,7 +20,7 @@ from core.pages.rows import render_rows
 from core.templatetags.rostrum import ago, color_dot, icon
 from forum.models import Comment, Post
 from forum.pages.filters import KIND_NAMES
-from forum.pages.forms import CommentForm, EditForm
+from forum.pages.forms import CommentForm, EditCommentForm, EditForm
 
 register = template.Library()
 register.filter(public_name)
@@ -96,9 +96,18 @@ def _context_of_votes(context: Context) -> dict[str, Any]:
 
 
 @register.filter
-def join_names(names: list[str]) -> SafeString:
-    """Return the names with commas between them. `<bdi>` isolates the text direction of each name."""
-    return format_html_join(", ", "<bdi>{}</bdi>", ((name or "?",) for name in names))
+def join_names(names: list[str | tuple[str, int]]) -> SafeString:
+    """Return the names with commas between them. `<bdi>` isolates the text direction of each name.
+
+    A tuple of a user's name and id is a link to the card of the user.
+    """
+    return format_html_join(", ", "{}", ((_linked_name(name),) for name in names))
+
+
+def _linked_name(name: str | tuple[str, int]) -> SafeString:
+    if isinstance(name, str):
+        return format_html("<bdi>{}</bdi>", name or "?")
+    return format_html('<a href="{}"><bdi>{}</bdi></a>', path_with_id("forum-author", name[1]), name[0] or "?")
 
 
 @register.filter
@@ -113,6 +122,6 @@ def kind_name(kind: str) -> str:
 
 
 @register.filter
-def version_digest(post: Post) -> str:
-    """Return the digest of the post's fields. The approval form submits it, so that a changed post is not approved unseen."""
-    return EditForm.version_of(post)
+def version_digest(row: Post | Comment) -> str:
+    """Return the digest of the texts. The approval form submits it, so that changed texts are not approved unseen."""
+    return EditCommentForm.version_of(row) if isinstance(row, Comment) else EditForm.version_of(row)

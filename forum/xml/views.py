@@ -191,7 +191,7 @@ class PostViewSet(XMLViewSet):
         post = Post.objects.values_for(request.user, documents.POST.columns, forum_id=self.forum_id, id=id)
         if post is None:
             raise Http404
-        rows = Comment.objects.of_post(self.account.id, id, documents.COMMENT.columns)
+        rows = Comment.objects.of_post(self.account.id, id, documents.COMMENT.columns, reader=request.user)
         body = documents.array("comments", documents.COMMENT, rows, self.zone, depth=1)
         body += documents.POST.write(post, self.zone, depth=1)
         modified = post[documents.POST.columns.index("updated_at")]

@@ -63,7 +63,7 @@ def test_the_first_posts_of_a_member_wait_if_they_have_links(acme, values, waits
     assert Post.objects.get(pk=edited.pk).approved is not waits
     if waits:
         post.approve(by=acme.bob)
-    for number in range(Post.TRUSTED_POSTS):
+    for number in range(Post.TRUSTED_TEXTS):
         make_post(acme.carol, f"Idea {number}")
     assert make_post(acme.carol, **values).approved
 

@@ -104,7 +104,7 @@ def test_the_author_can_change_a_post_with_internal_comments(acme, post):
 def test_the_team_reads_them_on_the_page(acme, post):
     page = acme.page(acme.bob).get(f"/app/posts/{post.id}")
     assert SECRET in page
-    assert " ".join(page.html.find(id="comments-title").get_text().split()) == "1 comment 1 internal"
+    assert " ".join(page.html.find(id="comments-title").get_text().split()) == "1 comment 1 not public"
     [internal] = page.html.select(".comment.internal")
     assert "Internal" in internal.select_one(".badge:last-of-type").get_text()
 

@@ -132,7 +132,7 @@ def test_voters_of_a_post(acme):
     post, other = make_post(acme.carol), make_post(acme.carol)
     users = make_voters(post, 3)
     make_voters(other, 1)
-    first_names = [user.name for user in users[:2]]
+    first_names = [(user.name, user.id) for user in users[:2]]
     assert Vote.objects.voter_names(acme.account.id, post.id, limit=2, reader=acme.bob) == first_names
 
 

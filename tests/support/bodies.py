@@ -139,12 +139,21 @@ def post_body(row, by: User, **fields) -> dict:
 
 def comment_body(row, by: User, **fields) -> dict:
     return _body(
-        CommentSerializer, row, {"user_id": by.id, "nick": by.name, "agent": "tests/1.0", "internal": False, **fields}
+        CommentSerializer,
+        row,
+        {"user_id": by.id, "nick": by.name, "agent": "tests/1.0", "internal": False, "approved": True, **fields},
     )
 
 
 def comment_as_post_body(row, by: User, text: str) -> dict:
-    fields = {"comment": text, "content": text, "task_kind": "comment", "post_id": row.post_id, "internal": False}
+    fields = {
+        "comment": text,
+        "content": text,
+        "task_kind": "comment",
+        "post_id": row.post_id,
+        "internal": False,
+        "approved": True,
+    }
     return _body(CommentAsPostSerializer, row, {**fields, "user_id": by.id, "nick": by.name, "agent": "tests/1.0"})
 
 

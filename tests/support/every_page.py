@@ -473,6 +473,7 @@ PAGES = [
     PageCase("app/posts/behalf", "bob"),
     PageCase("app/posts/behalf", "bob", prepare=search_for_a_customer, state="while searching"),
     PageCase("app/moderation", "bob"),
+    PageCase("app/authors/<id:id>", "bob", path=lambda world: f"/app/authors/{world.carol.id}"),
     PageCase("app/unsubscribe", path=World.unsubscribe_path),
     PageCase("app/inbox", "bob", prepare=select_and_show_choices),
     PageCase("app/inbox", "bob", path="/app/inbox?tab=unapproved", state="unapproved"),

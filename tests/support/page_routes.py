@@ -85,6 +85,7 @@ def make_rows(account, user) -> dict[str, int | str]:
         "messages": make_message(user, SECRET).id,
         "webhooks": Endpoint.objects.all().add(account, url=f"https://hooks.example.com/{SECRET}")[0].id,
         "views": make_saved_view(user, f"{SECRET} shared view", shared=True).id,
+        "authors": make_user(account, f"{SECRET}-author").id,
         "users": make_user(account, f"{SECRET}-user").id,
         "tokens": account.tokens.order_by("-id").first().id,
     }

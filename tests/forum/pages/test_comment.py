@@ -41,7 +41,7 @@ def test_htmx_adds_the_comment_to_the_list(acme, post):
     assert fragment.status_code == 200
     assert "<html" not in fragment
     addition = fragment.html.find(attrs={"hx-swap-oob": "beforeend:#comments"})
-    assert addition.find(id=f"comment-{comment.id}").select_one(".who-said").get_text() == "Carol Member"
+    assert addition.find(id=f"comment-{comment.id}").select_one(".who-said").get_text(strip=True) == "Carol Member"
     assert fragment.forms["comment-form"]["content"].value.strip() == ""
     assert fragment.forms["comment-form"]["form_key"].value
 
