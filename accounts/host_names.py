@@ -82,12 +82,13 @@ _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\Z")
 def is_reserved(label: str) -> bool:
     """Return whether the label is not available to accounts as their address under BASE_DOMAIN.
 
-    Two hyphens are reserved for `own_name`, and for Punycode, which browsers display in other letters. Those letters can look like
-    another account's address.
+    Labels such as `acme--12` are reserved for `own_name`, and those of Punycode because browsers display them in other letters, which
+    can look like another account's address.
     """
     return (
         label in RESERVED_PREFIXES
-        or "--" in label
+        or label.startswith("xn--")
+        or host_id_of(label) is not None
         or label.startswith(RESERVED_WORDS)
         or label.endswith(RESERVED_WORDS)
     )

@@ -28,7 +28,7 @@ def has_invisible(text: str) -> bool:
 
 
 def folds_to_another_mailbox(email: str) -> bool:
-    """Return whether folding turns letters of the local part into ASCII, such as the KELVIN SIGN and `ſ`.
+    """Return whether folding turns letters of the local part into ASCII, such as the KELVIN SIGN and the LONG S.
 
     Such an address equals that of another person wherever e-mails are compared: users, invitations, the lists of forums, customers.
     """

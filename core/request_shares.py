@@ -12,16 +12,12 @@ import threading
 from collections import Counter
 from contextvars import ContextVar
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from django.conf import settings
 
 from core import client_address
 from core.errors import ShareExceeded
-from core.requests import TenantRequest
-
-if TYPE_CHECKING:
-    from accounts.users import User
 
 # The shares are limited for this number of seconds after a request of another account.
 CONTENTION = 10.0
@@ -130,7 +126,22 @@ class RequestShare:
 is_answering: ContextVar[bool] = ContextVar("is_answering", default=False)
 
 
-def hold_share(request: TenantRequest, user: "User | None") -> None:
+class SharingRequest(Protocol):
+    """The attributes of a request that `hold_share` uses."""
+
+    share: RequestShare | None
+    address: Any
+    META: Any
+
+
+class Caller(Protocol):
+    """The attributes of a user that `hold_share` uses."""
+
+    account_id: int
+    id: int
+
+
+def hold_share(request: SharingRequest, user: Caller | None) -> None:
     """Count an authenticated request for its user, or a request of a visitor for the address. Raise ShareExceeded."""
     share = request.share
     if share is None:
