@@ -9,7 +9,6 @@ from playwright.sync_api import expect
 from tests.support.axe import expect_no_faults
 from tests.support.factories import make_client, make_deal
 
-pytestmark = pytest.mark.slow
 PATH = "/app/deals/board"
 
 

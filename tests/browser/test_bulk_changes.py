@@ -7,8 +7,6 @@ from crm.models import Client
 from tests.support.axe import expect_no_faults
 from tests.support.factories import make_client
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def clients(acme) -> list[Client]:

@@ -3,7 +3,6 @@
 import re
 from datetime import timedelta
 
-import pytest
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import override, pgettext
@@ -18,7 +17,6 @@ from tests.support.operating import Combination, Operator, combinations
 from tests.support.people import at, messages_on
 from workspace.models import BulkChange
 
-pytestmark = pytest.mark.slow
 NUMBER_OF_ROWS = 5000
 
 

@@ -10,8 +10,6 @@ from tests.support.factories import make_post
 from tests.support.operating import tab_to
 from tests.support.people import at, messages_on
 
-pytestmark = pytest.mark.slow
-
 EVERYWHERE = pytest.mark.parametrize(("width", "language"), [(390, "pl"), (1280, "en"), (390, "en"), (1280, "pl")])
 
 

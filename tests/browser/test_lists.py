@@ -7,7 +7,6 @@ from crm.models import Client
 from tests.support.axe import expect_no_faults
 from tests.support.factories import make_client
 
-pytestmark = pytest.mark.slow
 # The maximum transfer size of a first visit in bytes, with styles and scripts.
 MAX_BYTES = 60_000
 

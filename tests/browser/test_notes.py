@@ -7,8 +7,6 @@ from tests.support.axe import expect_no_faults
 from tests.support.factories import make_client
 from tests.support.people import messages_on
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_by_keyboard(acme, browse, width):

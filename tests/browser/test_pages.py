@@ -67,7 +67,6 @@ def pages_without_javascript(world, open_context) -> Callable[[str], Page]:
     )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("case", [case for case in PAGES if not case.prepare], ids=str)
 def test_every_page_is_accessible_without_javascript(world, pages_without_javascript, faults, case):
     page = pages_without_javascript(case.login)

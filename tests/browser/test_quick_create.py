@@ -8,8 +8,6 @@ from crm.models import Client, Deal
 from tests.support.axe import expect_no_faults
 from tests.support.factories import make_client, make_field_definition
 
-pytestmark = pytest.mark.slow
-
 EVERYWHERE = pytest.mark.parametrize(("width", "language"), [(390, "pl"), (1280, "en")])
 
 

@@ -8,8 +8,6 @@ from tests.support.axe import expect_no_faults
 from tests.support.factories import make_client, make_deal, make_task
 from tests.support.people import at, messages_on, type_in
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def northwind(acme) -> Client:

@@ -9,8 +9,6 @@ from playwright.sync_api import expect
 from tests.support.axe import expect_no_faults
 from tests.support.factories import make_client, make_deal, make_note, make_post, make_task
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def northwind(acme):

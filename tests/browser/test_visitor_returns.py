@@ -16,8 +16,6 @@ from tests.support.factories import make_comment, make_post
 from tests.support.letters import send_notifications
 from tests.support.people import count_of, messages_on, vote_button
 
-pytestmark = pytest.mark.slow
-
 STRANGER = "dan@example.com"
 # Events on one suggestion within this time are combined into one e-mail.
 COMBINING = timedelta(minutes=5)

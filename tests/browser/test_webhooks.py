@@ -15,8 +15,6 @@ from tests.support.people import messages_on
 from tests.support.receiver import LOOPBACK, deliver, run_receiver
 from tests.support.threads import at_once
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.mark.parametrize(
     ("width", "language", "javascript"),
