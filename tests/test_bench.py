@@ -88,7 +88,7 @@ def run_benchmark(directory, arguments):
     return json.loads((directory / "results" / "latest.json").read_text()), completed.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @needs_wrk
 def test_it_works(tmp_path):
     arguments = ["--posts", "300", "--others", "2", "--seconds", "1", "--rounds", "1", "--case", "create a client"]
@@ -160,7 +160,7 @@ def test_the_pages_have_a_report(tmp_path):
     assert checks[-1]["short"] == 0.1
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @needs_wrk
 def test_pages_are_measured(tmp_path):
     arguments = [
@@ -186,7 +186,7 @@ def test_pages_are_measured(tmp_path):
         assert 30_000 < result["bytes"] < 60_000
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @needs_wrk
 def test_many_accounts_are_measured(tmp_path):
     results, output = run_benchmark(tmp_path, ["--only", "accounts", "--accounts", "7", "--workers", "2"])

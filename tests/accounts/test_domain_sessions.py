@@ -77,7 +77,6 @@ def test_the_team_works_on_a_further_forum_at_an_own_address(acme):
         assert Visitor(f"{wrong}.example.test").get("/", status=404)
 
 
-@pytest.mark.slow
 def test_no_route_does_more_than_for_a_member(acme, domain):
     """Pages: each route, with the session of the owner and with that of a member."""
     ids = make_rows(acme.account, acme.bob)
