@@ -1,7 +1,7 @@
 # Every target needs Python 3.11 or later, make and a shell, and installs everything else into .venv.
 .SUFFIXES:
 .DEFAULT_GOAL = help
-.PHONY: help run manage docs test soak fuzz lint format messages screenshots lock bench layers clean
+.PHONY: help run manage docs test soak fuzz lint format messages screenshots lock bench clean
 
 VENV = .venv
 python = $(VENV)/bin/python
@@ -28,7 +28,6 @@ help:
 	@echo 'make messages update the Polish catalogue from code and templates, and compile it'
 	@echo 'make screenshots  create the images in docs/images (needs Chromium)'
 	@echo 'make bench    compare the speed with bare views of the same SQL (CASE=... for one; needs wrk)'
-	@echo 'make layers   measure the time that each layer of a request takes (CASE=... for one)'
 	@echo 'make lock     compile pyproject.toml to requirements/ (ARGS=--upgrade for newer versions)'
 	@echo 'make clean    remove .venv and caches, but not the data in .data'
 
@@ -56,8 +55,8 @@ lint: $(VENV)/development
 	$(production) $(python) -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
 	$(production) $(python) manage.py check --deploy --fail-level WARNING
 
-bench layers: $(VENV)/local
-	@exec $(python) -m bench.$(if $(filter bench,$@),run,layers) $(if $(CASE),--case '$(CASE)') $(ARGS)
+bench: $(VENV)/local
+	@exec $(python) -m bench.run $(if $(CASE),--case '$(CASE)') $(ARGS)
 
 format: $(VENV)/development
 	$(python) -m ruff check --fix
