@@ -2217,7 +2217,8 @@ CREATE TABLE public.accounts_user (
     updated_at timestamp with time zone NOT NULL,
     search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
     search_text text GENERATED ALWAYS AS (search.fold((((((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(login, ''::character varying))::text) || ' '::text) || (COALESCE(email, ''::character varying))::text))) STORED NOT NULL,
-    search_words tsvector GENERATED ALWAYS AS ((setweight(search.words(account_id, (((((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(login, ''::character varying))::text) || ' '::text) || (COALESCE(email, ''::character varying))::text), 35000), 'A'::"char") || setweight(search.words(account_id, (COALESCE(description, ''::character varying))::text, 65536), 'D'::"char"))) STORED NOT NULL
+    search_words tsvector GENERATED ALWAYS AS ((setweight(search.words(account_id, (((((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(login, ''::character varying))::text) || ' '::text) || (COALESCE(email, ''::character varying))::text), 35000), 'A'::"char") || setweight(search.words(account_id, (COALESCE(description, ''::character varying))::text, 65536), 'D'::"char"))) STORED NOT NULL,
+    blocked_at timestamp with time zone
 );
 ALTER TABLE ONLY public.accounts_user ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -2633,7 +2634,9 @@ CREATE TABLE public.forum_comment (
     edited_at timestamp with time zone,
     edited_by_other boolean DEFAULT false NOT NULL,
     created_at timestamp with time zone NOT NULL,
-    updated_at timestamp with time zone NOT NULL
+    updated_at timestamp with time zone NOT NULL,
+    approved boolean DEFAULT true NOT NULL,
+    withdrawn_at timestamp with time zone
 )
 WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.forum_comment ALTER COLUMN account_id SET (n_distinct=2);
@@ -2647,6 +2650,21 @@ CREATE TABLE public.forum_commentversion (
     created_at timestamp with time zone NOT NULL
 );
 ALTER TABLE ONLY public.forum_commentversion ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.forum_contentreport (
+    id bigint NOT NULL,
+    post_id bigint,
+    comment_id bigint,
+    user_id bigint NOT NULL,
+    reason character varying(255) NOT NULL,
+    note character varying(500) NOT NULL,
+    digest character varying(64) NOT NULL,
+    dismissed_at timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    account_id bigint NOT NULL,
+    CONSTRAINT contentreport_of_post_or_comment CHECK ((((comment_id IS NOT NULL) AND (post_id IS NULL)) OR ((comment_id IS NULL) AND (post_id IS NOT NULL))))
+);
+ALTER TABLE ONLY public.forum_contentreport ALTER COLUMN account_id SET (n_distinct=2);
 
 CREATE TABLE public.forum_facetcount (
     account_id bigint NOT NULL,
@@ -3278,6 +3296,12 @@ ALTER TABLE ONLY public.workspace_calendarfeed
 ALTER TABLE ONLY public.forum_category
     ADD CONSTRAINT category_name_unique UNIQUE (account_id, forum_id, name_key);
 
+ALTER TABLE ONLY public.forum_contentreport
+    ADD CONSTRAINT contentreport_comment_unique UNIQUE (account_id, comment_id, user_id);
+
+ALTER TABLE ONLY public.forum_contentreport
+    ADD CONSTRAINT contentreport_post_unique UNIQUE (account_id, post_id, user_id);
+
 ALTER TABLE ONLY public.core_follower
     ADD CONSTRAINT core_follower_pkey PRIMARY KEY (account_id, name, key);
 
@@ -3358,6 +3382,9 @@ ALTER TABLE ONLY public.forum_comment
 
 ALTER TABLE ONLY public.forum_commentversion
     ADD CONSTRAINT forum_commentversion_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.forum_contentreport
+    ADD CONSTRAINT forum_contentreport_pkey PRIMARY KEY (account_id, id);
 
 ALTER TABLE ONLY public.forum_facetcount
     ADD CONSTRAINT forum_facetcount_pkey PRIMARY KEY (account_id, forum_id, level, tag, category_id, status_id, kind, shelf, number);
@@ -3594,9 +3621,13 @@ CREATE INDEX client_of_trashed_contact ON public.crm_client USING btree (account
 
 CREATE INDEX client_trash ON public.crm_client USING btree (account_id, trashed_at, id) WHERE (trashed_at IS NOT NULL);
 
+CREATE INDEX comment_by_author ON public.forum_comment USING btree (account_id, user_id, created_at, id);
+
 CREATE INDEX comment_from_post ON public.forum_comment USING btree (account_id, from_post_id) WHERE (from_post_id IS NOT NULL);
 
 CREATE INDEX comment_of_post ON public.forum_comment USING btree (account_id, post_id, created_at, id);
+
+CREATE INDEX comment_waiting ON public.forum_comment USING btree (account_id, created_at, id) WHERE (NOT approved);
 
 CREATE INDEX contact_by_additional_fields ON public.crm_contact USING gin (account_id, additional_fields jsonb_path_ops) WITH (gin_pending_list_limit='1024') WHERE ((trashed_at IS NULL) AND (NOT (additional_fields = '{}'::jsonb)));
 
@@ -3639,6 +3670,10 @@ CREATE INDEX contactlist_found ON public.crm_contactlist USING gin (account_id, 
 ALTER INDEX public.contactlist_found ALTER COLUMN 3 SET STATISTICS 0;
 
 CREATE INDEX contacts_of_list ON public.crm_contactlistmembership USING btree (account_id, contact_list_id, contact_id);
+
+CREATE INDEX contentreport_of_user ON public.forum_contentreport USING btree (account_id, user_id);
+
+CREATE INDEX contentreport_open ON public.forum_contentreport USING btree (account_id, created_at) WHERE (dismissed_at IS NULL);
 
 CREATE INDEX core_job_due ON public.procrastinate_jobs USING btree (queue_name, scheduled_at, id) WHERE (status = 'todo'::public.procrastinate_job_status);
 
@@ -4377,6 +4412,8 @@ CREATE TRIGGER take_id BEFORE INSERT ON public.forum_comment FOR EACH ROW WHEN (
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_commentversion FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_contentreport FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_follow FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_forum FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
@@ -4738,6 +4775,18 @@ ALTER TABLE ONLY public.forum_commentversion
 
 ALTER TABLE ONLY public.forum_commentversion
     ADD CONSTRAINT forum_commentversion_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.forum_contentreport
+    ADD CONSTRAINT forum_contentreport_account_id_428750b0_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.forum_contentreport
+    ADD CONSTRAINT forum_contentreport_comment_id_fk FOREIGN KEY (account_id, comment_id) REFERENCES public.forum_comment(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.forum_contentreport
+    ADD CONSTRAINT forum_contentreport_post_id_fk FOREIGN KEY (account_id, post_id) REFERENCES public.forum_post(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.forum_contentreport
+    ADD CONSTRAINT forum_contentreport_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.forum_follow
     ADD CONSTRAINT forum_follow_account_id_d860395f_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;

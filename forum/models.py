@@ -22,6 +22,7 @@ from forum.activities import Notification as Notification
 from forum.comments import Comment as Comment
 from forum.comments import Commentable, html_field
 from forum.comments import CommentVersion as CommentVersion
+from forum.content_reports import ContentReport as ContentReport
 from forum.deep_paging import PostCount as PostCount
 from forum.facets import FacetCount as FacetCount
 from forum.follows import Follow as Follow
