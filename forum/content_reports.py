@@ -6,7 +6,7 @@ keep it (`dismissed_at`). After an edit, the same user may report it again. The 
 
 import hashlib
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Self
+from typing import Any, Self
 
 from django.core.exceptions import PermissionDenied
 from django.db import models, transaction
@@ -18,21 +18,18 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import User
 from core.db.tenancy import TenantModel, foreign_object
 
-if TYPE_CHECKING:
-    from forum.models import Comment, Post
 
-
-def digest_of(row: "Post | Comment") -> str:
+def digest_of(row: Any) -> str:
     """Return the digest of the texts of a suggestion, or of the text of a comment."""
     texts = (row.comment,) if hasattr(row, "comment_html") else (row.title, row.content)
     return hashlib.sha256(repr(texts).encode(errors="surrogatepass")).hexdigest()
 
 
-def link_to(row: "Post | Comment") -> dict[str, int]:
+def link_to(row: Any) -> dict[str, int]:
     return {f"{row._meta.model_name}_id": row.id}
 
 
-def may_report(row: "Post | Comment", user: User) -> bool:
+def may_report(row: Any, user: User) -> bool:
     """Return whether the user may report a text that they see. The team deletes a text instead, and so does its author."""
     return not user.is_team and row.user_id != user.id
 
@@ -57,7 +54,7 @@ class ContentReportQuerySet(models.QuerySet["ContentReport"]):
         return rows.select_related("user").order_by("created_at", "id")
 
     @transaction.atomic(savepoint=False)
-    def file(self, row: "Post | Comment", *, by: User, reason: str, note: str = "") -> bool:
+    def file(self, row: Any, *, by: User, reason: str, note: str = "") -> bool:
         """Report a suggestion or a comment. Return False if the user has reported the same text before.
 
         Raise PermissionDenied for the author and for the team.
@@ -71,7 +68,7 @@ class ContentReportQuerySet(models.QuerySet["ContentReport"]):
         self.filter(pk=report.pk).update(**values, created_at=timezone.now(), dismissed_at=None)
         return True
 
-    def dismiss(self, row: "Post | Comment") -> int:
+    def dismiss(self, row: Any) -> int:
         """Dismiss all reports of a suggestion or a comment, and return their number."""
         rows = self.filter(account_id=row.account_id, dismissed_at=None, **link_to(row))
         return rows.update(dismissed_at=timezone.now())
