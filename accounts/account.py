@@ -1,6 +1,7 @@
 """The tenant."""
 
 import secrets
+from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -16,6 +17,8 @@ from core.db.fields import PlainField
 from core.db.prepared import prepared
 from core.db.trimmed import TrimmedCharField
 
+# An account is new for this time. Strangers could create accounts to send spam, so some limits are lower for a new one.
+NEW_ACCOUNT_AGE = timedelta(weeks=1)
 PREFIX_PATTERN = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])\Z"
 
 
@@ -108,6 +111,10 @@ class Account(models.Model):
     @property
     def zone(self) -> ZoneInfo:
         return ZoneInfo(self.time_zone)
+
+    @property
+    def is_new(self) -> bool:
+        return self.created_at > timezone.now() - NEW_ACCOUNT_AGE
 
     def change(self, **values: Any) -> None:
         """Save the fields that an admin may set."""

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from accounts.account import Account
 
 HOUR = 3600
-# An account is new for this time: INVITATION_LIMIT_OF_NEW_ACCOUNTS applies, as strangers could use it to send spam.
-NEW_ACCOUNT_AGE = timedelta(weeks=1)
 
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
@@ -48,8 +46,7 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
             raise FieldError("email", _("is of somebody who is a user here already"))
         if account.invitations.count() >= Invitation.MAX_PER_ACCOUNT:
             raise FieldError("email", _("is one too many: revoke some invitations first"))
-        is_new = account.created_at > timezone.now() - NEW_ACCOUNT_AGE
-        limit = settings.INVITATION_LIMIT_OF_NEW_ACCOUNTS if is_new else settings.INVITATION_LIMIT
+        limit = settings.INVITATION_LIMIT_OF_NEW_ACCOUNTS if account.is_new else settings.INVITATION_LIMIT
         if limit and not hit(f"invitations:{account.id}", limit, HOUR).allowed:
             message = _("is one too many: your account may send {most} invitations an hour; try again later")
             raise FieldError("email", message, "too_many", {"most": limit})

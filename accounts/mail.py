@@ -30,6 +30,8 @@ HOUR = 3600
 RETRY_DELAYS = RetryDelays(5, 60, 600, 3600, 6 * 3600)
 # In seconds. Each step of a conversation with the mail server has the timeout of `EMAIL_URL`.
 TIME_LIMIT = 300
+# A new account may send this part of EMAIL_LIMIT_PER_ACCOUNT to customers: one tenth.
+NEW_ACCOUNT_FACTOR = 10
 
 register_queue(MAIL_QUEUE, threads=1)
 register_queue(URGENT_MAIL_QUEUE, threads=1)
@@ -196,6 +198,19 @@ def seconds_over_account_limit(account_id: int) -> int:
     if not limit or (status := hit(key, limit, HOUR)).allowed:
         return 0
     return status.reset
+
+
+def seconds_over_message_limit(account: Account) -> int:
+    """Count an e-mail of a message to customers. Return 0, or the seconds until the limits of the account allow it.
+
+    A new account may send them a tenth of EMAIL_LIMIT_PER_ACCOUNT, because its customers may be strangers.
+    """
+    limit = settings.EMAIL_LIMIT_PER_ACCOUNT
+    if limit and account.is_new:
+        status = hit(hashed_key("messages-of", account.id), max(1, limit // NEW_ACCOUNT_FACTOR), HOUR)
+        if not status.allowed:
+            return status.reset
+    return seconds_over_account_limit(account.id)
 
 
 def deliver_to_user(message: EmailMultiAlternatives, user: User) -> None:

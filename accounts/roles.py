@@ -8,6 +8,7 @@ from django.db import models, transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts.signals import block_ended
 from core.errors import FieldError
 
 if TYPE_CHECKING:
@@ -137,11 +138,10 @@ class RoleMixin(models.Model):
 
     @transaction.atomic(savepoint=False)
     def reactivate(self, *, by: Self) -> None:
-        """Enable sign-in again. Raise PermissionDenied if `by` may not manage the user."""
+        """Enable sign-in again, which also ends a block. Raise PermissionDenied if `by` may not manage the user."""
         self._lock(by)
         self._check_managed(by)
-        self.is_active = True
-        self._save("is_active")
+        self._activate()
 
     @transaction.atomic(savepoint=False)
     def block(self, *, by: Self) -> None:
@@ -154,7 +154,7 @@ class RoleMixin(models.Model):
             raise FieldError("user", _("is deactivated"), "deactivated")
         if self.blocked_at is None:
             self.is_active, self.blocked_at = False, timezone.now()
-            self.save(update_fields=["is_active", "blocked_at", "updated_at"])
+            self._save("is_active", "blocked_at")
             self.sessions.all().delete()
 
     @transaction.atomic(savepoint=False)
@@ -163,8 +163,7 @@ class RoleMixin(models.Model):
         self._lock(by)
         self._check_blockable(by)
         if self.blocked_at is not None:
-            self.is_active, self.blocked_at = True, None
-            self.save(update_fields=["is_active", "blocked_at", "updated_at"])
+            self._activate()
 
     @transaction.atomic(savepoint=False)
     def revoke_token(self, id: int, *, by: Self) -> None:
@@ -185,8 +184,15 @@ class RoleMixin(models.Model):
             self._check_managed(by)
         self.sessions.all().delete()
 
-    def _save(self, field: str) -> None:
-        self.save(update_fields=[field, "updated_at"])  # type: ignore[misc]  # a field of `User`
+    def _activate(self) -> None:
+        blocked_at = self.blocked_at
+        self.is_active, self.blocked_at = True, None
+        self._save("is_active", "blocked_at")
+        if blocked_at is not None:
+            block_ended.send(type(self), user=self, blocked_at=blocked_at)
+
+    def _save(self, *fields: str) -> None:
+        self.save(update_fields=[*fields, "updated_at"])  # type: ignore[misc]  # fields of `User`
 
     def _lock(self, by: Self) -> None:
         """Lock the rows of both users and reload their roles, so that two owners cannot demote each other in concurrent transactions.

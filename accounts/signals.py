@@ -10,6 +10,9 @@ account_created = Signal()
 # sites to which the user was invited.
 user_joined = Signal()
 
+# Sent in the transaction in which a block of a member ends. Arguments: `user`, and `blocked_at`, the time of the block.
+block_ended = Signal()
+
 # Sent in the transaction in which a user changes to another verified e-mail. Arguments: `user`.
 email_changed = Signal()
 

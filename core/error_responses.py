@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 
 from core.api.errors import json_response, xml_response
 from core.api.negotiation import expects_html
-from core.errors import RETRY_AFTER, FieldError
+from core.errors import RETRY_AFTER, FieldError, Throttled
 from core.pages.errors import error_page
 
 # The message for a failed request with an unsafe method, which may have committed something.
@@ -37,8 +37,8 @@ def error_response(
     return render(status, message=message, errors=errors, headers=headers)
 
 
-def throttled(request: HttpRequest, wait: int) -> HttpResponse:
-    return error_response(request, 429, headers={"Retry-After": str(wait)})
+def throttled(request: HttpRequest, refused: Throttled) -> HttpResponse:
+    return error_response(request, 429, message=refused.message, headers={"Retry-After": str(refused.wait)})
 
 
 def unavailable(request: HttpRequest) -> HttpResponse:

@@ -70,11 +70,15 @@ class ConcurrentUpdate(Conflict):
 
 
 class Throttled(Exception):
-    """An exceeded rate limit. The client may repeat the request after `wait` seconds."""
+    """An exceeded rate limit. The client may repeat the request after `wait` seconds.
 
-    def __init__(self, wait: int) -> None:
+    `message` is a sentence that says more than the usual response.
+    """
+
+    def __init__(self, wait: int, message: str | Promise | None = None) -> None:
         super().__init__(wait)
         self.wait = wait
+        self.message = message
 
 
 class ShareExceeded(Exception):

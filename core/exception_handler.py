@@ -32,7 +32,7 @@ def handle(exc: Exception, context: dict[str, Any]) -> HttpResponse | None:
             # The message is always the same, so that it does not reveal which part of the credentials was wrong.
             return error_response(request, 401, headers={"WWW-Authenticate": challenge} if challenge else None)
         case Throttled():
-            return throttled(request, exc.wait)
+            return throttled(request, exc)
         case ShareExceeded():
             return share_exceeded(request)
         case exceptions.NotFound() | Http404():

@@ -146,14 +146,15 @@ class NotificationQuerySet(models.QuerySet["Notification"]):
         return self.filter(read_at=None)
 
     def shown_to(self, user: User) -> Self:
-        """Return the notifications of a user, except those of posts, notes and events that the user may not see now."""
+        """Return the notifications of a user, except those of posts, comments, notes and events that the user may not see now."""
         account = account_of(user.account_id)
         posts = account.posts.visible_to(user).filter(id=OuterRef("activity__post_id"))
         is_sign_up = Q(activity__post_id=None, activity__kind=Activity.Kind.SIGN_UP)
+        rows = self.of_user(user).filter(activity__comment__withdrawn_at=None)
         if user.is_team:
             notes = note_source().visible_to(user).filter(id=OuterRef("activity__note_id"))
-            return self.of_user(user).filter(is_sign_up | Exists(posts) | Exists(notes))
-        rows = self.of_user(user).filter(is_sign_up | Exists(posts))
+            return rows.filter(is_sign_up | Exists(posts) | Exists(notes))
+        rows = rows.filter(is_sign_up | Exists(posts))
         return rows.filter(activity__internal=False).exclude(activity__kind=Activity.Kind.SIGN_UP)
 
     def without_outdated_reminders(self) -> Self:

@@ -29,10 +29,11 @@ class ForumConfig(AppConfig):
 
     def ready(self) -> None:
         from accounts.mentions import register_reader
-        from accounts.signals import account_created, user_joined
+        from accounts.signals import account_created, block_ended, user_joined
         from accounts.sites import sites
         from core.changes.followers import register_follower
         from core.registry import registry
+        from forum.blocking import restore_texts
         from forum.markdown import text_with_mentions
         from forum.models import Forum
         from forum.notifications import emails, reminders  # noqa: F401, register their jobs
@@ -46,6 +47,7 @@ class ForumConfig(AppConfig):
         register_reader(text_with_mentions)
         sites.register(at_host=Forum.objects.at_host, get=Forum.objects.with_account, all_of=Forum.objects.with_hosts)
         account_created.connect(create_default_forum)
+        block_ended.connect(restore_texts)
         user_joined.connect(join_forums)
         user_joined.connect(announce_sign_up)
         register_follower(NotificationFollower())

@@ -113,6 +113,8 @@ class Comment(TenantModel):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
 
+    # The comments that a new member may write in 24 hours (`forum.limits`).
+    MAX_PER_DAY_OF_NEW_MEMBER = 20
     # The Account API reads and writes comments as posts of this kind.
     task_kind = "comment"
     # An annotation of `with_names`: the name of the author.

@@ -1,3 +1,4 @@
+from datetime import datetime
 from typing import Any, Self, cast
 
 from django.db import models, transaction
@@ -11,7 +12,7 @@ from accounts.tags import Tagged
 from core.db.additional_fields import NOT_SEARCHED, additional_fields, merge
 from core.db.limited_rows import limit
 from core.db.prepared import insert, insert_from, update
-from core.db.tenancy import TenantModel, foreign_object
+from core.db.tenancy import TenantModel, account_of, foreign_object
 from core.db.trash import TrashableQuerySet, assign_links, link_indexes, trash_index
 from core.errors import FieldError
 from core.registry import registry
@@ -22,6 +23,7 @@ from forum.activities import Notification as Notification
 from forum.comments import Comment as Comment
 from forum.comments import Commentable, html_field
 from forum.comments import CommentVersion as CommentVersion
+from forum.content_reports import ContentReport as ContentReport
 from forum.deep_paging import PostCount as PostCount
 from forum.facets import FacetCount as FacetCount
 from forum.follows import Follow as Follow
@@ -64,6 +66,8 @@ class Post(Tagged, Commentable):
     DISPLAY_NAME_FIELD = "title"
     # A member of whom everyone sees this number of posts and comments may publish links without an approval.
     TRUSTED_TEXTS = 3
+    # The posts that a new member may write in 24 hours (`forum.limits`).
+    MAX_PER_DAY_OF_NEW_MEMBER = 5
     # A change of one of these fields by the team removes the post from the tab of new posts in the team's inbox.
     TRIAGE_FIELDS = frozenset(
         {"status_id", "category_id", "responsible_id", "response", "approved", "duplicate_from_id"}
@@ -420,13 +424,28 @@ class Post(Tagged, Commentable):
         """Return whether the text has links, and everyone sees fewer than `TRUSTED_TEXTS` other texts of its author, who is a member."""
         if by.is_team or not has_links(title or "", html):
             return False
-        posts = self.account.posts.filter(shelf=Visibility.OPEN)
-        of_author = posts.filter(user_id=by.id).exclude(id=0 if title is None else self.id or 0).order_by()
-        comments = self.account.comments.public().filter(Exists(posts.filter(id=OuterRef("post_id"))), user_id=by.id)
-        seen = [
-            rows.values("account_id")[: self.TRUSTED_TEXTS] for rows in (of_author, comments.exclude(id=comment_id))
-        ]
-        return seen[0].union(seen[1], all=True).count() < self.TRUSTED_TEXTS
+        post_id = 0 if title is None else self.id or 0
+        return self.count_public_texts(by, not_post=post_id, not_comment=comment_id) < self.TRUSTED_TEXTS
+
+    @classmethod
+    def count_public_texts(
+        cls, author: User, *, not_post: int = 0, not_comment: int = 0, before: datetime | None = None
+    ) -> int:
+        """Return the number of posts and comments of an author that everyone sees, each counted up to `TRUSTED_TEXTS`.
+
+        A post and a comment can be left out by their ids, and the texts that were written later than `before`.
+        """
+        account: Any = account_of(author.account_id)
+        open_posts = account.posts.filter(shelf=Visibility.OPEN)
+        posts = open_posts.filter(user_id=author.id).exclude(id=not_post).order_by()
+        comments = account.comments.public().filter(
+            Exists(open_posts.filter(id=OuterRef("post_id"))), user_id=author.id
+        )
+        texts = [posts, comments.exclude(id=not_comment)]
+        if before is not None:
+            texts = [rows.filter(created_at__lte=before) for rows in texts]
+        counted = [rows.values("account_id")[: cls.TRUSTED_TEXTS] for rows in texts]
+        return int(counted[0].union(counted[1], all=True).count())
 
     @transaction.atomic(savepoint=False)
     def approve(self, *, by: User) -> None:

@@ -83,8 +83,8 @@ class VoteQuerySet(VoteBaseQuerySet):
     def voter_names(self, account_id: int, post_id: int, *, limit: int, reader: User | None) -> list[Any]:
         """Return the names of voters of a post that the reader may see, ordered by user id. For the team, return tuples of name and id.
 
-        The team sees the names of all voters. Others see only the names of users who show their votes, and only among the first
-        `MAX_SCANNED_VOTES` votes.
+        The team sees the names of all voters. Others see only the names of users who show their votes and are not blocked, and only
+        among the first `MAX_SCANNED_VOTES` votes.
         """
         read = _voter_names if reader is not None and reader.is_team else _shown_voter_names
         return list(read(account_id=account_id, post_id=post_id, limit=limit))
@@ -106,7 +106,7 @@ def _voter_names(account_id: int, post_id: int, limit: int) -> models.QuerySet[A
 def _shown_voter_names(account_id: int, post_id: int, limit: int) -> models.QuerySet[Any]:
     votes = Vote.objects.filter(account_id=account_id, post_id=post_id).order_by("user_id")
     users = User.objects.filter(
-        account_id=account_id, shows_votes=True, id__in=votes.values("user_id")[:MAX_SCANNED_VOTES]
+        account_id=account_id, shows_votes=True, blocked_at=None, id__in=votes.values("user_id")[:MAX_SCANNED_VOTES]
     )
     return users.order_by("id").values_list("name", flat=True)[:limit]
 
@@ -122,6 +122,9 @@ inserted AS (
 
 class Vote(models.Model):
     """A vote of a user for a post."""
+
+    # The votes that a new member may cast in 24 hours (`forum.limits`).
+    MAX_PER_DAY_OF_NEW_MEMBER = 60
 
     pk = models.CompositePrimaryKey("account_id", "post_id", "user_id")
     account = models.ForeignKey(Account, models.CASCADE, related_name="votes", db_index=False)

@@ -9,6 +9,8 @@ from tests.support.jobs import rows_of_jobs, run_jobs
 # A value for each parameter of the jobs of an account.
 ARGUMENTS = {
     "user_id": 1,
+    "by_id": 1,
+    "blocked_at": "2026-01-01T00:00:00+00:00",
     "ids": [1],
     "host_id": 1,
     "bulk_change_id": 1,

@@ -71,9 +71,13 @@ def required_role(route: str) -> str:
         return "admin"
     if route.startswith(TEAM_COLLECTIONS):
         return "team"
-    if route in ("app/inbox", "app/moderation", "app/posts/behalf", "app/authors/<id:id>") or route.endswith(
-        ("/team", "/merge", "/behalf", "/history", "/message")
-    ):
+    if route in (
+        "app/inbox",
+        "app/inbox/reported",
+        "app/moderation",
+        "app/posts/behalf",
+        "app/authors/<id:id>",
+    ) or route.endswith(("/team", "/merge", "/behalf", "/history", "/message")):
         return "team"
     return "user"
 

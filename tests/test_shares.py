@@ -7,6 +7,7 @@ measured. Otherwise the times of the neighbour are compared with its times in th
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import timedelta
 from time import perf_counter
 
 import pytest
@@ -16,9 +17,11 @@ from django.test import RequestFactory
 from django.utils import timezone
 
 from accounts import mail
+from accounts.account import NEW_ACCOUNT_AGE
 from accounts.addresses import Address
 from accounts.mail import MAIL_QUEUE, URGENT_MAIL_QUEUE
 from accounts.middleware import RequestShareMiddleware
+from accounts.models import Account
 from core import request_shares
 from core.api import throttling
 from core.db import leases
@@ -330,6 +333,7 @@ def test_invitations_are_not_urgent(acme):
 
 def test_messages_to_customers_count_as_emails_of_the_account(acme, settings, mailoutbox):
     settings.EMAIL_LIMIT_PER_ACCOUNT = 10
+    Account.objects.update(created_at=timezone.now() - NEW_ACCOUNT_AGE)
     key = hashed_key("mail-of", acme.account.id)
     increment(key, 9, 3600)
     message = make_message(acme.alice)
@@ -344,6 +348,16 @@ def test_messages_to_customers_count_as_emails_of_the_account(acme, settings, ma
     run_jobs()
     message.refresh_from_db()
     assert (message.state, message.sent) == ("sent", 2)
+
+
+@pytest.mark.parametrize(("age", "sent"), [(timedelta(days=6), 1), (timedelta(days=8), 2)])
+def test_a_new_account_sends_few_messages_to_customers(acme, settings, mailoutbox, age, sent):
+    """Strangers could create accounts to send spam."""
+    settings.EMAIL_LIMIT_PER_ACCOUNT = 10
+    Account.objects.update(created_at=timezone.now() - age)
+    make_message(acme.alice)
+    run_jobs()
+    assert len([message for message in mailoutbox if "customer.example" in message.to[0]]) == sent
 
 
 def test_one_bulk_change_of_an_account_runs_at_a_time(acme, other):

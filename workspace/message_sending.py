@@ -31,8 +31,8 @@ from accounts.mail import (
     make_message,
     new_message_id,
     rejects_address,
-    seconds_over_account_limit,
     seconds_over_limit,
+    seconds_over_message_limit,
     single_line,
     supported_language,
 )
@@ -295,7 +295,7 @@ def send_message(*, account_id: int, message_id: int) -> None:
             recipient = claim(account_id, message_id)
             if recipient is None:
                 break
-            if seconds := seconds_over_account_limit(account_id):
+            if seconds := seconds_over_message_limit(message.account):
                 delay = timedelta(seconds=seconds)
                 recipient.postpone(timezone.now() + delay)
                 break

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.utils.functional import Promise
 from rest_framework.request import Request
 
 from core import client_address
@@ -23,7 +24,7 @@ AnyRequest = Request | HttpRequest
 # A function that counts one action: of its key, with a limit, within a number of seconds.
 Hit = Callable[[str, int, int], LimitStatus]
 
-MINUTE, HOUR = 60, 3600
+MINUTE, HOUR, DAY = 60, 3600, 24 * 3600
 
 # Previews of Markdown per minute for each user. A preview takes more time of the processor than most pages.
 MAX_PREVIEWS_PER_MINUTE = 60
@@ -50,11 +51,11 @@ def django_request(request: AnyRequest) -> TenantRequest:
     return cast(TenantRequest, wrapped)
 
 
-def enforce_limit(request: AnyRequest, status: LimitStatus) -> None:
+def enforce_limit(request: AnyRequest, status: LimitStatus, message: str | Promise | None = None) -> None:
     """Set the status whose headers AccountMiddleware adds to the response. Raise Throttled if the limit is exceeded."""
     django_request(request).limit_status = status
     if not status.allowed:
-        raise Throttled(status.reset)
+        raise Throttled(status.reset, message)
 
 
 def count_request(request: APIRequest) -> None:

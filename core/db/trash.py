@@ -136,9 +136,9 @@ class Trashable(models.Model):
             rows.update(**{link: self.id, f"trashed_{link}": None})
 
     @transaction.atomic(savepoint=False)
-    def trash(self, *, by: "User") -> None:
-        """Move the row, which the caller has locked, to the trash."""
-        self.trashed_at, self.trashed_by_id = timezone.now(), by.id
+    def trash(self, *, by: "User", at: datetime | None = None) -> None:
+        """Move the row, which the caller has locked, to the trash. `at` is the time that is stored, by default now."""
+        self.trashed_at, self.trashed_by_id = at or timezone.now(), by.id
         self.save(update_fields=["trashed_at", "trashed_by_id"])
         self.detach()
 

@@ -57,7 +57,7 @@ class Page(View):
                 throttling.count_page_action(self.request)
             return cast(HttpResponse, super().dispatch(request, *args, **kwargs))
         except Throttled as error:
-            return throttled(request, error.wait)
+            return throttled(request, error)
         except PermissionDenied as error:
             return error_response(request, 403, message=next(iter(error.args), None))
         except (RequestDataTooBig, TooManyFieldsSent):

@@ -107,8 +107,10 @@ class NotificationFollower(ChangeFollower):
         comments = {comment.id: comment for comment in account.comments.filter(id__in=comment_ids)}
         for activity in activities:
             post = posts.get(activity.post_id or 0)
-            if post is not None and activity.created_at > oldest:
-                activity.comment = comments.get(activity.comment_id or 0)
+            comment = comments.get(activity.comment_id or 0)
+            is_withdrawn = activity.comment_id is not None and comment is None
+            if post is not None and activity.created_at > oldest and not is_withdrawn:
+                activity.comment = comment
                 notify(activity, post, account)
         ids = [activity.id for activity in activities]
         Activity.objects.filter(account_id=account.id, id__in=ids).update(announced=True)

@@ -68,7 +68,7 @@ class AuthorPage(TeamPage):
 
     def unblock(self, request: ForumUserRequest, id: int) -> HttpResponse:
         message = _("%(name)s is unblocked, and the texts that were taken back are restored.")
-        return self.act(id, lambda author: blocking.unblock(author, by=request.user), message)
+        return self.act(id, lambda author: author.unblock(by=request.user), message)
 
     def act(self, id: int, change: Any, message: str) -> HttpResponse:
         author = self.find(id)

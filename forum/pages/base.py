@@ -1,5 +1,6 @@
 """The base views of the pages of a forum."""
 
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, Literal
 
@@ -9,10 +10,11 @@ from django.views.decorators.csrf import csrf_exempt
 
 from accounts.authentication import has_valid_csrf_token, is_cross_origin
 from accounts.models import User
+from accounts.pages.forms import Form
 from accounts.pages.sign_in import SignInForm, sign_in
 from core.api import paging, throttling
 from core.error_responses import error_response
-from core.errors import FieldErrors
+from core.errors import FieldErrors, Throttled
 from core.pages.base import Page, csrf_failure, redirect_to_sign_in
 from forum.requests import ForumRequest
 
@@ -122,6 +124,14 @@ class ResubmittablePage(ForumPage):
     def show_submitted(self, status: int, *args: Any, **kwargs: Any) -> HttpResponse:
         """Return the page with the form as it was submitted. The request may have no user."""
         raise NotImplementedError
+
+    @staticmethod
+    def show_over_limit(form: Form, refused: Throttled, show: Callable[..., HttpResponse]) -> HttpResponse:
+        """Return the page with a valid form that exceeds a limit. `show` returns the page with a status."""
+        form.add_error(None, str(refused.message))
+        response = show(status=HTTPStatus.TOO_MANY_REQUESTS)
+        response.headers["Retry-After"] = str(refused.wait)
+        return response
 
     def render(self, template: str | None = None, *, http_status: int = 200, **context: Any) -> HttpResponse:
         context = {"stale": self.stale, "sign_in_form": self.sign_in_form} | context

@@ -14,8 +14,10 @@ from accounts.models import User
 from accounts.pages.forms import Form
 from accounts.pages.sign_in_code import CodePage, CodeRequestForm, CodeRequestPage
 from core.db.transactions import in_transaction
+from core.errors import Throttled
 from core.pages.base import redirect
-from forum.models import Post
+from forum.limits import limit_new_member
+from forum.models import Post, Vote
 from forum.pages.base import ForumPage, only_members_message
 from forum.pages.writing import PostMerged, PostNotFound, find_post, post_not_found, visible_posts
 from forum.requests import ForumRequest
@@ -91,7 +93,11 @@ class FirstVoteCodePage(FirstVoteStep, CodePage):
             return post, post.vote(by=user)
 
         try:
-            post, is_new = in_transaction(vote)
+            with limit_new_member(self.request, user, Vote):
+                post, is_new = in_transaction(vote)
+        except Throttled as refused:
+            messages.error(self.request, str(refused.message))
+            return redirect("forum-post", id)
         except PostNotFound:
             messages.error(self.request, _("This suggestion was deleted in the meantime, or you may not see it."))
             return redirect("forum-suggestions")

@@ -42,6 +42,7 @@ MAX_TITLE_LENGTH = 80
 TAB_LABELS = {
     "new": pgettext_lazy("inbox", "New"),
     "unapproved": gettext_lazy("Awaiting approval"),
+    "reported": gettext_lazy("Reported"),
     "unanswered": gettext_lazy("Unanswered"),
     "mine": gettext_lazy("Mine"),
 }
@@ -55,6 +56,17 @@ SHORTCUTS = (
     (("a",), gettext_lazy("Approve the selected ones, or else this one")),
     (("?",), gettext_lazy("Show or hide this list")),
 )
+
+
+def links_of_tabs(counts: dict[str, int], **filters: str) -> list[tuple[str, Any, str, str]]:
+    """Return the name, the label, the number of rows and the path of each tab, with the filters of the team."""
+    return [(tab, TAB_LABELS[tab], inbox.as_text(count), path_of_tab(tab, **filters)) for tab, count in counts.items()]
+
+
+def path_of_tab(tab: str, **filters: str) -> str:
+    if tab == "reported":
+        return reverse("forum-reported")
+    return reverse("forum-inbox") + query_string(tab="" if tab == "new" else tab, **filters)
 
 
 class BulkForm(Form):
@@ -182,7 +194,7 @@ class InboxPage(TeamPage):
         request = self.request
         counts = inbox.counts(request.account, request.forum.id, request.user)
         request.new_in_inbox = counts["new"]  # type: ignore[attr-defined]  # read by the menu
-        tabs = [(tab, TAB_LABELS[tab], inbox.as_text(count), self.path(tab)) for tab, count in counts.items()]
+        tabs = links_of_tabs(counts, **self.team_filter.parameters)
         panels = render_row_panels("inbox", request, [row["id"] for row in rows[: page.size]])
         for row in rows:
             row["panel"] = panels.get(row["id"])
@@ -303,11 +315,6 @@ class InboxPage(TeamPage):
             error=error,
             failed_elsewhere=elsewhere,
         )
-
-    def path(self, tab: str) -> str:
-        """Return the path of a tab with the filter of the team."""
-        parameters = {"tab": "" if tab == "new" else tab, **self.team_filter.parameters}
-        return reverse("forum-inbox") + query_string(**parameters)
 
     def go_back(self, page: int) -> HttpResponse:
         query = {**self.tab_parameter, **self.team_filter.parameters}

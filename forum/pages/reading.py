@@ -200,6 +200,7 @@ class PostPage(ForumPage):
             proxy_votes = _proxy_votes(account_id=account.id, post_id=id, **user.access.arguments)
             customer_names = [client_name or contact_name for client_name, contact_name in proxy_votes]
             names = (names[: max(MAX_VOTERS - len(customer_names), MAX_VOTERS // 2)] + customer_names)[:MAX_VOTERS]
+        may_comment = user is None or forum.may_be_joined_by(user)
         return self.render(
             section="suggestions",
             post=post,
@@ -211,7 +212,8 @@ class PostPage(ForumPage):
             last=last,
             more=page.number < last,
             history=history,
-            may_comment=user is None or forum.may_be_joined_by(user),
+            may_comment=may_comment,
+            may_report=user is not None and may_comment and post.duplicate_from_id is None,
             response_change=next((change for change in reversed(history) if change.response), None),
             voter_names=names,
             other_voter_count=post.votes_cache - len(names),

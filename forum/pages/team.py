@@ -64,6 +64,8 @@ MESSAGES = {
         "This comment was changed after you opened the page. Read it as it is now, then approve it."
     ),
     ("comment", "gone"): gettext_lazy("This comment was deleted in the meantime."),
+    ("report", "gone"): gettext_lazy("This text was deleted in the meantime."),
+    ("report", "changed"): gettext_lazy("This text was changed after you opened the page. Read it as it is now."),
     ("client_id", "gone"): gettext_lazy("This client no longer exists."),
     ("contact_id", "gone"): gettext_lazy("This contact no longer exists."),
 }

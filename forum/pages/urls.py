@@ -14,6 +14,7 @@ from core.requests import TenantRequest
 from forum.models import Category, Forum
 from forum.pages import comments, first_vote, members, moderation, notifications, on_behalf, settings, team, writing
 from forum.pages.authors import AuthorPage
+from forum.pages.content_reports import ReportedPage, ReportPage
 from forum.pages.feeds import FeedPage, sitemap
 from forum.pages.home import PostListPage
 from forum.pages.images import PostImagePage
@@ -60,6 +61,9 @@ urlpatterns = [
     path("app/posts/<id:id>/merge", team.MergePage.as_view(), name="forum-post-merge"),
     path("app/posts/<id:id>/behalf", on_behalf.ProxyVotesPage.as_view(), name="forum-proxy-votes"),
     path("app/posts/behalf", on_behalf.NewPostOnBehalfPage.as_view(), name="forum-post-new-on-behalf"),
+    path("app/posts/<id:id>/report", ReportPage.as_view(), name="forum-post-report"),
+    path("app/posts/<id:id>/comments/<id:comment_id>/report", ReportPage.as_view(), name="forum-comment-report"),
+    path("app/inbox/reported", ReportedPage.as_view(), name="forum-reported"),
     path("app/inbox", InboxPage.as_view(), name="forum-inbox"),
     path("app/authors/<id:id>", AuthorPage.as_view(), name="forum-author"),
     path("app/moderation", moderation.ModerationPage.as_view(), name="forum-moderation"),

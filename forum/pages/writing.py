@@ -1,5 +1,7 @@
 """The pages for votes, new suggestions and comments, and for editing and deleting a suggestion."""
 
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from http import HTTPStatus
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -15,14 +17,15 @@ from accounts.pages.settings import parse_id
 from core.api import throttling
 from core.db.transactions import in_transaction
 from core.error_responses import error_response
-from core.errors import Conflict
+from core.errors import Conflict, Throttled
 from core.pages.base import Page, no_content, redirect, referring_path
 from core.pages.creation import CreatingPage, Creation
 from core.pages.routes import sign_in_path
 from forum.api.views import agent_of
+from forum.limits import is_new_member, limit_new_member
 from forum.lists import COMMENTS_PER_PAGE, PostQuerySet
 from forum.markdown import render
-from forum.models import Comment, Post
+from forum.models import Comment, Post, Vote
 from forum.pages.base import ForumPage, ResubmittablePage
 from forum.pages.forms import CommentForm, EditForm, NewPostForm, categories_of
 from forum.requests import ForumRequest, ForumUserRequest
@@ -127,7 +130,8 @@ class VotePage(ForumPage):
             return post
 
         try:
-            post = in_transaction(vote)
+            with limit_new_member(request, request.user, Vote) if casts_vote else nullcontext():
+                post = in_transaction(vote)
         except PostNotFound:
             return post_not_found(request)
         except PostMerged as merged:
@@ -185,7 +189,18 @@ class WritingPage(ResubmittablePage):
         return self.request.POST.dict()
 
 
-class NewPostPage(CreatingPage, WritingPage):
+class CreatingTextPage(CreatingPage, WritingPage):
+    """A page with a form that creates a suggestion or a comment."""
+
+    def limit_new_member(self, model: type[Post | Comment]) -> AbstractContextManager[None]:
+        """Return the context manager that limits the texts of a new member. A form that has created its text before is not counted."""
+        user = cast(ForumUserRequest, self.request).user
+        if is_new_member(user) and self.created_row_id() is not None:
+            return nullcontext()
+        return limit_new_member(self.request, user, model)
+
+
+class NewPostPage(CreatingTextPage):
     """The form for a new suggestion. A visitor signs in first, with a code unless they prefer a password."""
 
     template_name = "forum/new_post.html"
@@ -229,7 +244,11 @@ class NewPostPage(CreatingPage, WritingPage):
         similar = [] if form.cleaned_data["seen"] else similar_to(request, form.cleaned_data["title"])
         if similar and self.created_row_id() is None:
             return self.show(form, similar=similar, asks_first=True)
-        post = self.create_once(form, self.creation(form), form.values)
+        try:
+            with self.limit_new_member(Post):
+                post = self.create_once(form, self.creation(form), form.values)
+        except Throttled as refused:
+            return self.show_over_limit(form, refused, partial(self.show, form))
         if isinstance(post, HttpResponse):
             return post
         if post is None:
@@ -304,7 +323,7 @@ class PreviewPart(Page):
         return self.render("forum/preview.html", preview=render(text), session_has_ended=has_ended)
 
 
-class CommentPage(CreatingPage, WritingPage):
+class CommentPage(CreatingTextPage):
     """The form for a comment. The page of the post includes an empty form; this page shows the form with errors or a preview."""
 
     template_name = "forum/comment_page.html"
@@ -352,7 +371,10 @@ class CommentPage(CreatingPage, WritingPage):
             is_visible=lambda comment: comment.may_be_changed_by(request.user),
         )
         try:
-            comment = self.create_once(form, creation, {"content": text, "internal": internal})
+            with self.limit_new_member(Comment):
+                comment = self.create_once(form, creation, {"content": text, "internal": internal})
+        except Throttled as refused:
+            return self.show_over_limit(form, refused, partial(self.show, form, id=id))
         except PostNotFound:
             return self.show(form, id=id, status=HTTPStatus.NOT_FOUND, is_gone=True)
         except PostMerged as merged:

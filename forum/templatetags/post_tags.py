@@ -18,6 +18,7 @@ from accounts.pages.sign_in_code import CodeRequestForm
 from core.pages.routes import path_with_id
 from core.pages.rows import render_rows
 from core.templatetags.rostrum import ago, color_dot, icon
+from forum.content_reports import may_report
 from forum.models import Comment, Post
 from forum.pages.filters import KIND_NAMES
 from forum.pages.forms import CommentForm, EditCommentForm, EditForm
@@ -113,6 +114,11 @@ def _linked_name(name: str | tuple[str, int]) -> SafeString:
 @register.filter
 def may_be_changed_by(row: Post | Comment, user: User | None) -> bool:
     return user is not None and row.may_be_changed_by(user)
+
+
+@register.filter
+def may_be_reported_by(row: Post | Comment, user: User | None) -> bool:
+    return user is not None and may_report(row, user)
 
 
 @register.filter

@@ -23,6 +23,7 @@ from core.api.views import TenantViewSet
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
 from forum.api.views import agent_of
+from forum.limits import limit_new_member
 from forum.lists import PostQuerySet
 from forum.models import Category, Comment, Forum, ForumMember, Post
 from forum.xml import documents
@@ -207,7 +208,8 @@ class PostViewSet(XMLViewSet):
             post.write(values, by=request.user, single_statement=True)
             return post
 
-        post = in_transaction(act)
+        with limit_new_member(request, request.user, Post):
+            post = in_transaction(act)
         location = self.base_url + path_of("forum-xml-post", post.id)
         return self.respond(documents.document(self.as_element(post)), status=201, headers={"Location": location})
 

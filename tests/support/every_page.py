@@ -14,7 +14,7 @@ from django.utils import timezone
 from accounts import links
 from accounts.models import Session, Status, User
 from accounts.pages import profile, registration, user_emails
-from forum.models import ForumMember, Post
+from forum.models import ContentReport, ForumMember, Post
 from forum.notifications.emails import UNSUBSCRIBE, Sender
 from tests.support.factories import (
     PASSWORD,
@@ -194,6 +194,8 @@ class World:
         for name in ("eve", LONG_WORD[:40]):
             user = make_user(self.account, name)
             self.account.forum_members.create(forum_id=acme.forum.id, user_id=user.id, state="pending")
+        for row in (self.post, self.comment):
+            ContentReport.objects.file(row, by=self.dan, reason="abuse", note=LONG_WORD)
         # Session secrets by login.
         users = (self.alice, self.bob, self.carol, self.dan)
         self.sessions = {user.login: Session.objects.start(user)[1] for user in users}
@@ -473,6 +475,9 @@ PAGES = [
     PageCase("app/posts/behalf", "bob"),
     PageCase("app/posts/behalf", "bob", prepare=search_for_a_customer, state="while searching"),
     PageCase("app/moderation", "bob"),
+    PageCase("app/posts/<id:id>/report", "dan", path=of_post("/report")),
+    PageCase("app/posts/<id:id>/comments/<id:comment_id>/report", "dan", path=of_comment("report")),
+    PageCase("app/inbox/reported", "bob"),
     PageCase("app/authors/<id:id>", "bob", path=lambda world: f"/app/authors/{world.carol.id}"),
     PageCase("app/unsubscribe", path=World.unsubscribe_path),
     PageCase("app/inbox", "bob", prepare=select_and_show_choices),

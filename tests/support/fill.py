@@ -7,7 +7,7 @@ from django.db import connection
 from accounts.digests import digest_of
 from accounts.models import Account, Handover, Invitation, Session, SignInCode, Status, User
 from forum.activities import Reason
-from forum.models import ForumMember
+from forum.models import ContentReport, ForumMember
 from tests.support.factories import (
     make_category,
     make_client,
@@ -87,6 +87,9 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     post.cast_proxy_vote(contact_id=contact.id, by=user)
     account.status_changes.create(post_id=post.id, name=label, user_id=user.id)
     post.vote(by=user)
+    for row in (post, comment):
+        ContentReport.objects.file(row, by=make_user(account), reason="other", note=f"{label} note of a report")
+        ContentReport.objects.dismiss(row)
     account.follows.create(post_id=post.id, user_id=user.id, is_following=True)
     account.calendar_feeds.create(user_id=user.id, digest=digest_of(label))
     make_post(user, f"{label} duplicate", duplicate_from_id=post.id)

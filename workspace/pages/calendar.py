@@ -130,7 +130,7 @@ class FeedView(View):
             with translation.override(language):
                 text = calendar_of(feed.user, base_url(request), now=timezone.now())
         except Throttled as error:
-            return throttled(request, error.wait)
+            return throttled(request, error)
         except (OperationalError, InterfaceError):
             return unavailable(request)
         return HttpResponse(

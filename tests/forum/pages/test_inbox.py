@@ -55,7 +55,7 @@ def test_it_works(acme, posts):
     bob = acme.page(acme.bob)
     page = bob.get("/app/roadmap").click("Inbox")
     assert titles(page) == ["Idea 0", "Secret", "Unapproved"]
-    assert tab_counts(page) == {"New": "3", "Awaiting approval": "1", "Unanswered": "3", "Mine": "1"}
+    assert tab_counts(page) == {"New": "3", "Awaiting approval": "1", "Reported": "0", "Unanswered": "3", "Mine": "1"}
     assert page.html.select_one(".top .number").get_text() == "3"
     assert titles(page.click("Awaiting approval")) == ["Unapproved"]
     assert titles(page.click("Unanswered")) == ["Idea 0", "Idea 1", "Secret"]
