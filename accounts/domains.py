@@ -131,7 +131,7 @@ def check_domain(*, account_id: int, host_id: int) -> None:
     check(list(Host.objects.filter(account_id=account_id, id=host_id, name__contains=".")))
 
 
-@periodic_job(cron="50 * * * *", time_limit=600)
+@periodic_job(minutes=60, offset=50, time_limit=600)
 def check_domains() -> None:
     """Check the proven domains that have not been checked for a day."""
     while (

@@ -176,7 +176,6 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django_htmx",
     "drf_spectacular_sidecar",
-    "procrastinate.contrib.django",
     "rest_framework",
     "config",
     "core",
@@ -438,8 +437,6 @@ LOGGING = {
         # Django's own handlers would bypass the redaction, or send e-mails.
         "django": {"handlers": [], "level": LOG_LEVEL, "propagate": True},
         "django.server": {"handlers": [], "level": LOG_LEVEL, "propagate": True},
-        # This logger would log the arguments of jobs. `rostrum.jobs` logs jobs without them.
-        "procrastinate": {"level": "ERROR"},
         # At DEBUG, this logger would log the whole context of a template, with personal data, for each missing variable.
         "django.template": {"level": "INFO"},
         # The access log has every refused request already.

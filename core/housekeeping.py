@@ -8,6 +8,7 @@ maintenance defines `clean_up()`.
 
 import logging
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 from django.apps import apps
@@ -18,12 +19,13 @@ from core.changes import dispatcher
 from core.changes.models import CHANGE_RETENTION, Change
 from core.db.tenancy import account_of
 from core.db.trash import KEPT_FOR, Trashable
-from core.jobs import queue
+from core.jobs.queue import Job
 from core.jobs.registration import has_time_left, periodic_job
 
 logger = logging.getLogger("rostrum.housekeeping")
 
 BATCH_SIZE = 500
+FAILED_JOB_RETENTION = timedelta(days=30)
 # In seconds.
 TIME_LIMIT = 600
 
@@ -43,7 +45,7 @@ def erase_rows(rows: "QuerySet[Any]") -> int:
     return erase_in_batches(lambda: batch.delete()[0])
 
 
-@periodic_job(cron="5 * * * *", time_limit=TIME_LIMIT)
+@periodic_job(minutes=60, offset=5, time_limit=TIME_LIMIT)
 def erase_trash() -> None:
     """Erase resources that have been in the trash for more than 30 days."""
     before = timezone.now() - KEPT_FOR
@@ -54,7 +56,7 @@ def erase_trash() -> None:
                 logger.info("erased %d of %s from the trash", erased, model._meta.verbose_name_plural)
 
 
-@periodic_job(cron="15 * * * *", time_limit=TIME_LIMIT)
+@periodic_job(minutes=60, offset=15, time_limit=TIME_LIMIT)
 def erase_changes() -> None:
     """Erase the old changes of all accounts."""
     before = timezone.now() - CHANGE_RETENTION
@@ -72,7 +74,7 @@ def erase_changes() -> None:
         logger.info("erased %d old changes", erased)
 
 
-@periodic_job(cron="25 * * * *", time_limit=TIME_LIMIT)
+@periodic_job(minutes=60, offset=25, time_limit=TIME_LIMIT)
 def erase_outdated_rows() -> None:
     """Erase the rows that their managers call outdated, such as expired sessions."""
     for model in apps.get_models():
@@ -81,7 +83,7 @@ def erase_outdated_rows() -> None:
             logger.info("erased %d old %s", erased, model._meta.verbose_name_plural)
 
 
-@periodic_job(cron="35 * * * *", time_limit=TIME_LIMIT)
+@periodic_job(minutes=60, offset=35, time_limit=TIME_LIMIT)
 def clean_up_tables() -> None:
     """Call the maintenance that managers define for their tables."""
     for model in apps.get_models():
@@ -90,8 +92,9 @@ def clean_up_tables() -> None:
             clean_up()
 
 
-@periodic_job(cron="45 * * * *", time_limit=TIME_LIMIT)
+@periodic_job(minutes=60, offset=45, time_limit=TIME_LIMIT)
 def erase_failed_jobs() -> None:
     """Erase jobs that failed more than 30 days ago."""
-    if erased := erase_in_batches(lambda: queue.erase_failed(limit=BATCH_SIZE)):
+    old = Job.objects.filter(state=Job.State.FAILED, scheduled_at__lt=timezone.now() - FAILED_JOB_RETENTION)
+    if erased := erase_rows(old):
         logger.info("erased %d failed jobs", erased)

@@ -4,6 +4,8 @@ from core.api.idempotency import IdempotentAnswer as IdempotentAnswer
 from core.changes.followers import Follower as Follower
 from core.changes.models import Change as Change
 from core.db.rate_limits import RateCount as RateCount
-from core.jobs.models import JobError as JobError
+from core.jobs.queue import Heartbeat as Heartbeat
+from core.jobs.queue import Job as Job
+from core.jobs.queue import PeriodicTime as PeriodicTime
 from core.search.spelling import StaleWord as StaleWord
 from core.search.spelling import Word as Word

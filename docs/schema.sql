@@ -8,39 +8,6 @@ CREATE EXTENSION IF NOT EXISTS pg_trgm WITH SCHEMA public;
 
 CREATE EXTENSION IF NOT EXISTS unaccent WITH SCHEMA public;
 
-CREATE TYPE public.procrastinate_job_event_type AS ENUM (
-    'deferred',
-    'started',
-    'deferred_for_retry',
-    'failed',
-    'succeeded',
-    'cancelled',
-    'abort_requested',
-    'aborted',
-    'scheduled',
-    'retried'
-);
-
-CREATE TYPE public.procrastinate_job_status AS ENUM (
-    'todo',
-    'doing',
-    'succeeded',
-    'failed',
-    'cancelled',
-    'aborting',
-    'aborted'
-);
-
-CREATE TYPE public.procrastinate_job_to_defer_v1 AS (
-	queue_name character varying,
-	task_name character varying,
-	priority integer,
-	lock text,
-	queueing_lock text,
-	args jsonb,
-	scheduled_at timestamp with time zone
-);
-
 CREATE FUNCTION account_ids.advance(account bigint, past bigint) RETURNS void
     LANGUAGE sql
     AS $$
@@ -478,432 +445,6 @@ BEGIN
     FROM accounts_account WHERE accounts_account.id = thing.account_id;
     RETURN NULL;
 END $$;
-
-CREATE FUNCTION public.procrastinate_cancel_job_v1(job_id bigint, abort boolean, delete_job boolean) RETURNS bigint
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    _job_id bigint;
-BEGIN
-    IF delete_job THEN
-        DELETE FROM procrastinate_jobs
-        WHERE id = job_id AND status = 'todo'
-        RETURNING id INTO _job_id;
-    END IF;
-    IF _job_id IS NULL THEN
-        IF abort THEN
-            UPDATE procrastinate_jobs
-            SET abort_requested = true,
-                status = CASE status
-                    WHEN 'todo' THEN 'cancelled'::procrastinate_job_status ELSE status
-                END
-            WHERE id = job_id AND status IN ('todo', 'doing')
-            RETURNING id INTO _job_id;
-        ELSE
-            UPDATE procrastinate_jobs
-            SET status = 'cancelled'::procrastinate_job_status
-            WHERE id = job_id AND status = 'todo'
-            RETURNING id INTO _job_id;
-        END IF;
-    END IF;
-    RETURN _job_id;
-END;
-$$;
-
-CREATE FUNCTION public.procrastinate_defer_jobs_v1(jobs public.procrastinate_job_to_defer_v1[]) RETURNS bigint[]
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    job_ids bigint[];
-BEGIN
-    WITH inserted_jobs AS (
-        INSERT INTO procrastinate_jobs (queue_name, task_name, priority, lock, queueing_lock, args, scheduled_at)
-        SELECT (job).queue_name,
-               (job).task_name,
-               (job).priority,
-               (job).lock,
-               (job).queueing_lock,
-               (job).args,
-               (job).scheduled_at
-        FROM unnest(jobs) AS job
-        RETURNING id
-    )
-    SELECT array_agg(id) FROM inserted_jobs INTO job_ids;
-
-    RETURN job_ids;
-END;
-$$;
-
-CREATE FUNCTION public.procrastinate_defer_periodic_job_v2(_queue_name character varying, _lock character varying, _queueing_lock character varying, _task_name character varying, _priority integer, _periodic_id character varying, _defer_timestamp bigint, _args jsonb) RETURNS bigint
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-	_job_id bigint;
-	_defer_id bigint;
-BEGIN
-    INSERT
-        INTO procrastinate_periodic_defers (task_name, periodic_id, defer_timestamp)
-        VALUES (_task_name, _periodic_id, _defer_timestamp)
-        ON CONFLICT DO NOTHING
-        RETURNING id into _defer_id;
-
-    IF _defer_id IS NULL THEN
-        RETURN NULL;
-    END IF;
-
-    UPDATE procrastinate_periodic_defers
-        SET job_id = (
-            SELECT COALESCE((
-                SELECT unnest(procrastinate_defer_jobs_v1(
-                    ARRAY[
-                        ROW(
-                            _queue_name,
-                            _task_name,
-                            _priority,
-                            _lock,
-                            _queueing_lock,
-                            _args,
-                            NULL::timestamptz
-                        )
-                    ]::procrastinate_job_to_defer_v1[]
-                ))
-            ), NULL)
-        )
-        WHERE id = _defer_id
-        RETURNING job_id INTO _job_id;
-
-    DELETE
-        FROM procrastinate_periodic_defers
-        USING (
-            SELECT id
-            FROM procrastinate_periodic_defers
-            WHERE procrastinate_periodic_defers.task_name = _task_name
-            AND procrastinate_periodic_defers.periodic_id = _periodic_id
-            AND procrastinate_periodic_defers.defer_timestamp < _defer_timestamp
-            ORDER BY id
-            FOR UPDATE
-        ) to_delete
-        WHERE procrastinate_periodic_defers.id = to_delete.id;
-
-    RETURN _job_id;
-END;
-$$;
-
-CREATE TABLE public.procrastinate_jobs (
-    id bigint NOT NULL,
-    queue_name character varying(128) NOT NULL,
-    task_name character varying(128) NOT NULL,
-    lock text,
-    args jsonb DEFAULT '{}'::jsonb NOT NULL,
-    status public.procrastinate_job_status DEFAULT 'todo'::public.procrastinate_job_status NOT NULL,
-    scheduled_at timestamp with time zone,
-    attempts integer DEFAULT 0 NOT NULL,
-    queueing_lock text,
-    priority integer DEFAULT 0 NOT NULL,
-    abort_requested boolean DEFAULT false NOT NULL,
-    worker_id bigint,
-    CONSTRAINT check_not_todo_abort_requested CHECK ((NOT ((status = 'todo'::public.procrastinate_job_status) AND (abort_requested = true))))
-)
-WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
-
-CREATE FUNCTION public.procrastinate_fetch_job_v2(target_queue_names character varying[], p_worker_id bigint) RETURNS public.procrastinate_jobs
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-	found_jobs procrastinate_jobs;
-BEGIN
-    WITH candidate AS (
-        SELECT jobs.*
-            FROM procrastinate_jobs AS jobs
-            WHERE
-                -- reject the job if its lock has earlier or higher priority jobs
-                NOT EXISTS (
-                    SELECT 1
-                        FROM procrastinate_jobs AS other_jobs
-                        WHERE
-                            jobs.lock IS NOT NULL
-                            AND other_jobs.lock = jobs.lock
-                            AND (
-                                -- job with same lock is already running
-                                other_jobs.status = 'doing'
-                                OR
-                                -- job with same lock is waiting and has higher priority (or same priority but was queued first)
-                                (
-                                    other_jobs.status = 'todo'
-                                    AND (
-                                        other_jobs.priority > jobs.priority
-                                        OR (
-                                        other_jobs.priority = jobs.priority
-                                        AND other_jobs.id < jobs.id
-                                        )
-                                    )
-                                )
-                            )
-                )
-                AND jobs.status = 'todo'
-                AND (target_queue_names IS NULL OR jobs.queue_name = ANY( target_queue_names ))
-                AND (jobs.scheduled_at IS NULL OR jobs.scheduled_at <= now())
-            ORDER BY jobs.priority DESC, jobs.id ASC LIMIT 1
-            FOR UPDATE OF jobs SKIP LOCKED
-    )
-    UPDATE procrastinate_jobs
-        SET status = 'doing', worker_id = p_worker_id
-        FROM candidate
-        WHERE procrastinate_jobs.id = candidate.id
-        RETURNING procrastinate_jobs.* INTO found_jobs;
-
- RETURN found_jobs;
-END;
-$$;
-
-CREATE FUNCTION public.procrastinate_finish_job_v1(job_id bigint, end_status public.procrastinate_job_status, delete_job boolean) RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    _job_id bigint;
-BEGIN
-    IF end_status NOT IN ('succeeded', 'failed', 'aborted') THEN
-        RAISE 'End status should be either "succeeded", "failed" or "aborted" (job id: %)', job_id;
-    END IF;
-    IF delete_job THEN
-        DELETE FROM procrastinate_jobs
-        WHERE id = job_id AND status IN ('todo', 'doing')
-        RETURNING id INTO _job_id;
-    ELSE
-        UPDATE procrastinate_jobs
-        SET status = end_status,
-            abort_requested = false,
-            attempts = CASE status
-                WHEN 'doing' THEN attempts + 1 ELSE attempts
-            END
-        WHERE id = job_id AND status IN ('todo', 'doing')
-        RETURNING id INTO _job_id;
-    END IF;
-    IF _job_id IS NULL THEN
-        RAISE 'Job was not found or not in "doing" or "todo" status (job id: %)', job_id;
-    END IF;
-END;
-$$;
-
-CREATE FUNCTION public.procrastinate_notify_queue_abort_job_v1() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    payload TEXT;
-BEGIN
-    SELECT json_build_object('type', 'abort_job_requested', 'job_id', NEW.id)::text INTO payload;
-	PERFORM pg_notify('procrastinate_queue_v1#' || NEW.queue_name, payload);
-	PERFORM pg_notify('procrastinate_any_queue_v1', payload);
-	RETURN NEW;
-END;
-$$;
-
-CREATE FUNCTION public.procrastinate_notify_queue_job_inserted_v1() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    payload TEXT;
-BEGIN
-    SELECT json_build_object('type', 'job_inserted', 'job_id', NEW.id)::text INTO payload;
-	PERFORM pg_notify('procrastinate_queue_v1#' || NEW.queue_name, payload);
-	PERFORM pg_notify('procrastinate_any_queue_v1', payload);
-	RETURN NEW;
-END;
-$$;
-
-CREATE FUNCTION public.procrastinate_prune_stalled_workers_v1(seconds_since_heartbeat double precision) RETURNS TABLE(worker_id bigint)
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    RETURN QUERY
-    DELETE FROM procrastinate_workers
-    WHERE last_heartbeat < NOW() - (seconds_since_heartbeat || 'SECOND')::INTERVAL
-    RETURNING procrastinate_workers.id;
-END;
-$$;
-
-CREATE FUNCTION public.procrastinate_register_worker_v1() RETURNS TABLE(worker_id bigint)
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    RETURN QUERY
-    INSERT INTO procrastinate_workers DEFAULT VALUES
-    RETURNING procrastinate_workers.id;
-END;
-$$;
-
-CREATE FUNCTION public.procrastinate_retry_job_v1(job_id bigint, retry_at timestamp with time zone, new_priority integer, new_queue_name character varying, new_lock character varying) RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    _job_id bigint;
-    _abort_requested boolean;
-BEGIN
-    SELECT abort_requested FROM procrastinate_jobs
-    WHERE id = job_id AND status = 'doing'
-    FOR UPDATE
-    INTO _abort_requested;
-    IF _abort_requested THEN
-        UPDATE procrastinate_jobs
-        SET status = 'failed'::procrastinate_job_status
-        WHERE id = job_id AND status = 'doing'
-        RETURNING id INTO _job_id;
-    ELSE
-        UPDATE procrastinate_jobs
-        SET status = 'todo'::procrastinate_job_status,
-            attempts = attempts + 1,
-            scheduled_at = retry_at,
-            priority = COALESCE(new_priority, priority),
-            queue_name = COALESCE(new_queue_name, queue_name),
-            lock = COALESCE(new_lock, lock)
-        WHERE id = job_id AND status = 'doing'
-        RETURNING id INTO _job_id;
-    END IF;
-
-    IF _job_id IS NULL THEN
-        RAISE 'Job was not found or not in "doing" status (job id: %)', job_id;
-    END IF;
-END;
-$$;
-
-CREATE FUNCTION public.procrastinate_retry_job_v2(job_id bigint, retry_at timestamp with time zone, new_priority integer, new_queue_name character varying, new_lock character varying) RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    _job_id bigint;
-    _abort_requested boolean;
-    _current_status procrastinate_job_status;
-BEGIN
-    SELECT status, abort_requested FROM procrastinate_jobs
-    WHERE id = job_id AND status IN ('doing', 'failed')
-    FOR UPDATE
-    INTO _current_status, _abort_requested;
-    IF _current_status = 'doing' AND _abort_requested THEN
-        UPDATE procrastinate_jobs
-        SET status = 'failed'::procrastinate_job_status
-        WHERE id = job_id AND status = 'doing'
-        RETURNING id INTO _job_id;
-    ELSE
-        UPDATE procrastinate_jobs
-        SET status = 'todo'::procrastinate_job_status,
-            attempts = attempts + 1,
-            scheduled_at = retry_at,
-            priority = COALESCE(new_priority, priority),
-            queue_name = COALESCE(new_queue_name, queue_name),
-            lock = COALESCE(new_lock, lock)
-        WHERE id = job_id AND status IN ('doing', 'failed')
-        RETURNING id INTO _job_id;
-    END IF;
-
-    IF _job_id IS NULL THEN
-        RAISE 'Job was not found or has an invalid status to retry (job id: %)', job_id;
-    END IF;
-
-END;
-$$;
-
-CREATE FUNCTION public.procrastinate_trigger_abort_requested_events_procedure_v1() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    INSERT INTO procrastinate_events(job_id, type)
-        VALUES (NEW.id, 'abort_requested'::procrastinate_job_event_type);
-    RETURN NEW;
-END;
-$$;
-
-CREATE FUNCTION public.procrastinate_trigger_function_scheduled_events_v1() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    INSERT INTO procrastinate_events(job_id, type, at)
-        VALUES (NEW.id, 'scheduled'::procrastinate_job_event_type, NEW.scheduled_at);
-
-	RETURN NEW;
-END;
-$$;
-
-CREATE FUNCTION public.procrastinate_trigger_function_status_events_insert_v1() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    INSERT INTO procrastinate_events(job_id, type)
-        VALUES (NEW.id, 'deferred'::procrastinate_job_event_type);
-	RETURN NEW;
-END;
-$$;
-
-CREATE FUNCTION public.procrastinate_trigger_function_status_events_update_v1() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    WITH t AS (
-        SELECT CASE
-            WHEN OLD.status = 'todo'::procrastinate_job_status
-                AND NEW.status = 'doing'::procrastinate_job_status
-                THEN 'started'::procrastinate_job_event_type
-            WHEN OLD.status = 'doing'::procrastinate_job_status
-                AND NEW.status = 'todo'::procrastinate_job_status
-                THEN 'deferred_for_retry'::procrastinate_job_event_type
-            WHEN OLD.status = 'doing'::procrastinate_job_status
-                AND NEW.status = 'failed'::procrastinate_job_status
-                THEN 'failed'::procrastinate_job_event_type
-            WHEN OLD.status = 'doing'::procrastinate_job_status
-                AND NEW.status = 'succeeded'::procrastinate_job_status
-                THEN 'succeeded'::procrastinate_job_event_type
-            WHEN OLD.status = 'todo'::procrastinate_job_status
-                AND (
-                    NEW.status = 'cancelled'::procrastinate_job_status
-                    OR NEW.status = 'failed'::procrastinate_job_status
-                    OR NEW.status = 'succeeded'::procrastinate_job_status
-                )
-                THEN 'cancelled'::procrastinate_job_event_type
-            WHEN OLD.status = 'doing'::procrastinate_job_status
-                AND NEW.status = 'aborted'::procrastinate_job_status
-                THEN 'aborted'::procrastinate_job_event_type
-            WHEN OLD.status = 'failed'::procrastinate_job_status
-                AND NEW.status = 'todo'::procrastinate_job_status
-                THEN 'retried'::procrastinate_job_event_type
-            ELSE NULL
-        END as event_type
-    )
-    INSERT INTO procrastinate_events(job_id, type)
-        SELECT NEW.id, t.event_type
-        FROM t
-        WHERE t.event_type IS NOT NULL;
-	RETURN NEW;
-END;
-$$;
-
-CREATE FUNCTION public.procrastinate_unlink_periodic_defers_v1() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    UPDATE procrastinate_periodic_defers
-    SET job_id = NULL
-    WHERE job_id = OLD.id;
-    RETURN OLD;
-END;
-$$;
-
-CREATE FUNCTION public.procrastinate_unregister_worker_v1(worker_id bigint) RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    DELETE FROM procrastinate_workers
-    WHERE id = worker_id;
-END;
-$$;
-
-CREATE FUNCTION public.procrastinate_update_heartbeat_v1(worker_id bigint) RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    UPDATE procrastinate_workers
-    SET last_heartbeat = NOW()
-    WHERE id = worker_id;
-END;
-$$;
 
 CREATE FUNCTION public.take_activity_id() RETURNS trigger
     LANGUAGE plpgsql
@@ -2243,11 +1784,57 @@ CREATE TABLE public.core_follower (
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
 ALTER TABLE ONLY public.core_follower ALTER COLUMN account_id SET (n_distinct=2);
 
-CREATE TABLE public.core_joberror (
-    job_id bigint NOT NULL,
-    attempt integer NOT NULL,
-    error character varying(255) NOT NULL,
+CREATE TABLE public.core_heartbeat (
+    id bigint NOT NULL,
     at timestamp with time zone NOT NULL
+);
+
+ALTER TABLE public.core_heartbeat ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
+    SEQUENCE NAME public.core_heartbeat_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.core_job (
+    id bigint NOT NULL,
+    queue character varying(255) NOT NULL,
+    name character varying(255) NOT NULL,
+    account_id bigint DEFAULT 0 NOT NULL,
+    arguments jsonb DEFAULT '{}'::jsonb NOT NULL,
+    key character varying(255),
+    state character varying(255) DEFAULT 'waiting'::character varying NOT NULL,
+    scheduled_at timestamp with time zone NOT NULL,
+    leased_until timestamp with time zone,
+    attempts integer DEFAULT 0 NOT NULL,
+    error character varying(255)
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
+
+ALTER TABLE public.core_job ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
+    SEQUENCE NAME public.core_job_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.core_periodictime (
+    id bigint NOT NULL,
+    name character varying(255) NOT NULL,
+    at timestamp with time zone NOT NULL
+);
+
+ALTER TABLE public.core_periodictime ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
+    SEQUENCE NAME public.core_periodictime_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
 );
 
 CREATE TABLE public.crm_client (
@@ -2867,62 +2454,6 @@ CREATE TABLE public.forum_vote (
 WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.forum_vote ALTER COLUMN account_id SET (n_distinct=2);
 
-CREATE TABLE public.procrastinate_events (
-    id bigint NOT NULL,
-    job_id bigint NOT NULL,
-    type public.procrastinate_job_event_type,
-    at timestamp with time zone DEFAULT now()
-);
-
-CREATE SEQUENCE public.procrastinate_events_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1;
-
-ALTER SEQUENCE public.procrastinate_events_id_seq OWNED BY public.procrastinate_events.id;
-
-CREATE SEQUENCE public.procrastinate_jobs_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1;
-
-ALTER SEQUENCE public.procrastinate_jobs_id_seq OWNED BY public.procrastinate_jobs.id;
-
-CREATE TABLE public.procrastinate_periodic_defers (
-    id bigint NOT NULL,
-    task_name character varying(128) NOT NULL,
-    defer_timestamp bigint,
-    job_id bigint,
-    periodic_id character varying(128) DEFAULT ''::character varying NOT NULL
-);
-
-CREATE SEQUENCE public.procrastinate_periodic_defers_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1;
-
-ALTER SEQUENCE public.procrastinate_periodic_defers_id_seq OWNED BY public.procrastinate_periodic_defers.id;
-
-CREATE TABLE public.procrastinate_workers (
-    id bigint NOT NULL,
-    last_heartbeat timestamp with time zone DEFAULT now() NOT NULL
-);
-
-ALTER TABLE public.procrastinate_workers ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME public.procrastinate_workers_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
-
 CREATE TABLE public.webhooks_delivery (
     account_id bigint NOT NULL,
     id bigint NOT NULL,
@@ -3197,12 +2728,6 @@ CREATE TABLE public.workspace_timelineentry (
 WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.workspace_timelineentry ALTER COLUMN account_id SET (n_distinct=2);
 
-ALTER TABLE ONLY public.procrastinate_events ALTER COLUMN id SET DEFAULT nextval('public.procrastinate_events_id_seq'::regclass);
-
-ALTER TABLE ONLY public.procrastinate_jobs ALTER COLUMN id SET DEFAULT nextval('public.procrastinate_jobs_id_seq'::regclass);
-
-ALTER TABLE ONLY public.procrastinate_periodic_defers ALTER COLUMN id SET DEFAULT nextval('public.procrastinate_periodic_defers_id_seq'::regclass);
-
 ALTER TABLE ONLY account_ids.counter
     ADD CONSTRAINT counter_pkey PRIMARY KEY (account_id, last);
 
@@ -3284,8 +2809,14 @@ ALTER TABLE ONLY public.forum_category
 ALTER TABLE ONLY public.core_follower
     ADD CONSTRAINT core_follower_pkey PRIMARY KEY (account_id, name, key);
 
-ALTER TABLE ONLY public.core_joberror
-    ADD CONSTRAINT core_joberror_pkey PRIMARY KEY (job_id);
+ALTER TABLE ONLY public.core_heartbeat
+    ADD CONSTRAINT core_heartbeat_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.core_job
+    ADD CONSTRAINT core_job_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.core_periodictime
+    ADD CONSTRAINT core_periodictime_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.crm_client
     ADD CONSTRAINT crm_client_pkey PRIMARY KEY (account_id, id);
@@ -3425,23 +2956,11 @@ ALTER TABLE ONLY public.accounts_invitation
 ALTER TABLE ONLY public.forum_notification
     ADD CONSTRAINT notification_unique UNIQUE (account_id, activity_id, user_id);
 
+ALTER TABLE ONLY public.core_periodictime
+    ADD CONSTRAINT periodic_time_name UNIQUE (name);
+
 ALTER TABLE ONLY public.accounts_pipeline
     ADD CONSTRAINT pipeline_name_key_unique UNIQUE (account_id, name_key);
-
-ALTER TABLE ONLY public.procrastinate_events
-    ADD CONSTRAINT procrastinate_events_pkey PRIMARY KEY (id);
-
-ALTER TABLE ONLY public.procrastinate_jobs
-    ADD CONSTRAINT procrastinate_jobs_pkey PRIMARY KEY (id);
-
-ALTER TABLE ONLY public.procrastinate_periodic_defers
-    ADD CONSTRAINT procrastinate_periodic_defers_pkey PRIMARY KEY (id);
-
-ALTER TABLE ONLY public.procrastinate_periodic_defers
-    ADD CONSTRAINT procrastinate_periodic_defers_unique UNIQUE (task_name, periodic_id, defer_timestamp);
-
-ALTER TABLE ONLY public.procrastinate_workers
-    ADD CONSTRAINT procrastinate_workers_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.forum_proxyvote
     ADD CONSTRAINT proxyvote_client_unique UNIQUE (account_id, post_id, client_id);
@@ -3647,14 +3166,6 @@ ALTER INDEX public.contactlist_found ALTER COLUMN 3 SET STATISTICS 0;
 
 CREATE INDEX contacts_of_list ON public.crm_contactlistmembership USING btree (account_id, contact_list_id, contact_id);
 
-CREATE INDEX core_job_due ON public.procrastinate_jobs USING btree (queue_name, scheduled_at, id) WHERE (status = 'todo'::public.procrastinate_job_status);
-
-CREATE INDEX core_job_failed ON public.procrastinate_jobs USING btree (id) WHERE (status = 'failed'::public.procrastinate_job_status);
-
-CREATE INDEX core_job_running ON public.procrastinate_jobs USING btree (queue_name, COALESCE(((args ->> 'account_id'::text))::bigint, (0)::bigint)) WHERE (status = 'doing'::public.procrastinate_job_status);
-
-CREATE INDEX core_job_turn ON public.procrastinate_jobs USING btree (queue_name, COALESCE(((args ->> 'account_id'::text))::bigint, (0)::bigint), scheduled_at, id) WHERE (status = 'todo'::public.procrastinate_job_status);
-
 CREATE INDEX deal_by_additional_fields ON public.crm_deal USING gin (account_id, additional_fields jsonb_path_ops) WITH (gin_pending_list_limit='1024') WHERE ((trashed_at IS NULL) AND (NOT (additional_fields = '{}'::jsonb)));
 
 CREATE INDEX deal_by_closing ON public.crm_deal USING btree (account_id, closed_at, id) WHERE ((closed_at IS NOT NULL) AND (trashed_at IS NULL));
@@ -3736,9 +3247,13 @@ CREATE INDEX handover_of_session ON public.accounts_handover USING btree (accoun
 
 CREATE UNIQUE INDEX host_name_unique ON public.accounts_host USING btree (name) WHERE (proven_at IS NOT NULL);
 
-CREATE INDEX idx_procrastinate_jobs_worker_not_null ON public.procrastinate_jobs USING btree (worker_id) WHERE ((worker_id IS NOT NULL) AND (status = 'doing'::public.procrastinate_job_status));
+CREATE INDEX job_due ON public.core_job USING btree (queue, scheduled_at) WHERE (NOT ((state)::text = 'failed'::text));
 
-CREATE INDEX idx_procrastinate_workers_last_heartbeat ON public.procrastinate_workers USING btree (last_heartbeat);
+CREATE UNIQUE INDEX job_key ON public.core_job USING btree (key) WHERE ((state)::text = 'waiting'::text);
+
+CREATE INDEX job_running ON public.core_job USING btree (queue, account_id) WHERE ((state)::text = 'running'::text);
+
+CREATE INDEX job_turn ON public.core_job USING btree (queue, account_id, scheduled_at, id) WHERE (NOT ((state)::text = 'failed'::text));
 
 CREATE INDEX member_found ON public.accounts_user USING gin (account_id, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit='1024') WHERE ((role)::text = 'member'::text);
 ALTER INDEX public.member_found ALTER COLUMN 3 SET STATISTICS 0;
@@ -3859,20 +3374,6 @@ CREATE INDEX post_tasks ON public.forum_post USING btree (account_id, closed, cr
 CREATE INDEX post_trash ON public.forum_post USING btree (account_id, trashed_at, id) WHERE (trashed_at IS NOT NULL);
 
 CREATE INDEX post_waiting ON public.forum_post USING btree (account_id, forum_id, created_at, id) WHERE ((NOT approved) AND (category_id IS NOT NULL) AND (trashed_at IS NULL));
-
-CREATE INDEX procrastinate_events_job_id_fkey_v1 ON public.procrastinate_events USING btree (job_id);
-
-CREATE INDEX procrastinate_jobs_id_lock_idx_v1 ON public.procrastinate_jobs USING btree (id, lock) WHERE (status = ANY (ARRAY['todo'::public.procrastinate_job_status, 'doing'::public.procrastinate_job_status]));
-
-CREATE UNIQUE INDEX procrastinate_jobs_lock_idx_v1 ON public.procrastinate_jobs USING btree (lock) WHERE (status = 'doing'::public.procrastinate_job_status);
-
-CREATE INDEX procrastinate_jobs_priority_idx_v1 ON public.procrastinate_jobs USING btree (priority DESC, id) WHERE (status = 'todo'::public.procrastinate_job_status);
-
-CREATE INDEX procrastinate_jobs_queue_name_idx_v1 ON public.procrastinate_jobs USING btree (queue_name);
-
-CREATE UNIQUE INDEX procrastinate_jobs_queueing_lock_idx_v1 ON public.procrastinate_jobs USING btree (queueing_lock) WHERE (status = 'todo'::public.procrastinate_job_status);
-
-CREATE INDEX procrastinate_periodic_defers_job_id_fkey_v1 ON public.procrastinate_periodic_defers USING btree (job_id);
 
 CREATE INDEX proxyvote_from_post ON public.forum_proxyvote USING btree (account_id, from_post_id) WHERE (from_post_id IS NOT NULL);
 
@@ -4242,8 +3743,6 @@ CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.workspace_message 
 
 CREATE TRIGGER open_ids AFTER INSERT ON public.accounts_account FOR EACH ROW EXECUTE FUNCTION account_ids.open();
 
-CREATE TRIGGER procrastinate_trigger_delete_jobs_v1 BEFORE DELETE ON public.procrastinate_jobs FOR EACH ROW EXECUTE FUNCTION public.procrastinate_unlink_periodic_defers_v1();
-
 CREATE TRIGGER queue_revenue_delete AFTER DELETE ON public.crm_deal FOR EACH ROW WHEN (((old.client_id IS NOT NULL) AND (old.trashed_at IS NULL))) EXECUTE FUNCTION public.workspace_revenue_of_deal();
 
 CREATE TRIGGER queue_revenue_delete AFTER DELETE ON public.crm_userlink FOR EACH ROW WHEN (((old.state)::text = 'confirmed'::text)) EXECUTE FUNCTION public.workspace_revenue_of_link();
@@ -4511,9 +4010,6 @@ ALTER TABLE ONLY public.accounts_word
 
 ALTER TABLE ONLY public.core_follower
     ADD CONSTRAINT core_follower_account_id_ddd92d9e_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
-
-ALTER TABLE ONLY public.core_joberror
-    ADD CONSTRAINT core_joberror_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.procrastinate_jobs(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.crm_client
     ADD CONSTRAINT crm_client_account_id_640c44a6_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
@@ -4874,15 +4370,6 @@ ALTER TABLE ONLY public.forum_vote
 
 ALTER TABLE ONLY public.forum_vote
     ADD CONSTRAINT forum_vote_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
-
-ALTER TABLE ONLY public.procrastinate_events
-    ADD CONSTRAINT procrastinate_events_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.procrastinate_jobs(id) ON DELETE CASCADE;
-
-ALTER TABLE ONLY public.procrastinate_jobs
-    ADD CONSTRAINT procrastinate_jobs_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES public.procrastinate_workers(id) ON DELETE SET NULL;
-
-ALTER TABLE ONLY public.procrastinate_periodic_defers
-    ADD CONSTRAINT procrastinate_periodic_defers_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.procrastinate_jobs(id);
 
 ALTER TABLE ONLY public.webhooks_delivery
     ADD CONSTRAINT webhooks_delivery_account_id_d19ec1d2_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;

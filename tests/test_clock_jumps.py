@@ -14,8 +14,9 @@ from standardwebhooks.webhooks import WebhookVerificationError
 
 from accounts.models import SignInCode
 from core.changes.followers import Follower
-from core.jobs import execution, queue
+from core.jobs import queue
 from core.jobs.registration import jobs
+from core.jobs.worker import Worker, defer_periodic
 from tests.support.codes import code_in_letter, enter_code, request_code
 from tests.support.factories import make_client, make_comment, make_post
 from tests.support.jobs import run_jobs
@@ -141,29 +142,31 @@ def test_leases_and_attempts_go_on_after_a_jump_of_the_database(acme, receiver, 
 def test_jobs_go_on_after_a_jump_of_the_database(acme, jump):
     """After a jump forward, a running worker loses no job. After a jump back, jobs wait until the clock has caught up."""
     queue.insert("default", "tests.waiting", {})
-    claimed = queue.claim("default", queue.register_worker())
-    queue.insert("default", "tests.later", {})
-    columns = ("procrastinate_jobs.scheduled_at", "procrastinate_workers.last_heartbeat")
+    worker = Worker()
+    claimed = worker.claim("default")
+    queue.insert("default", "tests.later", {}, scheduled_at=timezone.now() + 2 * HOUR)
+    columns = ("core_job.scheduled_at", "core_job.leased_until")
     jump_database_clock(jump, *columns)
-    # A worker sends its heartbeat before it looks for dead workers.
-    assert queue.heartbeat(claimed.worker_id)
-    assert execution.requeue_stalled(30) == 0
+    # The lease has ended after a jump forward, but a worker does not take over jobs before the others could renew their leases.
+    assert Worker().claim("default") is None
+    worker.maintain()
+    assert queue.claim("default") is None
     assert queue.finish(claimed)
-    jump_database_clock(max(-jump, timedelta()), *columns)
-    assert queue.claim("default", None).name == "tests.later"
+    jump_database_clock(3 * HOUR - jump, *columns)
+    assert queue.claim("default").name == "tests.later"
 
 
 def test_a_periodic_job_is_deferred_once_for_each_time_after_a_jump(db, monkeypatch):
     name = "accounts.mail.send_email"
-    monkeypatch.setattr(jobs[name], "cron", "*/10 * * * *")
+    monkeypatch.setattr(jobs[name], "period", 600)
     for known in list(jobs):
         if known != name:
             monkeypatch.delitem(jobs, known)
-    schedule = execution.PeriodicSchedule()
+    last_times: dict[str, int] = {}
 
     def deferred_at(hour: int, minute: int) -> int:
-        number = schedule.defer_due(datetime(2026, 1, 1, hour, minute, tzinfo=UTC))
-        while claimed := queue.claim("mail", None):
+        number = defer_periodic(datetime(2026, 1, 1, hour, minute, tzinfo=UTC).timestamp(), last_times)
+        while claimed := queue.claim("mail"):
             queue.finish(claimed)
         return number
 

@@ -27,7 +27,7 @@ from core.api import throttling
 from core.db import leases
 from core.db.rate_limits import hashed_key, increment
 from core.jobs import queue
-from core.jobs.queue import ClaimedJob
+from core.jobs.queue import Job
 from core.jobs.registration import MAX_TURN, PERIODIC_QUEUE, jobs, queues
 from core.jobs.worker import Worker
 from core.request_shares import CONTENTION, RequestShares, hold_share
@@ -284,9 +284,8 @@ class Turns:
 
     def __init__(self, name: str) -> None:
         self.name, self.worker = name, Worker()
-        self.worker.worker_id = queue.register_worker()
 
-    def claim(self) -> ClaimedJob | None:
+    def claim(self) -> Job | None:
         return self.worker.claim(self.name)
 
     def accounts(self, number: int) -> list[int | None]:
@@ -327,8 +326,8 @@ def test_invitations_are_not_urgent(acme):
     form = acme.page(acme.alice).get("/app/account/users?tab=invitations").forms["invite"]
     form["email"] = "new@example.com"
     form.submit("do")
-    assert queue.claim(URGENT_MAIL_QUEUE, None) is None
-    assert queue.claim(MAIL_QUEUE, None) is not None
+    assert queue.claim(URGENT_MAIL_QUEUE) is None
+    assert queue.claim(MAIL_QUEUE) is not None
 
 
 def test_messages_to_customers_count_as_emails_of_the_account(acme, settings, mailoutbox):
@@ -344,7 +343,7 @@ def test_messages_to_customers_count_as_emails_of_the_account(acme, settings, ma
     increment(key, -20, 3600)
     MessageRecipient.objects.of(acme.account.id, message.id).update(due_at=timezone.now())
     with connection.cursor() as cursor:
-        cursor.execute("UPDATE procrastinate_jobs SET scheduled_at = now() WHERE status = 'todo'")
+        cursor.execute("UPDATE core_job SET scheduled_at = now() WHERE state = 'waiting'")
     run_jobs()
     message.refresh_from_db()
     assert (message.state, message.sent) == ("sent", 2)
@@ -397,10 +396,10 @@ def test_a_bulk_change_ends_its_turn_and_continues(acme, monkeypatch):
 
 def test_jobs_of_accounts_do_not_delay_periodic_jobs():
     """All jobs of an account that may take long have turns."""
-    periodic = {name for name, job in jobs.items() if job.cron}
+    periodic = {name for name, job in jobs.items() if job.period}
     assert {name for name, job in jobs.items() if job.queue == PERIODIC_QUEUE} == periodic
     assert queues["default"].max_running == 2
-    long = {job.name for job in jobs.values() if not job.cron and job.time_limit > 60 and job.turn is None}
+    long = {job.name for job in jobs.values() if not job.period and job.time_limit > 60 and job.turn is None}
     # An e-mail waits for the mail server.
     assert {jobs[name].queue for name in long} == {MAIL_QUEUE}
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from core.changes.models import Change
 from core.errors import Conflict
-from core.jobs.registration import Job, RetryDelays, job, register_queue
+from core.jobs.registration import JobFunction, RetryDelays, job, register_queue
 from webhooks.delivery import Attempt, result_of_defect, send
 from webhooks.messages import Event, Message, make_message, test_event
 from webhooks.models import BUSY, Delivery, Endpoint
@@ -73,8 +73,8 @@ def defer_resend(entry: Delivery) -> None:
     _defer(resend, entry.account_id, delivery_id=entry.id)
 
 
-def _defer(job: Job, account_id: int, **arguments: Any) -> None:
+def _defer(job: JobFunction, account_id: int, **arguments: Any) -> None:
     # Each account may have one waiting job, because its slow endpoints must not fill the queue of all accounts.
     lock = f"message to a webhook of account {account_id}"
-    if not job.defer(account_id=account_id, **arguments, _queueing_lock=lock):
+    if not job.defer(account_id=account_id, **arguments, _key=lock):
         raise Conflict(BUSY)

@@ -453,10 +453,10 @@ def run_bulk_change(*, account_id: int, bulk_change_id: int) -> None:
         run_bulk_change.defer(account_id=account_id, bulk_change_id=bulk_change_id)
 
 
-@periodic_job(cron="*/15 * * * *")
+@periodic_job(minutes=15)
 def continue_bulk_changes() -> None:
     """Continue changes without progress, such as those whose job failed during an outage of the database."""
     stalled = BulkChange.objects.active().filter(updated_at__lt=timezone.now() - STALLED_AFTER).order_by("updated_at")
     for account_id, id in stalled.values_list("account_id", "id")[:MAX_CONTINUED]:
         # Another transaction may hold the change. It is then in progress, and processing waits for the lock.
-        run_bulk_change.defer(account_id=account_id, bulk_change_id=id, _queueing_lock=f"bulk change {account_id}/{id}")
+        run_bulk_change.defer(account_id=account_id, bulk_change_id=id, _key=f"bulk change {account_id}/{id}")

@@ -276,7 +276,7 @@ def refusal_of(account: Account, row: Any, recipient: MessageRecipient, *, inclu
 def defer(account_id: int, message_id: int, **options: Any) -> None:
     """Add a job for a message, unless one is waiting."""
     lock = f"message {account_id}/{message_id}"
-    send_message.defer(account_id=account_id, message_id=message_id, _queueing_lock=lock, **options)
+    send_message.defer(account_id=account_id, message_id=message_id, _key=lock, **options)
 
 
 @job(time_limit=TIME_LIMIT, retry=RETRY_DELAYS, queue=MAIL_QUEUE, turn=TURN)
@@ -411,7 +411,7 @@ def continue_or_end(account_id: int, message_id: int, delay: timedelta) -> None:
         message.end(Message.State.SENT)
 
 
-@periodic_job(cron="7,22,37,52 * * * *")
+@periodic_job(minutes=15, offset=7)
 def continue_messages() -> None:
     """Continue messages without progress, such as those whose job failed during an outage of the database."""
     stalled = Message.objects.active().filter(updated_at__lt=timezone.now() - STALLED_AFTER).order_by("updated_at")

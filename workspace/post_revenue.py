@@ -307,7 +307,7 @@ def process_batch(account_id: int) -> int:
     return len(changes)
 
 
-@periodic_job(cron="* * * * *", time_limit=55)
+@periodic_job(minutes=1, time_limit=55)
 def update_post_revenues() -> None:
     """Process the queues of all accounts. The account with the oldest due row comes first."""
     due = RevenueChange.objects.order_by("due_at").values_list("account_id", flat=True)

@@ -1,1 +1,1 @@
-"""Background jobs: rows of procrastinate's table that workers (`manage.py worker`) run."""
+"""Background jobs: rows of a table that workers (`manage.py worker`) run."""

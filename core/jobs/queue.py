@@ -1,340 +1,196 @@
-"""The statements on procrastinate's tables.
-
-They replace procrastinate's own functions where those have other semantics: a conflict of queueing locks would abort the caller's
-transaction, attempts would be counted when a job ends, and the search for a due job would read all jobs that are scheduled for later.
-"""
+"""The table of jobs and its statements. All times are those of the clock of the database."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Collection
+from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import connection, transaction
+from django.contrib.postgres.functions import TransactionNow
+from django.db import connection, models, transaction
+from django.db.models import Q, QuerySet
 
 from core.db import locks
 
-# The maximum number of jobs of dead workers that one transaction requeues.
-STALLED_BATCH = 100
-# How long failed jobs are kept, in days.
-FAILED_JOB_RETENTION = 30
-# The account of a job, or 0. The index `core_job_turn` has this expression.
-ACCOUNT = "coalesce((args->>'account_id')::bigint, 0)"
 
+class Job(models.Model):
+    """A call of a registered function. The row is deleted when the function has succeeded."""
 
-@dataclass(frozen=True)
-class ClaimedJob:
-    """A job that a worker runs."""
+    class State(models.TextChoices):
+        WAITING, RUNNING, FAILED = "waiting", "running", "failed"
 
-    id: int
-    name: str
-    arguments: dict[str, Any] = field(compare=False)
-    # The number of attempts, including this one.
-    attempt: int
-    worker_id: int | None
+    queue = models.CharField(max_length=255)
+    # The name of the function.
+    name = models.CharField(max_length=255)
+    # The account among the arguments, or 0. It is not a foreign key: the function decides what to do for a deleted account.
+    account_id = models.BigIntegerField(db_default=0)
+    arguments = models.JSONField(db_default={})
+    # Of the jobs with the same key, at most one waits.
+    key = models.CharField(max_length=255, null=True)
+    state = models.CharField(max_length=255, choices=State.choices, db_default=State.WAITING)
+    # When the job is due, or when it failed.
+    scheduled_at = models.DateTimeField()
+    # The end of the lease of a running job. Its worker renews the lease.
+    leased_until = models.DateTimeField(null=True)
+    # The number of attempts, including the running one.
+    attempts = models.IntegerField(db_default=0)
+    # The type of the last error. Its message is not stored, because it may contain personal data.
+    error = models.CharField(max_length=255, null=True)
 
-    @property
-    def account_id(self) -> int:
-        """The account of the job, or 0."""
-        return self.arguments.get("account_id") or 0
+    # Whether the worker of the last attempt was killed. `claim` sets it.
+    is_lost: bool
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["queue", "scheduled_at"], condition=~Q(state="failed"), name="job_due"),
+            models.Index(
+                fields=["queue", "account_id", "scheduled_at", "id"], condition=~Q(state="failed"), name="job_turn"
+            ),
+            models.Index(fields=["queue", "account_id"], condition=Q(state="running"), name="job_running"),
+        ]
+        constraints = [models.UniqueConstraint(fields=["key"], condition=Q(state="waiting"), name="job_key")]
 
     def __str__(self) -> str:
         # The arguments may contain personal data.
         return f"job {self.id} {self.name}" + (f" of account {self.account_id}" if self.account_id else "")
 
 
-def _execute(sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, parameters)
-        return cursor.fetchall() if cursor.description else []
+class Heartbeat(models.Model):
+    """A worker, and when it was alive."""
+
+    at = models.DateTimeField()
 
 
-def insert(
-    queue: str,
-    name: str,
-    arguments: dict[str, Any],
-    *,
-    schedule_at: datetime | None = None,
-    queueing_lock: str | None = None,
-) -> bool:
-    """Insert a job, unless one with the same queueing lock is waiting. Return whether it was inserted."""
-    rows = _execute(
-        """
-        INSERT INTO procrastinate_jobs (queue_name, task_name, args, scheduled_at, queueing_lock)
-        VALUES (%s, %s, %s::jsonb, coalesce(%s::timestamptz, now()), %s)
-        ON CONFLICT (queueing_lock) WHERE status = 'todo' DO NOTHING RETURNING id
-        """,
-        [queue, name, json.dumps(arguments), schedule_at, queueing_lock],
-    )
-    return bool(rows)
+class PeriodicTime(models.Model):
+    """The last time of its schedule for which a periodic job was added."""
+
+    name = models.CharField(max_length=255)
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["name"], name="periodic_time_name")]
 
 
-def insert_many(queue: str, name: str, many: Sequence[Any], *, schedule_at: datetime | None = None) -> None:
-    _execute(
-        """
-        INSERT INTO procrastinate_jobs (queue_name, task_name, args, scheduled_at)
-        SELECT %s, %s, arguments, coalesce(%s::timestamptz, now()) FROM unnest(%s::jsonb[]) AS arguments
-        """,
-        [queue, name, schedule_at, [json.dumps(arguments) for arguments in many]],
-    )
+INSERT = """
+INSERT INTO core_job (queue, name, account_id, arguments, key, scheduled_at)
+SELECT %s, %s, coalesce((arguments->>'account_id')::bigint, 0), arguments, %s, coalesce(%s::timestamptz, now())
+FROM unnest(%s::jsonb[]) AS arguments ON CONFLICT (key) WHERE state = 'waiting' DO NOTHING
+"""
 
+# A time before the last one was computed earlier by a worker that has just started. After the clock was set back, it replaces the last one.
+INSERT_PERIODIC = """
+WITH new AS (
+    INSERT INTO core_periodictime AS last (name, at) VALUES (%(name)s, to_timestamp(%(at)s))
+    ON CONFLICT (name) DO UPDATE SET at = EXCLUDED.at WHERE last.at < EXCLUDED.at OR last.at > to_timestamp(%(now)s + 60) RETURNING name
+)
+INSERT INTO core_job (queue, name, key, scheduled_at) SELECT %(queue)s, name, name, now() FROM new
+ON CONFLICT (key) WHERE state = 'waiting' DO NOTHING
+"""
 
-def insert_periodic(queue: str, name: str, timestamp: int) -> bool:
-    """Insert the job of a periodic job for a time, unless one was inserted for this time. Return whether it was inserted."""
-    rows = _execute(
-        """
-        WITH new AS (
-            INSERT INTO procrastinate_periodic_defers (task_name, periodic_id, defer_timestamp) VALUES (%(name)s, '', %(timestamp)s)
-            ON CONFLICT DO NOTHING RETURNING task_name
-        ), old AS (
-            DELETE FROM procrastinate_periodic_defers WHERE task_name IN (SELECT task_name FROM new) AND defer_timestamp < %(timestamp)s
-        )
-        INSERT INTO procrastinate_jobs (queue_name, task_name, scheduled_at, queueing_lock)
-        SELECT %(queue)s, %(name)s, now(), %(name)s FROM new
-        ON CONFLICT (queueing_lock) WHERE status = 'todo' DO NOTHING RETURNING id
-        """,
-        {"queue": queue, "name": name, "timestamp": timestamp},
-    )
-    return bool(rows)
-
-
-# Jobs of accounts take turns: the next job belongs to the first account after %(after)s, by its id, that has a due job. The recursive query
-# reads one row of the index for each account with waiting jobs, and ends at the first account with a due one.
+OPEN = "state <> 'failed' AND queue = %(queue)s"
+DUE = f"{OPEN} AND scheduled_at <= now() AND (leased_until IS NULL OR leased_until < now() AND %(take_over)s)"
+# The recursive query reads one index entry for each account with jobs, up to the first account with a due one. A scan of the index in this
+# order would read all jobs that are scheduled for later.
 CLAIM = f"""
-WITH RECURSIVE accounts (account) AS (
-    (
-        SELECT {ACCOUNT} AS account FROM procrastinate_jobs
-        WHERE status = 'todo' AND queue_name = %(queue)s AND {ACCOUNT} > %(after)s ORDER BY {ACCOUNT} LIMIT 1
-    )
+WITH RECURSIVE accounts (id) AS (
+    (SELECT account_id FROM core_job WHERE {OPEN} AND account_id > %(after)s ORDER BY account_id LIMIT 1)
     UNION ALL
-    SELECT (
-        SELECT {ACCOUNT} FROM procrastinate_jobs
-        WHERE status = 'todo' AND queue_name = %(queue)s AND {ACCOUNT} > accounts.account ORDER BY {ACCOUNT} LIMIT 1
-    ) FROM accounts WHERE accounts.account IS NOT NULL
+    SELECT (SELECT account_id FROM core_job WHERE {OPEN} AND account_id > accounts.id ORDER BY account_id LIMIT 1)
+    FROM accounts WHERE accounts.id IS NOT NULL
 ), due AS (
-    SELECT job.id FROM accounts CROSS JOIN LATERAL (
-        SELECT id FROM procrastinate_jobs
-        WHERE status = 'todo' AND queue_name = %(queue)s AND {ACCOUNT} = accounts.account AND scheduled_at <= now()
-            AND (%(max_running)s::int IS NULL OR accounts.account = 0 OR %(max_running)s::int > (
-                SELECT count(*) FROM procrastinate_jobs
-                WHERE status = 'doing' AND queue_name = %(queue)s AND {ACCOUNT} = accounts.account
+    SELECT job.* FROM accounts CROSS JOIN LATERAL (
+        SELECT id, leased_until IS NOT NULL AS is_lost FROM core_job WHERE {DUE} AND account_id = accounts.id
+            AND (%(max_running)s::int IS NULL OR accounts.id = 0 OR %(max_running)s::int > (
+                SELECT count(*) FROM core_job
+                WHERE state = 'running' AND queue = %(queue)s AND account_id = accounts.id
+                    AND (leased_until > now() OR NOT %(take_over)s)
             ))
         ORDER BY scheduled_at, id LIMIT 1 FOR UPDATE SKIP LOCKED
     ) AS job LIMIT 1
 )
-UPDATE procrastinate_jobs SET status = 'doing', attempts = attempts + 1, worker_id = %(worker_id)s, queueing_lock = NULL
-WHERE id = (SELECT id FROM due) RETURNING id, task_name, args, attempts
+UPDATE core_job SET state = 'running', attempts = attempts + 1, leased_until = now() + make_interval(secs => %(lease)s), key = NULL
+FROM due WHERE core_job.id = due.id RETURNING core_job.*, is_lost
 """  # noqa: S608
-HAS_DUE = "SELECT 1 FROM procrastinate_jobs WHERE status = 'todo' AND queue_name = %s AND scheduled_at <= now() LIMIT 1"
+
+BEAT = """
+WITH renewed AS (
+    UPDATE core_job SET leased_until = now() + make_interval(secs => %(lease)s) WHERE state = 'running' AND id = ANY (%(running)s)
+), dead AS (
+    DELETE FROM core_heartbeat WHERE at < now() - interval '1 hour' AND id <> %(id)s
+)
+INSERT INTO core_heartbeat (id, at) VALUES (%(id)s, now()) ON CONFLICT (id) DO UPDATE SET at = EXCLUDED.at
+RETURNING extract(epoch FROM at)::float8
+"""
 
 
-def claim(queue: str, worker_id: int | None, *, after: int = -1, max_running: int | None = None) -> ClaimedJob | None:
-    """Claim the next due job of the queue, and count the attempt.
+def _execute(sql: str, parameters: Any) -> tuple[int, Any]:
+    """Return the number of rows, and the first one."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql, parameters)
+        return cursor.rowcount, cursor.fetchone() if cursor.description else None
+
+
+def insert(
+    queue: str, name: str, *many: dict[str, Any], key: str | None = None, scheduled_at: datetime | None = None
+) -> int:
+    """Insert a job for each of the arguments, unless one with the same key is waiting. Return the number of jobs."""
+    return _execute(INSERT, [queue, name, key, scheduled_at, [json.dumps(arguments) for arguments in many]])[0]
+
+
+def insert_periodic(queue: str, name: str, *, at: float, now: float) -> int:
+    """Insert the periodic job for a time, unless it was inserted for this time or is waiting. Return the number of jobs."""
+    return _execute(INSERT_PERIODIC, {"queue": queue, "name": name, "at": at, "now": now})[0]
+
+
+def claim(
+    queue: str, *, after: int = -1, max_running: int | None = None, lease: float = 10, take_over: bool = True
+) -> Job | None:
+    """Lease the next due job of the queue, and count the attempt. With `take_over`, include running jobs whose lease has ended.
 
     Accounts take turns: the job belongs to the first account with an id higher than `after`, or else to the first one. Of the jobs of an
     account, the one that has been due for the longest time is claimed. Leave out accounts of which `max_running` jobs of the queue run.
     """
-    if not _execute(HAS_DUE, [queue]):
+    parameters = {"queue": queue, "max_running": max_running, "lease": lease, "take_over": take_over}
+    if not _execute(f"SELECT FROM core_job WHERE {DUE} LIMIT 1", parameters)[0]:
         return None
     with transaction.atomic():
-        if max_running is not None:
-            # Two workers that count at the same time would exceed the limit.
-            locks.acquire(("claim", queue))
-        for start in (after, -1) if after >= 0 else (-1,):
-            parameters = {"queue": queue, "worker_id": worker_id, "after": start, "max_running": max_running}
-            for id, name, arguments, attempt in _execute(CLAIM, parameters):
-                values = arguments if isinstance(arguments, dict) else json.loads(arguments)
-                return ClaimedJob(id, name, values, attempt, worker_id)
+        # Two workers that count at the same time would exceed the limit.
+        locks.acquire(("claim", queue))
+        for start in dict.fromkeys((after, -1)):
+            for job in Job.objects.raw(CLAIM, parameters | {"after": start}):
+                return job
     return None
 
 
-# A job that was requeued meanwhile belongs to another worker or attempt.
-_IS_MINE = "id = %s AND status = 'doing' AND worker_id IS NOT DISTINCT FROM %s AND attempts = %s"
+def _claimed(job: Job) -> QuerySet[Job]:
+    """Return the row of a claimed job, unless another worker has taken it over since."""
+    return Job.objects.filter(id=job.id, state=Job.State.RUNNING, attempts=job.attempts)
 
 
-def finish(job: ClaimedJob) -> bool:
-    """Delete a job that has succeeded. Return False if it was requeued meanwhile."""
-    return bool(
-        _execute(
-            f"DELETE FROM procrastinate_jobs WHERE {_IS_MINE} RETURNING id",  # noqa: S608
-            [job.id, job.worker_id, job.attempt],
-        )
-    )
+def finish(job: Job) -> bool:
+    """Delete a job that has succeeded. Return False if another worker has taken it over."""
+    return bool(_claimed(job).delete()[0])
 
 
-def fail(job: ClaimedJob, error: str, *, delay: float | None) -> bool:
-    """Record the type of the error, and reschedule the job. Return False if it was requeued meanwhile.
-
-    `delay` is in seconds. With 0, the job keeps its place in the queue. With None, it is not tried again.
-    """
-    rows = _execute(
-        f"""
-        WITH job AS (
-            UPDATE procrastinate_jobs SET status = %s::procrastinate_job_status, worker_id = NULL,
-                scheduled_at = CASE WHEN %s THEN scheduled_at ELSE now() + make_interval(secs => %s) END
-            WHERE {_IS_MINE} RETURNING id, attempts
-        )
-        INSERT INTO core_joberror (job_id, attempt, error, at) SELECT id, attempts, %s, now() FROM job
-        ON CONFLICT (job_id) DO UPDATE SET attempt = EXCLUDED.attempt, error = EXCLUDED.error, at = EXCLUDED.at RETURNING job_id
-        """,  # noqa: S608
-        [
-            "failed" if delay is None else "todo",
-            delay == 0,
-            delay or 0,
-            job.id,
-            job.worker_id,
-            job.attempt,
-            error[:255],
-        ],
-    )
-    return bool(rows)
+def fail(job: Job, error: str, *, delay: float | None, attempts: int | None = None) -> bool:
+    """Record the type of the error. Let the job be due after `delay` seconds, or fail if it is None. Return False as `finish` does."""
+    values = {
+        "state": Job.State.FAILED if delay is None else Job.State.WAITING,
+        "scheduled_at": TransactionNow() + timedelta(seconds=delay or 0),
+        "attempts": job.attempts if attempts is None else attempts,
+        "error": error[:255],
+    }
+    return bool(_claimed(job).update(**values, leased_until=None))
 
 
-def release(job: ClaimedJob) -> None:
-    """Requeue a job that has not ended, without counting the attempt."""
-    _execute(
-        f"UPDATE procrastinate_jobs SET status = 'todo', attempts = attempts - 1, worker_id = NULL WHERE {_IS_MINE}",  # noqa: S608
-        [job.id, job.worker_id, job.attempt],
-    )
+def release(job: Job) -> None:
+    """Let a job wait again, without counting the attempt."""
+    _claimed(job).update(state=Job.State.WAITING, leased_until=None, attempts=job.attempts - 1)
 
 
 def register_worker() -> int:
-    return _execute("SELECT worker_id FROM procrastinate_register_worker_v1()")[0][0]
+    return Heartbeat.objects.create(at=TransactionNow()).id
 
 
-def unregister_worker(worker_id: int) -> None:
-    """Delete the row of the worker. Jobs that it has not ended become stalled."""
-    _execute("SELECT procrastinate_unregister_worker_v1(%s)", [worker_id])
-
-
-def heartbeat(worker_id: int) -> float | None:
-    """Record that the worker is alive. Return the database time in seconds, or None if the worker was considered dead meanwhile."""
-    rows = _execute(
-        """
-        UPDATE procrastinate_workers SET last_heartbeat = now() WHERE id = %s
-        RETURNING extract(epoch FROM last_heartbeat)::float8
-        """,
-        [worker_id],
-    )
-    return rows[0][0] if rows else None
-
-
-def jobs_of(worker_id: int) -> list[ClaimedJob]:
-    """Return the jobs that the worker has claimed."""
-    rows = _execute(
-        "SELECT id, task_name, attempts FROM procrastinate_jobs WHERE worker_id = %s AND status = 'doing'", [worker_id]
-    )
-    return [ClaimedJob(id, name, {}, attempt, worker_id) for id, name, attempt in rows]
-
-
-def take_stalled(seconds: float) -> list[ClaimedJob]:
-    """Return jobs of workers that have had no heartbeat for a time, locked until the caller's transaction ends."""
-    rows = _execute(
-        """
-        SELECT job.id, task_name, attempts, worker_id FROM procrastinate_jobs AS job
-        LEFT JOIN procrastinate_workers AS worker ON worker.id = worker_id
-        WHERE status = 'doing' AND (worker.id IS NULL OR last_heartbeat < now() - make_interval(secs => %s))
-        ORDER BY job.id LIMIT %s FOR UPDATE OF job SKIP LOCKED
-        """,
-        [seconds, STALLED_BATCH],
-    )
-    return [ClaimedJob(id, name, {}, attempt, worker_id) for id, name, attempt, worker_id in rows]
-
-
-def remove_dead_workers(seconds: float) -> None:
-    """Delete the rows of workers that have had no heartbeat for a time, and have no jobs any more."""
-    _execute(
-        """
-        DELETE FROM procrastinate_workers AS worker WHERE last_heartbeat < now() - make_interval(secs => %s)
-        AND NOT EXISTS (SELECT FROM procrastinate_jobs WHERE worker_id = worker.id AND status = 'doing')
-        """,
-        [seconds],
-    )
-
-
-def heartbeat_ages(max_age: float) -> list[float]:
-    """Return the seconds since the last heartbeat of each worker, the longest first. Leave out workers with more than `max_age`."""
-    rows = _execute(
-        """
-        SELECT extract(epoch FROM now() - last_heartbeat)::float8 FROM procrastinate_workers
-        WHERE last_heartbeat > now() - make_interval(secs => %s) ORDER BY last_heartbeat
-        """,
-        [max_age],
-    )
-    return [age for (age,) in rows]
-
-
-@dataclass(frozen=True)
-class JobCounts:
-    """The jobs of one name. `retried` counts those of `due` and `scheduled` that had an error."""
-
-    name: str
-    due: int
-    scheduled: int
-    retried: int
-    running: int
-    failed: int
-    # How long the oldest due job has waited, in seconds.
-    longest_wait: float | None
-    # The type of the latest error of these jobs.
-    last_error: str | None
-
-
-def count() -> list[JobCounts]:
-    """Return the numbers of jobs of each name."""
-    rows = _execute(
-        """
-        SELECT task_name,
-            count(*) FILTER (WHERE status = 'todo' AND scheduled_at <= now()),
-            count(*) FILTER (WHERE status = 'todo' AND scheduled_at > now()),
-            count(*) FILTER (WHERE status = 'todo' AND job_id IS NOT NULL),
-            count(*) FILTER (WHERE status = 'doing'),
-            count(*) FILTER (WHERE status = 'failed'),
-            extract(epoch FROM max(now() - scheduled_at) FILTER (WHERE status = 'todo' AND scheduled_at <= now()))::float8,
-            (array_agg(error ORDER BY at DESC) FILTER (WHERE error IS NOT NULL))[1]
-        FROM procrastinate_jobs AS job LEFT JOIN core_joberror ON job_id = job.id GROUP BY 1 ORDER BY 1
-        """
-    )
-    return [JobCounts(*row) for row in rows]
-
-
-def failed(*, limit: int, after: int = 0) -> list[tuple]:
-    """Return (id, name, account id, attempts, type of the error, time of the error) of failed jobs."""
-    return _execute(
-        """
-        SELECT job.id, task_name, args->>'account_id', attempts, error, at FROM procrastinate_jobs AS job
-        LEFT JOIN core_joberror ON job_id = job.id WHERE status = 'failed' AND job.id > %s ORDER BY job.id LIMIT %s
-        """,
-        [after, limit],
-    )
-
-
-def retry_failed(id: int | None = None) -> int:
-    """Make one failed job, or all, due now, with zero attempts counted. Return the number of jobs."""
-    rows = _execute(
-        """
-        UPDATE procrastinate_jobs SET status = 'todo', attempts = 0, scheduled_at = now()
-        WHERE status = 'failed' AND (%s::bigint IS NULL OR id = %s::bigint) RETURNING id
-        """,
-        [id, id],
-    )
-    return len(rows)
-
-
-def delete(id: int) -> bool:
-    """Delete a job unless it is running. Return whether it was deleted."""
-    return bool(_execute("DELETE FROM procrastinate_jobs WHERE id = %s AND status <> 'doing' RETURNING id", [id]))
-
-
-def erase_failed(*, limit: int) -> int:
-    """Erase at most `limit` jobs that failed more than `FAILED_JOB_RETENTION` days ago. Return their number."""
-    # `fail` sets `scheduled_at` to the time of the failure.
-    rows = _execute(
-        """
-        DELETE FROM procrastinate_jobs WHERE id = ANY(ARRAY(
-            SELECT id FROM procrastinate_jobs WHERE status = 'failed' AND scheduled_at < now() - make_interval(days => %s) LIMIT %s
-        )) RETURNING id
-        """,
-        [FAILED_JOB_RETENTION, limit],
-    )
-    return len(rows)
+def beat(worker_id: int, running: Collection[int] = (), *, lease: float = 10) -> float:
+    """Record that the worker is alive, and renew the leases of its running jobs. Return the time in seconds."""
+    return _execute(BEAT, {"id": worker_id, "running": list(running), "lease": lease})[1][0]

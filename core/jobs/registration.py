@@ -2,14 +2,14 @@
 
 import inspect
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 from time import monotonic
 from typing import Any
 
-from core.jobs import queue
+from core.jobs import queue as table
 
 # The longest time limit, in seconds.
 MAX_TIME_LIMIT = 3600
@@ -49,20 +49,12 @@ class RetryDelays:
     def __init__(self, *seconds: float) -> None:
         self.seconds = seconds
 
-    @property
-    def max_attempts(self) -> int:
-        return len(self.seconds) + 1
-
     def after(self, attempts: int) -> float | None:
         """Return the delay after a number of failed attempts, or None if there is no further attempt."""
         return self.seconds[attempts - 1] if attempts <= len(self.seconds) else None
 
 
-# Jobs whose name is unknown belong to a newer or older version of the code. A worker of that version may run them.
-UNKNOWN_JOB_DELAYS = RetryDelays(60, 600, 3600, 6 * 3600, 24 * 3600)
-
-
-class Job:
+class JobFunction:
     """A function that workers run. Its arguments are JSON values. It must be idempotent, because it may run more than once."""
 
     def __init__(
@@ -73,81 +65,103 @@ class Job:
         retry: RetryDelays,
         queue: str = "default",
         turn: float | None = None,
-        cron: str = "",
+        period: int = 0,
+        offset: int = 0,
     ) -> None:
         if not 0 < time_limit <= MAX_TIME_LIMIT:
             raise ValueError(f"the time limit of a job is between 0 and {MAX_TIME_LIMIT} seconds")
         self.function = function
         self.name = f"{function.__module__}.{function.__qualname__}"
         self.signature = inspect.signature(function)
-        self.time_limit, self.retry, self.queue, self.turn, self.cron = time_limit, retry, queue, turn, cron
+        self.time_limit, self.retry, self.queue, self.turn = time_limit, retry, queue, turn
+        self.period, self.offset = period, offset
         self.__doc__ = function.__doc__
 
     def __call__(self, **arguments: Any) -> object:
         return self.function(**arguments)
 
+    def last_time(self, now: float) -> int:
+        """Return the last time of the schedule of a periodic job, in seconds."""
+        return int(now - self.offset) // self.period * self.period + self.offset
+
     def defer(
         self,
         *,
         _schedule_at: datetime | None = None,
-        _queueing_lock: str | None = None,
+        _key: str | None = None,
         _queue: str | None = None,
         **arguments: Any,
     ) -> bool:
         """Add the job to its queue, as a part of the caller's transaction, with one statement.
 
-        The job is due at `_schedule_at`, by default at once. `_queue` replaces the queue of the registration. With `_queueing_lock`, do
-        nothing and return False if a job with the same lock is waiting. If a concurrent transaction is adding one, wait until it ends.
+        The job is due at `_schedule_at`, by default at once. `_queue` replaces the queue of the registration. With `_key`, do nothing and
+        return False if a job with the same key is waiting. If a concurrent transaction is adding one, wait until it ends.
         """
         self.signature.bind(**arguments)
-        return queue.insert(
-            _queue or self.queue, self.name, arguments, schedule_at=_schedule_at, queueing_lock=_queueing_lock
-        )
+        return bool(table.insert(_queue or self.queue, self.name, arguments, key=_key, scheduled_at=_schedule_at))
 
-    def defer_many(self, many: Iterable[Mapping[str, Any]], *, _schedule_at: datetime | None = None) -> None:
+    def defer_many(self, many: Iterable[dict[str, Any]]) -> None:
         """Add a job for each mapping of arguments, with one statement."""
         rows = list(many)
         for arguments in rows:
             self.signature.bind(**arguments)
         if rows:
-            queue.insert_many(self.queue, self.name, rows, schedule_at=_schedule_at)
+            table.insert(self.queue, self.name, *rows)
 
 
-jobs: dict[str, Job] = {}
+jobs: dict[str, JobFunction] = {}
+
+
+class UnknownJob(Exception):
+    """The code has no function of this name."""
+
+
+def _raise_unknown(**_arguments: Any) -> None:
+    raise UnknownJob
+
+
+# Jobs whose name is unknown belong to a newer or older version of the code. A worker of that version may run them.
+_unknown = JobFunction(_raise_unknown, time_limit=60, retry=RetryDelays(60, 600, 3600, 6 * 3600, 24 * 3600))
+
+
+def find_function(name: str) -> JobFunction:
+    return jobs.get(name, _unknown)
 
 
 def job(
     *, time_limit: float = 60, retry: RetryDelays | None = None, queue: str = "default", turn: float | None = None
-) -> Callable[[Callable[..., object]], Job]:
+) -> Callable[[Callable[..., object]], JobFunction]:
     """Register the decorated function as a job, in a module that `AppConfig.ready` imports.
 
     `time_limit` is in seconds, and so is `turn`, after which `has_time_left` returns False. Without `retry`, a job is tried three times
     within about ten minutes.
     """
     return lambda function: _register(
-        Job(function, time_limit=time_limit, retry=retry or RetryDelays(10, 600), queue=queue, turn=turn)
+        JobFunction(function, time_limit=time_limit, retry=retry or RetryDelays(10, 600), queue=queue, turn=turn)
     )
 
 
 def periodic_job(
-    *, cron: str, time_limit: float = 60, retry: RetryDelays | None = None
-) -> Callable[[Callable[[], object]], Job]:
-    """Register the decorated function as a job that is due at the times of `cron`, in UTC, whatever the number of workers.
+    *, minutes: int, offset: int = 0, time_limit: float = 60
+) -> Callable[[Callable[[], object]], JobFunction]:
+    """Register the decorated function as a job that is due every `minutes`, whatever the number of workers.
 
-    At most one such job waits. By default, it is not retried, because the next one does the same work.
+    The times are counted from midnight UTC and `offset` minutes: an hourly job with the offset 5 is due at 00:05, 01:05 and so on.
+    At most one such job waits. It is not retried, because the next one does the same work.
     """
+    schedule = {"period": minutes * 60, "offset": offset * 60}
     return lambda function: _register(
-        Job(function, time_limit=time_limit, retry=retry or RetryDelays(), queue=PERIODIC_QUEUE, cron=cron)
+        JobFunction(function, time_limit=time_limit, retry=RetryDelays(), queue=PERIODIC_QUEUE, **schedule)
     )
 
 
-def _register(job: Job) -> Job:
-    if job.name in jobs:
-        raise ValueError(f"the job {job.name} is registered twice")
-    if job.queue not in queues:
-        raise ValueError(f"the queue {job.queue} is unknown: call register_queue first")
-    jobs[job.name] = job
-    return job
+def _register(function: JobFunction) -> JobFunction:
+    if function.name in jobs:
+        raise ValueError(f"the job {function.name} is registered twice")
+    if function.queue not in queues:
+        raise ValueError(f"the queue {function.queue} is unknown: call register_queue first")
+    jobs[function.name] = function
+    return function
 
 
 def register_queue(name: str, *, threads: int, max_running: int | None = None) -> None:

@@ -5,34 +5,95 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable
-from time import monotonic
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic, sleep
 
+from django.conf import settings
 from django.db import Error, close_old_connections, connection
-from django.utils import timezone
+from django.utils import translation
 
-from core.jobs import execution, queue
-from core.jobs.queue import ClaimedJob
-from core.jobs.registration import Loop, loops, queues
+from core.jobs import queue, registration
+from core.jobs.queue import Job
+from core.jobs.registration import PermanentError, find_function
 
 logger = logging.getLogger("rostrum.jobs")
 
 # The exit status of a worker that has to be started again (EX_TEMPFAIL).
 RESTART = 75
-# Seconds between two searches for due jobs in a queue, while it is empty.
-POLL_INTERVAL = 0.25
-# Seconds between two checks by the main thread for overdue jobs, ended threads and `stop`.
-TICK = 0.1
+# Seconds between two searches for due jobs in an empty queue, and between two checks of the main thread.
+POLL_INTERVAL, TICK = 0.25, 0.1
+# The default seconds between two heartbeats. After five missing ones, other workers take over the jobs of a worker. The number is low
+# because users wait for e-mails of jobs. All workers must have the same interval.
+HEARTBEAT, MISSED_HEARTBEATS = 2, 5
 # Seconds that other jobs get to end when a job exceeds its time limit.
 RESTART_GRACE = 5
-# The default interval of the heartbeats in seconds. All workers must have the same.
-HEARTBEAT = 2
-# A worker that missed this number of heartbeats is considered dead. The number is low because users wait for e-mails of its jobs.
-MISSED_HEARTBEATS = 5
 # Seconds after which the process ends if its main thread does not run, for example because a job holds the global interpreter lock.
 FREEZE_TIMEOUT = 120
 # Seconds between two attempts after an error of the database.
 DATABASE_RETRY = 1
+
+
+class WorkerLost(Exception):
+    """The worker of the last attempts was killed."""
+
+
+class TimeLimitExceeded(Exception):
+    """The job did not end in time."""
+
+
+def run(job: Job) -> BaseException | None:
+    """Call the function of a job. Return the error that it raises, or None."""
+    function, now, lost = find_function(job.name), monotonic(), job.attempts - 1
+    # Retry a first attempt at once: a job is rarely the reason why its worker was killed. Delay later attempts in case it is.
+    if job.is_lost and (lost > 1 or function.retry.after(lost) is None):
+        return WorkerLost()
+    registration.deadline.set(now + function.time_limit)
+    registration.turn_end.set(None if function.turn is None else now + function.turn)
+    try:
+        with translation.override(settings.LANGUAGE_CODE):
+            function(**job.arguments)
+    except BaseException as error:  # noqa: BLE001, any error of a job is recorded
+        return error
+    finally:
+        registration.deadline.set(None)
+        registration.turn_end.set(None)
+    return None
+
+
+def record(job: Job, error: BaseException | None) -> None:
+    """Record the outcome of a job. Do nothing if another worker has taken it over."""
+    # A claim after which the function was not called is not an attempt.
+    attempts = job.attempts - isinstance(error, WorkerLost)
+    if error is None:
+        if not queue.finish(job):
+            logger.warning("%s ended after another worker had taken it over", job)
+        return
+    is_permanent = isinstance(error, PermanentError)
+    delay = None if is_permanent else find_function(job.name).retry.after(attempts)
+    name = type(error.__cause__ if is_permanent and error.__cause__ else error).__name__
+    if not queue.fail(job, name, delay=delay, attempts=attempts):
+        logger.warning("%s failed after another worker had taken it over: %s", job, name)
+    elif delay is None:
+        logger.error("%s failed after %d attempts: %s", job, attempts, name)
+    else:
+        logger.warning("%s is retried in %d s: %s", job, delay, name)
+    # Only the stack: the message may contain personal data.
+    logger.debug("%s", "".join(traceback.format_tb(error.__traceback__)))
+
+
+def defer_periodic(now: float, last: dict[str, int]) -> int:
+    """Add the periodic jobs whose time has come. Return their number. `last` has the last time of each job, by its name.
+
+    The time is computed from `now` in each call, so neither a pause nor a jump of the clock stops the schedule.
+    """
+    deferred = 0
+    for name, function in registration.jobs.items():
+        if function.period and last.get(name) != (at := function.last_time(now)):
+            deferred += queue.insert_periodic(function.queue, name, at=at, now=now)
+            last[name] = at
+    return deferred
 
 
 class Worker:
@@ -44,219 +105,146 @@ class Worker:
 
     def __init__(self, *, threads: int = 4, shutdown_timeout: float = 20, heartbeat: float = HEARTBEAT) -> None:
         self.threads, self.shutdown_timeout, self.heartbeat = threads, shutdown_timeout, heartbeat
+        # In seconds, for running jobs. Heartbeats renew it.
+        self.lease = MISSED_HEARTBEATS * heartbeat
         self.stop = threading.Event()
-        # The running jobs, and when they have to end.
-        self.running: dict[ClaimedJob, float] = {}
-        # The jobs in `running` that have ended, with their errors, but whose outcome could not be recorded.
-        self.ended: dict[ClaimedJob, BaseException | None] = {}
         self.started: list[threading.Thread] = []
+        # The running jobs, and when they have to end. Each operation on the dictionary is atomic.
+        self.running: dict[Job, float] = {}
         # The account of the last claimed job of each queue. The next job belongs to the account after it.
         self.turns: dict[str, int] = {}
-        self.lock = threading.Lock()
-        self.schedule = execution.PeriodicSchedule()
-        # Jobs that the database shows as claimed by this worker, although no thread runs them.
-        self.orphans: set[ClaimedJob] = set()
-        # The time of this worker's last heartbeat, and since when its heartbeats have come without a gap, by the database clock.
-        self.last_heartbeat: float | None = None
-        self.regular_since = 0.0
-        self.worker_id = 0
+        self.last_times: dict[str, int] = {}
+        # When the last heartbeat was sent, since when they have come without a gap, and, by the monotonic clock, when the next one is due.
+        self.last_heartbeat = self.regular_since = self.next_heartbeat = 0.0
+        self.id = 0
 
     def run(self) -> int:
         """Run jobs until `stop` is set. Return the exit status."""
-        self.worker_id = queue.register_worker()
-        logger.info("worker %d started with %d threads", self.worker_id, self.threads)
-        self.started = self.start_threads()
-        status = self.watch()
-        self.stop.set()
-        timeout = self.shutdown_timeout if status == 0 else RESTART_GRACE
-        self.wait_for(self.started, timeout)
-        self.leave()
-        logger.info("worker %d stopped", self.worker_id)
-        return status
-
-    def start_threads(self) -> list[threading.Thread]:
-        threads = []
-
-        def start(name: str, function: Callable[[], None]) -> None:
-            # Daemons, because a thread that hangs must not keep the process from ending.
-            threads.append(threading.Thread(target=function, name=name, daemon=True))
-            threads[-1].start()
-
-        for name, each in queues.items():
+        self.id = queue.register_worker()
+        logger.info("worker %d started with %d threads", self.id, self.threads)
+        for name, each in registration.queues.items():
             polling = threading.Lock()
             for _ in range(each.threads or self.threads):
-                start(f"jobs {name}", lambda name=name, polling=polling: self.run_jobs(name, polling))  # type: ignore[misc]
-        for name, loop in loops.items():
-            start(f"loop {name}", lambda name=name, loop=loop: self.run_loop(name, loop))  # type: ignore[misc]
-        return threads
+                self.start_thread(f"jobs {name}", self.run_jobs, name, polling)
+        for name, loop in registration.loops.items():
+            self.start_thread(f"loop {name}", self.run_loop, name, loop)
+        status = self.watch()
+        self.stop.set()
+        self.leave(self.shutdown_timeout if status == 0 else RESTART_GRACE)
+        logger.info("worker %d stopped", self.id)
+        return status
 
-    def wait_for(self, threads: list[threading.Thread], timeout: float) -> None:
-        deadline = monotonic() + timeout
-        for thread in threads:
-            while thread.is_alive() and monotonic() < deadline:
-                faulthandler.dump_traceback_later(FREEZE_TIMEOUT, exit=True)
-                thread.join(TICK)
-
-    # The threads of jobs
+    def start_thread(self, name: str, function: Callable, *arguments: object) -> None:
+        # Daemons, because a thread that hangs must not keep the process from ending.
+        self.started.append(threading.Thread(target=function, name=name, args=arguments, daemon=True))
+        self.started[-1].start()
 
     def run_jobs(self, name: str, polling: threading.Lock) -> None:
         """Run the jobs of a queue. Of the idle threads only the one that has the lock `polling` asks the database for jobs."""
         while not self.stop.is_set():
             with polling:
-                claimed = self.wait_for_job(name)
-            if claimed is not None:
-                self.run_job(claimed)
+                job = self.wait_for_job(name)
+            if job is not None:
+                self.run_job(job)
         connection.close()
 
-    def wait_for_job(self, name: str) -> ClaimedJob | None:
+    def wait_for_job(self, name: str) -> Job | None:
         while not self.stop.is_set():
-            try:
-                close_old_connections()
-                if (claimed := self.claim(name)) is not None:
-                    with self.lock:
-                        self.running[claimed] = monotonic() + execution.time_limit(claimed)
-                    return claimed
-            except Error as error:
-                self.wait_for_database(error)
+            with reconnecting():
+                if (job := self.claim(name)) is not None:
+                    return job
             self.stop.wait(POLL_INTERVAL)
         return None
 
-    def claim(self, name: str) -> ClaimedJob | None:
-        after = self.turns.get(name, -1)
-        claimed = queue.claim(name, self.worker_id, after=after, max_running=queues[name].max_running)
-        if claimed is not None:
-            self.turns[name] = claimed.account_id
-        return claimed
+    def claim(self, name: str) -> Job | None:
+        # Without this condition, the first worker to claim a job after an outage of the database, or after a jump of its clock, would take
+        # over the jobs of all others.
+        take_over = self.last_heartbeat - self.regular_since >= self.lease
+        after, limit = self.turns.get(name, -1), registration.queues[name].max_running
+        job = queue.claim(name, after=after, max_running=limit, lease=self.lease, take_over=take_over)
+        if job is not None:
+            self.running[job] = monotonic() + find_function(job.name).time_limit
+            self.turns[name] = job.account_id
+        return job
 
-    def run_job(self, claimed: ClaimedJob) -> None:
-        error = execution.run(claimed)
-        # Without the recorded outcome, the job would stay claimed as long as this worker is alive.
-        while True:
-            try:
-                close_old_connections()
-                execution.record(claimed, error)
-                break
-            except Error as database_error:
-                self.wait_for_database(database_error)
-                if self.stop.is_set():
-                    self.ended[claimed] = error
-                    return
-        with self.lock:
-            del self.running[claimed]
+    def run_job(self, job: Job) -> None:
+        error = run(job)
+        # Without the recorded outcome, the job would run again.
+        while job in self.running:
+            with reconnecting():
+                record(job, error)
+                del self.running[job]
 
-    def run_loop(self, name: str, loop: Loop) -> None:
-        while not self.stop.is_set():
+    def run_loop(self, name: str, loop: registration.Loop) -> None:
+        while not self.stop.wait(TICK):
             try:
-                close_old_connections()
-                loop(self.stop)
-            except Error as error:
-                self.wait_for_database(error)
+                with reconnecting():
+                    loop(self.stop)
             except Exception as error:  # noqa: BLE001, a loop must not end before the worker
                 # The message may contain personal data.
                 logger.error("the loop %s failed: %s", name, type(error).__name__)
                 self.stop.wait(DATABASE_RETRY)
-            self.stop.wait(TICK)
         connection.close()
-
-    def wait_for_database(self, error: Error) -> None:
-        connection.close()
-        logger.error("the database is not available: %s", type(error).__name__)
-        self.stop.wait(DATABASE_RETRY)
-
-    # The main thread
 
     def watch(self) -> int:
-        """Watch the jobs until the worker has to stop. Return the exit status."""
-        due = 0.0
-        while not self.stop.is_set():
-            faulthandler.dump_traceback_later(FREEZE_TIMEOUT, exit=True)
-            if self.overdue():
+        """Watch the threads until the worker has to stop. Return the exit status."""
+        while not self.stop.wait(TICK):
+            if any(end < monotonic() for end in self.running.copy().values()):
                 return RESTART
             if not all(thread.is_alive() for thread in self.started) and not self.stop.is_set():
-                logger.error("a thread of worker %d ended unexpectedly", self.worker_id)
+                logger.error("a thread of worker %d ended unexpectedly", self.id)
                 return RESTART
-            if monotonic() >= due:
-                due = monotonic() + self.heartbeat
-                try:
-                    close_old_connections()
-                    if not self.maintain():
-                        logger.error("worker %d had no heartbeat for too long and starts again", self.worker_id)
-                        return RESTART
-                except Error as error:
-                    connection.close()
-                    logger.error("the database is not available: %s", type(error).__name__)
-            self.stop.wait(TICK)
+            self.keep_alive()
         return 0
 
-    def maintain(self) -> bool:
-        """Send a heartbeat, requeue stalled jobs and defer periodic jobs. Return False if another worker considered this one dead."""
-        now = queue.heartbeat(self.worker_id)
-        if now is None:
-            return False
-        if self.has_regular_heartbeats(now):
-            execution.requeue_stalled(self.max_silence)
-        self.requeue_orphans()
-        self.schedule.defer_due(timezone.now())
-        return True
+    def keep_alive(self) -> None:
+        """Restart the timer that ends a frozen process, and send a heartbeat if it is due."""
+        faulthandler.dump_traceback_later(FREEZE_TIMEOUT, exit=True)
+        if monotonic() >= self.next_heartbeat:
+            self.next_heartbeat = monotonic() + self.heartbeat
+            with reconnecting():
+                self.maintain()
 
-    @property
-    def max_silence(self) -> float:
-        """The seconds without a heartbeat after which a worker is considered dead."""
-        return MISSED_HEARTBEATS * self.heartbeat
-
-    def has_regular_heartbeats(self, now: float) -> bool:
-        """Return whether this worker has sent heartbeats without a gap for `max_silence`.
-
-        Without this condition, the first worker to send a heartbeat after an outage of the database or a suspension of the machine
-        would consider all others dead and requeue their jobs.
-        """
-        if self.last_heartbeat is None or not 0 <= now - self.last_heartbeat <= self.max_silence / 2:
+    def maintain(self) -> None:
+        """Send a heartbeat, renew the leases and add periodic jobs."""
+        now = queue.beat(self.id, [job.id for job in self.running.copy()], lease=self.lease)
+        if not 0 <= now - self.last_heartbeat <= self.lease / 2:
             self.regular_since = now
         self.last_heartbeat = now
-        return now - self.regular_since >= self.max_silence
+        defer_periodic(now, self.last_times)
 
-    def requeue_orphans(self) -> None:
-        """Requeue jobs that no thread runs, because their claim was committed and the response of the database was lost."""
-        claimed = {job.id: job for job in queue.jobs_of(self.worker_id)}
-        with self.lock:
-            for job in self.running:
-                claimed.pop(job.id, None)
-        # A thread may have claimed a job and not added it to `running` yet. So requeue only the orphans of two checks in a row.
-        for job in claimed.values():
-            if job.id in {orphan.id for orphan in self.orphans}:
-                queue.release(job)
-        self.orphans = set(claimed.values())
-
-    def overdue(self) -> list[ClaimedJob]:
-        now = monotonic()
-        with self.lock:
-            return [claimed for claimed, deadline in self.running.items() if deadline < now]
-
-    def leave(self) -> None:
-        """Record or requeue the jobs that are left, and unregister the worker.
+    def leave(self, timeout: float) -> None:
+        """Wait for the running jobs, requeue the rest, and unregister the worker.
 
         For jobs that have not ended, the attempt counts only if they exceeded their time limit.
         """
-        overdue = self.overdue()
-        with self.lock:
-            rest = list(self.running)
-        try:
-            close_old_connections()
-            for claimed in rest:
-                if claimed in self.ended:
-                    execution.record(claimed, self.ended[claimed])
-                elif claimed in overdue:
-                    logger.error("%s exceeded its time limit of %d s", claimed, execution.time_limit(claimed))
-                    delay = execution.retry_delays(claimed).after(claimed.attempt)
-                    execution.record_failure(claimed, execution.TIME_LIMIT_EXCEEDED, delay=delay)
+        end = monotonic() + timeout
+        while monotonic() < end and any(thread.is_alive() for thread in self.started):
+            self.keep_alive()
+            sleep(TICK)
+        # If the database does not answer, other workers take over the jobs when their leases end.
+        with reconnecting():
+            for job, deadline in self.running.copy().items():
+                if deadline < monotonic():
+                    logger.error("%s exceeded its time limit of %d s", job, find_function(job.name).time_limit)
+                    record(job, TimeLimitExceeded())
                 else:
-                    logger.warning("%s did not end in time and is put back", claimed)
-                    queue.release(claimed)
-            queue.unregister_worker(self.worker_id)
+                    logger.warning("%s did not end in time and is put back", job)
+                    queue.release(job)
+            queue.Heartbeat.objects.filter(id=self.id).delete()
             connection.close()
-        except Error as error:
-            # Other workers requeue the jobs after `max_silence`.
-            logger.error("the database is not available: %s", type(error).__name__)
+
+
+@contextmanager
+def reconnecting() -> Iterator[None]:
+    """Log an error of the database, and wait. The caller tries again on a new connection."""
+    try:
+        close_old_connections()
+        yield
+    except Error as error:
+        connection.close()
+        logger.error("the database is not available: %s", type(error).__name__)
+        sleep(DATABASE_RETRY)
 
 
 def end_process(status: int) -> None:

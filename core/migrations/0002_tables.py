@@ -18,7 +18,6 @@ class Migration(migrations.Migration):
     dependencies = [
         ("accounts", "0001_initial"),
         ("core", "0001_functions"),
-        ("procrastinate", "0041_post_retry_failed_job"),
     ]
 
     operations = [
@@ -134,15 +133,6 @@ class Migration(migrations.Migration):
             options={
                 "db_table": "accounts_idempotentanswer",
             },
-        ),
-        migrations.CreateModel(
-            name="JobError",
-            fields=[
-                ("job_id", models.BigIntegerField(primary_key=True, serialize=False)),
-                ("attempt", models.IntegerField()),
-                ("error", models.CharField(max_length=255)),
-                ("at", models.DateTimeField()),
-            ],
         ),
         migrations.SeparateDatabaseAndState(
             database_operations=[

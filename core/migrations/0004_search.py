@@ -11,6 +11,6 @@ class Migration(migrations.Migration):
     A later migration of the room `workspace` computes the search columns of existing rows again.
     """
 
-    dependencies = [("core", "0003_shares_of_jobs")]
+    dependencies = [("core", "0003_jobs")]
 
     operations = [migrations.RunSQL(SQL)]

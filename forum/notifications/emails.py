@@ -67,7 +67,7 @@ RETURNING notification.account_id, notification.user_id, email.post_id, email.no
 """
 
 
-@periodic_job(cron="* * * * *", time_limit=55)
+@periodic_job(minutes=1, time_limit=55)
 def send_due_notifications() -> None:
     """Add a job for each e-mail that is due."""
     while has_time_left() and _claim_due(timezone.now()):

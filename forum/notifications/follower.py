@@ -39,7 +39,7 @@ class NotificationFollower(ChangeFollower):
         self.add_new_posts(account, changes)
         if self.announce_first(account):
             # A longer transaction could exceed the lease of the follower. It would then be rolled back and repeated.
-            announce_rest.defer(account_id=account_id, _queueing_lock=f"announce activities of {account_id}")
+            announce_rest.defer(account_id=account_id, _key=f"announce activities of {account_id}")
 
     def announce_first(self, account: Account) -> bool:
         """Announce the oldest pending activities. Return whether there are more."""
@@ -125,4 +125,4 @@ def announce_rest(*, account_id: int) -> None:
         with transaction.atomic():
             has_more = follower.announce_first(account)
     if has_more:
-        announce_rest.defer(account_id=account_id, _queueing_lock=f"announce activities of {account_id}")
+        announce_rest.defer(account_id=account_id, _key=f"announce activities of {account_id}")

@@ -38,7 +38,7 @@ RETURNING account_id, id
 """
 
 
-@periodic_job(cron="* * * * *", time_limit=55)
+@periodic_job(minutes=1, time_limit=55)
 def remind() -> None:
     """Notify the responsible users of the tasks whose time has come."""
     while has_time_left() and _remind_batch():

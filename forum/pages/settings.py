@@ -224,7 +224,7 @@ class ForumSettingsPage(SettingsPage):
         if self.host.is_domain:
             throttling.count_domain_check(request)
             lock = f"domain:{request.account.id}:{self.host.id}"
-            domains.check_domain.defer(account_id=request.account.id, host_id=self.host.id, _queueing_lock=lock)
+            domains.check_domain.defer(account_id=request.account.id, host_id=self.host.id, _key=lock)
             messages.success(request, _("The domain is being checked. Reload this page in a few seconds."))
         return redirect("forum-settings-forum", id)
 

@@ -16,7 +16,7 @@ from django.db import connection, transaction
 
 from accounts import mail
 from accounts.mail import Email, send_email
-from core.jobs.models import JobError
+from core.jobs.queue import Job
 from tests.support.jobs import run_jobs
 
 HOURS_7 = timedelta(hours=7)
@@ -33,7 +33,7 @@ def make_email(language: str = "en") -> Email:
 
 def jobs() -> list[tuple]:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT status::text, attempts FROM procrastinate_jobs ORDER BY id")
+        cursor.execute("SELECT state, attempts FROM core_job ORDER BY id")
         return cursor.fetchall()
 
 
@@ -91,7 +91,7 @@ def test_an_email_of_a_transaction_that_rolls_back_is_not_sent(db):
 def test_the_database_shows_neither_addresses_nor_links(db):
     send(account_id=None)
     with connection.cursor() as cursor:
-        cursor.execute("SELECT jobs::text FROM procrastinate_jobs AS jobs")
+        cursor.execute("SELECT jobs::text FROM core_job AS jobs")
         [(row,)] = cursor.fetchall()
     assert "example.com" not in row
     assert "https" not in row
@@ -156,7 +156,7 @@ def test_temporary_errors_are_retried(db, monkeypatch, caplog, outbox, error):
     send()
     with caplog.at_level(logging.INFO, "rostrum.jobs"):
         run_jobs(raise_errors=False)
-        assert (len(attempts), jobs()) == (1, [("todo", 1)])
+        assert (len(attempts), jobs()) == (1, [("waiting", 1)])
         run_jobs(later=timedelta(seconds=5), raise_errors=False)
     assert (len(attempts), len(outbox), jobs()) == (2, 1, [])
     # Mail programs recognise a duplicate by its id.
@@ -172,7 +172,7 @@ def test_permanent_errors_are_logged_without_the_address(db, monkeypatch, caplog
     with caplog.at_level(logging.DEBUG, "rostrum.jobs"):
         run_jobs(raise_errors=False)
     assert (len(attempts), jobs()) == (1, [("failed", 1)])
-    assert JobError.objects.get().error == name_of(error)
+    assert Job.objects.get().error == name_of(error)
     assert f"failed after 1 attempts: {name_of(error)}" in caplog.text
     assert "new@example.com" not in caplog.text
 
@@ -189,11 +189,11 @@ def test_it_rejects_an_email_that_another_key_has_sealed(db, settings, outbox):
     send()
     old, settings.SECRET_KEY = settings.SECRET_KEY, "another-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLM"
     run_jobs(raise_errors=False)
-    assert (jobs(), JobError.objects.get().error) == ([("failed", 1)], "SealError")
+    assert (jobs(), Job.objects.get().error) == ([("failed", 1)], "SealError")
     # A former key decrypts the e-mail.
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "x" * 60, [old]
     with connection.cursor() as cursor:
-        cursor.execute("UPDATE procrastinate_jobs SET status = 'todo'")
+        cursor.execute("UPDATE core_job SET state = 'waiting'")
     run_jobs()
     assert len(outbox) == 1
 
@@ -201,7 +201,7 @@ def test_it_rejects_an_email_that_another_key_has_sealed(db, settings, outbox):
 def test_it_rejects_arguments_of_another_version_of_the_code(db):
     send_email.defer(account_id=None, sealed=mail.seal({"to": "a@b.c", "colour": "red"}))
     run_jobs(raise_errors=False)
-    assert (jobs(), JobError.objects.get().error) == ([("failed", 1)], "TypeError")
+    assert (jobs(), Job.objects.get().error) == ([("failed", 1)], "TypeError")
 
 
 def test_a_name_cannot_add_a_button(db):

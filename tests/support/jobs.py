@@ -11,8 +11,9 @@ from pathlib import Path
 
 from django.db import connection
 
-from core.jobs import execution, queue
+from core.jobs import queue
 from core.jobs.registration import jobs, queues
+from core.jobs.worker import record, run
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,33 +25,30 @@ def run_jobs(*, later: timedelta = timedelta(), raise_errors: bool = True) -> in
     """
     if later:
         with connection.cursor() as cursor:
-            cursor.execute(
-                "UPDATE procrastinate_jobs SET scheduled_at = scheduled_at - %s WHERE status = 'todo'", [later]
-            )
+            cursor.execute("UPDATE core_job SET scheduled_at = scheduled_at - %s WHERE state = 'waiting'", [later])
     number = 0
-    while claimed := next((job for name in queues if (job := queue.claim(name, None)) is not None), None):
+    while claimed := next((job for name in queues if (job := queue.claim(name)) is not None), None):
         number += 1
-        error = execution.run(claimed)
+        error = run(claimed)
         if error is not None and raise_errors:
             raise error
-        execution.record(claimed, error)
+        record(claimed, error)
     return number
 
 
 def run_housekeeping() -> None:
     """Run each periodic job once, whether it is due or not."""
     for job in list(jobs.values()):
-        if job.cron:
+        if job.period:
             job()
 
 
 def rows_of_jobs() -> list[tuple]:
     """Return (name without its module, status, attempts) of all jobs but the periodic ones."""
-    periodic = [name for name, known in jobs.items() if known.cron]
+    periodic = [name for name, known in jobs.items() if known.period]
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT split_part(task_name, '.', -1), status::text, attempts FROM procrastinate_jobs"
-            " WHERE NOT task_name = ANY(%s) ORDER BY id",
+            "SELECT split_part(name, '.', -1), state, attempts FROM core_job WHERE NOT name = ANY(%s) ORDER BY id",
             [periodic],
         )
         return cursor.fetchall()

@@ -1,7 +1,7 @@
 """The data of a PostgreSQL cluster with all migrations, from which each test run starts.
 
-Migrations take seconds, and copying their result takes a fraction of one. The data are created again when a migration or a library that
-has migrations has changed.
+Migrations take seconds, and copying their result takes a fraction of one. The data are created again when a migration or Django has
+changed.
 """
 
 import fcntl
@@ -36,8 +36,7 @@ def cache_key() -> str:
     for path in sorted(ROOT.glob("*/migrations/*.*")):
         if path.suffix in {".py", ".sql"}:
             digest.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes() + b"\0")
-    for library in ("django", "procrastinate"):
-        digest.update(f"{library} {version(library)}\0".encode())
+    digest.update(f"django {version('django')}\0".encode())
     digest.update(str(find_program("postgres")).encode())
     return digest.hexdigest()[:20]
 

@@ -359,7 +359,7 @@ def test_a_job_that_is_repeated_repeats_nothing(acme, clients, small_batches):
 def test_a_change_whose_job_failed_is_continued(acme, clients, small_batches):
     change = started(acme.json(), action="add_tags", ids=ids_of(clients), tags=["new"])
     with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM procrastinate_jobs")
+        cursor.execute("DELETE FROM core_job")
     run_housekeeping()
     assert run_jobs() == 0
     BulkChange.objects.update(updated_at=timezone.now() - timedelta(hours=1))

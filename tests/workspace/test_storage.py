@@ -5,7 +5,7 @@ from django.db import connection
 from workspace.storage import STORAGE_PARAMETERS
 
 # The migrations of `core` set those of its queue.
-OTHER_TABLES = {"procrastinate_jobs"}
+OTHER_TABLES = {"core_job"}
 
 
 def test_the_database_has_the_declared_parameters(db):

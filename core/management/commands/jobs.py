@@ -1,15 +1,57 @@
-from typing import Any
+from datetime import timedelta
+from typing import Any, NamedTuple
 
+from django.contrib.postgres.functions import TransactionNow
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import Error
+from django.db import Error, connection
+from django.db.models import F
 
 from core.db.startup import find_problem
-from core.jobs import queue
+from core.jobs.queue import Heartbeat, Job
 
-PAGE_SIZE = 500
 # A worker without a heartbeat for this number of seconds is not counted. Workers themselves wait for less.
 MAX_HEARTBEAT_AGE = 60
 NO_WORKER = "No worker runs, so no e-mails and no webhooks are sent. Start one with: python manage.py worker"
+
+# `retried` counts those of the due and scheduled jobs that had an error.
+COUNT = """
+SELECT name,
+    count(*) FILTER (WHERE state = 'waiting' AND scheduled_at <= now()) AS due,
+    count(*) FILTER (WHERE state = 'waiting' AND scheduled_at > now()) AS scheduled,
+    count(*) FILTER (WHERE state = 'waiting' AND error IS NOT NULL) AS retried,
+    count(*) FILTER (WHERE state = 'running') AS running,
+    count(*) FILTER (WHERE state = 'failed') AS failed,
+    extract(epoch FROM max(now() - scheduled_at) FILTER (WHERE state = 'waiting' AND scheduled_at <= now()))::float8 AS longest_wait,
+    (array_agg(error ORDER BY scheduled_at DESC) FILTER (WHERE error IS NOT NULL))[1] AS last_error
+FROM core_job GROUP BY name ORDER BY name
+"""
+
+
+class JobCounts(NamedTuple):
+    """The jobs of one name."""
+
+    name: str
+    due: int
+    scheduled: int
+    retried: int
+    running: int
+    failed: int
+    # How long the oldest due job has waited, in seconds.
+    longest_wait: float | None
+    # The type of the latest error of these jobs.
+    last_error: str | None
+
+
+def count_jobs() -> list[JobCounts]:
+    with connection.cursor() as cursor:
+        cursor.execute(COUNT)
+        return [JobCounts(*row) for row in cursor.fetchall()]
+
+
+def heartbeat_ages() -> list[float]:
+    """Return the seconds since the last heartbeat of each worker, the longest first."""
+    alive = Heartbeat.objects.filter(at__gt=TransactionNow() - timedelta(seconds=MAX_HEARTBEAT_AGE)).order_by("at")
+    return [age.total_seconds() for age in alive.values_list(TransactionNow() - F("at"), flat=True)]
 
 
 class Command(BaseCommand):
@@ -61,33 +103,31 @@ class Command(BaseCommand):
     def retry(self, id: int | None, *, all: bool) -> None:
         if (id is None) != all:
             raise CommandError("Give the id of a job, or --all.")
-        number = queue.retry_failed(id)
+        failed = Job.objects.filter(state=Job.State.FAILED, **({} if all else {"id": id}))
+        number = failed.update(state=Job.State.WAITING, attempts=0, scheduled_at=TransactionNow())
         if id is not None and not number:
             raise CommandError(f"There is no failed job {id}.")
         self.stdout.write("1 job is due again." if number == 1 else f"{number} jobs are due again.")
 
     def delete(self, id: int) -> None:
-        if not queue.delete(id):
+        if not Job.objects.filter(id=id).exclude(state=Job.State.RUNNING).delete()[0]:
             raise CommandError(f"There is no job {id} that could be deleted. A running job cannot be deleted.")
         self.stdout.write(f"Job {id} is deleted.")
 
     def list_failed(self) -> None:
         row = "{:>10}  {:<40}  {:>8}  {:>8}  {:<20}  {}"
         self.stdout.write(row.format("id", "name", "account", "attempts", "failed at (UTC)", "last error"))
-        last = 0
-        while rows := queue.failed(limit=PAGE_SIZE, after=last):
-            for id, name, account_id, attempts, error, at in rows:
-                time = f"{at:%Y-%m-%d %H:%M:%S}" if at else ""
-                self.stdout.write(row.format(id, name, account_id or "", attempts, time, error or ""))
-            last = rows[-1][0]
+        for job in Job.objects.filter(state=Job.State.FAILED).defer("arguments").order_by("id"):
+            time = f"{job.scheduled_at:%Y-%m-%d %H:%M:%S}"
+            self.stdout.write(row.format(job.id, job.name, job.account_id or "", job.attempts, time, job.error or ""))
 
     def show(self) -> None:
-        ages = queue.heartbeat_ages(MAX_HEARTBEAT_AGE)
+        ages = heartbeat_ages()
         if ages:
             self.stdout.write(f"Running workers: {len(ages)}. Longest time since a heartbeat: {ages[0]:.0f} s.")
         else:
             self.stdout.write(NO_WORKER)
-        counts = queue.count()
+        counts = count_jobs()
         if not counts:
             self.stdout.write("There are no jobs.")
             return
@@ -100,11 +140,11 @@ class Command(BaseCommand):
             self.stdout.write(row.format(*numbers, each.name, each.last_error or "").rstrip())
 
     def check_jobs(self, max_wait: int) -> None:
-        ages = queue.heartbeat_ages(MAX_HEARTBEAT_AGE)
+        ages = heartbeat_ages()
         problems = [] if ages else [NO_WORKER]
         problems += [
             f"{each.due} of {each.name} are due, and the oldest has waited for {each.longest_wait:.0f} s."
-            for each in queue.count()
+            for each in count_jobs()
             if each.longest_wait is not None and each.longest_wait > max_wait
         ]
         if problems:

@@ -9,9 +9,20 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from core.jobs import execution, queue
-from core.jobs.models import JobError
-from core.jobs.registration import Job, PermanentError, RetryDelays, has_time_left, job, jobs, periodic_job, turn_end
+from core import housekeeping
+from core.jobs import queue
+from core.jobs.queue import Job, PeriodicTime
+from core.jobs.registration import (
+    JobFunction,
+    PermanentError,
+    RetryDelays,
+    has_time_left,
+    job,
+    jobs,
+    periodic_job,
+    turn_end,
+)
+from core.jobs.worker import defer_periodic
 from tests.support.jobs import run_jobs
 
 calls: list = []
@@ -27,7 +38,7 @@ def registered() -> Iterator[None]:
     jobs.update(before)
 
 
-def make_job(function=None, **options) -> Job:
+def make_job(function=None, **options) -> JobFunction:
     def record(*, account_id: int = 0, **arguments) -> None:
         calls.append((account_id, arguments))
 
@@ -36,7 +47,7 @@ def make_job(function=None, **options) -> Job:
 
 def rows() -> list[tuple]:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT task_name, status::text, attempts FROM procrastinate_jobs ORDER BY id")
+        cursor.execute("SELECT name, state, attempts FROM core_job ORDER BY id")
         return cursor.fetchall()
 
 
@@ -105,22 +116,22 @@ def test_many_jobs_take_one_statement(db, django_assert_num_queries):
     assert calls == [(1, {}), (2, {"text": "b"})]
 
 
-def test_each_queueing_lock_allows_one_waiting_job(db):
+def test_each_key_allows_one_waiting_job(db):
     record = make_job()
     with transaction.atomic():
-        assert [record.defer(account_id=id, _queueing_lock="a") for id in (1, 2)] == [True, False]
-    assert record.defer(account_id=3, _queueing_lock="b") is True
+        assert [record.defer(account_id=id, _key="a") for id in (1, 2)] == [True, False]
+    assert record.defer(account_id=3, _key="b") is True
     run_jobs()
     assert [id for id, _ in calls] == [1, 3]
-    assert record.defer(account_id=4, _queueing_lock="a") is True
+    assert record.defer(account_id=4, _key="a") is True
 
 
-def test_a_running_job_does_not_hold_its_queueing_lock(db):
+def test_a_running_job_does_not_hold_its_key(db):
     record = make_job()
-    record.defer(_queueing_lock="a")
-    claimed = queue.claim("default", None)
+    record.defer(_key="a")
+    claimed = queue.claim("default")
     assert claimed is not None
-    assert record.defer(_queueing_lock="a") is True
+    assert record.defer(_key="a") is True
     # The retry does not conflict with the new job.
     queue.fail(claimed, "Error", delay=0)
     assert run_jobs() == 2
@@ -143,17 +154,14 @@ def test_a_failing_job_is_retried_after_the_delays_and_then_failed(db, caplog):
             assert len(calls) == attempts
     [(_, status, attempts)] = rows()
     assert (status, attempts) == ("failed", 3)
-    error = JobError.objects.get()
-    assert (error.attempt, error.error) == (3, "ValueError")
-    name = f"job {error.job_id} {fail.name} of account 7"
+    failed = Job.objects.get()
+    assert failed.error == "ValueError"
+    name = f"job {failed.id} {fail.name} of account 7"
     assert [record.getMessage() for record in caplog.records] == [
         f"{name} is retried in 5 s: ValueError",
         f"{name} is retried in 60 s: ValueError",
         f"{name} failed after 3 attempts: ValueError",
     ]
-    # Deleting the job deletes its error.
-    assert queue.delete(error.job_id) is True
-    assert not JobError.objects.exists()
 
 
 def test_a_permanent_error_fails_at_once(db):
@@ -163,13 +171,13 @@ def test_a_permanent_error_fails_at_once(db):
     make_job(fail, retry=RetryDelays(5, 60)).defer()
     run_jobs(raise_errors=False)
     assert [row[1:] for row in rows()] == [("failed", 1)]
-    assert JobError.objects.get().error == "KeyError"
+    assert Job.objects.get().error == "KeyError"
 
 
 def test_an_unknown_job_waits_for_another_version_of_the_code(db, caplog):
     queue.insert("default", "forum.new.work", {})
     run_jobs(raise_errors=False)
-    assert rows() == [("forum.new.work", "todo", 1)]
+    assert rows() == [("forum.new.work", "waiting", 1)]
     assert [record.getMessage() for record in caplog.records][-1].endswith(
         "forum.new.work is retried in 60 s: UnknownJob"
     )
@@ -178,55 +186,66 @@ def test_an_unknown_job_waits_for_another_version_of_the_code(db, caplog):
     assert rows() == [("forum.new.work", "failed", 6)]
 
 
+def end_leases() -> None:
+    Job.objects.filter(state="running").update(leased_until=timezone.now() - timedelta(hours=1))
+
+
 def test_each_claim_counts_as_an_attempt(db):
     """A job that kills its workers fails after its last attempt."""
-    make_job(retry=RetryDelays(5)).defer()
-    assert queue.claim("default", queue.register_worker()) is not None
-    assert queue.claim("default", None) is None
-    # The worker is alive.
-    assert execution.requeue_stalled(30) == 0
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE procrastinate_workers SET last_heartbeat = now() - interval '31 seconds'")
-    assert execution.requeue_stalled(30) == 1
-    assert [row[1:] for row in rows()] == [("todo", 1)]
-    # The job is due again at once. A worker without a row counts as dead.
-    worker_id = queue.register_worker()
-    late = queue.claim("default", worker_id)
-    queue.unregister_worker(worker_id)
-    assert execution.requeue_stalled(30) == 1
-    assert [row[1:] for row in rows()] == [("failed", 2)]
-    assert JobError.objects.get().error == "WorkerLost"
+    record = make_job(retry=RetryDelays(5))
+    record.defer()
+    first = queue.claim("default")
+    assert first is not None
+    # The worker renews the lease.
+    end_leases()
+    queue.beat(queue.register_worker(), [first.id])
+    assert queue.claim("default") is None
+    # After an outage of the database, no worker has renewed its leases.
+    end_leases()
+    assert queue.claim("default", take_over=False) is None
+    late = queue.claim("default")
     assert late is not None
+    assert (late.is_lost, late.attempts) == (True, 2)
+    end_leases()
+    assert run_jobs(raise_errors=False) == 1
+    assert [row[1:] for row in rows()] == [("failed", 2)]
+    assert (Job.objects.get().error, calls) == ("WorkerLost", [])
     # The worker was only slow: it cannot change the job any more.
     assert (queue.finish(late), queue.fail(late, "Error", delay=1)) == (False, False)
 
 
-def test_dead_workers_without_jobs_are_removed(db):
-    worker_id = queue.register_worker()
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE procrastinate_workers SET last_heartbeat = now() - interval '1 hour'")
-    execution.requeue_stalled(30)
-    assert queue.heartbeat(worker_id) is None
-    alive = queue.register_worker()
-    execution.requeue_stalled(30)
-    assert queue.heartbeat(alive) is not None
+def test_a_worker_does_not_change_a_job_that_was_taken_over(db):
+    make_job().defer()
+    slow = queue.claim("default")
+    end_leases()
+    taken_over = queue.claim("default")
+    assert slow is not None
+    assert taken_over is not None
+    assert (queue.finish(slow), queue.fail(slow, "Error", delay=1)) == (False, False)
+    queue.release(slow)
+    assert [row[1:] for row in rows()] == [("running", 2)]
+    assert queue.finish(taken_over) is True
 
 
 def test_only_the_first_loss_of_a_worker_is_retried_at_once(db):
-    make_job(retry=RetryDelays(5, 60)).defer()
+    record = make_job(retry=RetryDelays(5, 60))
+    record.defer()
     for _ in range(2):
-        assert queue.claim("default", None) is not None
-        assert execution.requeue_stalled(30) == 1
-    assert queue.claim("default", None) is None
-    assert run_jobs(later=timedelta(seconds=61)) == 1
+        assert queue.claim("default") is not None
+        end_leases()
+    run_jobs(raise_errors=False)
+    assert ([row[1:] for row in rows()], calls) == ([("waiting", 2)], [])
+    assert run_jobs(later=timedelta(seconds=59)) == 0
+    assert run_jobs(later=timedelta(seconds=1)) == 1
+    assert (rows(), len(calls)) == ([], 1)
 
 
 def test_a_job_keeps_its_place_when_its_worker_is_lost(db):
     record = make_job()
     record.defer(account_id=1, text="a")
     record.defer(account_id=1, text="b")
-    assert queue.claim("default", None) is not None
-    execution.requeue_stalled(30)
+    assert queue.claim("default") is not None
+    end_leases()
     run_jobs()
     assert [arguments["text"] for _, arguments in calls] == ["a", "b"]
 
@@ -234,7 +253,7 @@ def test_a_job_keeps_its_place_when_its_worker_is_lost(db):
 def claim_all(**options) -> list[int]:
     """Claim the due jobs of the default queue as a worker does, without running them. Return their accounts."""
     claimed: list[int] = []
-    while job := queue.claim("default", None, after=claimed[-1] if claimed else -1, **options):
+    while job := queue.claim("default", after=claimed[-1] if claimed else -1, **options):
         claimed.append(job.account_id)
     return claimed
 
@@ -253,8 +272,12 @@ def test_an_account_has_a_limited_number_of_running_jobs(db):
     for account_id in (3, 3, 3, 1, 0, 0):
         record.defer(account_id=account_id)
     assert claim_all(max_running=1) == [0, 1, 3, 0]
+    end_leases()
+    # After an outage of the database, the jobs still run. After the death of a worker, they do not.
+    assert claim_all(max_running=1, take_over=False) == []
+    assert claim_all(max_running=1) == [0, 1, 3, 0]
     with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM procrastinate_jobs WHERE status = 'doing'")
+        cursor.execute("DELETE FROM core_job WHERE state = 'running'")
     assert claim_all(max_running=1) == [3]
 
 
@@ -272,16 +295,16 @@ def test_a_job_knows_the_end_of_its_turn(db):
 
 def test_a_job_may_be_added_to_another_queue(db):
     make_job().defer(_queue="mail")
-    assert queue.claim("default", None) is None
-    assert queue.claim("mail", None) is not None
+    assert queue.claim("default") is None
+    assert queue.claim("mail") is not None
 
 
 def test_a_released_job_does_not_lose_an_attempt(db):
     make_job().defer()
-    claimed = queue.claim("default", None)
+    claimed = queue.claim("default")
     assert claimed is not None
     queue.release(claimed)
-    assert [row[1:] for row in rows()] == [("todo", 0)]
+    assert [row[1:] for row in rows()] == [("waiting", 0)]
 
 
 def test_failed_jobs_are_erased_after_30_days(db):
@@ -291,14 +314,10 @@ def test_failed_jobs_are_erased_after_30_days(db):
     make_job(fail).defer()
     run_jobs(raise_errors=False)
 
-    def age(days: int) -> None:
-        with connection.cursor() as cursor:
-            cursor.execute("UPDATE procrastinate_jobs SET scheduled_at = now() - make_interval(days => %s)", [days])
-
-    age(29)
-    assert queue.erase_failed(limit=10) == 0
-    age(31)
-    assert queue.erase_failed(limit=10) == 1
+    for days, left in ((29, 1), (31, 0)):
+        Job.objects.update(scheduled_at=timezone.now() - timedelta(days=days))
+        housekeeping.erase_failed_jobs()
+        assert Job.objects.count() == left
 
 
 def test_a_job_knows_the_time_it_has_left(db):
@@ -311,28 +330,38 @@ def test_a_job_knows_the_time_it_has_left(db):
     assert has_time_left() is True
 
 
-def at(text: str) -> datetime:
-    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+def at(text: str) -> float:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
 
 
 def test_periodic_jobs_are_deferred_once_for_each_time(db):
     def tick() -> None:
         calls.append("tick")
 
-    known = {name: known for name, known in jobs.items() if known.cron}
+    known = {name: known for name, known in jobs.items() if known.period}
     for name in known:
         del jobs[name]
-    periodic_job(cron="*/10 * * * *")(tick)
-    first, second = execution.PeriodicSchedule(), execution.PeriodicSchedule()
+    periodic_job(minutes=10)(tick)
+    first: dict[str, int] = {}
+    second: dict[str, int] = {}
     # A worker that starts defers the job of the last time, unless another worker has deferred it.
-    assert [first.defer_due(at("2026-01-01 10:15")), second.defer_due(at("2026-01-01 10:16"))] == [1, 0]
+    assert [defer_periodic(at("2026-01-01 10:15"), first), defer_periodic(at("2026-01-01 10:16"), second)] == [1, 0]
     # At most one job of a schedule waits.
-    assert first.defer_due(at("2026-01-01 10:20")) == 0
+    assert defer_periodic(at("2026-01-01 10:20"), first) == 0
     assert run_jobs() == 1
-    assert [first.defer_due(at("2026-01-01 10:29:59")), first.defer_due(at("2026-01-01 10:30"))] == [0, 1]
+    assert [defer_periodic(at("2026-01-01 10:29:59"), first), defer_periodic(at("2026-01-01 10:30"), first)] == [0, 1]
     assert (run_jobs(), calls) == (1, ["tick", "tick"])
     # After the clock was set back, the job is deferred again.
-    assert [first.defer_due(at("2026-01-01 09:05")), second.defer_due(at("2026-01-01 09:05"))] == [1, 0]
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM procrastinate_periodic_defers")
-        assert cursor.fetchone() == (2,)
+    assert [defer_periodic(at("2026-01-01 09:05"), first), defer_periodic(at("2026-01-01 09:05"), second)] == [1, 0]
+    assert [row.at.timestamp() for row in PeriodicTime.objects.all()] == [at("2026-01-01 09:00")]
+
+
+def test_a_worker_that_starts_late_does_not_repeat_a_periodic_job(db):
+    """It computed the time before another worker added the job of the next one."""
+    for name in [name for name, known in jobs.items() if known.period]:
+        del jobs[name]
+    periodic_job(minutes=60, offset=5)(lambda: calls.append("tick"))
+    assert defer_periodic(at("2026-01-01 10:05"), {}) == 1
+    run_jobs()
+    assert defer_periodic(at("2026-01-01 10:04:59"), {}) == 0
+    assert defer_periodic(at("2026-01-01 11:05"), {}) == 1

@@ -9,7 +9,7 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 
 from core.jobs import queue
-from core.jobs.queue import ClaimedJob
+from core.jobs.queue import Heartbeat, Job
 from core.management.commands.jobs import NO_WORKER
 
 
@@ -21,15 +21,15 @@ def output_of(*arguments: str) -> str:
 
 def fail_one() -> int:
     queue.insert("default", "accounts.mail.send_email", {"account_id": 7, "to": "secret@example.com"})
-    claimed = queue.claim("default", None)
-    assert isinstance(claimed, ClaimedJob)
+    claimed = queue.claim("default")
+    assert isinstance(claimed, Job)
     queue.fail(claimed, "SMTPServerDisconnected", delay=None)
     return claimed.id
 
 
 def statuses() -> list[tuple]:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT status::text, attempts FROM procrastinate_jobs ORDER BY id")
+        cursor.execute("SELECT state, attempts FROM core_job ORDER BY id")
         return cursor.fetchall()
 
 
@@ -49,22 +49,23 @@ def test_it_works(db):
     assert row.endswith("SMTPServerDisconnected")
     assert "secret" not in row
     assert output_of("retry", str(id)) == "1 job is due again.\n"
-    assert statuses() == [("todo", 0), ("todo", 0)]
+    assert statuses() == [("waiting", 0), ("waiting", 0)]
     assert output_of("delete", str(id)) == f"Job {id} is deleted.\n"
-    assert statuses() == [("todo", 0)]
+    assert statuses() == [("waiting", 0)]
 
 
 def test_it_counts_jobs_that_wait(db, django_assert_num_queries):
     now = timezone.now()
     queue.insert("mail", "a.b", {})
-    queue.insert("mail", "a.b", {}, schedule_at=now + timedelta(hours=1))
-    queue.insert("default", "c.d", {}, schedule_at=now - timedelta(seconds=200))
-    queue.insert("default", "c.d", {}, schedule_at=now - timedelta(seconds=100))
-    claimed = queue.claim("default", None)
+    queue.insert("mail", "a.b", {}, scheduled_at=now + timedelta(hours=1))
+    queue.insert("default", "c.d", {}, scheduled_at=now - timedelta(seconds=200))
+    queue.insert("default", "c.d", {}, scheduled_at=now - timedelta(seconds=100))
+    claimed = queue.claim("default")
     assert claimed is not None
     queue.fail(claimed, "TimeoutError", delay=60)
-    queue.claim("mail", queue.register_worker())
-    queue.insert("mail", "a.b", {}, schedule_at=now - timedelta(seconds=40))
+    queue.claim("mail")
+    queue.register_worker()
+    queue.insert("mail", "a.b", {}, scheduled_at=now - timedelta(seconds=40))
     with django_assert_num_queries(2):
         lines = output_of().splitlines()
     assert lines[0] == "Running workers: 1. Longest time since a heartbeat: 0 s."
@@ -79,20 +80,19 @@ def test_the_check_fails_without_a_worker(db):
         output_of("--check")
     worker_id = queue.register_worker()
     assert output_of("--check") == "Running workers: 1. No job has been due for more than 300 s.\n"
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE procrastinate_workers SET last_heartbeat = now() - interval '61 seconds'")
+    Heartbeat.objects.update(at=timezone.now() - timedelta(seconds=61))
     with pytest.raises(CommandError, match="No worker runs"):
         output_of("--check")
-    queue.heartbeat(worker_id)
+    queue.beat(worker_id)
     output_of("--check")
 
 
 def test_the_check_fails_if_a_job_has_waited_for_too_long(db):
     queue.register_worker()
     ago = timezone.now() - timedelta(seconds=310)
-    queue.insert("mail", "a.b", {}, schedule_at=ago)
+    queue.insert("mail", "a.b", {}, scheduled_at=ago)
     queue.insert("mail", "a.b", {})
-    queue.insert("default", "c.d", {}, schedule_at=ago + timedelta(seconds=100))
+    queue.insert("default", "c.d", {}, scheduled_at=ago + timedelta(seconds=100))
     with pytest.raises(CommandError) as caught:
         output_of("--check")
     assert str(caught.value) == "2 of a.b are due, and the oldest has waited for 310 s."
@@ -105,14 +105,13 @@ def test_the_check_fails_without_the_database(db, monkeypatch):
     def fail() -> None:
         raise OperationalError("connection refused")
 
-    monkeypatch.setattr(queue, "count", fail)
+    monkeypatch.setattr("core.management.commands.jobs.count_jobs", fail)
     monkeypatch.setattr("core.management.commands.jobs.find_problem", lambda: "The database does not answer: x")
     with pytest.raises(CommandError, match="The database does not answer: x"):
         output_of("--check")
 
 
-def test_all_failed_jobs_can_be_retried(db, monkeypatch):
-    monkeypatch.setattr("core.management.commands.jobs.PAGE_SIZE", 2)
+def test_all_failed_jobs_can_be_retried(db):
     for _ in range(3):
         fail_one()
     assert len(output_of("--failed").splitlines()) == 4
@@ -138,7 +137,7 @@ def test_it_rejects_invalid_arguments(db, arguments, message):
 
 def test_it_rejects_the_deletion_of_a_running_job(db):
     queue.insert("default", "a.b", {})
-    claimed = queue.claim("default", None)
+    claimed = queue.claim("default")
     assert claimed is not None
     with pytest.raises(CommandError, match="running"):
         output_of("delete", str(claimed.id))

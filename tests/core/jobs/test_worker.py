@@ -12,8 +12,10 @@ from django.core.management import CommandError, call_command
 from django.db import InterfaceError, connection
 from django.utils import timezone
 
-from core.jobs import execution, queue
-from core.jobs.worker import RESTART, Worker
+from core.jobs import queue
+from core.jobs import worker as worker_module
+from core.jobs.queue import Heartbeat, Job
+from core.jobs.worker import RESTART, Worker, run
 from tests.support.jobs import rows_of_jobs, run_worker, wait_for_workers
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -23,10 +25,9 @@ def defer(name: str, **arguments) -> None:
     queue.insert("default", f"tests.support.worker_jobs.{name}", arguments)
 
 
-def error_of_failed_job() -> str:
+def error_of_failed_job() -> str | None:
     """Return the error of the only failed job, without the periodic jobs that failed with their killed worker."""
-    [(*_, error, _at)] = [row for row in queue.failed(limit=100) if row[1].startswith("tests.")]
-    return error
+    return Job.objects.get(state="failed", name__startswith="tests.").error
 
 
 def test_it_works():
@@ -40,28 +41,40 @@ def test_it_works():
     assert worker.returncode == 0
     assert "failed after 1 attempts: PermanentError" in output
     assert "started with 2 threads" in output
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT FROM procrastinate_workers")
-        assert cursor.rowcount == 0
+    assert not Heartbeat.objects.exists()
 
 
 def test_a_stopping_worker_puts_its_job_back():
     defer("hang", seconds=600)
     with run_worker("--shutdown-timeout", "0.1") as worker:
-        wait_for_workers(lambda: rows_of_jobs() == [("hang", "doing", 1)])
+        wait_for_workers(lambda: rows_of_jobs() == [("hang", "running", 1)])
         worker.terminate()
         output, _ = worker.communicate(timeout=60)
-    assert (worker.returncode, rows_of_jobs()) == (0, [("hang", "todo", 0)])
+    assert (worker.returncode, rows_of_jobs()) == (0, [("hang", "waiting", 0)])
     assert "is put back" in output
 
 
 def test_a_stopping_worker_lets_its_job_end():
     defer("hang", seconds=1)
     with run_worker() as worker:
-        wait_for_workers(lambda: rows_of_jobs() == [("hang", "doing", 1)])
+        wait_for_workers(lambda: rows_of_jobs() == [("hang", "running", 1)])
         worker.terminate()
         worker.communicate(timeout=60)
     assert (worker.returncode, rows_of_jobs()) == (0, [])
+
+
+def test_a_stopping_worker_renews_its_leases(monkeypatch):
+    """The job takes longer than a lease. No other worker takes it over meanwhile."""
+    worker, ended, claims = Worker(heartbeat=0.1), threading.Event(), []
+    defer("succeed")
+    assert worker.claim("default") is not None
+    worker.started = [threading.Thread(target=ended.wait)]
+    worker.started[0].start()
+    monkeypatch.setattr(queue, "release", lambda job: claims.append(queue.claim("default")))
+    worker.leave(2 * worker.lease)
+    faulthandler.cancel_dump_traceback_later()
+    ended.set()
+    assert claims == [None]
 
 
 @pytest.mark.soak
@@ -72,7 +85,7 @@ def test_a_job_over_its_time_limit_ends_the_worker():
     with run_worker() as worker:
         output, _ = worker.communicate(timeout=60)
     assert worker.returncode == RESTART
-    assert rows_of_jobs() == [("hang", "todo", 0), ("exceed", "failed", 1)]
+    assert rows_of_jobs() == [("hang", "waiting", 0), ("exceed", "failed", 1)]
     assert error_of_failed_job() == "TimeLimitExceeded"
     assert "exceeded its time limit of 1 s" in output
 
@@ -90,18 +103,19 @@ def test_a_job_that_kills_its_worker_fails_after_its_attempts():
 
 
 @pytest.mark.soak
-def test_a_worker_that_was_suspended_for_too_long_starts_again():
+def test_a_worker_that_was_suspended_does_not_change_a_job_that_was_taken_over():
     defer("hang", seconds=600)
-    with run_worker("--heartbeat", "0.2") as first:
-        wait_for_workers(lambda: rows_of_jobs() == [("hang", "doing", 1)])
+    with run_worker("--heartbeat", "0.2", "--shutdown-timeout", "0") as first:
+        wait_for_workers(lambda: rows_of_jobs() == [("hang", "running", 1)])
         os.kill(first.pid, signal.SIGSTOP)
         with run_worker("--heartbeat", "0.2", "--shutdown-timeout", "0"):
             # The second worker takes over the job and runs it.
-            wait_for_workers(lambda: rows_of_jobs() == [("hang", "doing", 2)])
+            wait_for_workers(lambda: rows_of_jobs() == [("hang", "running", 2)])
             os.kill(first.pid, signal.SIGCONT)
-            first.communicate(timeout=60)
-            assert first.returncode == RESTART
-            assert rows_of_jobs() == [("hang", "doing", 2)]
+            first.terminate()
+            output, _ = first.communicate(timeout=60)
+            assert "is put back" in output
+            assert (first.returncode, rows_of_jobs()) == (0, [("hang", "running", 2)])
 
 
 @pytest.mark.parametrize(
@@ -114,29 +128,35 @@ def test_a_worker_that_was_suspended_for_too_long_starts_again():
         ([20, 22, 24, 26, 28, 30, 10, 12, 14, 16, 18, 20], [False] * 5 + [True] + [False] * 5 + [True]),
     ],
 )
-def test_a_worker_takes_over_jobs_only_after_regular_heartbeats(heartbeats, expected):
-    worker = Worker(heartbeat=2)
-    assert [worker.has_regular_heartbeats(time) for time in heartbeats] == expected
+def test_a_worker_takes_over_jobs_only_after_regular_heartbeats(monkeypatch, heartbeats, expected):
+    worker, times = Worker(heartbeat=2), iter(heartbeats)
+    monkeypatch.setattr(queue, "beat", lambda *_, **__: 1000 + next(times))
+    monkeypatch.setattr(worker_module, "defer_periodic", lambda *_: 0)
+    taken_over = []
+    monkeypatch.setattr(queue, "claim", lambda *_, take_over, **__: taken_over.append(take_over))
+    for _ in heartbeats:
+        worker.maintain()
+        worker.claim("default")
+    assert taken_over == expected
 
 
-def test_no_worker_takes_over_jobs_after_the_database_was_unavailable(monkeypatch):
-    """No worker has sent a heartbeat for a minute. The first that sends one must not take over the jobs of the other."""
+def test_no_worker_takes_over_jobs_after_the_database_was_unavailable():
+    """No worker has renewed its leases for a minute. The first that sends a heartbeat must not take over the jobs of the other."""
     first, second = Worker(), Worker()
-    for worker in (first, second):
-        worker.worker_id = queue.register_worker()
+    first.id, second.id = queue.register_worker(), queue.register_worker()
     defer("succeed")
-    assert queue.claim("default", second.worker_id) is not None
+    assert second.claim("default") is not None
     # The first worker has run for a long time.
-    first.last_heartbeat, first.regular_since = time.time() - 60, 0
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE procrastinate_workers SET last_heartbeat = now() - interval '60 seconds'")
-    monkeypatch.setattr(first.schedule, "defer_due", lambda now: 0)
-    assert first.maintain() is True
-    assert rows_of_jobs() == [("succeed", "doing", 1)]
-    # After regular heartbeats, it takes them over.
-    first.regular_since = 0
-    assert first.maintain() is True
-    assert rows_of_jobs() == [("succeed", "todo", 1)]
+    first.regular_since, first.last_heartbeat = time.time() - 3600, time.time() - 60
+    Job.objects.filter(state="running").update(leased_until=timezone.now() - timedelta(seconds=50))
+    first.maintain()
+    assert first.claim("default") is None
+    # After regular heartbeats, it takes over the job, unless the second one has renewed the lease.
+    first.regular_since -= 3600
+    second.maintain()
+    assert first.claim("default") is None
+    Job.objects.filter(state="running").update(leased_until=timezone.now() - timedelta(seconds=50))
+    assert first.claim("default") is not None
 
 
 @pytest.mark.parametrize(
@@ -157,11 +177,11 @@ def test_it_rejects_invalid_arguments(arguments, message):
 @pytest.mark.soak
 def test_it_goes_on_after_the_database_was_lost():
     with run_worker("--heartbeat", "0.5") as worker:
-        wait_for_workers(lambda: fetch_all("SELECT FROM procrastinate_workers") == [()])
+        wait_for_workers(lambda: Heartbeat.objects.exists())
         for _ in range(2):
             fetch_all(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                " WHERE pid <> pg_backend_pid() AND datname = current_database() AND query LIKE '%procrastinate%'"
+                " WHERE pid <> pg_backend_pid() AND datname = current_database() AND query LIKE '%core_%'"
             )
             defer("succeed")
             wait_for_workers(lambda: rows_of_jobs() == [])
@@ -175,25 +195,21 @@ def fetch_all(sql: str) -> list[tuple]:
 
 
 @pytest.mark.soak
-def test_an_orphaned_claim_is_released():
+def test_an_orphaned_claim_ends_with_its_lease():
     """The connection was lost before the response to the claim, so no thread runs the job."""
+    defer("succeed")
+    assert queue.claim("default", lease=0) is not None
     with run_worker("--heartbeat", "0.2"):
-        wait_for_workers(lambda: fetch_all("SELECT FROM procrastinate_workers"))
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "INSERT INTO procrastinate_jobs (queue_name, task_name, status, attempts, worker_id, scheduled_at)"
-                " SELECT 'default', 'tests.support.worker_jobs.succeed', 'doing', 1, id, now() FROM procrastinate_workers"
-            )
         wait_for_workers(lambda: rows_of_jobs() == [])
 
 
 def test_scheduled_jobs_wait():
-    queue.insert("default", "tests.support.worker_jobs.succeed", {}, schedule_at=timezone.now() + timedelta(hours=1))
+    queue.insert("default", "tests.support.worker_jobs.succeed", {}, scheduled_at=timezone.now() + timedelta(hours=1))
     defer("fail")
     with run_worker():
-        wait_for_workers(lambda: rows_of_jobs() == [("succeed", "todo", 0), ("fail", "failed", 1)])
+        wait_for_workers(lambda: rows_of_jobs() == [("succeed", "waiting", 0), ("fail", "failed", 1)])
         with connection.cursor() as cursor:
-            cursor.execute("UPDATE procrastinate_jobs SET scheduled_at = now() WHERE status = 'todo'")
+            cursor.execute("UPDATE core_job SET scheduled_at = now() WHERE state = 'waiting'")
         wait_for_workers(lambda: rows_of_jobs() == [("fail", "failed", 1)])
 
 
@@ -206,30 +222,26 @@ def test_it_ends_with_an_error_without_a_database():
 
 def test_the_outcome_of_a_job_is_recorded_when_the_database_is_back(monkeypatch):
     """The connection is lost when a job ends, and the worker stops. The job must not run again."""
+    monkeypatch.setattr(worker_module, "DATABASE_RETRY", 0)
     defer("succeed")
     worker = Worker()
-    worker.worker_id = queue.register_worker()
-    claimed = queue.claim("default", worker.worker_id)
-    assert claimed is not None
-    worker.running[claimed] = time.monotonic() + 60
-    record = execution.record
+    job = worker.claim("default")
+    assert job is not None
+    record, runs = worker_module.record, []
 
     def lose_database(*arguments) -> None:
         worker.stop.set()
-        monkeypatch.setattr(execution, "record", record)
+        monkeypatch.setattr(worker_module, "record", record)
         raise InterfaceError("the connection is closed")
 
-    monkeypatch.setattr(execution, "run", lambda claimed: None)
-    monkeypatch.setattr(execution, "record", lose_database)
-    worker.run_job(claimed)
-    assert rows_of_jobs() == [("succeed", "doing", 1)]
-    worker.leave()
-    assert rows_of_jobs() == []
+    monkeypatch.setattr(worker_module, "run", lambda job: runs.append(run(job)))
+    monkeypatch.setattr(worker_module, "record", lose_database)
+    worker.run_job(job)
+    assert (rows_of_jobs(), len(runs)) == ([], 1)
 
 
 def test_a_worker_without_one_of_its_threads_starts_again():
     worker = Worker()
-    worker.worker_id = queue.register_worker()
     worker.started = [threading.Thread()]
     assert worker.watch() == RESTART
     faulthandler.cancel_dump_traceback_later()

@@ -240,7 +240,7 @@ def test_a_job_of_a_deleted_user_does_nothing(quiet):
 def test_a_code_to_sign_in_does_not_wait_for_notifications(quiet):
     send_notifications.defer(account_id=quiet.account.id, user_id=quiet.carol.id, ids=[1])
     request_code(quiet.page(), "carol@acme.example")
-    claimed = [queue.claim(name, None) for name in (URGENT_MAIL_QUEUE, MAIL_QUEUE)]
+    claimed = [queue.claim(name) for name in (URGENT_MAIL_QUEUE, MAIL_QUEUE)]
     assert [job.name.rpartition(".")[2] for job in claimed] == ["send_email", "send_notifications"]
 
 

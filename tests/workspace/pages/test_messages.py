@@ -425,7 +425,7 @@ def test_it_stops_without_its_author_or_its_suggestion(acme, post, anna, failure
 def test_stalled_messages_are_continued(acme, post, anna):
     message = start(acme, post)
     with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM procrastinate_jobs")
+        cursor.execute("DELETE FROM core_job")
     Message.objects.update(updated_at=timezone.now() - timedelta(minutes=16))
     message_sending.continue_messages()
     run_jobs()
