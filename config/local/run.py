@@ -11,11 +11,11 @@ import time
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
+from config.arguments import available_cores, listening_address
 from config.local.data import BASE_DIR, SHARED_VARIABLES, DataDirectory, LocalError, local_environment
 from config.local.mail_page import MailPage
 from config.local.postgres import Cluster, ClusterError
-from config.serving.arguments import available_cores, listening_address
-from config.serving.supervision import Backoff, outcome
+from config.local.supervision import Backoff, outcome
 
 # How long the web server may take to finish its requests, in seconds. Together with PostgreSQL, stopping takes less than five.
 STOP_TIMEOUT = 2
@@ -49,9 +49,8 @@ class Supervisor:
         self.worker_due: float | None = None
         self.data = DataDirectory()
         self.environment = local_environment(self.data) | {
-            # At most 16: the embedded PostgreSQL has 100 connections, each worker of the web server uses five, and the worker of jobs up to sixteen.
-            "WORKERS": os.environ.get("WORKERS") or str(min(available_cores(), 16)),
-            "GRANIAN_LOG_LEVEL": os.environ.get("GRANIAN_LOG_LEVEL") or "warning",
+            # At most 11: the embedded PostgreSQL has 100 connections, each worker of the web server uses seven, and the worker of jobs up to sixteen.
+            "WORKERS": os.environ.get("WORKERS") or str(min(available_cores(), 11)),
             "PYTHONUNBUFFERED": "1",
         }
         self.host, self.port = self.environment["HOST"], int(self.environment["PORT"])
