@@ -11,8 +11,6 @@ from django.test import override_settings
 
 from accounts.checks import check_settings
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 VALID = {

@@ -17,8 +17,6 @@ from tests.support.forms import form_of
 from tests.support.membership import add
 from tests.support.routes import TABLE, Row, caller, routes, send
 
-pytestmark = pytest.mark.slow
-
 every_row = pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row.method} /{row.route}")
 every_guarded_row = pytest.mark.parametrize(
     "row", [row for row in TABLE if not row.public], ids=lambda row: f"{row.method} /{row.route}"

@@ -18,8 +18,6 @@ from tests.support.sort_keys import assert_sort_keys_are_correct
 from tests.support.threads import at_once
 from tests.support.xml import titles
 
-pytestmark = pytest.mark.slow
-
 NOON = datetime(2009, 2, 2, 12, tzinfo=UTC)
 
 # Select the segments whose counts differ from the number of their posts. A single statement reads one snapshot.

@@ -216,7 +216,6 @@ SPECIAL_CHARACTERS = st.text(st.sampled_from("ab1 \n\t*_`~[]()<>!#|-+=>&\\\"':/.
 TEXT = SPECIAL_CHARACTERS | st.lists(SPECIAL_CHARACTERS, max_size=5).map("http://a".join)
 
 
-@pytest.mark.slow
 @given(TEXT | st.text(max_size=100))
 def test_any_text_is_rendered_safely(text):
     html = render(text)
@@ -260,7 +259,6 @@ WHOLE_TEXTS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [*(pattern * (MAX_LENGTH // len(pattern)) for pattern in REPEATED_PATTERNS), *WHOLE_TEXTS.values()],
