@@ -1,6 +1,8 @@
 FROM docker.io/library/python:3.13-slim
 
-ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+# The limits of the allocator are those of `make run` (`config/local/run.py`).
+ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 \
+    MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=1048576 MALLOC_TRIM_THRESHOLD_=4194304
 WORKDIR /app
 
 # Pictures for previews of links are drawn with this font.
@@ -9,8 +11,9 @@ COPY requirements/production.txt requirements/
 RUN pip install --no-cache-dir --disable-pip-version-check --root-user-action=ignore --require-hashes \
     --requirement requirements/production.txt
 
-# This user owns no files in the image: the service writes only to the database and to its standard output and error.
-RUN useradd --uid 10001 --no-create-home rostrum
+# This user owns no files in the image but the mount points of two volumes: the service writes only to the database and to its standard
+# output and error. The secrets are created at the first start, and the demo stores e-mails instead of sending them.
+RUN useradd --uid 10001 --no-create-home rostrum && install -d -o rostrum /secrets /emails
 COPY . .
 RUN python -m compileall -q accounts config core crm forum webhooks workspace && python manage.py collectstatic --no-input
 USER rostrum

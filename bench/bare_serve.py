@@ -1,6 +1,6 @@
-"""Serve the bare twin as `manage.py serve` does, with the same server and options, but in granian's own way: one thread for each request.
+"""Serve the bare twin as `manage.py serve` does, with the same server and options.
 
-Each thread of the twin has its own connection, so there are as many threads as the service has slots.
+It has no limit of requests besides its threads, so there are as many threads as the service answers requests at a time.
 """
 
 import os
@@ -9,18 +9,16 @@ import sys
 
 def main() -> None:
     import django
-    import granian.server.mp
     from django.conf import settings
     from django.core.management import call_command
 
     os.environ["DJANGO_SETTINGS_MODULE"] = "bench.bare_settings"
     django.setup()
 
-    from config.serving import server
+    from config import server
 
-    server.APPLICATION = "bench.bare_wsgi:application"
-    server.dispatcher_of = granian.server.mp._wsgi_call_wrap
-    settings.THREADS = settings.SLOTS
+    server.FACTORY = "bench.bare_wsgi:make_application"
+    settings.THREADS = settings.REQUEST_THREADS
     call_command("serve", *sys.argv[1:])
 
 

@@ -15,6 +15,7 @@ from types import MappingProxyType
 
 from bench.cases import UNIQUE, Case
 from bench.machine import children, command_of, memory
+from config.local.run import ALLOCATOR_VARIABLES
 
 ROOT = Path(__file__).resolve().parent.parent
 # The only difference between the service and its twin.
@@ -24,15 +25,20 @@ SERVICE, BARE = ("manage.py", "serve"), ("-m", "bench.bare_serve")
 def environment(url: str) -> dict[str, str]:
     """Return the environment of the service: as in production, with a rate limit that is counted but never reached."""
     removed = ("LOCAL_ACCOUNT", "STATEMENT_TIMEOUT", "TRUST_PROXY", "HOST", "PORT", "WORKERS")
-    return {name: value for name, value in os.environ.items() if name not in removed} | {
-        "DATABASE_URL": url,
-        "SECRET_KEY": "bench-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-        "BASE_DOMAIN": "localhost",
-        "HTTPS": "off",
-        "LOG_LEVEL": "INFO",
-        "RATE_LIMIT": "1000000000",
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-    }
+    inherited = {name: value for name, value in os.environ.items() if name not in removed}
+    return (
+        ALLOCATOR_VARIABLES
+        | inherited
+        | {
+            "DATABASE_URL": url,
+            "SECRET_KEY": "bench-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+            "BASE_DOMAIN": "localhost",
+            "HTTPS": "off",
+            "LOG_LEVEL": "INFO",
+            "RATE_LIMIT": "1000000000",
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+        }
+    )
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,32 @@ An invalid value does not stop the import of the settings. It is recorded in `pr
 together.
 """
 
+import contextlib
 import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network
+from pathlib import Path
 from typing import Any
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
+
+# Secrets that a file may contain: SECRET_KEY_FILE is the path of the file with SECRET_KEY.
+FILE_VARIABLES = ("SECRET_KEY", "DATABASE_URL")
+
+
+def environment_variables() -> dict[str, str]:
+    """Return the variables of the process, and those whose values are in files."""
+    values = dict(os.environ)
+    for name in FILE_VARIABLES:
+        path = values.get(f"{name}_FILE")
+        if path and not values.get(name):
+            # A system check reports that the variable is not set.
+            with contextlib.suppress(OSError):
+                values[name] = Path(path).read_text().strip()
+    return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +45,7 @@ class Variable:
 class Environment:
     """The values of the environment, with the variables that were declared and the problems that were found."""
 
-    values: dict[str, str] = field(default_factory=lambda: dict(os.environ))
+    values: dict[str, str] = field(default_factory=environment_variables)
     variables: list[Variable] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 

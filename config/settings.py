@@ -327,36 +327,14 @@ STORAGES = {"staticfiles": {"BACKEND": _storage}}
 # Only developer tools load source maps. To compress them would take longer than to compress all other files.
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "map")
 
-# Limits of one worker process (`config/serving`): it answers SLOTS requests at a time, each with a database connection.
-# QUEUE_CAPACITY requests are answered or wait for a slot, for QUEUE_TIMEOUT seconds at most. Further requests are rejected.
-SLOTS, QUEUE_CAPACITY, QUEUE_TIMEOUT = 4, 200, 5
-# The number of requests that a process answers at a time. Accounts and users have shares of them (`core.request_shares`).
-REQUEST_THREADS = SLOTS
-# The number of bodies of these requests that may be read at a time, in total and for one client address.
-MAX_BODIES, MAX_BODIES_PER_SENDER = 36, 24
-# The number of these requests whose responses may be streamed at a time (`config/serving/streaming.py`).
-MAX_STREAMS = 8
-# How long a client may take to send a body, in seconds: 1 MiB from a slow phone, at 28 kbit/s.
-BODY_TIMEOUT = 300
-# How long a client may read nothing of a response that is streamed, in seconds.
-STREAM_TIMEOUT = 60
-# How long a client may take to send the headers, or keep an idle connection open, in seconds. The web server enforces this timeout.
-HEADER_TIMEOUT = 30
-MAX_CLIENT_CONNECTIONS = 512
-# A request is rejected after a delay, in seconds, and at this interval from the rejection before it. All connections of a worker that find
-# no room in the queue can be rejected within two seconds. Faster rejections would only take CPU time from other requests.
-REJECTION_DELAY, REJECTION_INTERVAL = 0.03, 0.006
-# The number of requests with a body that may wait for this delay and then try again to be admitted.
-MAX_SECOND_TRIES = 8
-# The number of requests to /readyz at a time. Those at the same time share one query, so no probe waits for another.
-MAX_PROBES = 2
-# The threads of the server that compete for the interpreter (`config/serving/threads.py`): one for each slot, one that queues the requests
-# that arrive, and one more, so that reading a body does not wake a parked thread each time.
-MIN_ACTIVE_THREADS, MAX_ACTIVE_THREADS = SLOTS + 1, SLOTS + 2
-# The others wait for clients, or are parked.
-THREADS = MAX_ACTIVE_THREADS + MAX_BODIES + MAX_SECOND_TRIES + MAX_STREAMS + MAX_PROBES
-# Requests in progress, in the queue, and before their rejection. A client that disconnects leaves its request there.
-MAX_IN_FLIGHT = QUEUE_CAPACITY + 2 * MAX_CLIENT_CONNECTIONS
+# Limits of one worker process (`config/wsgi.py`): the number of requests that it answers at a time. Accounts and users have shares of
+# them (`core.request_shares`). When none of them has ended for SLOT_TIMEOUT seconds, further requests are rejected.
+REQUEST_THREADS, SLOT_TIMEOUT = 4, 5
+# The number of streamed responses at a time, each of which occupies a further thread.
+MAX_STREAMS = 2
+THREADS = REQUEST_THREADS + MAX_STREAMS
+# The number of open connections. Those beyond it wait in the kernel. It has to stay below the usual limit of 1,024 open files.
+MAX_CONNECTIONS = 512
 
 # A longer body is refused before it is read.
 MAX_BODY_BYTES = 1024 * 1024

@@ -1,20 +1,22 @@
-"""The WSGI application: Django, with request ids and the access log around it. `config.serving` limits the requests that reach it."""
+"""The WSGI application: Django, with the limits of a process and the access log around it."""
 
+import io
 import os
+import re
 import sys
+import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from django.core.cache import close_caches
 from django.core.handlers.wsgi import WSGIRequest
-from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
-from django.db import close_old_connections, reset_queries
 from django.http import FileResponse, StreamingHttpResponse
 
-from config.serving.exchange import Exchange
-from config.serving.in_flight import InFlight
+from config.access_log import AccessLine
+from config.limits import Slots, Stream
+from core import client_address
+from core.request_shares import is_answering
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
@@ -22,60 +24,113 @@ if TYPE_CHECKING:
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 # A static file of this size or more is streamed.
-MAX_FILE_BYTES = 256 * 1024
+MAX_FILE_BYTES = 2 * 1024 * 1024
+# Paths that need no slot: a load balancer would otherwise remove a service that is only busy.
+PROBES = ("/healthz", "/readyz")
+# Methods whose requests may be complete without a body.
+METHODS_WITHOUT_BODY = ("GET", "HEAD", "DELETE", "OPTIONS")
+
+# The paths of the APIs, of categories and of the pages of a forum, with one slash at the end.
+_TRAILING_SLASH = re.compile(
+    r"(?:.+\.(?:json|xml)|/(?!static/)[^/]+|/app/(?:posts|suggestions|roadmap|feed\.atom)(?:/[^/]+)*)/", re.DOTALL
+)
 
 
 class Application:
-    """Django, with a request id and a line in the access log for each request."""
+    """Django, with limits, a request id and a line in the access log for each request."""
 
     def __init__(self, django: Callable[..., Any]) -> None:
         self.django = django
-        # `config.serving.server` replaces this record with a record that the parent process can read.
-        self.in_flight = InFlight(settings.MAX_IN_FLIGHT)
+        self.slots = Slots(settings.REQUEST_THREADS, settings.SLOT_TIMEOUT)
+        self.streams = threading.BoundedSemaphore(settings.MAX_STREAMS)
 
     def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
-        """Answer a request without limits, as plain WSGI.
-
-        Requests within a request (`accounts.pages.example_requests`) come here: they use the slot of the outer request.
-        """
         environ.pop("wsgi.file_wrapper", None)  # `respond` reads files itself
-        exchange = Exchange(environ, self.in_flight)
+        if _TRAILING_SLASH.fullmatch(environ["PATH_INFO"]):
+            # Some clients append a slash to every path, and people to the name of a category.
+            environ["PATH_INFO"] = environ["PATH_INFO"][:-1]
+        client_address.apply_proxy(environ)
+        line = AccessLine(environ)
         try:
-            is_complete = not exchange.body_size() or exchange.read_body()
-            response = self.respond(exchange) if is_complete else self.reject(exchange, 400)
-            start_response(exchange.status_line, exchange.headers)
+            response = self.admit(line)
         finally:
-            exchange.end()
+            line.write()
+        start_response(line.status_line, line.headers)
         return response
 
-    def respond(self, exchange: Exchange) -> list[bytes] | StreamingHttpResponse:
-        """Return the content of the response, or a response that has to be streamed: a large file, or an export from the database."""
-        remove_charset(exchange.environ)
-        response = self.django(exchange.environ, exchange.start)
+    def admit(self, line: AccessLine) -> Iterable[bytes]:
+        """Respond if a slot is free and the body is complete. A body is read first, as the client may send it slowly."""
+        if line.environ["PATH_INFO"] in PROBES:
+            return self.respond(line)
+        if not read_body(line.environ):
+            return reject(line, 400)
+        if is_answering.get():
+            # A request within a request (`accounts.pages.example_requests`) uses the slot of the outer request.
+            return self.respond(line)
+        if not self.slots.acquire():
+            return reject(line, 503)
+        try:
+            return self.respond(line)
+        finally:
+            self.slots.release()
+
+    def respond(self, line: AccessLine) -> Iterable[bytes]:
+        """Return the content of the response, or a stream: an export from the database, or a large file."""
+        remove_charset(line.environ)
+        response = self.django(line.environ, line.start)
         if response.streaming and not is_small_file(response):
-            return response
-        # A client that receives a streamed response slowly occupies a thread.
+            # A client that receives a streamed response slowly occupies a thread.
+            if self.streams.acquire(blocking=False):
+                return Stream(response, self.streams.release)
+            response.close()
+            return reject(line, 503)
         content = [b"".join(response)] if response.streaming else [response.content]
         response.close()
         return content
-
-    @staticmethod
-    def reject(exchange: Exchange, status: int) -> list[bytes]:
-        """Return the content of a response with 503, or 400 to an incomplete body. Neither middleware nor the database are used."""
-        from core.error_responses import incomplete_request, unavailable  # after Django's setup
-
-        remove_charset(exchange.environ)
-        request = WSGIRequest(exchange.environ)
-        response = unavailable(request) if status == 503 else incomplete_request(request)
-        headers = {"Content-Length": str(len(response.content)), "Cache-Control": "private, no-store"}
-        exchange.start(f"{status} {response.reason_phrase}", [*response.items(), *headers.items()])
-        return [response.content]
 
 
 def is_small_file(response: StreamingHttpResponse) -> bool:
     return (
         isinstance(response, FileResponse) and int(response.get("Content-Length", str(MAX_FILE_BYTES))) < MAX_FILE_BYTES
     )
+
+
+def read_body(environ: "WSGIEnvironment") -> bool:
+    """Read the body, and return whether it is complete. An incomplete body must be refused (RFC 9112, section 8).
+
+    A body whose length is too large is not read, because it will be refused.
+    """
+    if "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower():
+        # granian returns nothing for an incomplete or invalid body if the whole body is requested, and a part of it otherwise.
+        # The proxy limits the size.
+        body = environ["wsgi.input"].read()
+        if not body and environ["REQUEST_METHOD"] not in METHODS_WITHOUT_BODY:
+            return False
+    else:
+        try:
+            length = int(environ.get("CONTENT_LENGTH") or 0)
+        except ValueError:
+            return True  # `AccountMiddleware` refuses it
+        if not 0 < length <= settings.MAX_BODY_BYTES:
+            return True
+        body = environ["wsgi.input"].read(length)
+        if len(body) < length:
+            return False
+    environ["wsgi.input"] = io.BytesIO(body)
+    environ["CONTENT_LENGTH"] = str(len(body))
+    return True
+
+
+def reject(line: AccessLine, status: int) -> list[bytes]:
+    """Return the content of a response with 503, or 400 to an incomplete body. Neither middleware nor the database are used."""
+    from core.error_responses import incomplete_request, unavailable  # after Django's setup
+
+    remove_charset(line.environ)
+    request = WSGIRequest(line.environ)
+    response = unavailable(request) if status == 503 else incomplete_request(request)
+    headers = {"Content-Length": str(len(response.content)), "Cache-Control": "private, no-store"}
+    line.start(f"{status} {response.reason_phrase}", [*response.items(), *headers.items()])
+    return [response.content]
 
 
 def remove_charset(environ: "WSGIEnvironment") -> None:
@@ -101,10 +156,3 @@ application = Application(get_wsgi_application())
 # which wait for the interpreter after each statement, would take many times as long while another account sends long ones.
 SWITCH_INTERVAL = 0.0005
 sys.setswitchinterval(SWITCH_INTERVAL)
-
-# Django's handlers around each request are not needed: there is no log of queries and no cache, and `release_slot` closes old
-# connections.
-request_started.disconnect(reset_queries)
-request_started.disconnect(close_old_connections)
-request_finished.disconnect(close_old_connections)
-request_finished.disconnect(close_caches)

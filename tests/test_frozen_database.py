@@ -9,11 +9,12 @@ from pathlib import Path
 
 import psutil
 import pytest
+from django.conf import settings
 
 from tests.support.service import READY
 
 STATEMENT_TIMEOUT = 4
-REQUESTS = 24  # sent to one worker, which has four slots
+REQUESTS = 24  # sent to one worker, which answers four at a time
 
 
 # The service looks up these credentials in the database, although they are not valid.
@@ -68,11 +69,12 @@ def test_it_works(service):
             for _ in range(3):
                 status, retry_after, seconds = get(service, "/readyz")
                 assert (status, retry_after) == (503, "5")
-                assert seconds < 2
+                # The threads without a slot may have to reject other requests first.
+                assert seconds < settings.SLOT_TIMEOUT + 2
             assert get(service, "/healthz")[0] == 200
             results = [future.result() for future in futures]
             assert {(status, retry_after) for status, retry_after, _ in results} == {(503, "5")}
-            # The statement timeout, or the queue timeout and the connection timeout, with a margin for a busy machine.
+            # The statement timeout and the connection timeout, with a margin for a busy machine.
             assert max(seconds for *_, seconds in results) < 25
             # Requests that get no connection also fail in time.
             assert get(service, "/")[:2] == (503, "5")

@@ -27,7 +27,7 @@ DOCUMENTS = re.compile(
 
 MODULES_WITH_PATHS = {
     "accounts/pages/middleware.py": "the prefix of all pages, before a route is resolved",
-    "config/serving/exchange.py": "the paths at which a slash at the end is removed, before a route is resolved",
+    "config/wsgi.py": "the paths at which a slash at the end is removed, before a route is resolved",
     "config/management/commands/demo.py": "curl commands for people to copy",
     "forum/pages/robots.py": "prefixes for search engines",
 }

@@ -9,7 +9,7 @@ from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from pathlib import Path
 
-from config.serving.arguments import integer_between
+from config.arguments import integer_between
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 DEMO_ACCOUNT = "demo"

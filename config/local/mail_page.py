@@ -1,9 +1,10 @@
-"""The page of `make run` that shows e-mails. The service writes them to files in the data directory instead of sending them.
+"""The page of `make run` and of the demo in containers that shows e-mails. The service writes them to files instead of sending them.
 
 Production never imports this module: there, EMAIL_URL names a mail server.
 """
 
 import re
+import sys
 import threading
 from email import message_from_bytes, policy
 from email.message import EmailMessage
@@ -119,3 +120,7 @@ class MailPage:
         return f"{page}<h1>E-mails</h1>" + (
             f"<ol reversed>{rows}</ol>" if rows else "<p>None yet. Reload the page.</p>"
         )
+
+
+if __name__ == "__main__":
+    MailPage(Path(sys.argv[1]), "0.0.0.0", int(sys.argv[2])).server.serve_forever()  # noqa: S104

@@ -11,11 +11,11 @@ import time
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
+from config.arguments import available_cores, listening_address
 from config.local.data import BASE_DIR, SHARED_VARIABLES, DataDirectory, LocalError, local_environment
 from config.local.mail_page import MailPage
 from config.local.postgres import Cluster, ClusterError
-from config.serving.arguments import available_cores, listening_address
-from config.serving.supervision import Backoff, outcome
+from config.local.supervision import Backoff, outcome
 
 # How long the web server may take to finish its requests, in seconds. Together with PostgreSQL, stopping takes less than five.
 STOP_TIMEOUT = 2
@@ -23,6 +23,13 @@ STOP_TIMEOUT = 2
 RUN_WAIT, MANAGE_WAIT = 2, 60
 # A shell script that kills its process group when its standard input is closed, which happens however the supervisor ends.
 GUARD = 'trap "" TERM INT HUP; read _; kill -9 0'
+# Limits of glibc's allocator, which the container image sets as well. With one arena for each thread, the allocator would keep far more freed
+# memory than the memory in use. Blocks of 1 MiB, such as those of a password hash, are returned to the system when they are freed.
+ALLOCATOR_VARIABLES = {
+    "MALLOC_ARENA_MAX": "2",
+    "MALLOC_MMAP_THRESHOLD_": str(1024 * 1024),
+    "MALLOC_TRIM_THRESHOLD_": str(4 * 1024 * 1024),
+}
 
 
 class Stopped(BaseException):
@@ -48,10 +55,10 @@ class Supervisor:
         self.worker_backoff = Backoff(stable=10)
         self.worker_due: float | None = None
         self.data = DataDirectory()
-        self.environment = local_environment(self.data) | {
-            # At most 16: the embedded PostgreSQL has 100 connections, each worker of the web server uses five, and the worker of jobs up to sixteen.
-            "WORKERS": os.environ.get("WORKERS") or str(min(available_cores(), 16)),
-            "GRANIAN_LOG_LEVEL": os.environ.get("GRANIAN_LOG_LEVEL") or "warning",
+        self.environment = ALLOCATOR_VARIABLES | local_environment(self.data)
+        self.environment |= {
+            # At most 11: the embedded PostgreSQL has 100 connections, each worker of the web server uses seven, and the worker of jobs up to sixteen.
+            "WORKERS": os.environ.get("WORKERS") or str(min(available_cores(), 11)),
             "PYTHONUNBUFFERED": "1",
         }
         self.host, self.port = self.environment["HOST"], int(self.environment["PORT"])

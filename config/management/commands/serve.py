@@ -5,8 +5,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from config.serving import server
-from config.serving.arguments import available_cores, integer_between, listening_address
+from config import server
+from config.arguments import available_cores, integer_between, listening_address
 from core.db.startup import wait_for_database
 
 

@@ -1,4 +1,4 @@
-"""Delays before an ended process is started again, for the web server (`config.serving.server`) and `make run` (`config.local.run`)."""
+"""Delays before an ended process is started again, for `make run`."""
 
 import time
 
@@ -29,5 +29,5 @@ class Backoff:
 
 
 def outcome(status: int) -> str:
-    """Describe an exit status of `subprocess` or `multiprocessing`."""
+    """Describe an exit status of `subprocess`."""
     return f"killed by signal {-status}" if status < 0 else f"status {status}"

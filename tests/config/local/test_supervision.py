@@ -1,7 +1,7 @@
 import pytest
 
-from config.serving import supervision
-from config.serving.supervision import Backoff, outcome
+from config.local import supervision
+from config.local.supervision import Backoff, outcome
 
 
 @pytest.fixture
