@@ -3,11 +3,8 @@
 import contextlib
 
 import psutil
-import pytest
 
 from tests.support.service import READY, is_running
-
-pytestmark = pytest.mark.slow
 
 
 def workers(service):

@@ -1,8 +1,8 @@
-from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.core.management.base import CommandParser
 from django.core.management.commands import migrate
 from django.db import connection, transaction
 from django.db.migrations.loader import MigrationLoader
@@ -19,7 +19,7 @@ POOLER_WARNING = (
 class Command(migrate.Command):
     """Django's `migrate` without a statement timeout, because building an index on a large table may take long."""
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument(
             "--from-schema",
@@ -32,7 +32,11 @@ class Command(migrate.Command):
             self.stderr.write(POOLER_WARNING)
         # A method of the backend `config.database`.
         with connection.without_statement_timeout():  # type: ignore[attr-defined]
-            if options["from_schema"] and connection.pg_version >= 180_000 and not connection.introspection.table_names():
+            if (
+                options["from_schema"]
+                and connection.pg_version >= 180_000  # type: ignore[attr-defined]  # of the PostgreSQL backend
+                and not connection.introspection.table_names()
+            ):
                 create_from_schema()
             else:
                 super().handle(*args, **options)
