@@ -10,22 +10,24 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core import mail
 from django.db import connection, transaction
 from django.db.models import Model
+from django.test import override_settings
 
 from tests.support.fixtures import Cast, Other, empty_caches
 
-# Values of fixtures that a row could change. Each row gets a copy.
-COPIED = (Cast, Other, Model, SimpleNamespace, dict, list, tuple)
+# Values of fixtures that a row could change. Each row gets a copy. A list is not copied: a fixture may record calls in it.
+COPIED = (Cast, Other, Model, SimpleNamespace, dict, tuple)
 
 
 def table(names: str | tuple[str, ...], rows: Iterable[Any]) -> Callable:
     """Run a test once with all rows. The report shows the values of every row that fails.
 
     The arguments are those of `pytest.mark.parametrize`, and fixtures are set up once for all rows. Changes by a row are undone
-    before the next: of the database, caches, patches, the outbox, texts that are captured, and `COPIED` values. A test that commits or that changes settings
-    is refused, as these changes would remain.
+    before the next: of the database, caches, settings, patches, the outbox, captured texts and `COPIED` values. A test that commits is
+    refused, as its rows would remain.
     """
     columns = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     cases = [case_of(columns, row) for row in rows]
@@ -59,7 +61,6 @@ def one_test(test: Callable, cases: list[tuple[str | None, dict[str, Any]]]) -> 
     @functools.wraps(test)
     def run(subtests, request, **values: Any) -> None:
         assert "transactional_db" not in request.fixturenames, "the changes of a row are rolled back"
-        assert "settings" not in values, "changed settings would remain for the next row"
         for label, case in cases:
             with subtests.test(label, **case), undone(values) as fresh:
                 test(**fresh, **case)
@@ -93,11 +94,26 @@ def undone(fixtures: dict[str, Any]) -> Iterator[dict[str, Any]]:
             if isinstance(stream, io.StringIO):
                 stream.seek(0)
                 stream.truncate()
+        if "settings" in fresh:
+            fresh["settings"] = RowSettings(stack)
         if "caplog" in fresh:
             fresh["caplog"].clear()
         if "capsys" in fresh:
             fresh["capsys"].readouterr()
         yield fresh
+
+
+class RowSettings:
+    """The fixture `settings` for one row: settings that are set are restored at the end of the stack."""
+
+    def __init__(self, stack: contextlib.ExitStack) -> None:
+        object.__setattr__(self, "_stack", stack)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(settings, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._stack.enter_context(override_settings(**{name: value}))
 
 
 @contextlib.contextmanager
