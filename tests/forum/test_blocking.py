@@ -9,6 +9,7 @@ from forum import blocking
 from forum.models import Comment, Post
 from tests.support.factories import make_comment, make_post, make_user
 from tests.support.settings import send
+from tests.support.tables import table
 from tests.support.team import assert_for_the_team_alone
 
 SPAM = "Cheap pills at https://spam.example/a"
@@ -72,7 +73,7 @@ def test_withdrawn_comments_move_with_a_merge(acme, texts):
     assert original.account.comments.filter(post_id=original.id).count() == 3
 
 
-@pytest.mark.parametrize(
+@table(
     ("by", "whom", "may"),
     [
         ("bob", "carol", True),
