@@ -70,8 +70,8 @@ def one_test(test: Callable, cases: list[tuple[str | None, dict[str, Any]]]) -> 
         for name in ("subtests", "request")
         if name not in signature.parameters
     ]
-    run.__signature__ = signature.replace(parameters=[*fixtures, *added])  # type: ignore[attr-defined]
-    run.cases = cases  # type: ignore[attr-defined]
+    run.__signature__ = signature.replace(parameters=[*fixtures, *added])
+    run.cases = cases
     return run
 
 
