@@ -20,6 +20,7 @@ from bench import accounts, cases, data, layers, machine, open_load, report, tim
 from bench.chart import chart
 from bench.serving import environment
 from config.local.postgres import Cluster
+from tests.support.tables import table
 
 SVG = "{http://www.w3.org/2000/svg}"
 DATA_SET = {
@@ -519,9 +520,7 @@ def test_wrapping_can_be_undone():
     assert layer_timers.figures["data"].calls == 1
 
 
-@pytest.mark.parametrize(
-    "name", ["bench.nothing:f", "bench.data:nothing", "bench.data:Size.nothing", "bench.data:VERSION"]
-)
+@table("name", ["bench.nothing:f", "bench.data:nothing", "bench.data:Size.nothing", "bench.data:VERSION"])
 def test_it_rejects_missing_functions(name):
     with pytest.raises(timers.TimerError, match=name):
         timers.wrap(timers.Timers(), "a layer", name)
