@@ -10,7 +10,7 @@ from workspace.bulk import BulkChange
 NUMBER = 5000
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("action", "field"), [("set_responsible", "responsible_id"), ("add_tags", "tags"), ("trash", "")]
 )
