@@ -1,7 +1,7 @@
 # Every target needs Python 3.11 or later, make and a shell, and installs everything else into .venv.
 .SUFFIXES:
 .DEFAULT_GOAL = help
-.PHONY: help run manage docs test fuzz lint format messages screenshots lock bench layers clean
+.PHONY: help run manage docs test soak fuzz lint format messages screenshots lock bench clean
 
 VENV = .venv
 python = $(VENV)/bin/python
@@ -19,7 +19,8 @@ broken := $(shell $(python) -c '' 2>/dev/null || rm -f $(VENV)/made $(VENV)/loca
 help:
 	@echo 'make run      start the service and an embedded PostgreSQL on http://localhost:8000 (PORT, DATA_DIR, ...)'
 	@echo 'make manage   run a management command on the data of make run (ARGS="create_account acme ...")'
-	@echo "make test     run all tests in parallel (ARGS=... goes to pytest: \"-m 'not slow'\" leaves out those that take long)"
+	@echo 'make test     run the tests that each change needs, in parallel (ARGS=... goes to pytest)'
+	@echo 'make soak     run the tests that are long by nature: kills, restarts, histories, the benchmark'
 	@echo 'make docs     write the answers of the service and the schema into README.md and docs/, where make test compares them'
 	@echo 'make fuzz     send requests generated from the OpenAPI document to a running service (ARGS="--requests 20000")'
 	@echo 'make lint     check style, types, templates, imports, migrations and production settings'
@@ -27,7 +28,6 @@ help:
 	@echo 'make messages update the Polish catalogue from code and templates, and compile it'
 	@echo 'make screenshots  create the images in docs/images (needs Chromium)'
 	@echo 'make bench    compare the speed with bare views of the same SQL (CASE=... for one; needs wrk)'
-	@echo 'make layers   measure the time that each layer of a request takes (CASE=... for one)'
 	@echo 'make lock     compile pyproject.toml to requirements/ (ARGS=--upgrade for newer versions)'
 	@echo 'make clean    remove .venv and caches, but not the data in .data'
 
@@ -37,8 +37,8 @@ run: $(VENV)/local
 manage: $(VENV)/local
 	@exec $(python) -m config.local.manage $(ARGS)
 
-test: $(VENV)/development
-	@exec $(python) -m pytest --numprocesses=logical --dist=worksteal $(ARGS)
+test soak: $(VENV)/development
+	@exec $(python) -m pytest --numprocesses=logical --dist=worksteal -m $(if $(filter test,$@),'not soak',soak) $(ARGS)
 
 docs: $(VENV)/development
 	@UPDATE_DOCS=1 exec $(python) -m pytest --quiet --numprocesses=0 tests/test_documents.py tests/test_routes.py tests/test_migrations.py $(ARGS)
@@ -55,8 +55,8 @@ lint: $(VENV)/development
 	$(production) $(python) -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
 	$(production) $(python) manage.py check --deploy --fail-level WARNING
 
-bench layers: $(VENV)/local
-	@exec $(python) -m bench.$(if $(filter bench,$@),run,layers) $(if $(CASE),--case '$(CASE)') $(ARGS)
+bench: $(VENV)/local
+	@exec $(python) -m bench.run $(if $(CASE),--case '$(CASE)') $(ARGS)
 
 format: $(VENV)/development
 	$(python) -m ruff check --fix

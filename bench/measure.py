@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import cases, open_load, wrk
+from bench import cases, wrk
 from bench.cases import Case
 from bench.machine import LoadMonitor
 from bench.progress import Bar
@@ -16,10 +16,6 @@ from bench.serving import Server
 
 # The number of paths of a case whose responses are compared before the measurement.
 COMPARED_PATHS = 5
-# The rate of the open arrivals, as a share of the rate of the closed load of the same server.
-OPEN_SHARE = 0.7
-# An open load has at least this many requests, because its 99th percentile is reported.
-MIN_OPEN_REQUESTS = 500
 
 
 @dataclass(frozen=True)
@@ -32,8 +28,6 @@ class Options:
     workers: int
     # The number of requests between two measurements of memory.
     requests: int
-    # The number of connections with which the service is overloaded.
-    connections: int
     logs: Path
     case: str | None = None
 
@@ -51,10 +45,6 @@ class Target:
 
     def load(self, seconds: int) -> wrk.Load:
         return wrk.succeed(self.server.address, self.case, self.token, seconds=seconds)
-
-    def open_load(self, rate: float, seconds: float) -> open_load.OpenLoad:
-        seconds = max(seconds, MIN_OPEN_REQUESTS / rate)
-        return open_load.run(self.server.port, self.case, self.token, rate=rate, seconds=seconds)
 
 
 def figures(loads: list[wrk.Load]) -> dict[str, float]:
@@ -84,31 +74,6 @@ def load_in_turn(targets: list[Target], options: Options) -> tuple[list[list[wrk
                 loads[index].append(targets[index].load(options.seconds))
                 bar.add(options.seconds)
         return loads, dataclasses.asdict(monitor.end())
-
-
-def open_figures(loads: list[open_load.OpenLoad], rate: float) -> dict[str, float]:
-    """Return the medians of the rounds, and the number of failed requests of all rounds."""
-    percentiles = {
-        f"p{percent} ms": statistics.median(open_load.percentile(load.latencies, percent) for load in loads)
-        for percent in (50, 95, 99)
-    }
-    lag = statistics.median(open_load.percentile(load.lags, 99) for load in loads)
-    cpu = sum(load.cpu for load in loads) / sum(len(load.latencies) for load in loads)
-    figures = {"per second": rate, **percentiles, "generator lag p99 ms": lag, "generator CPU ms": cpu}
-    return {**{name: round(value, 3) for name, value in figures.items()}, "failed": sum(load.failed for load in loads)}
-
-
-def open_in_turn(targets: list[Target], rates: list[float], options: Options) -> tuple[list[dict[str, float]], dict]:
-    """Send open arrivals to the targets in turn, in several rounds. Return the figures of each target, and the load of the machine."""
-    loads: list[list[open_load.OpenLoad]] = [[] for _ in targets]
-    with Bar(f"{targets[0].case.name}, open", len(targets) * options.rounds, print_time=False) as bar:
-        monitor = LoadMonitor()
-        for number in range(options.rounds):
-            for index in range(len(targets)) if number % 2 == 0 else reversed(range(len(targets))):
-                loads[index].append(targets[index].open_load(rates[index], options.seconds))
-                bar.add(1)
-        machine_load = dataclasses.asdict(monitor.end())
-    return [open_figures(each, rate) for each, rate in zip(loads, rates, strict=True)], machine_load
 
 
 def ratio(first_loads: list[wrk.Load], second_loads: list[wrk.Load]) -> float:
@@ -152,19 +117,14 @@ def beside_bare(
         compare_responses(service, bare, case, token)
         targets = [Target(service, case, token), Target(bare, case, token)]
         (service_loads, bare_loads), machine_load = load_in_turn(targets, options)
-        rates = [OPEN_SHARE * figures(loads)["per second"] for loads in (service_loads, bare_loads)]
-        (service_open, bare_open), open_machine_load = open_in_turn(targets, rates, options)
         results.append(
             {
                 "case": case.name,
-                "target per second": case.target_rate,
-                "target p99 ms": case.target_p99,
                 "service": figures(service_loads),
                 "bare": figures(bare_loads),
                 "ratio": ratio(service_loads, bare_loads),
                 "queries": queries.get(case.name),
                 "machine load": machine_load,
-                "open": {"service": service_open, "bare": bare_open, "machine load": open_machine_load},
             }
         )
         show(results[-1])

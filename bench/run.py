@@ -1,4 +1,4 @@
-"""`make bench`: measure requests per second beside bare views with the same SQL, pages, scaling, memory and overload.
+"""`make bench`: measure requests per second beside bare views with the same SQL, pages, scaling and memory.
 
 It needs `wrk`. It starts the rest itself: a PostgreSQL with durable commits, the data, the service and its bare twin.
 See bench/README.md for how to read the result.
@@ -18,15 +18,14 @@ from pathlib import Path
 
 import psycopg
 
-from bench import accounts, cases, data, machine, measure, pages, report, stress, triggers, webhooks, wrk
+from bench import cases, data, machine, measure, pages, report, wrk
 from bench.data import Size
 from bench.measure import Options
+from bench.memory import measure_memory
 from bench.serving import BARE, ROOT, SERVICE, Server, environment, serving
 from config.local.postgres import Cluster, ClusterError
 
-PARTS = ("cases", "pages", "triggers", "scaling", "memory", "overload", "webhooks")
-# Parts that take long, and run only if they are named. They have databases of their own, as webhooks and triggers have.
-LONG_PARTS = ("accounts",)
+PARTS = ("cases", "pages", "scaling", "memory")
 # Scaling also measures a data set with this many times as many other accounts.
 ACCOUNTS_FACTOR = 20
 
@@ -49,12 +48,8 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--workers", type=int, help="the worker processes of the service, by default one per core")
     parser.add_argument("--requests", type=int, default=100_000, help="the requests between two measurements of memory")
-    parser.add_argument("--connections", type=int, default=900, help="the connections of the overload")
-    parser.add_argument(
-        "--accounts", type=int, default=100_000, help="the number of accounts that the part accounts creates"
-    )
     parser.add_argument("--case", help="only the cases with this text in their name")
-    parser.add_argument("--only", choices=PARTS + LONG_PARTS, action="append", help="only this part; may be repeated")
+    parser.add_argument("--only", choices=PARTS, action="append", help="only this part; may be repeated")
     parser.add_argument(
         "--results", type=Path, default=ROOT / "bench" / "results", help="the directory for the results"
     )
@@ -67,7 +62,6 @@ class Run:
     def __init__(self, options: argparse.Namespace, cluster: Cluster, logs: Path):
         self.results = options.results
         self.cluster = cluster
-        self.accounts = options.accounts
         self.size = Size(options.posts, options.clients or options.posts, options.others)
         self.parts = options.only or (["cases"] if options.case else list(PARTS))
         self.options = Options(
@@ -75,7 +69,6 @@ class Run:
             rounds=options.rounds,
             workers=options.workers or os.cpu_count() or 1,
             requests=options.requests,
-            connections=options.connections,
             logs=logs,
             case=options.case,
         )
@@ -105,10 +98,9 @@ class Run:
             f"{facts['cores']} cores ({facts['processor']}), {facts['memory_gib']} GiB; Python {facts['python']}, Django {facts['django']}, "
             f"PostgreSQL {facts['postgresql']}, {facts['wrk']}; load {os.getloadavg()[0]:.1f} at the start"
         )
-        # Webhooks, triggers and accounts have databases of their own.
-        data_set = {} if {"webhooks", "triggers", "accounts"}.issuperset(self.parts) else self.data_set(self.size)
-        if {"cases", "memory", "overload"}.intersection(self.parts):
-            self.measure_data_set(data_set)
+        data_set = self.data_set(self.size)
+        if "cases" in self.parts:
+            self.measure_cases(data_set)
         if "pages" in self.parts:
             self.measure_pages(data_set)
         if "scaling" in self.parts:
@@ -121,45 +113,26 @@ class Run:
                 tenth,
                 dataclasses.replace(tenth, others=tenth.others * ACCOUNTS_FACTOR),
             )
-        if "webhooks" in self.parts:
-            self.report["webhooks"] = webhooks.measure(
-                self.cluster.url, workers=self.options.workers, logs=self.options.logs
-            )
-            report.show_webhooks(self.report["webhooks"])
-        if "triggers" in self.parts:
-            show = report.Triggers().show
-            self.report["triggers"] = triggers.measure_creates(self.cluster.url, self.options, show)
-        if "accounts" in self.parts:
-            workers = self.options.workers
-            self.report["accounts"] = accounts.measure(self.cluster.url, accounts=self.accounts, workers=workers)
-            report.show_accounts(self.report["accounts"])
-        self.report["checks"] = report.checks(self.report)
-        report.show_checks(self.report["checks"])
-        for path in self.write():
-            report.say(f"Written: {path}")
+        if "memory" in self.parts:
+            self.measure_memory(data_set)
+        report.say(f"Written: {self.write()}")
 
-    def write(self) -> list[Path]:
+    def write(self) -> Path:
         return report.write(self.results, self.report)
 
-    def measure_data_set(self, data_set: dict) -> None:
+    def measure_cases(self, data_set: dict) -> None:
         token, options = data_set["token"], self.options
         selected = self.select(cases.of(data_set))
-        with self.serving(SERVICE, self.size, data_set) as service:
-            if "cases" in self.parts:
-                queries = self.count_queries(data_set, selected)
-                with self.serving(BARE, self.size, data_set) as bare:
-                    show = report.BesideBare().show
-                    self.report["cases"] = measure.beside_bare(service, bare, selected, token, options, queries, show)
-                self.write()
-            if "overload" in self.parts:
-                self.report["overload"] = stress.overload(service, selected[0], token, options)
-                report.show_overload(self.report["overload"])
-                self.write()
-        if "memory" in self.parts:
-            self.measure_memory(data_set, selected)
-            self.write()
+        with (
+            self.serving(SERVICE, self.size, data_set) as service,
+            self.serving(BARE, self.size, data_set) as bare,
+        ):
+            queries, show = self.count_queries(data_set, selected), report.BesideBare().show
+            self.report["cases"] = measure.beside_bare(service, bare, selected, token, options, queries, show)
+        self.write()
 
-    def measure_memory(self, data_set: dict, selected: list[cases.Case]) -> None:
+    def measure_memory(self, data_set: dict) -> None:
+        selected = self.select(cases.of(data_set))
         url, options = data.address(self.cluster.url, self.size.database), self.options
         static = self.collect_static(url)
         session = pages.record_all(url, data_set, [], options.logs / "session.json")["session"]
@@ -172,7 +145,7 @@ class Run:
         report.show_start(self.report["start s"])
         # Use a new service, whose memory does not depend on the other parts.
         with self.serving(SERVICE, self.size, data_set, **static) as service:
-            result = stress.memory(service, selected, data_set["token"], selected_pages, session, options)
+            result = measure_memory(service, selected, data_set["token"], selected_pages, session, options)
         self.report["memory"] = result
         report.show_memory(result)
 

@@ -2217,7 +2217,8 @@ CREATE TABLE public.accounts_user (
     updated_at timestamp with time zone NOT NULL,
     search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
     search_text text GENERATED ALWAYS AS (search.fold((((((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(login, ''::character varying))::text) || ' '::text) || (COALESCE(email, ''::character varying))::text))) STORED NOT NULL,
-    search_words tsvector GENERATED ALWAYS AS ((setweight(search.words(account_id, (((((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(login, ''::character varying))::text) || ' '::text) || (COALESCE(email, ''::character varying))::text), 35000), 'A'::"char") || setweight(search.words(account_id, (COALESCE(description, ''::character varying))::text, 65536), 'D'::"char"))) STORED NOT NULL
+    search_words tsvector GENERATED ALWAYS AS ((setweight(search.words(account_id, (((((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(login, ''::character varying))::text) || ' '::text) || (COALESCE(email, ''::character varying))::text), 35000), 'A'::"char") || setweight(search.words(account_id, (COALESCE(description, ''::character varying))::text, 65536), 'D'::"char"))) STORED NOT NULL,
+    blocked_at timestamp with time zone
 );
 ALTER TABLE ONLY public.accounts_user ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -2633,7 +2634,9 @@ CREATE TABLE public.forum_comment (
     edited_at timestamp with time zone,
     edited_by_other boolean DEFAULT false NOT NULL,
     created_at timestamp with time zone NOT NULL,
-    updated_at timestamp with time zone NOT NULL
+    updated_at timestamp with time zone NOT NULL,
+    approved boolean DEFAULT true NOT NULL,
+    withdrawn_at timestamp with time zone
 )
 WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.forum_comment ALTER COLUMN account_id SET (n_distinct=2);
@@ -3594,9 +3597,13 @@ CREATE INDEX client_of_trashed_contact ON public.crm_client USING btree (account
 
 CREATE INDEX client_trash ON public.crm_client USING btree (account_id, trashed_at, id) WHERE (trashed_at IS NOT NULL);
 
+CREATE INDEX comment_by_author ON public.forum_comment USING btree (account_id, user_id, created_at, id);
+
 CREATE INDEX comment_from_post ON public.forum_comment USING btree (account_id, from_post_id) WHERE (from_post_id IS NOT NULL);
 
 CREATE INDEX comment_of_post ON public.forum_comment USING btree (account_id, post_id, created_at, id);
+
+CREATE INDEX comment_waiting ON public.forum_comment USING btree (account_id, created_at, id) WHERE (NOT approved);
 
 CREATE INDEX contact_by_additional_fields ON public.crm_contact USING gin (account_id, additional_fields jsonb_path_ops) WITH (gin_pending_list_limit='1024') WHERE ((trashed_at IS NULL) AND (NOT (additional_fields = '{}'::jsonb)));
 

@@ -66,29 +66,38 @@ def pytest_unconfigure() -> None:
 
 pytest_plugins = ["tests.support.calls", "tests.support.fixtures", "tests.support.service", "tests.support.mail_server"]
 
-# Fixtures that start services or a browser, or create many rows.
-SLOW = {"start_service", "start_new_service", "shared_service", "chromium", "pgbouncer", "long_lists"}
+# Fixtures that start whole services. Tests that use them belong to `make soak`.
+SERVICES = {"data_directory", "start_new_service"}
+# Fixtures that take seconds, once for each worker and file.
+LONG = {"chromium", "pgbouncer", "long_lists"}
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that use slow fixtures, and order the tests so that each worker begins with a share of the slow files.
+def uses(item: pytest.Item, fixtures: set[str]) -> bool:
+    return not fixtures.isdisjoint(getattr(item, "fixturenames", ()))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """Mark the tests that start services, and order the tests so that each worker begins with a share of the long files.
 
     pytest-xdist gives each worker an equal part of the list at first; idle workers then take tests from the ends of other
-    parts. A slow test at the end of the run would keep one worker busy while the others have nothing to do.
+    parts. A long test at the end of the run would keep one worker busy while the others have nothing to do.
     """
     for item in items:
-        if not SLOW.isdisjoint(getattr(item, "fixturenames", ())):
-            item.add_marker("slow")
-    slow = [item for item in items if item.get_closest_marker("slow")]
-    fast = [item for item in items if not item.get_closest_marker("slow")]
-    files = list(dict.fromkeys(item.path for item in slow))
+        if uses(item, SERVICES):
+            item.add_marker("soak")
+    # `-m` and `-k` remove items.
+    yield
+    long = [item for item in items if uses(item, LONG)]
+    others = [item for item in items if not uses(item, LONG)]
+    files = list(dict.fromkeys(item.path for item in long))
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     share = -(-len(items) // workers)
     items.clear()
     for worker in range(workers):
         worker_files = set(files[worker::workers])
-        items += (worker_tests := [item for item in slow if item.path in worker_files])
+        items += (worker_tests := [item for item in long if item.path in worker_files])
         rest = max(0, share - len(worker_tests))
-        items += fast[:rest]
-        del fast[:rest]
-    items += fast
+        items += others[:rest]
+        del others[:rest]
+    items += others

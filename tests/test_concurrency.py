@@ -24,7 +24,7 @@ from tests.support.factories import (
 from tests.support.sort_keys import assert_sort_keys_are_correct
 from tests.support.threads import at_once
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 ROUNDS = range(10)
 few_and_many = pytest.mark.parametrize("number", [2, 16])

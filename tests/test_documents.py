@@ -19,8 +19,6 @@ from tests.support.client import Client
 from tests.support.examples import ROOT, UPDATING, Example, compare_pasted, paste, run_document
 from tests.support.service import READY
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def demo(transactional_db, settings) -> dict[str, str]:

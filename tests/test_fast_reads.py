@@ -7,7 +7,6 @@ from decimal import Decimal
 from xml.sax.saxutils import escape
 from zoneinfo import ZoneInfo
 
-import pytest
 from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -20,8 +19,6 @@ from crm.models import Client, ClientExternalId, Contact, ContactList, ContactLi
 from forum.api.serializers import PostSerializer
 from forum.models import Comment, Post
 from tests.support.factories import make_category
-
-pytestmark = pytest.mark.slow
 
 random_rows = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]

@@ -12,14 +12,11 @@ from itertools import pairwise
 from urllib.parse import urlencode
 
 import psutil
-import pytest
 
 from tests.support.receiver import run_receiver
 from tests.support.service import wait_until
 
-pytestmark = pytest.mark.slow
-
-# `KILLS=50 make test ARGS=tests/test_killed_processes.py` takes about 15 minutes: after the kill of a worker, half a minute passes until
+# `KILLS=50 make soak ARGS=tests/test_killed_processes.py` takes about 15 minutes: after the kill of a worker, half a minute passes until
 # the next one takes over its webhooks and jobs.
 KILLS = int(os.environ.get("KILLS") or 2)
 EVENTS_BETWEEN_KILLS = 20

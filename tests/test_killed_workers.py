@@ -11,9 +11,9 @@ from django.db import connection, transaction
 from accounts import mail
 from tests.support.jobs import rows_of_jobs, run_worker, wait_for_workers
 
-pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.soak, pytest.mark.django_db(transaction=True)]
 
-# `KILLS=50 make test ARGS=tests/test_killed_workers.py` takes a few minutes.
+# `KILLS=50 make soak ARGS=tests/test_killed_workers.py` takes a few minutes.
 KILLS = int(os.environ.get("KILLS") or 6)
 EMAILS_PER_KILL = 20
 

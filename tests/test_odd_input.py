@@ -13,8 +13,6 @@ from tests.support.fixtures import committed, make_cast
 from tests.support.page_routes import CSRF_EXEMPT, ROUTES, make_rows, path_of
 from tests.support.pages import Visitor
 
-pytestmark = pytest.mark.slow
-
 HOST = "acme.example.test"
 # Field names that the pages read.
 FIELDS = [

@@ -17,8 +17,6 @@ from tests.support.page_routes import ROUTES, make_rows, path_of
 from tests.support.pages import Visitor
 from tests.support.tables import table
 
-pytestmark = pytest.mark.slow
-
 # Pages of a private forum that visitors need to sign in or sign up. They show only the forum's name.
 FOR_ANYONE = {
     "app/sign-in",

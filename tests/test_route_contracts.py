@@ -24,8 +24,6 @@ from tests.support.membership import add
 from tests.support.routes import TABLE, Row, caller, routes, send
 from tests.support.tables import undone
 
-pytestmark = pytest.mark.slow
-
 Question = Callable[[SimpleNamespace, Row], None]
 
 QUESTIONS: list[tuple[str, Callable[[Row], object], Question]] = []

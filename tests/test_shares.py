@@ -182,7 +182,7 @@ def p95(seconds: list[float]) -> float:
     return sorted(seconds)[len(seconds) * 95 // 100]
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_the_95th_percentile_of_a_neighbour_at_most_doubles(process, monkeypatch):
     """The requests of both accounts take 50 ms. An account that repeats 16 requests without a pause has its share of the threads only."""
     monkeypatch.setattr(request_shares, "shares", RequestShares(THREADS))

@@ -12,7 +12,7 @@ from tests.support.assertions import assert_refused, read
 from tests.support.factories import make_client, make_contact_list, make_post
 from tests.support.threads import at_once
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 REQUESTS = 16
 

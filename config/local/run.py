@@ -90,7 +90,7 @@ class Supervisor:
             self.cluster.start()
             shared_variables["DATABASE_URL"] = self.environment["DATABASE_URL"] = self.cluster.url
         self.report("Migrating the database")
-        self.run_command("migrate", "--no-input")
+        self.run_command("migrate", "--no-input", "--from-schema")
         self.report("Creating the demo account, unless it exists")
         bare = ["--bare"] if os.environ.get("DEMO") == "bare" else []
         usage = self.run_command("demo", "--env", str(self.data.path / "demo.env"), *bare)

@@ -12,7 +12,7 @@ COLUMNS = ("search_words", "search_text", "search_name")
 # one character of four bytes: 9 bytes for the account, 4 for its position, 1 for alignment, and so 9 for each character with its space.
 MAX_SHORT_LENGTH, MAX_LONG_LENGTH = 35_000, 65_536
 # The size of the pending list of a GIN index, in kB. The more rows are moved into the index together, the fewer pages each of them writes. A
-# search reads the whole list, and one write moves all of its rows: docs/performance.md has the times.
+# search reads the whole list, and one write moves all of its rows.
 PENDING_LIST_LIMIT = 1024
 
 

@@ -12,7 +12,7 @@ from tests.support.assertions import read
 from tests.support.factories import make_client, make_contact, make_deal, make_task
 from tests.support.threads import at_once
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 TIMEOUT = 60
 

@@ -12,8 +12,6 @@ from django.test import override_settings
 from accounts.checks import check_settings
 from tests.support.tables import table
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 VALID = {

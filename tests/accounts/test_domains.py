@@ -321,8 +321,9 @@ def test_the_hosts_of_links(acme, internet):
     senders = [senders_of(acme.account, to_team=to_team) for to_team in (True, False)]
     assert [found[forum.id].host for found in senders] == [own, DOMAIN]
     assert [found[None].host for found in senders] == [default.name, default.name]
-    assert acme.forum.siblings_for(acme.alice) == [(forum.name, own)]
-    assert acme.forum.siblings_for(acme.carol) == [(forum.name, DOMAIN)]
+    current = Forum.objects.with_account(acme.account.id, acme.forum.id)
+    assert current.siblings_for(acme.alice) == [(forum.name, own)]
+    assert current.siblings_for(acme.carol) == [(forum.name, DOMAIN)]
 
 
 def test_an_operator_may_trust_domains(acme, other, internet, settings):

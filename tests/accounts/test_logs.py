@@ -360,7 +360,6 @@ def test_other_text_is_not_redacted(text):
     assert redact(text) == text
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

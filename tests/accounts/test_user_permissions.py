@@ -12,8 +12,6 @@ from tests.support.factories import PASSWORD, make_token, make_user
 from tests.support.settings import send, texts
 from tests.support.tables import table
 
-pytestmark = pytest.mark.slow
-
 ROLES = ["owner", "admin", "agent", "member"]
 NOBODY: set[str] = set()
 ALL_EXCEPT_OWNER = {"admin", "agent", "member"}

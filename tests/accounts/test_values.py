@@ -397,7 +397,6 @@ def shared_account(django_db_setup, django_db_blocker):
         yield JSONClient("house.example.test", token), owner, ids
 
 
-@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize("resource", RESOURCES)
 @pytest.mark.parametrize("update", [False, True])

@@ -19,7 +19,8 @@ from tests.support.live import Threaded, serving
 
 expect.set_options(timeout=TIMEOUT_MS)
 
-HASHED_STATIC_FILES = {"staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"}}
+# Compression takes long, and the browser needs none.
+HASHED_STATIC_FILES = {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.ManifestStaticFilesStorage"}}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -126,9 +127,3 @@ def browse(chromium, watched, faults) -> Iterator[Callable[..., Page]]:
 def acme(transactional_db, acme) -> Cast:
     """Commit the cast, because the service has its own connections."""
     return acme
-
-
-@pytest.fixture(params=[True, False], ids=["javascript", "none"])
-def javascript(request) -> bool:
-    """Run the test with and without JavaScript."""
-    return request.param

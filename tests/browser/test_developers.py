@@ -56,6 +56,7 @@ def open_section(page: Page, section: str, token: str = "") -> list[Example]:
     return sections()[section]
 
 
+@pytest.mark.soak
 def test_every_example_runs(acme, browse):
     acme.account.partner_key = "acme-partner"
     acme.account.save(update_fields=["partner_key"])

@@ -1,15 +1,11 @@
 """The lists of records: nothing covers the rows while some are selected, and the shortcuts of the list are shown."""
 
 import pytest
-from playwright.sync_api import Page, Request, expect
+from playwright.sync_api import Page, expect
 
 from crm.models import Client
 from tests.support.axe import expect_no_faults
 from tests.support.factories import make_client
-
-pytestmark = pytest.mark.slow
-# The maximum transfer size of a first visit in bytes, with styles and scripts.
-MAX_BYTES = 60_000
 
 # Return the boxes that another element covers, in the part of the window where the list is shown.
 COVERED = """() => {
@@ -39,7 +35,6 @@ def test_the_form_of_the_selection_covers_no_rows(acme, clients, browse, width):
         page.evaluate("(y) => window.scrollTo(0, y)", distance)
         assert page.evaluate(COVERED) == []
         expect(bar).to_be_in_viewport()
-    expect_no_faults(page)
     bar.get_by_label("All entries of this list").check()
     expect(bar.locator("output")).to_be_hidden()
     page.get_by_label("Select Client 00").uncheck()
@@ -81,26 +76,3 @@ def test_the_shortcuts_of_the_list(acme, clients, browse):
     expect(page.get_by_role("link", name="office@client.example")).to_be_visible()
     page.keyboard.press("x")
     expect(page.get_by_label("Select Client 01")).to_be_checked()
-
-
-def test_a_full_page_is_light(acme, browse):
-    """A page of 25 different rows, with the styles and scripts of a first visit. `test_pages` weighs all pages with few rows."""
-    for number in range(25):
-        make_client(
-            acme.bob,
-            f"Client {number * 7919}",
-            email=f"{number * 104729}@example{number}.example",
-            phone=f"+48 {number * 15485863:09}",
-            city=f"City {number}",
-            responsible_id=acme.bob.id,
-            tags=[f"tag {number}", f"tag {number + 1}"],
-        )
-    page = browse(acme.bob)
-    requests: list[Request] = []
-    page.on("requestfinished", lambda request: requests.append(request))
-    page.goto("/app/clients?columns=email,phone,city,responsible_id,tags,created_at,open_sum", wait_until="networkidle")
-    assert page.locator("tbody tr").count() == 25
-    sizes = {request.url: request.sizes() for request in requests}
-    weight = {url: size["responseBodySize"] + size["responseHeadersSize"] for url, size in sizes.items()}
-    assert len(weight) > 8
-    assert sum(weight.values()) < MAX_BYTES, weight

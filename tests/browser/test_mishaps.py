@@ -9,11 +9,11 @@ from tests.support.people import at, count_of, messages_on, sign_in, vote_button
 DELETED_MESSAGE = "This suggestion was deleted in the meantime"
 
 
-def test_voting_for_a_suggestion_that_was_deleted_meanwhile(acme, browse, javascript):
+def test_voting_for_a_suggestion_that_was_deleted_meanwhile(acme, browse):
     post = make_post(acme.bob, "Soon gone")
-    page = browse(acme.carol, javascript=javascript)
+    page = browse(acme.carol)
     page.goto("/")
-    bob = browse(acme.bob, javascript=javascript)
+    bob = browse(acme.bob)
     bob.goto(f"/app/posts/{post.id}")
     bob.locator("summary").filter(has_text="Delete").click()
     bob.get_by_role("button", name="Delete it").click()
@@ -22,24 +22,21 @@ def test_voting_for_a_suggestion_that_was_deleted_meanwhile(acme, browse, javasc
     expect(page.get_by_text(DELETED_MESSAGE)).to_be_visible()
 
 
-def test_voting_for_a_suggestion_that_was_merged_meanwhile(acme, browse, javascript):
+def test_voting_for_a_suggestion_that_was_merged_meanwhile(acme, browse):
     post, original = make_post(acme.bob, "Twice"), make_post(acme.bob, "Once")
-    page = browse(acme.carol, javascript=javascript)
+    page = browse(acme.carol)
     page.goto(f"/app/posts/{post.id}")
     post.merge_into(original, by=acme.bob)
     vote_button(page, post).click()
-    if javascript:
-        expect(page.get_by_role("alert")).to_contain_text("was merged into another one")
-        page.get_by_role("alert").get_by_role("link", name="Once").click()
-    else:
-        expect(messages_on(page)).to_contain_text("was merged into this one")
+    expect(page.get_by_role("alert")).to_contain_text("was merged into another one")
+    page.get_by_role("alert").get_by_role("link", name="Once").click()
     expect(page).to_have_url(at(f"/app/posts/{original.id}"))
     expect(count_of(page, original)).to_have_text("0")
 
 
-def test_a_session_that_ends_while_writing(acme, browse, javascript):
+def test_a_session_that_ends_while_writing(acme, browse):
     post = make_post(acme.bob)
-    page = browse(acme.carol, javascript=javascript)
+    page = browse(acme.carol)
     page.goto(f"/app/posts/{post.id}")
     page.get_by_label("Your comment").fill("A long text,\nwith some thought in it.")
     Session.objects.all().delete()
@@ -58,9 +55,9 @@ def test_a_session_that_ends_while_writing(acme, browse, javascript):
     assert [comment.user_id for comment in acme.account.comments.all()] == [acme.carol.id]
 
 
-def test_signing_in_in_another_tab(acme, browse, javascript):
+def test_signing_in_in_another_tab(acme, browse):
     """The form in the first tab has expired; it is shown again with its input."""
-    first = browse(acme.carol, javascript=javascript)
+    first = browse(acme.carol, javascript=False)
     first.goto("/app/posts/new")
     first.get_by_label("Title").fill("Typed in the first tab")
     second = first.context.new_page()
@@ -119,8 +116,8 @@ def test_the_server_does_not_respond_while_typing(acme, browse, faults):
     faults.clear()
 
 
-def test_going_back_to_a_filled_form(acme, browse, javascript):
-    page = browse(acme.carol, javascript=javascript)
+def test_going_back_to_a_filled_form(acme, browse):
+    page = browse(acme.carol)
     page.goto("/app/posts/new")
     page.get_by_label("Title").fill("Half a thought")
     page.get_by_label("Details").fill("With some words")
@@ -131,8 +128,8 @@ def test_going_back_to_a_filled_form(acme, browse, javascript):
     expect(page.get_by_label("Title")).to_have_value("Half a thought")
 
 
-def test_a_double_click(acme, browse, javascript):
-    page = browse(acme.carol, javascript=javascript)
+def test_a_double_click(acme, browse):
+    page = browse(acme.carol)
     page.goto("/app/posts/new")
     page.get_by_label("Title").fill("Only once")
     page.get_by_role("button", name="Post", exact=True).dblclick()

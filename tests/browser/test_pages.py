@@ -1,125 +1,97 @@
-"""Accessibility of every page: axe, small screens, large text, the keyboard, and clicks in menus."""
+"""Every page in a browser: axe, small screens, large text, the keyboard, and clicks in menus."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
+from itertools import groupby
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, Response
+from django.urls import get_resolver
+from playwright.sync_api import Page
 
-from tests.support.axe import ALL_RULES, faults_of_axe
-from tests.support.every_page import PAGES, page_routes, routes_listed
+from tests.support.axe import faults_of_axe
+from tests.support.every_page import PAGES, PageCase
 from tests.support.menus import faults_of_menus
-from tests.support.people import wait_until
+from tests.support.page_routes import page_class
 
-WIDE, PHONE, NARROW = 1200, 390, 320
-# The maximum transfer size of a first visit in bytes, with styles and scripts.
-MAX_BYTES = 60_000
-# These pages have the language of the e-mail that links to them, whatever the browser prefers.
-IN_LANGUAGE_OF_EMAIL = {"app/unsubscribe", "app/unsubscribe/customer"}
+WIDE, NARROW = 1200, 320
+LAYOUTS = [(WIDE, "light"), (NARROW, "dark")]
 
 pytestmark = pytest.mark.django_db
 
 
-def test_every_page_is_in_the_list():
-    missing = page_routes() - set(routes_listed())
-    assert missing == set(), "add these to PAGES in tests/support/every_page.py"
-    assert set(routes_listed()) - page_routes() == set(), "remove these from PAGES: they are no pages"
+def section(case: PageCase) -> str:
+    """Return the part of the interface: `posts` for /app/posts/new and `account/users` for /app/account/users/1."""
+    parts = (case.route or "").removeprefix("app/").split("/")
+    return "/".join(parts[:2] if parts[0] == "account" else parts[:1]) or "home"
 
 
-@pytest.fixture(scope="module")
-def windows(world, open_context) -> Callable[[str], "Window"]:
-    """Return a function that opens one window for each user, and one for visitors."""
-    return cache(lambda login: Window(open_context(secret=world.sessions.get(login, ""))))
+SECTIONS = {name: list(cases) for name, cases in groupby(sorted(PAGES, key=section), key=section)}
 
 
-@pytest.fixture(scope="module")
-def frames() -> set[str]:
-    """Return the frames (header and footer) that were already checked by keyboard."""
-    return set()
+def by_template() -> dict[str, list[PageCase]]:
+    pages = {str(pattern.pattern): page_class(pattern) for pattern in get_resolver().url_patterns}
+    cases: dict[str, list[PageCase]] = {}
+    for case in PAGES:
+        page = pages.get(case.route or "")
+        cases.setdefault(page.template_name if page else "core/error.html", []).append(case)
+    return cases
 
 
-@pytest.mark.parametrize("case", PAGES, ids=str)
-def test_every_page_is_accessible(world, windows, faults, frames, case):
-    """All checks share one visit of the page, which takes most of the time."""
-    window = windows(case.login)
-    page, response = window.page, window.visit(case.address(world))
-    assert response.status == case.status
-    assert 0 < sum(window.weight.values()) < MAX_BYTES, window.weight
-    if case.prepare:
-        case.prepare(page)
-    all_faults = [
-        *page.evaluate(FAULTS_OF_NAMES),
-        *faults_of_keyboard(page, frames),
-        *faults_of_menus(page),
-        *faults_of_axe(page, LAYOUTS),
-        *faults_of_overflow(page),
-    ]
-    assert all_faults == [], "\n\n".join(all_faults)
+# The pages of a template, and the templates, have the layouts in turn.
+LAYOUT_OF = {
+    case: LAYOUTS[(number + place) % len(LAYOUTS)]
+    for number, cases in enumerate(by_template().values())
+    for place, case in enumerate(cases)
+}
+# Checking colors and pressing Tab take long, so they are done once for each template, and where a step has shown more.
+CHECKED_FULLY = {cases[0] for cases in by_template().values()} | {case for case in PAGES if case.prepare}
 
 
-@pytest.fixture(scope="module")
-def pages_without_javascript(world, open_context) -> Callable[[str], Page]:
-    """Return a function that opens one page without JavaScript and in Polish for each user, and one for visitors."""
-    return cache(
-        lambda login: open_context(
-            secret=world.sessions.get(login, ""), javascript=False, theme="dark", width=PHONE, language="pl"
-        ).new_page()
-    )
+class Walk:
+    """The windows of a module, and what was already checked in them."""
 
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", [case for case in PAGES if not case.prepare], ids=str)
-def test_every_page_is_accessible_without_javascript(world, pages_without_javascript, faults, case):
-    page = pages_without_javascript(case.login)
-    response = page.goto(case.address(world))
-    assert response is not None
-    assert response.status == case.status
-    if case.route not in IN_LANGUAGE_OF_EMAIL:
-        assert page.evaluate("document.documentElement.lang") == "pl"
-    all_faults = list(faults_of_axe(page, [(PHONE, "dark", ALL_RULES)]))
-    page.evaluate(OPEN_ALL, "details")
-    all_faults += page.evaluate(OVERFLOWING)
-    assert all_faults == [], "\n\n".join(all_faults)
-
-
-class Window:
-    def __init__(self, context: BrowserContext):
-        self.page = context.new_page()
-        # Transfer sizes and URLs of the current page, by request.
-        self.weight: dict[str, float] = {}
-        self.urls: dict[str, str] = {}
-        client = context.new_cdp_session(self.page)
-        client.send("Network.enable")
-        # Measure the transfer sizes of a first visit.
-        client.send("Network.setCacheDisabled", {"cacheDisabled": True})
-        client.on(
-            "Network.requestWillBeSent",
-            lambda event: self.urls.update({event["requestId"]: event["request"]["url"]}),
-        )
-        client.on(
-            "Network.loadingFinished",
-            lambda event: self.weight.update({event["requestId"]: event["encodedDataLength"]}),
+    def __init__(self, world, open_context):
+        self.world = world
+        self.frames: set[str] = set()
+        self.menus: set[str] = set()
+        self.window = cache(
+            lambda login, language: open_context(secret=world.sessions.get(login, ""), language=language).new_page()
         )
 
-    def visit(self, address: str) -> Response | None:
-        self.page.set_viewport_size({"width": WIDE, "height": 800})
-        self.page.emulate_media(color_scheme="light")
-        self.weight.clear()
-        self.urls.clear()
-        response = self.page.goto(address)
-        urls = {response.url, *self.page.evaluate(RESOURCES)}
-        # Chromium reports transfer sizes with a delay.
-        wait_until(self.page, lambda: urls <= self.received, lambda: f"of {urls} only {self.received} were received")
-        return response
+    def faults_of(self, case: PageCase) -> Iterator[str]:
+        # Polish texts are longer. The steps that prepare a page are written in English.
+        page = self.window(case.login, "en" if case.prepare else "pl")
+        width, theme = LAYOUT_OF[case]
+        page.set_viewport_size({"width": WIDE, "height": 800})
+        page.emulate_media(color_scheme=theme)
+        response = page.goto(case.address(self.world))
+        if response is None or response.status != case.status:
+            yield f"the status is {response and response.status}"
+            return
+        if case.prepare:
+            case.prepare(page)
+            # On a new page, scripts move the focus once it is complete.
+            page.wait_for_load_state()
+        yield from page.evaluate(FAULTS_OF_NAMES)
+        if case in CHECKED_FULLY:
+            yield from faults_of_keyboard(page, self.frames)
+        yield from faults_of_menus(page, self.menus)
+        page.set_viewport_size({"width": width, "height": 800})
+        yield from faults_of_axe(page, colors=case in CHECKED_FULLY)
+        yield from faults_of_overflow(page)
 
-    @property
-    def received(self) -> set[str]:
-        return {self.urls[id] for id in self.weight if id in self.urls}
+
+@pytest.fixture(scope="module")
+def walk(world, open_context) -> Walk:
+    return Walk(world, open_context)
 
 
-RESOURCES = (
-    "[...document.querySelectorAll('link[rel=stylesheet], script[src]')].map((element) => element.href || element.src)"
-)
+@pytest.mark.parametrize("name", SECTIONS)
+def test_pages_are_accessible(walk, faults, name):
+    found = [f"{case}: {fault}" for case in SECTIONS[name] for fault in walk.faults_of(case)]
+    assert found == [], "\n\n".join(found)
+
+
 OPEN_ALL = "(kind) => document.querySelectorAll(kind).forEach((element) => { element.open = true; })"
 
 # Names
@@ -144,6 +116,12 @@ FRAME = """(stops) => [...document.querySelectorAll(stops)]
   .filter((element) => !element.closest("main"))
   .map((element) => [element.localName, element.className, element.textContent.trim()].join(" "))
   .join("\\n")"""
+# Let Tab begin at the start of an element.
+FOCUS_START = """(part) => {
+  const element = document.querySelector(part);
+  element.tabIndex = -1;
+  element.focus();
+}"""
 # Number the elements that Tab should reach, with one radio button of each group, and record each element that gets the focus,
 # with whether it has an outline and is in view.
 RECORD_FOCUS = """([part, stops]) => {
@@ -175,10 +153,11 @@ def faults_of_keyboard(page: Page, frames: set[str]) -> Iterator[str]:
     frame, part = page.evaluate(FRAME, FOCUSABLE), "html"
     if frame in frames:
         part = "main"
-        page.locator(part).focus()
     frames.add(frame)
+    # A form with an error, for example, has the focus elsewhere.
+    page.evaluate(FOCUS_START, part)
     focusable = page.evaluate(RECORD_FOCUS, [part, FOCUSABLE])
-    # One round from any start; the document itself is a stop too. The parts of a date and the button of its calendar are stops.
+    # One round; the document itself is a stop too. The parts of a date and the button of its calendar are stops.
     kinds = ", ".join(f"input[type={kind}]" for kind in ("date", "datetime-local", "month", "time"))
     dates = page.locator(f"{part} :is({kinds})").count()
     for _ in range(len(focusable) + 3 + 6 * dates):
@@ -190,24 +169,6 @@ def faults_of_keyboard(page: Page, frames: set[str]) -> Iterator[str]:
         elif not reached[number]:
             yield f"the focus is not visible on {html}"
 
-
-# axe
-
-# Rules whose result depends on the width or the theme. All rules take long, so they run for the first layout only.
-RULES_BY_LAYOUT = {
-    "type": "rule",
-    "values": [
-        "aria-hidden-focus",
-        "button-name",
-        "color-contrast",
-        "link-name",
-        "scrollable-region-focusable",
-        "summary-name",
-        "target-size",
-    ],
-}
-COLOR_RULES = {"type": "rule", "values": ["color-contrast"]}
-LAYOUTS = [(WIDE, "light", ALL_RULES), (WIDE, "dark", COLOR_RULES), (NARROW, "dark", RULES_BY_LAYOUT)]
 
 # Overflow
 

@@ -20,8 +20,8 @@ def view(acme):
     return make_saved_view(acme.alice, "By the port", query="city=Gdynia", shared=True)
 
 
-def test_the_list(acme, browse, javascript, view):
-    page = browse(acme.bob, javascript=javascript)
+def test_the_list(acme, browse, view):
+    page = browse(acme.bob)
     page.goto("/app/suggestions?order=clients")
     segment = page.get_by_label("Segment")
     segment.focus()
@@ -43,8 +43,8 @@ def test_the_list(acme, browse, javascript, view):
     expect(page.locator(".post h2")).to_have_text(["Of Sopot"])
 
 
-def test_the_inbox(acme, browse, javascript, view):
-    page = browse(acme.bob, javascript=javascript, width=390)
+def test_the_inbox(acme, browse, view):
+    page = browse(acme.bob, javascript=False, width=390)
     page.goto("/app/inbox")
     page.get_by_text("Filter by customers").click()
     page.get_by_label("Segment").select_option("By the port")

@@ -9,15 +9,11 @@ from tests.support.factories import make_post, make_user
 from tests.support.people import HeldRequests, at, choose_name, count_of, messages_on, open_letter, type_in, wait_until
 
 
-def use_tool(page, name: str, *, javascript: bool) -> None:
-    """Open a tool of a suggestion. Without JavaScript it is a link."""
-    if javascript:
-        page.locator("details.tool > summary").filter(has_text=name).click()
-    else:
-        page.locator("aside").get_by_role("link", name=name).click()
+def use_tool(page, name: str) -> None:
+    page.locator("details.tool > summary").filter(has_text=name).click()
 
 
-def test_merging_answering_and_undoing(acme, browse, javascript):
+def test_merging_answering_and_undoing(acme, browse):
     original = make_post(acme.carol, "A dark theme for the evening")
     duplicate = make_post(acme.alice, "Dark colours please")
     dave = make_user(acme.account, "dave", name="Dave Other")
@@ -25,12 +21,10 @@ def test_merging_answering_and_undoing(acme, browse, javascript):
         post.vote(by=user)
     duplicate.comment(by=dave, text="My eyes!", agent="test")
 
-    bob = browse(acme.bob, javascript=javascript)
+    bob = browse(acme.bob)
     bob.goto(f"/app/posts/{duplicate.id}")
-    use_tool(bob, "Merge as a duplicate", javascript=javascript)
-    type_in(bob.get_by_label("Search for the original"), "evening", javascript=javascript)
-    if not javascript:
-        bob.get_by_role("button", name="Search").click()
+    use_tool(bob, "Merge as a duplicate")
+    type_in(bob.get_by_label("Search for the original"), "evening")
     bob.get_by_role("radio", name="A dark theme for the evening").check()
     bob.get_by_role("button", name="Continue").click()
     expect(bob.get_by_text("Users who voted for both are counted once.")).to_be_visible()
@@ -39,13 +33,13 @@ def test_merging_answering_and_undoing(acme, browse, javascript):
     # Alice, carol and dave.
     expect(count_of(bob, original)).to_have_text("3")
 
-    use_tool(bob, "Status and response", javascript=javascript)
+    use_tool(bob, "Status and response")
     bob.get_by_label("Status", exact=True).select_option("Planned")
     bob.get_by_label("Official response").fill("We begin with it **in May**.")
     bob.get_by_role("button", name="Save").first.click()
     expect(messages_on(bob)).to_have_text("Saved.")
 
-    carol = browse(acme.carol, javascript=javascript)
+    carol = browse(acme.carol)
     carol.goto(f"/app/posts/{duplicate.id}")
     expect(carol).to_have_url(at(f"/app/posts/{original.id}"))
     expect(carol.get_by_text("“Dark colours please” was merged into this suggestion.")).to_be_visible()
@@ -60,7 +54,7 @@ def test_merging_answering_and_undoing(acme, browse, javascript):
     bob.goto(f"/app/posts/{original.id}")
     bob.locator("aside").get_by_role("link", name="Dark colours please").click()
     expect(bob.get_by_text("only the team sees this page")).to_be_visible()
-    use_tool(bob, "Merge as a duplicate", javascript=javascript)
+    use_tool(bob, "Merge as a duplicate")
     bob.get_by_role("button", name="Undo the merge").click()
     expect(messages_on(bob)).to_contain_text("on its own again")
     expect(count_of(bob, duplicate)).to_have_text("2")
@@ -71,8 +65,8 @@ def test_merging_answering_and_undoing(acme, browse, javascript):
     expect(carol.locator("#comments")).not_to_contain_text("My eyes!")
 
 
-def test_inviting_an_agent(acme, browse, javascript):
-    alice = browse(acme.alice, javascript=javascript)
+def test_inviting_an_agent(acme, browse):
+    alice = browse(acme.alice, javascript=False)
     alice.goto("/app/account/users")
     alice.get_by_role("link", name="Invite", exact=True).click()
     alice.get_by_label("E-mail").fill("dora@acme.example")
@@ -80,7 +74,7 @@ def test_inviting_an_agent(acme, browse, javascript):
     alice.get_by_role("button", name="Send an invitation").click()
     expect(messages_on(alice)).to_have_text("An invitation is on its way to dora@acme.example.")
 
-    dora = browse(javascript=javascript)
+    dora = browse(javascript=False)
     open_letter(dora)
     expect(dora.get_by_text("You will be an agent, part of the team.")).to_be_visible()
     choose_name(dora, "Dora Dąb")
@@ -156,9 +150,9 @@ def test_the_menu_closes_when_it_loses_the_focus(acme, browse):
     expect(menu).not_to_have_attribute("open", "")
 
 
-def test_restoring_a_deleted_suggestion(acme, browse, javascript):
+def test_restoring_a_deleted_suggestion(acme, browse):
     post = make_post(acme.carol, "Deleted by mistake")
-    page = browse(acme.alice, javascript=javascript)
+    page = browse(acme.alice, javascript=False)
     page.goto(f"/app/posts/{post.id}")
     page.locator("summary").filter(has_text="Delete").click()
     page.get_by_role("button", name="Delete it").click()

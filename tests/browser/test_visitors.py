@@ -22,8 +22,8 @@ from tests.support.people import (
 )
 
 
-def test_signing_in_and_out(acme, browse, javascript):
-    page = browse(javascript=javascript)
+def test_signing_in_and_out(acme, browse):
+    page = browse(javascript=False)
     page.goto("/?order=top")
     page.get_by_role("link", name="Sign in").click()
     page.get_by_label("Login or e-mail").fill("carol")
@@ -40,8 +40,8 @@ def test_signing_in_and_out(acme, browse, javascript):
     expect(page.get_by_role("link", name="Sign in")).to_be_visible()
 
 
-def test_choosing_a_language(acme, browse, javascript):
-    page = browse(javascript=javascript)
+def test_choosing_a_language(acme, browse):
+    page = browse(javascript=False)
     page.goto("/")
     page.get_by_role("button", name="Polski").click()
     expect(page.locator("html")).to_have_attribute("lang", "pl")
@@ -52,10 +52,10 @@ def test_choosing_a_language(acme, browse, javascript):
     expect(page.locator("html")).to_have_attribute("lang", "en")
 
 
-def test_paging_through_a_list(acme, browse, javascript):
+def test_paging_through_a_list(acme, browse):
     for number in range(30):
         make_post(acme.bob, f"Suggestion {number}")
-    page = browse(acme.carol, javascript=javascript)
+    page = browse(acme.carol)
     page.goto("/")
     titles = page.locator("article h2")
     expect(titles).to_have_count(25)
@@ -71,33 +71,29 @@ def test_paging_through_a_list(acme, browse, javascript):
     expect(page.get_by_role("link", name="Top")).not_to_have_attribute("aria-current", "page")
 
 
-def test_searching_within_a_status(acme, browse, javascript):
+def test_searching_within_a_status(acme, browse):
     planned = acme.account.statuses.get(kind="post", code="planned")
     make_post(acme.bob, "A dark theme")
     make_post(acme.bob, "Dark pages", status=planned)
     make_post(acme.bob, "Invoices in one file", status=planned)
-    page = browse(javascript=javascript)
+    page = browse()
     page.goto("/")
     page.get_by_role("link", name="Planned").click()
     expect(page).to_have_url(at("/app/suggestions?status=planned"))
     expect(page.locator("article h2")).to_have_text(["Invoices in one file", "Dark pages"])
     page.get_by_role("searchbox").press_sequentially("dark")
-    if not javascript:
-        page.get_by_role("button", name="Search").click()
     expect(page.locator("article h2")).to_have_text(["Dark pages"])
     page.get_by_role("link", name="Remove the filter Planned").click()
     expect(page.locator("article h2")).to_have_count(2)
     expect(page).to_have_url(at("/app/suggestions?q=dark"))
 
 
-def test_voting_for_a_search_result(acme, browse, javascript):
+def test_voting_for_a_search_result(acme, browse):
     post = make_post(acme.bob, "A dark theme for the evening")
     make_post(acme.bob, "Invoices in one file")
-    page = browse(javascript=javascript)
+    page = browse()
     page.goto("/")
-    type_in(page.get_by_role("searchbox"), "dark th", javascript=javascript)
-    if not javascript:
-        page.get_by_role("button", name="Search").click()
+    type_in(page.get_by_role("searchbox"), "dark th")
     expect(page.locator("article h2")).to_have_text(["A dark theme for the evening"])
     expect(count_of(page, post)).to_have_text("0")
     vote_button(page, post).click()
@@ -114,9 +110,9 @@ def test_voting_for_a_search_result(acme, browse, javascript):
     expect(vote_button(page, post)).to_have_attribute("aria-pressed", "false")
 
 
-def test_a_first_vote_with_a_code(acme, browse, javascript):
+def test_a_first_vote_with_a_code(acme, browse):
     post = make_post(acme.bob, "A dark theme")
-    page = browse(javascript=javascript)
+    page = browse(javascript=False)
     page.goto("/")
     vote_button(page, post).click()
     expect(page.get_by_label("E-mail")).to_be_focused()
@@ -180,20 +176,19 @@ def test_a_search_response_during_the_navigation_to_another_page(acme, browse, s
     expect(page.locator("#results")).to_contain_text("Results for “dark”")
 
 
-def test_voting_for_a_similar_suggestion(acme, browse, javascript):
+def test_voting_for_a_similar_suggestion(acme, browse):
     post = make_post(acme.bob, "A dark theme for the evening")
-    page = browse(javascript=javascript)
+    page = browse(javascript=False)
     page.goto("/")
     page.get_by_role("link", name="New suggestion").click()
     page.get_by_role("link", name="Sign in with a password").click()
     sign_in(page, acme.carol)
-    type_in(page.get_by_label("Title"), "Dark theme please", javascript=javascript)
-    if not javascript:
-        page.get_by_label("Details").fill("My eyes hurt.")
-        page.get_by_role("button", name="Post", exact=True).click()
-        expect(page.get_by_role("alert")).to_contain_text("Not posted yet")
-        # The input is kept.
-        expect(page.get_by_label("Details")).to_have_value("My eyes hurt.")
+    page.get_by_label("Title").press_sequentially("Dark theme please")
+    page.get_by_label("Details").fill("My eyes hurt.")
+    page.get_by_role("button", name="Post", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("Not posted yet")
+    # The input is kept.
+    expect(page.get_by_label("Details")).to_have_value("My eyes hurt.")
     expect(page.get_by_text("Is it one of these?")).to_be_visible()
     vote_button(page, post).click()
     expect(vote_button(page, post)).to_have_attribute("aria-pressed", "true")
@@ -201,8 +196,8 @@ def test_voting_for_a_similar_suggestion(acme, browse, javascript):
     assert acme.account.posts.get().votes_cache == 1
 
 
-def test_a_first_suggestion_and_comment_with_a_code(acme, browse, javascript):
-    page = browse(javascript=javascript, width=390)
+def test_a_first_suggestion_and_comment_with_a_code(acme, browse):
+    page = browse(width=390)
     page.goto("/")
     page.get_by_role("link", name="New suggestion").click()
     expect(page.get_by_label("E-mail")).to_be_focused()
@@ -217,7 +212,7 @@ def test_a_first_suggestion_and_comment_with_a_code(acme, browse, javascript):
     expect(page.get_by_role("heading", level=1)).to_have_text("A dark theme")
     post = acme.account.posts.get()
 
-    page = browse(javascript=javascript, width=390)
+    page = browse(width=390)
     page.goto(f"/app/posts/{post.id}")
     # The field for the address is at the end of the page, so it must not have the focus when the page opens.
     expect(page.get_by_label("E-mail")).not_to_be_focused()
@@ -264,8 +259,8 @@ def test_voting_while_the_list_is_loading(acme, browse, first):
     expect(count_of(page, post)).to_have_text("0")
 
 
-def test_signing_up_and_posting(acme, browse, javascript):
-    page = browse(javascript=javascript)
+def test_signing_up_and_posting(acme, browse):
+    page = browse()
     page.goto("/")
     page.get_by_role("link", name="Sign up").click()
     page.get_by_label("E-mail").fill("erin@example.com")

@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 
-import pytest
 from django.db import models
 from django.utils.translation import gettext, override
 from playwright.sync_api import expect
@@ -15,32 +14,23 @@ from tests.support.people import messages_on
 from tests.support.receiver import LOOPBACK, deliver, run_receiver
 from tests.support.threads import at_once
 
-pytestmark = pytest.mark.slow
 
-
-@pytest.mark.parametrize(
-    ("width", "language", "javascript"),
-    [(390, "pl", True), (390, "en", False), (1280, "en", True), (1280, "pl", False)],
-)
-def test_a_delivery_fails_and_is_sent_again(acme, browse, settings, width, language, javascript):
-    settings.WEBHOOK_ALLOW = LOOPBACK
+def test_a_delivery_fails_and_is_sent_again(acme, browse, settings):
+    settings.WEBHOOK_ALLOW, language = LOOPBACK, "pl"
     with run_receiver() as receiver, override(language):
-        alice = browse(acme.alice, width=width, language=language, javascript=javascript)
+        alice = browse(acme.alice, width=390, language=language)
         address, create = alice.get_by_label(gettext("Address")), gettext("Create webhook")
         alice.goto("/app/account/webhooks")
         expect(alice.locator("html")).to_have_attribute("lang", language)
         expect(alice.locator(".empty")).to_be_visible()
-        expect_no_faults(alice)
         address.fill("https://example.test/hook")
         alice.get_by_role("button", name=create).click()
         own = gettext("is an address of this service, which a webhook cannot call")
         expect(alice.locator(".field-error", has_text=own)).to_be_visible()
-        expect_no_faults(alice)
         address.fill(receiver.url)
         alice.get_by_role("button", name=create).click()
         secret = alice.get_by_label(gettext("Secret"), exact=True)
         expect(secret).to_have_value(acme.account.webhooks.get().secrets[0])
-        expect_no_faults(alice)
 
         receiver.answer(500, body=b"The disk is full")
         make_client(acme.alice, "Ann")
@@ -63,7 +53,6 @@ def test_a_delivery_fails_and_is_sent_again(acme, browse, settings, width, langu
         entry.get_by_role("button", name=gettext("Send again")).click()
         sent = gettext("It is being sent again. The result is in the log in a moment.")
         expect(messages_on(alice)).to_have_text(sent)
-        expect_no_faults(alice)
         # Playwright runs an event loop in this thread, and a job runs another.
         at_once(run_jobs)
         alice.reload()
@@ -72,8 +61,9 @@ def test_a_delivery_fails_and_is_sent_again(acme, browse, settings, width, langu
         assert len(receiver.requests) == 3
 
 
-def test_events_are_listed_once_they_can_be_chosen(acme, browse, javascript):
-    alice = browse(acme.alice, javascript=javascript)
+def test_events_are_listed_once_they_can_be_chosen(acme, browse):
+    """Styles show the events, so this works without JavaScript."""
+    alice = browse(acme.alice, javascript=False)
     alice.goto("/app/account/webhooks")
     event = alice.get_by_label("client.created")
     expect(event).to_be_hidden()

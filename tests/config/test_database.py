@@ -11,8 +11,6 @@ from django.db import OperationalError, connection, transaction
 from core.api.readiness import TIMEOUT, Readiness
 from core.db.prepared import fetch
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def short_client_timeout(transactional_db):

@@ -120,7 +120,7 @@ def test_an_aborted_savepoint_releases_its_ids(acme, connect):
     assert len({before, own, other}) == 3
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_random_transactions(acme, connect):
     """No id is taken twice, and a transaction that begins after another was committed gets higher ids."""
     account_id = acme.account.id

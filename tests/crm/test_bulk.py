@@ -1,6 +1,5 @@
 """Bulk creates. An item has the result of a single request, and more items take no more statements. `X-Atomic` is optional."""
 
-import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -332,7 +331,6 @@ def test_a_thousand_clients_take_few_statements(acme):
         assert (row.name, row.external_ids) == (f"Client {n}", {"shop": str(n), "erp": f"e{n}"})
 
 
-@pytest.mark.slow
 def test_a_thousand_deals_take_few_statements(acme):
     make_client(acme.alice, external_ids={"shop": "7"})
     items = [

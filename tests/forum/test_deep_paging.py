@@ -19,8 +19,6 @@ from tests.support.tables import table
 from tests.support.threads import at_once
 from tests.support.xml import titles
 
-pytestmark = pytest.mark.slow
-
 NOON = datetime(2009, 2, 2, 12, tzinfo=UTC)
 
 # Select the segments whose counts differ from the number of their posts. A single statement reads one snapshot.

@@ -7,7 +7,6 @@ from html.parser import HTMLParser
 from time import thread_time
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -217,7 +216,6 @@ SPECIAL_CHARACTERS = st.text(st.sampled_from("ab1 \n\t*_`~[]()<>!#|-+=>&\\\"':/.
 TEXT = SPECIAL_CHARACTERS | st.lists(SPECIAL_CHARACTERS, max_size=5).map("http://a".join)
 
 
-@pytest.mark.slow
 @given(TEXT | st.text(max_size=100))
 def test_any_text_is_rendered_safely(text):
     html = render(text)
@@ -261,7 +259,6 @@ WHOLE_TEXTS = {
 }
 
 
-@pytest.mark.slow
 @table(
     "text",
     [*(pattern * (MAX_LENGTH // len(pattern)) for pattern in REPEATED_PATTERNS), *WHOLE_TEXTS.values()],

@@ -15,7 +15,7 @@ from tests.support.client import wsgi_application
 from tests.support.factories import PASSWORD, make_post
 from tests.support.fuzzing import PARTNER, Findings, Target, World, examine, load
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.soak
 
 HOST = "acme.example.test"
 OPERATIONS = [f"{method.upper()} {path}" for path, methods in document()["paths"].items() for method in methods]

@@ -58,12 +58,17 @@ NAME_OF_PART = (
 )
 
 
-def faults_of_menus(page: Page) -> Iterator[str]:
-    """Click each label, heading and padding of each menu of the page. Yield those that close the menu or have no effect."""
+def faults_of_menus(page: Page, checked: set[str]) -> Iterator[str]:
+    """Click each label, heading and padding of each menu of the page. Yield those that close the menu or have no effect.
+
+    A menu whose text is in `checked` was on another page.
+    """
     for number in range(page.locator(MENUS).count()):
         summary = page.locator(MENUS).nth(number)
-        if not summary.is_visible():
+        text = summary.evaluate("(summary) => summary.parentElement.textContent")
+        if text in checked or not summary.is_visible():
             continue
+        checked.add(text)
         for part in range(summary.evaluate(FIND_PARTS)):
             point = page.evaluate(POINT_OF_PART, part)
             if point is None:

@@ -1,4 +1,4 @@
-"""Browser tests that run in several combinations: with and without JavaScript, with the mouse or by keyboard alone, and so on."""
+"""Stories in a browser: with or without JavaScript, with the mouse or by keyboard alone, and so on."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,7 +7,6 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from accounts.models import User
-from tests.support.axe import expect_no_faults
 
 # Every element of a page can be reached with this number of Tab keys.
 MAX_TABS = 200
@@ -29,15 +28,10 @@ class Combination:
         javascript, device, width, theme, language = text.split()
         return cls(javascript == "js", device == "keyboard", int(width), theme, language)
 
-    @property
-    def is_wide(self) -> bool:
-        return self.width > 1000
 
-
-def combinations(*texts: str) -> pytest.MarkDecorator:
-    """Run a test with each of the combinations, which it gets as `combination`."""
-    values = [pytest.param(Combination.parse(text), id=text.replace(" ", "-")) for text in texts]
-    return pytest.mark.parametrize("combination", values)
+def in_combination(text: str) -> pytest.MarkDecorator:
+    """Run a test with this combination, which it gets as `combination`."""
+    return pytest.mark.parametrize("combination", [pytest.param(Combination.parse(text), id=text.replace(" ", "-"))])
 
 
 def is_focused(element: Locator) -> bool:
@@ -72,9 +66,9 @@ class Operator:
         self.check()
 
     def check(self) -> None:
-        """Assert that the page is in the expected language, accessible, and no wider than the window."""
+        """Assert that the page is in the expected language, and no wider than the window. Wait until its scripts have run."""
         expect(self.page.locator("html")).to_have_attribute("lang", self.combination.language)
-        expect_no_faults(self.page)
+        self.page.wait_for_load_state()
         assert not self.page.evaluate(OVERFLOWING), f"{self.page.url} is wider than the window"
 
     def press(self, element: Locator) -> None:

@@ -20,11 +20,8 @@ def sign_in(page: Page, user: User) -> None:
     page.locator("main").get_by_role("button", name="Sign in").click()
 
 
-def type_in(field: Locator, text: str, *, javascript: bool = True) -> None:
-    """Type letter by letter. With JavaScript, wait until the results for the whole text are shown."""
-    if not javascript:
-        field.press_sequentially(text)
-        return
+def type_in(field: Locator, text: str) -> None:
+    """Type letter by letter, and wait until the results for the whole text are shown."""
 
     def is_for_text(response: Response) -> bool:
         return text in dict(parse_qsl(urlsplit(response.url).query)).values()

@@ -33,19 +33,28 @@ def while_held(row: Model, change: Callable[[Model], object], function: Callable
     held = threading.Event()
 
     def hold_lock():
-        with transaction.atomic(), connection.cursor() as cursor:
+        with transaction.atomic():
             change(type(row).objects.select_for_update().get(pk=row.pk))
             held.set()
-            deadline = time.monotonic() + 60
-            while time.monotonic() < deadline:
-                cursor.execute("SELECT FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))")
-                if cursor.rowcount:
-                    return
-                time.sleep(0.01)
-        raise AssertionError("nothing waits for the row")
+            wait_until_blocking()
 
     def wait_and_call():
         assert held.wait(60)
         return function()
 
     return at_once(hold_lock, wait_and_call)[1]
+
+
+def wait_until_blocking() -> None:
+    """Wait until another transaction waits for a lock of this one.
+
+    `pg_locks` shows the current locks. `pg_stat_activity` would be frozen at its first read in the transaction.
+    """
+    deadline = time.monotonic() + 60
+    with connection.cursor() as cursor:
+        while time.monotonic() < deadline:
+            cursor.execute("SELECT FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))")
+            if cursor.rowcount:
+                return
+            time.sleep(0.01)
+    raise AssertionError("no transaction waits for a lock")

@@ -1,7 +1,6 @@
 """The loop of the workers that delivers events, with several workers at once and real connections."""
 
 import threading
-import time
 from datetime import timedelta
 
 import pytest
@@ -13,7 +12,7 @@ from core.changes.followers import Follower, LeaseLostError
 from tests.support.factories import make_account, make_client
 from tests.support.followers import TIMEOUT, work_until
 from tests.support.receiver import add_endpoint, run_receiver
-from tests.support.threads import at_once
+from tests.support.threads import at_once, wait_until_blocking
 from webhooks import delivery, dispatcher
 from webhooks.models import Delivery, Endpoint
 
@@ -192,24 +191,10 @@ def test_a_failure_is_stored_while_somebody_changes_the_endpoint(acme, receiver)
     with transaction.atomic():
         row = Endpoint.objects.locked().get(pk=endpoint.pk)
         storing.start()
-        wait_for_a_blocked_statement()
+        wait_until_blocking()
         row.write({"enabled": False})
     storing.join()
     # Disabling the endpoint ended the lease.
     assert outcomes == [LeaseLostError]
     endpoint.refresh_from_db()
     assert not endpoint.enabled
-
-
-def wait_for_a_blocked_statement() -> None:
-    """Wait until a statement of another connection waits for a lock."""
-    deadline = time.monotonic() + TIMEOUT
-    blocked = False
-    while not blocked:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-            )
-            blocked = cursor.fetchone() != (0,)

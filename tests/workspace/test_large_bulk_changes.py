@@ -1,7 +1,5 @@
 """A bulk change of many batches of clients in a job, and its undo."""
 
-import pytest
-
 from crm.models import Client
 from tests.support.factories import make_client
 from tests.support.jobs import run_jobs
@@ -12,7 +10,6 @@ from workspace.bulk import BulkChange
 NUMBER = 330
 
 
-@pytest.mark.slow
 @table(("action", "field"), [("set_responsible", "responsible_id"), ("add_tags", "tags"), ("trash", "")])
 def test_each_row_gets_its_own_values_back(acme, monkeypatch, action, field):
     # The last batch is incomplete.

@@ -14,7 +14,7 @@ from crm.models import Client, Contact, ContactListMembership
 from tests.support.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
 from workspace.models import Merge
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.soak
 
 ROWS = 4
 numbers = st.integers(0, ROWS - 1)

@@ -6,7 +6,7 @@ from tests.support.assertions import read
 from tests.support.factories import make_client, make_deal
 from tests.support.threads import at_once
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.mark.parametrize("is_opposite", [False, True], ids=["the same merge", "in opposite directions"])

@@ -228,7 +228,7 @@ class Histories(RuleBasedStateMachine):
             assert post_revenue.stored(self.account) == post_revenue.computed(self.account)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_it_works(acme):
     run_state_machine_as_test(
         lambda: Histories(acme),

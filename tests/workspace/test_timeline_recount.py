@@ -1,5 +1,6 @@
 """The mirrored entries of the timeline equal a recount from the rows, after any history."""
 
+import pytest
 from django.db import connection
 from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
@@ -90,6 +91,7 @@ class History:
 
 
 # `acme` is created once for all examples. Their rows stay, and each example has rows of its own.
+@pytest.mark.soak
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 def test_it_works(acme, steps):

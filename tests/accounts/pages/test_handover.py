@@ -348,8 +348,8 @@ def test_it_works_on_a_laptop(acme, second, settings):
 def test_it_takes_few_statements(acme, second, carol):
     link = link_to(second, carol, acme.host)
     home = capture_queries(lambda: carol.at(acme.host).get("/app/profile"))[1]
-    # The session; the forum; the other forums.
-    assert len(home) == 3, home
+    # The session; the forum; the segments of closed forums; the other forums.
+    assert len(home) == 4, home
     path = finish_path(carol, acme, second)
     _response, queries = capture_queries(lambda: carol.at(second).get(path))
     # The forum; the hand-over, twice; the session at the source; the time of the sign-in; the new session.

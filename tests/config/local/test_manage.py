@@ -18,8 +18,6 @@ from config.local.data import DataDirectory
 from config.local.postgres import Cluster
 from tests.support.service import READY, environment_for, free_port, is_running, wait_until
 
-pytestmark = pytest.mark.slow
-
 COMMAND = (sys.executable, "-m", "config.local.manage")
 PIPES = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
 PASSWORD = "a long pass phrase"
@@ -106,6 +104,7 @@ def test_it_works(start_service):
     assert is_served(printed_values(out), service.port)
 
 
+@pytest.mark.soak
 def test_it_starts_and_stops_postgresql_if_make_run_is_stopped(stopped_data):
     status, out, err = run_manage(stopped_data, *create_account_arguments("acme"))
     assert (status, err) == (0, "")
@@ -115,12 +114,14 @@ def test_it_starts_and_stops_postgresql_if_make_run_is_stopped(stopped_data):
     assert printed_values(out)["url"] == "http://other.localhost:8123"
 
 
+@pytest.mark.soak
 def test_it_passes_on_errors_of_the_command(stopped_data):
     status, out, err = run_manage(stopped_data, *create_account_arguments("www"))
     assert (status, out, err) == (1, "", "CommandError: Prefix is reserved\n")
     assert not is_postgresql_running(stopped_data)
 
 
+@pytest.mark.soak
 def test_simultaneous_commands_take_turns(stopped_data):
     processes = [start(stopped_data, *create_account_arguments(f"twin-{number}"), **PIPES) for number in range(2)]
     # Either process may be first and wait for its password, while the other waits for the first.
@@ -145,6 +146,7 @@ def test_make_run_waits_for_the_command(start_service, stopped_data):
     assert is_served(printed_values(out) | {"url": f"http://patient.localhost:{service.port}"}, service.port)
 
 
+@pytest.mark.soak
 def test_it_stops_postgresql_on_sigterm(stopped_data):
     with start(
         stopped_data, *create_account_arguments("never"), stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -156,6 +158,7 @@ def test_it_stops_postgresql_on_sigterm(stopped_data):
     assert not is_postgresql_running(stopped_data)
 
 
+@pytest.mark.soak
 def test_it_asks_for_the_password_at_a_terminal(stopped_data):
     controller_fd, terminal_fd = pty.openpty()
     process = start(

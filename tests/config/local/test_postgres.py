@@ -15,7 +15,7 @@ from config.environment import database
 from config.local.postgres import SHARED_MEMORY_IN_USE, Cluster, ClusterError
 from tests.support.service import wait_until
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.soak
 
 # A program that starts a cluster and waits. The test kills it.
 SUPERVISOR = """

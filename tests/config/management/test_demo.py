@@ -12,8 +12,6 @@ from core.db.trash import KEPT_FOR
 from tests.support.assertions import read
 from tests.support.client import Client
 
-pytestmark = pytest.mark.slow
-
 
 def demo(port=8000, *, bare=True, **options) -> str:
     """Return the output of the command. The account is bare by default, because the full demo takes long."""

@@ -16,8 +16,6 @@ from django.conf import settings
 from config.local.postgres import Cluster
 from tests.support.service import free_port
 
-pytestmark = pytest.mark.slow
-
 UNREACHABLE_DATABASE = "postgresql://rostrum@127.0.0.1:1/rostrum"
 
 
@@ -54,6 +52,7 @@ def run(*arguments, **environment):
     return process.returncode, output
 
 
+@pytest.mark.soak
 def test_it_works_after_the_database_is_available_and_migrated(cluster, port):
     arguments = ("serve", "--port", str(port), "--workers", "1", "--database-wait", "50")
     with start(*arguments, DATABASE_URL=cluster.url) as server:

@@ -16,7 +16,7 @@ from core.jobs import execution, queue
 from core.jobs.worker import RESTART, Worker
 from tests.support.jobs import rows_of_jobs, run_worker, wait_for_workers
 
-pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def defer(name: str, **arguments) -> None:
@@ -64,6 +64,7 @@ def test_a_stopping_worker_lets_its_job_end():
     assert (worker.returncode, rows_of_jobs()) == (0, [])
 
 
+@pytest.mark.soak
 def test_a_job_over_its_time_limit_ends_the_worker():
     """The attempt counts, and other jobs are put back."""
     defer("hang", seconds=600)
@@ -76,6 +77,7 @@ def test_a_job_over_its_time_limit_ends_the_worker():
     assert "exceeded its time limit of 1 s" in output
 
 
+@pytest.mark.soak
 def test_a_job_that_kills_its_worker_fails_after_its_attempts():
     defer("crash")
     for _ in range(2):
@@ -87,6 +89,7 @@ def test_a_job_that_kills_its_worker_fails_after_its_attempts():
     assert error_of_failed_job() == "WorkerLost"
 
 
+@pytest.mark.soak
 def test_a_worker_that_was_suspended_for_too_long_starts_again():
     defer("hang", seconds=600)
     with run_worker("--heartbeat", "0.2") as first:
@@ -151,6 +154,7 @@ def test_it_rejects_invalid_arguments(arguments, message):
         call_command("worker", *arguments)
 
 
+@pytest.mark.soak
 def test_it_goes_on_after_the_database_was_lost():
     with run_worker("--heartbeat", "0.5") as worker:
         wait_for_workers(lambda: fetch_all("SELECT FROM procrastinate_workers") == [()])
@@ -170,6 +174,7 @@ def fetch_all(sql: str) -> list[tuple]:
         return cursor.fetchall()
 
 
+@pytest.mark.soak
 def test_an_orphaned_claim_is_released():
     """The connection was lost before the response to the claim, so no thread runs the job."""
     with run_worker("--heartbeat", "0.2"):

@@ -171,5 +171,5 @@ def test_only_a_comment_with_a_mention_takes_statements_for_it(acme, post):
         return len(capture_queries(lambda: post.comment(by=acme.carol, text=text))[1])
 
     # The logins; the names of the team. For a member, also whether they wrote on the page.
-    assert statements("@bob") == statements("bob@acme.example") + 2
-    assert statements("@borys") == statements("bob@acme.example") + 3
+    assert statements("@bob") == statements("Ask bob") + 2
+    assert statements("@borys") == statements("Ask bob") + 3

@@ -339,7 +339,6 @@ def test_a_lost_database_connection_causes_503(acme, method, path, error):
         assert response.headers["Retry-After"] == "5"
 
 
-@pytest.mark.slow
 @table(("method", "path"), [route for route in ROUTES if route[0] in ("POST", "PUT", "PATCH")])
 @settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
@@ -361,7 +360,6 @@ def test_any_body_gets_a_valid_response(acme, method, path, body):
     assert response.headers["Content-Type"] == "application/xml; charset=utf-8"
 
 
-@pytest.mark.slow
 @settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     path=st.binary(max_size=30),
@@ -373,7 +371,6 @@ def test_any_path_query_and_host_get_a_valid_response(acme, path, query, host):
     assert response.status_code in (200, 404, 422)
 
 
-@pytest.mark.slow
 @settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(header=st.binary(max_size=60) | st.binary(max_size=40).map(lambda raw: b"Basic " + raw))
 def test_it_rejects_any_invalid_authorization(acme, header):

@@ -13,8 +13,6 @@ from tests.support.factories import PASSWORD, make_post
 from tests.support.fixtures import Cast
 from tests.support.live import serving
 
-pytestmark = pytest.mark.slow
-
 
 @dataclass
 class Library:
