@@ -1,10 +1,10 @@
 """Jobs whose account was deleted before they run."""
 
-import pytest
 from django.core import mail
 
 from core.jobs.registration import jobs
 from tests.support.jobs import rows_of_jobs, run_jobs
+from tests.support.tables import table
 
 # A value for each parameter of the jobs of an account.
 ARGUMENTS = {
@@ -29,7 +29,7 @@ DELETED_ID = 10**12
 JOBS_OF_ACCOUNTS = {name: job for name, job in jobs.items() if "account_id" in job.signature.parameters}
 
 
-@pytest.mark.parametrize("name", JOBS_OF_ACCOUNTS)
+@table("name", JOBS_OF_ACCOUNTS)
 def test_it_works(db, name):
     """The job does nothing and ends, without an error and without another attempt."""
     job = JOBS_OF_ACCOUNTS[name]

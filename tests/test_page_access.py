@@ -15,6 +15,7 @@ from tests.support.factories import (
 from tests.support.fill import SECRET, fill
 from tests.support.page_routes import ROUTES, make_rows, path_of
 from tests.support.pages import Visitor
+from tests.support.tables import table
 
 # Pages of a private forum that visitors need to sign in or sign up. They show only the forum's name.
 FOR_ANYONE = {
@@ -124,7 +125,7 @@ def is_refused_to_visitors(response) -> bool:
     return redirects_to_sign_in(response) or is_empty_fragment or has_sign_in_form or is_first_vote
 
 
-@pytest.mark.parametrize("route", ROUTES)
+@table("route", ROUTES)
 def test_it_works(private, route):
     """A private forum shows nothing to visitors and to users of other accounts."""
     acme, ids = private
@@ -148,7 +149,7 @@ def test_it_rejects_sessions_of_another_account(private, other):
             assert route in FOR_ANYONE or redirects_to_sign_in(response), route
 
 
-@pytest.mark.parametrize("path", ["/sitemap.xml", "/robots.txt", *SEARCHES, "/app/roadmap", "/app/feed.atom"])
+@table("path", ["/sitemap.xml", "/robots.txt", *SEARCHES, "/app/roadmap", "/app/feed.atom"])
 def test_visitors_find_nothing_of_a_private_forum(private, path):
     acme, _ids = private
     response = acme.page().get(path.format("acme"), expect_errors=True)
@@ -160,7 +161,7 @@ def test_visitors_find_nothing_of_a_private_forum(private, path):
 OF_PROFILE = {route for route in ROUTES if route.startswith("app/profile") and route != "app/profile/posts"}
 
 
-@pytest.mark.parametrize("route", ROUTES)
+@table("route", ROUTES)
 def test_members_of_other_forums_find_nothing_of_a_private_forum(private, route):
     acme, ids = private
     before = list(acme.account.posts.order_by("id").values())

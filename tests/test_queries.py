@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 
 TOKEN = 1  # one statement reads the token with its user and account
 
@@ -68,7 +69,7 @@ READS = [
 ]
 
 
-@pytest.mark.parametrize(("path", "number"), READS)
+@table(("path", "number"), READS)
 def test_it_works(rows, path, number):
     queries = statements(rows["acme"].json(), "GET", path.format(**rows))
     assert len(queries) == TOKEN + number, queries
@@ -102,7 +103,7 @@ WRITES = [
 ]
 
 
-@pytest.mark.parametrize(("method", "path", "body", "number"), WRITES)
+@table(("method", "path", "body", "number"), WRITES)
 def test_numbers_of_statements_of_writes(rows, method, path, body, number):
     queries = statements(rows["acme"].json(), method, path.format(**rows), body)
     assert len(queries) == TOKEN + number, queries
@@ -135,7 +136,7 @@ def test_a_deal_with_a_nested_client(rows):
     assert len(queries) == TOKEN + 5, queries
 
 
-@pytest.mark.parametrize(
+@table(
     ("path", "max_statements"),
     [
         ("/app/clients/{client}.json", 10),
@@ -150,7 +151,7 @@ def test_numbers_of_statements_of_deletions(rows, path, max_statements):
     assert len(queries) <= TOKEN + max_statements, queries
 
 
-@pytest.mark.parametrize(
+@table(
     ("path", "number"),
     [
         ("/app/clients.json", 2),

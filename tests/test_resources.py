@@ -15,6 +15,7 @@ from core.db.tenancy import AccountIdField, account_of
 from core.db.trash import Trashable
 from core.registry import registry
 from core.search.declaration import Search
+from tests.support.tables import table
 
 # Fields of a model that only the pages serve.
 ONLY_ON_PAGES = {
@@ -54,11 +55,10 @@ def triggers_of(function: str) -> set[tuple[str, str, str]]:
         return set(cursor.fetchall())
 
 
-every_viewset = pytest.mark.parametrize("viewset", list(viewsets()), ids=lambda viewset: viewset.__name__)
-every_model = pytest.mark.parametrize(
+every_viewset = table("viewset", list(viewsets()))
+every_model = table(
     "serializer",
     [serializer for serializer in serializers() if serializer.model],
-    ids=lambda serializer: serializer.__name__,
 )
 
 

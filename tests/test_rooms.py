@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 
-import pytest
 from django.conf import settings
 
 from tests.support.rooms import (
@@ -18,6 +17,7 @@ from tests.support.rooms import (
     references_in_room,
     references_in_template,
 )
+from tests.support.tables import table
 
 MODULE = "a value of `initial_module` on the wire"
 CUSTOMER = "a link to a customer or a deal is a field of posts and votes on the wire, and a foreign key"
@@ -54,7 +54,7 @@ def references() -> frozenset[Reference]:
     return frozenset(reference for room in USES for reference in references_in_room(room))
 
 
-@pytest.mark.parametrize("room", USES)
+@table("room", USES)
 def test_no_room_refers_to_an_upper_room(room):
     forbidden = [str(each) for each in references() if each.path.startswith(f"{room}/") and exception_for(each) is None]
     assert sorted(forbidden) == [], (
@@ -66,7 +66,7 @@ def test_every_exception_is_needed():
     assert EXCEPTIONS.keys() - {exception_for(reference) for reference in references()} == set()
 
 
-@pytest.mark.parametrize(
+@table(
     ("room", "source", "expected"),
     [
         ("accounts", "account.posts.live()", [".posts"]),
@@ -95,7 +95,7 @@ def test_it_finds_references_in_python(room, source, expected):
     assert [reference.name for reference in references_in_python(source, names_of(room))] == expected
 
 
-@pytest.mark.parametrize(
+@table(
     ("room", "source", "expected"),
     [
         ("accounts", '<p>{% include "forum/post.html" %}', ["forum/post.html"]),

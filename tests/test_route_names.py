@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from django.urls import get_resolver
 
+from tests.support.tables import table
+
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("core", "accounts", "forum", "crm", "webhooks", "workspace", "config")
 ROOMS_FROM_BELOW = {
@@ -116,7 +118,7 @@ def test_every_route_has_its_own_name():
     assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize(
+@table(
     ("module", "prefix"),
     [
         ("core.openapi.urls", "core-"),
@@ -175,7 +177,7 @@ def test_no_module_contains_a_path_except_url_modules_and_documents():
     assert matches == set(MODULES_WITH_PATHS)
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         '<a href="/app/profile">',
@@ -191,7 +193,7 @@ def test_it_finds_paths_in_markup(text):
     assert literals_in_markup(text)
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         '<a href="{% url "forum-post" post.id %}#comments">',
@@ -205,7 +207,7 @@ def test_it_ignores_other_text_in_markup(text):
     assert literals_in_markup(text) == []
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "is_found"),
     [
         ('redirect("/app/profile")', True),

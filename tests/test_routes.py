@@ -12,6 +12,7 @@ from tests.support.fill import fill
 from tests.support.queries import capture_queries
 from tests.support.route_table import DOCUMENT, LINE, lines, read_line
 from tests.support.routes import TABLE, Row, caller, routes, send
+from tests.support.tables import table
 
 
 def required_permission(row: Row, *, status_without_credentials: int) -> str:
@@ -76,7 +77,7 @@ def test_permissions_and_numbers_of_statements_are_as_documented(measured):
     assert documented == expected, "the table at the end of docs/interface.md is out of date; run `make docs`"
 
 
-@pytest.mark.parametrize("line", lines(), ids=lambda line: f"{line.methods[0]} {line.path}")
+@table("line", lines())
 def test_the_test_of_a_route_exists(line):
     """The test file exists. At the end of the run `tests.support.calls` checks that it calls the route."""
     assert (ROOT / line.test).is_file()

@@ -11,6 +11,7 @@ from core.search.declaration import Search, searched_models
 from crm.models import Client
 from tests.support.factories import make_client
 from tests.support.lists import values_of
+from tests.support.tables import table
 
 # All database objects that a declaration creates for a table.
 OBJECTS = """
@@ -28,7 +29,7 @@ FIELD_IS_MISSING = (
     "{model}.{field} is neither searched nor excluded: name it in {model}.search, in `short`, `words` or `long`, or in `not_searched`"
     " with the reason. If it is searched, write a migration with the statements that `manage.py search_sql {model}` prints"
 )
-every_model = pytest.mark.parametrize("model", searched_models(), ids=lambda model: model.__name__)
+every_model = table("model", searched_models())
 
 
 def objects(model: type[models.Model]) -> set[tuple]:

@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 from django.db import connection
 
 from core.search.queries import search_transaction
@@ -10,6 +9,7 @@ from core.search.terms import ConditionalRows, Query
 from crm.models import Client
 from tests.support.assertions import read
 from tests.support.factories import make_client, make_post
+from tests.support.tables import table
 
 
 def query_value(sql: str, *values):
@@ -45,27 +45,27 @@ def letters(number: int) -> str:
     return "".join(chr(ord("a") + int(digit)) for digit in f"{number:04}")
 
 
-@pytest.mark.parametrize(
-    ("text", "condition", "more"),
-    [
+def test_a_lookup_reads_no_words_of_other_accounts(acme, other):
+    # The texts and conditions of lookups, and how many pages more they may read: the trees of the index may be deeper.
+    lookups = [
         ("wrobl", Query.prefixes, 5),
         ("roblews", Query.substrings, 5),
         # Two look-ups.
         ("roblews", Query.prefixes_or_substrings, 10),
-    ],
-)
-def test_a_lookup_reads_no_words_of_other_accounts(acme, other, text, condition, more):
+    ]
     make_clients(acme.alice, ["Wróblewski Gdynia", *(f"Client {letters(n)}" for n in range(50))])
-    pages, found = lookup(acme.account, text, condition)
-    assert found == 1
+    before = [lookup(acme.account, text, condition) for text, condition, _more in lookups]
     make_clients(other.mallory, [f"Wroblews{letters(n)} Wr{letters(n)} Gd{letters(n)}" for n in range(2500)])
-    more_pages, found = lookup(acme.account, text, condition)
-    assert found == 1
-    # The trees of the index may be deeper.
-    assert more_pages <= pages + more, (pages, more_pages)
+    after = [lookup(acme.account, text, condition) for text, condition, _more in lookups]
+    assert [found for _pages, found in [*before, *after]] == [1] * 6
+    assert [
+        (text, condition.__name__, pages, more_pages)
+        for (text, condition, more), (pages, _), (more_pages, _) in zip(lookups, before, after, strict=True)
+        if more_pages > pages + more
+    ] == []
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "expected"),
     {
         "Jan KOWALSKI": ["BQ.jan", "BQ.kowalski", "BQ.þjankowalski"],
@@ -105,7 +105,7 @@ def parts(account_id: int, text: str) -> set[int]:
     return set(query_value("search.parts(%s, search.fold(%s))", account_id, text))
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "part", "contains"),
     [
         ("Jan Kowalski", "owals", True),
@@ -139,7 +139,7 @@ def test_the_words_of_any_text_fit_into_a_row(acme):
         assert query_value("length(search_words) FROM crm_client WHERE id = %s", client.id) > 12_000
 
 
-@pytest.mark.parametrize(
+@table(
     ("title", "query"),
     [
         ("Send an e-mail when a task is due", "email"),

@@ -13,6 +13,7 @@ from core.errors import FieldError
 from core.pages.errors import error_sentence, field_labels, field_message
 from tests.support.assertions import headers_of
 from tests.support.examples import ROOT
+from tests.support.tables import table
 from tests.support.words import (
     disagreements,
     fields_of_errors,
@@ -64,7 +65,7 @@ def test_the_catalogue_is_compiled(catalogue):
     )
 
 
-@pytest.mark.parametrize("path", messages.templates(), ids=lambda path: path.relative_to(ROOT).as_posix())
+@table("path", messages.templates())
 def test_templates_contain_no_untranslated_words(path):
     untranslated = literals_in_template(path.read_text("utf-8"), markup=path.suffix != ".txt")
     assert untranslated == [], (
@@ -72,14 +73,13 @@ def test_templates_contain_no_untranslated_words(path):
     )
 
 
-@pytest.mark.parametrize(
+@table(
     "path",
     [
         path
         for path in messages.sources()
         if path.suffix == ".py" and ("pages" in path.relative_to(ROOT).parts or path.name.startswith("forms"))
     ],
-    ids=lambda path: path.relative_to(ROOT).as_posix(),
 )
 def test_forms_and_messages_contain_no_untranslated_words(path):
     assert literals_in_python(path.read_text("utf-8")) == [], (
@@ -101,9 +101,7 @@ MODULES_WITH_ERRORS = sorted(
 SHARED_FIELDS = ROOT / "core" / "api" / "fields.py"
 
 
-@pytest.mark.parametrize(
-    "path", [*MODULES_WITH_ERRORS, SHARED_FIELDS], ids=lambda path: path.relative_to(ROOT).as_posix()
-)
+@table("path", [*MODULES_WITH_ERRORS, SHARED_FIELDS])
 def test_messages_of_errors_are_translated(path):
     assert untranslated_errors(path.read_text("utf-8")) == [], "put these in gettext_lazy"
 
@@ -124,7 +122,7 @@ def test_names_of_the_first_statuses_are_translated():
 MERGED = gettext_lazy("was merged into post {id}")
 
 
-@pytest.mark.parametrize(
+@table(
     ("error", "english", "polish"),
     [
         (
@@ -274,7 +272,7 @@ def test_django_reads_the_compiled_catalogue(tmp_path, settings):
 # The checks themselves
 
 
-@pytest.mark.parametrize(
+@table(
     ("template", "expected"),
     [
         ("<p>Hello</p>", ["1: Hello"]),
@@ -307,7 +305,7 @@ def test_it_finds_words_in_templates(template, expected):
     assert literals_in_template(template) == expected
 
 
-@pytest.mark.parametrize(
+@table(
     "template",
     [
         '<h1>{% translate "Sign in" %}</h1>',
@@ -330,7 +328,7 @@ def test_it_finds_words_in_text_templates():
     assert literals_in_template("{% translate 'Hello' %}\n<see> {{ url }}\n", markup=False) == ["2: <see>"]
 
 
-@pytest.mark.parametrize(
+@table(
     "code",
     [
         "CharField(label='Title')",
@@ -360,7 +358,7 @@ def test_it_finds_words_in_python(code):
     assert literals[0].startswith("2: ")
 
 
-@pytest.mark.parametrize(
+@table(
     "code",
     [
         "CharField(label=_('Title'), help_text=gettext_lazy('At most %(n)s') % {'n': 'x'}, max_length=9)",
@@ -383,7 +381,7 @@ def test_it_ignores_calls_of_gettext(code):
 PLURAL = 'msgid "%(n)s vote"\nmsgid_plural "%(n)s votes"\n'
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         'msgid "By %(name)s"\nmsgstr "Przez %(nazwa)s"',
@@ -455,7 +453,7 @@ REJECTED_REQUESTS = {
 }
 
 
-@pytest.mark.parametrize("name", REJECTED_REQUESTS)
+@table("name", REJECTED_REQUESTS)
 def test_api_responses_are_in_english(acme, name):
     """Neither Accept-Language nor the active language changes an API response."""
     login, method, path, headers, body = REJECTED_REQUESTS[name]

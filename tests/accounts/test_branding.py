@@ -9,6 +9,7 @@ from webtest import Upload
 from accounts.branding import MAX_LOGO_BYTES, check_accent, contrast, read_logo, text_on
 from accounts.models import Branding
 from core.errors import FieldError
+from tests.support.tables import table
 
 
 def picture(size=(1000, 500), format="PNG") -> bytes:
@@ -37,7 +38,7 @@ def test_it_works(acme):
     acme.page().get(image["src"], status=404)
 
 
-@pytest.mark.parametrize(
+@table(
     ("color", "message"),
     [
         ("#ffee88", "is too pale: its contrast to white is 1.1, and has to be at least 3 (WCAG 2.2, 1.4.11)"),
@@ -58,7 +59,7 @@ def test_it_rejects_colours_without_contrast(acme, color, message):
     assert form.submit("do", expect_errors=True).status_code == 422
 
 
-@pytest.mark.parametrize(
+@table(
     "content",
     [
         b"",
@@ -68,7 +69,6 @@ def test_it_rejects_colours_without_contrast(acme, color, message):
         picture((3000, 3000)),
         bytes(MAX_LOGO_BYTES + 1),
     ],
-    ids=["empty", "gif", "truncated", "svg", "many pixels", "large"],
 )
 def test_it_rejects_other_files(content):
     with pytest.raises(FieldError):

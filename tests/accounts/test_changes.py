@@ -3,7 +3,6 @@
 import base64
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -24,6 +23,7 @@ from tests.support.factories import (
     make_task,
 )
 from tests.support.jobs import run_housekeeping
+from tests.support.tables import table
 
 PATH = "/app/changes.json"
 
@@ -35,7 +35,7 @@ MAKE = {
     "post": make_post,
     "task": make_task,
 }
-every_kind = pytest.mark.parametrize("kind", MAKE)
+every_kind = table("kind", MAKE)
 
 
 def get(cast, since=None, limit=None, client=None):
@@ -84,7 +84,7 @@ def test_it_works(acme):
     assert_answered(get(acme, str(change.cursor)), 200, {"changes": [], "cursor": str(change.cursor), "more": False})
 
 
-@pytest.mark.parametrize(
+@table(
     "since",
     [
         "x",
@@ -131,8 +131,8 @@ def test_it_rejects_a_modified_cursor(acme):
     assert get(acme, current_cursor(acme)[:16] + "!" + current_cursor(acme)[16:]).status_code == 422
 
 
-@pytest.mark.parametrize("number", [-(2**63), -1, 0, 1, 13, 2**63 - 1])
-@pytest.mark.parametrize("moment", [0, 1, 2**64 - 1])
+@table("number", [-(2**63), -1, 0, 1, 13, 2**63 - 1])
+@table("moment", [0, 1, 2**64 - 1])
 def test_it_rejects_a_cursor_that_was_never_returned(acme, number, moment):
     """The checksum of the cursor is valid. With number 0 and moment 0, it is the cursor of an account without changes."""
     response = get(acme, str(Cursor(acme.account.id, number, moment)))
@@ -142,7 +142,7 @@ def test_it_rejects_a_cursor_that_was_never_returned(acme, number, moment):
         assert_refused(response, 422, "validation_failed", {"since": [EXPIRED_MESSAGE]})
 
 
-@pytest.mark.parametrize(
+@table(
     ("limit", "rule"),
     [
         ("0", "must be between 1 and 1000"),
@@ -225,7 +225,7 @@ def test_a_bulk_update_is_a_change(acme):
     assert changes_since(acme, since) == [("client", client.id, "updated")]
 
 
-@pytest.mark.parametrize(
+@table(
     ("kind", "fields"),
     [
         ("client", {"external_ids": {"key": "1"}}),
@@ -536,8 +536,8 @@ def test_changes_are_kept_for_90_days():
 # Statements
 
 
-@pytest.mark.parametrize("since", [None, "now", "cursor"])
-@pytest.mark.parametrize("number", [1, 200])
+@table("since", [None, "now", "cursor"])
+@table("number", [1, 200])
 def test_it_takes_three_statements(acme, django_assert_num_queries, since, number):
     cursor = current_cursor(acme)
     for _ in range(number):
@@ -559,7 +559,7 @@ def plans(queries) -> list[str]:
         return texts
 
 
-@pytest.mark.parametrize("since", [None, "now", "cursor"])
+@table("since", [None, "now", "cursor"])
 def test_the_feed_is_read_from_an_index(acme, other, django_assert_num_queries, since):
     fill = """
         INSERT INTO accounts_change (account_id, position, number, resource, id, change, at)

@@ -10,6 +10,7 @@ import pytest
 from django.test import override_settings
 
 from accounts.checks import check_settings
+from tests.support.tables import table
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -70,7 +71,7 @@ DATABASE_HINT = "Write the address of a PostgreSQL database: postgresql://user:p
 DOMAIN_HINT = "Write the domain that the accounts' addresses end in, or HTTPS=off on a laptop."
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "value", "id", "message", "hint"),
     [
         ("SECRET_KEY", None, "rostrum.E002", "SECRET_KEY is not set.", SECRET_KEY_HINT),
@@ -220,7 +221,6 @@ DOMAIN_HINT = "Write the domain that the accounts' addresses end in, or HTTPS=of
             for value in ("0", "-1", "1.5", "x", "٣")
         ),
     ],
-    ids=lambda value: ascii(value)[:24],
 )
 def test_it_rejects_missing_and_invalid_settings(monkeypatch, name, value, id, message, hint):
     # An invalid TRUST_PROXY counts as off. With HTTPS on, that is a second error.
@@ -237,7 +237,7 @@ def test_it_warns_of_endless_redirects(monkeypatch):
     assert errors_for(monkeypatch, TRUST_PROXY=None, HTTPS="off") == []
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "values", "range"),
     [
         ("PORT", ("0", "65536", "http", "9" * 5000), "1 to 65535"),

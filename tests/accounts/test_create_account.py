@@ -6,6 +6,7 @@ from accounts.tokens import APITokenQuerySet
 from tests.support.assertions import assert_answered, assert_refused, on_the_wire, read
 from tests.support.client import JSONClient, XMLClient
 from tests.support.factories import make_token, make_user
+from tests.support.tables import table
 
 USER = {"login": "ann", "email": "ann@new.example", "password": "a long pass phrase"}
 KEY = "acme-partner"
@@ -97,7 +98,7 @@ def test_it_rejects_every_error_at_once(partner):
     assert Account.objects.count() == 1
 
 
-@pytest.mark.parametrize("body", [{}, {"account": None, "user": None}, {"accounts": {}}], ids=str)
+@table("body", [{}, {"account": None, "user": None}, {"accounts": {}}])
 def test_it_rejects_a_body_without_account_and_user(partner, body):
     response = partner.json(partner.alice_token).post("/app/account.json", json=body)
     assert_refused(response, 422, "validation_failed", {"account": ["can't be blank"], "user": ["can't be blank"]})
@@ -118,7 +119,7 @@ def test_it_rejects_a_body_without_required_fields(partner):
     )
 
 
-@pytest.mark.parametrize(
+@table(
     ("prefix", "rule"),
     [
         ("", "can't be blank"),
@@ -144,7 +145,6 @@ def test_it_rejects_a_body_without_required_fields(partner):
             for prefix in ("www", "api", "app", "admin", "mail", "static", "WWW", "xn--acm-xyz", "XN--a")
         ),
     ],
-    ids=ascii,
 )
 def test_it_rejects_invalid_prefixes(partner, prefix, rule):
     response = create(partner, {"prefix": prefix})
@@ -159,7 +159,7 @@ def test_common_host_names_are_reserved(partner):
     assert {"www", "api", "app", "admin", "mail", "static"} <= RESERVED_PREFIXES
 
 
-@pytest.mark.parametrize("prefix", ["ab", "42", "a-b", "a" * 63, "a--b", " trimmed "])
+@table("prefix", ["ab", "42", "a-b", "a" * 63, "a--b", " trimmed "])
 def test_valid_prefixes(partner, prefix):
     assert read(create(partner, {"prefix": prefix}))["prefix"] == prefix.strip()
 
@@ -197,7 +197,7 @@ def test_it_rejects_other_methods(partner):
     assert_refused(response, 405, "method_not_allowed", allow="GET, HEAD, POST, PUT, PATCH")
 
 
-@pytest.mark.parametrize("fields", [{}, {"from_partner": None}, {"from_partner": ""}], ids=str)
+@table("fields", [{}, {"from_partner": None}, {"from_partner": ""}])
 def test_the_partner_may_be_left_out(partner, fields):
     assert read(create(partner, fields))["from_partner"] == KEY
 
@@ -256,7 +256,7 @@ def test_ignored_fields(partner):
     assert read(response)["currency"] == "EUR"
 
 
-@pytest.mark.parametrize(("sent", "name"), [("Ann Kowalska", "Ann Kowalska"), ("", "ann"), (None, "ann")])
+@table(("sent", "name"), [("Ann Kowalska", "Ann Kowalska"), ("", "ann"), (None, "ann")])
 def test_the_name_of_the_owner_defaults_to_the_login(partner, sent, name):
     response = create(partner, {"name": "New Ltd"}, {"name": sent})
     assert response.status_code == 201

@@ -9,6 +9,7 @@ from accounts.management.commands import create_account
 from accounts.models import Account
 from tests.support.client import JSONClient, XMLClient
 from tests.support.factories import make_account
+from tests.support.tables import table
 
 OWNER = {"login": "ann", "email": "ann@new.example", "password": "a long pass phrase"}
 
@@ -41,7 +42,7 @@ def test_the_first_category_is_in_the_language_of_the_account(db):
         call_command("create_account", "other", "--login=a", "--email=a@b.example", "--password=x", "--language=xx")
 
 
-@pytest.mark.parametrize(
+@table(
     ("prefix", "options", "errors"),
     [
         ("acme", {}, ["Prefix is already taken"]),
@@ -67,7 +68,6 @@ def test_the_first_category_is_in_the_language_of_the_account(db):
         # The test asserts only that these are several errors.
         ("-", {"login": "", "password": "1"}, None),
     ],
-    ids=str,
 )
 def test_it_rejects_invalid_options(db, prefix, options, errors):
     make_account("acme", partner_key="acme-partner")

@@ -3,9 +3,8 @@
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-import pytest
-
 from accounts.delivery import Delivery, delivery_time
+from tests.support.tables import table
 
 WARSAW = ZoneInfo("Europe/Warsaw")
 
@@ -14,7 +13,7 @@ def at(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@table(
     ("now", "delivery", "hour", "weekday", "expected"),
     [
         ("2026-11-23 10:00", Delivery.AT_ONCE, 8, 0, "2026-11-23 10:05"),

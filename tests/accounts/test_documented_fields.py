@@ -2,11 +2,11 @@
 
 from decimal import Decimal
 
-import pytest
 from django.db import connection
 
 from tests.support.assertions import assert_refused, read
 from tests.support.factories import make_client, make_contact, make_deal, make_post, make_task
+from tests.support.tables import table
 
 MAKE = {"client": make_client, "contact": make_contact, "deal": make_deal, "post": make_post, "task": make_task}
 NEW = {
@@ -52,7 +52,7 @@ FIELDS = {
     "post": CUSTOM | POST,
     "task": CUSTOM | POST,
 }
-every_kind = pytest.mark.parametrize("kind", FIELDS)
+every_kind = table("kind", FIELDS)
 
 
 def key(kind: str) -> str:
@@ -125,7 +125,7 @@ def test_restored_rows_have_their_fields(acme, kind):
     assert read(acme.json().get(path(kind, row)))["text1"] == "a"
 
 
-@pytest.mark.parametrize("kind", ["client", "contact", "deal"])
+@table("kind", ["client", "contact", "deal"])
 def test_fields_in_bulk_creates(acme, kind):
     items = [{**NEW[kind], **sent_values(kind)}, {**NEW[kind], "checkbox1": "ticked"}, NEW[kind]]
     results = read(acme.json().post(f"/app/{kind}s/bulk.json", json={f"{kind}s": items}))

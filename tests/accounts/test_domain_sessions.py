@@ -17,6 +17,7 @@ from tests.support.factories import PASSWORD, make_forum, make_post
 from tests.support.letters import letter, link_in
 from tests.support.page_routes import ROUTES, make_rows, page_class, path_of
 from tests.support.pages import Visitor
+from tests.support.tables import table
 
 DOMAIN = "ideas.example.org"
 # Views without a user, which have the same response for everyone.
@@ -163,7 +164,7 @@ def test_tokens_and_passwords_work_at_a_domain(acme, domain):
     assert b"<login>alice</login>" in visitor.get("/app/users/me.xml").body
 
 
-@pytest.mark.parametrize("made_at", [DOMAIN, "acme.example.test", "second.example.org"])
+@table("made_at", [DOMAIN, "acme.example.test", "second.example.org"])
 def test_a_cookie_is_valid_only_where_it_was_set(acme, domain, made_at):
     """The person who manages a domain can copy its cookies, and send them to any host of the account."""
     make_forum(acme.account, "second")

@@ -25,6 +25,7 @@ from forum.models import Forum
 from forum.notifications.emails import senders_of
 from tests.support.jobs import run_jobs
 from tests.support.pages import Visitor
+from tests.support.tables import table
 
 DOMAIN = "ideas.example.org"
 
@@ -108,7 +109,7 @@ def test_it_works(acme, internet):
     assert f"to={DOMAIN}&" in link["href"]
 
 
-@pytest.mark.parametrize(
+@table(
     ("url", "status", "body", "is_proof"),
     [
         ("https://{}/.well-known/rostrum-domain", 200, "{}", True),
@@ -129,7 +130,7 @@ def test_files(acme, internet, url, status, body, is_proof):
     assert host.checked_at is not None
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "value", "is_proof"),
     [
         ("_rostrum.{}", "rostrum-domain={}", True),
@@ -348,7 +349,7 @@ def test_deleting_a_forum_ends_the_sessions_at_its_domain(acme, settings):
     assert list(acme.account.sessions.all()) == [here]
 
 
-@pytest.mark.parametrize(
+@table(
     ("label", "expected"),
     [
         ("login-acme", True),

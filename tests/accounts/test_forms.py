@@ -9,6 +9,7 @@ from core.api.parameters import nest
 from tests.support.assertions import assert_refused, read
 from tests.support.client import JSONClient
 from tests.support.factories import make_client, make_contact_list
+from tests.support.tables import table
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
@@ -89,7 +90,7 @@ def test_a_form_of_a_bulk_create(acme):
     ]
 
 
-@pytest.mark.parametrize(
+@table(
     ("content", "message"),
     [
         ("client=1&client[name]=a", "The form gives client[name] two kinds of values"),
@@ -153,7 +154,7 @@ def test_it_rejects_a_form_without_a_token(acme):
         assert_refused(post(acme, "client[name]=a", token=False, **headers), 401, "unauthenticated")
 
 
-@pytest.mark.parametrize(
+@table(
     ("pairs", "expected"),
     [
         ([("a", "1"), ("a", "2")], {"a": "2"}),
@@ -171,9 +172,7 @@ def test_names_in_bracket_notation(pairs, expected):
     assert nest(pairs) == expected
 
 
-@pytest.mark.parametrize(
-    "names", [("a[][]",), ("a[]", "a[b]"), ("a[]", "a[][b]"), ("a[][b]", "a[]", "a[][b]"), ("a", "a[]")]
-)
+@table("names", [("a[][]",), ("a[]", "a[b]"), ("a[]", "a[][b]"), ("a[][b]", "a[]", "a[][b]"), ("a", "a[]")])
 def test_it_rejects_contradictory_names(names):
     with pytest.raises(ParseError):
         nest((name, "1") for name in names)

@@ -1,10 +1,9 @@
 """Groups of users of the team. The team reads them; admins and owners write them."""
 
-import pytest
-
 from tests.support.assertions import assert_answered, assert_refused, on_the_wire, read
 from tests.support.factories import make_token, make_user
 from tests.support.lists import link_to_first_page
+from tests.support.tables import table
 
 PATH = "/app/groups.json"
 
@@ -35,7 +34,7 @@ def test_it_works(acme, django_assert_num_queries):
     assert_refused(acme.json().get(path), 404, "not_found")
 
 
-@pytest.mark.parametrize(
+@table(
     ("fields", "errors"),
     [
         ({}, {"name": ["can't be blank"]}),

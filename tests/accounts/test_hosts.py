@@ -10,6 +10,7 @@ from accounts.models import Host
 from tests.support.assertions import assert_refused, read
 from tests.support.client import JSONClient, XMLClient
 from tests.support.factories import PASSWORD, make_account, make_task
+from tests.support.tables import table
 
 
 def tasks(host, token):
@@ -24,7 +25,7 @@ def custom_host(acme) -> str:
     return host.name
 
 
-@pytest.mark.parametrize(
+@table(
     "host",
     [
         "acme.example.test",
@@ -105,8 +106,8 @@ UNKNOWN_HOSTS = [
 ]
 
 
-@pytest.mark.parametrize("host", UNKNOWN_HOSTS, ids=lambda host: ascii(host)[:30])
-@pytest.mark.parametrize("path", ["/app/tasks.json", "/app/posts.xml", "/"])
+@table("host", UNKNOWN_HOSTS)
+@table("path", ["/app/tasks.json", "/app/posts.xml", "/"])
 def test_it_rejects_unknown_hosts_before_anything_else(acme, path, host):
     # Set the header directly, so that the client library does not normalize the host.
     headers = {"Host": host.encode("ascii", "replace").decode(), "Authorization": f"Bearer {acme.bob_token}"}
@@ -121,8 +122,8 @@ def test_it_rejects_unknown_hosts_before_anything_else(acme, path, host):
         )
 
 
-@pytest.mark.parametrize("host", ["example.test", "api.example.test"])
-@pytest.mark.parametrize("path", ["/", "/General", "/app/users/me.xml", "/app/nothing"])
+@table("host", ["example.test", "api.example.test"])
+@table("path", ["/", "/General", "/app/users/me.xml", "/app/nothing"])
 def test_it_rejects_forum_paths_at_the_hosts_of_the_service(acme, host, path):
     response = XMLClient(host, auth=("alice", PASSWORD)).get(path)
     assert response.status_code == 404
@@ -153,7 +154,7 @@ def test_locations_have_the_host_of_the_request(acme, custom_host):
         assert response.headers["Location"] == f"http://{host}/app/clients/{read(response)['id']}.json"
 
 
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "localhost:8000", "127.0.0.1:8000"])
+@table("host", ["localhost", "127.0.0.1", "localhost:8000", "127.0.0.1:8000"])
 def test_the_local_account_is_served_at_localhost(acme, other, host):
     make_task(acme.alice, "Here")
     with override_settings(LOCAL_ACCOUNT="acme"):
@@ -172,8 +173,8 @@ def test_an_unknown_local_account(acme):
     assert_refused(response, 404, "not_found", message="No forum lives at this address")
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
-@pytest.mark.parametrize("host", ["acme.example.test", "nobody.example.test", "127.0.0.1", "%%%"])
+@table("path", ["/healthz", "/readyz"])
+@table("host", ["acme.example.test", "nobody.example.test", "127.0.0.1", "%%%"])
 def test_health_checks_work_at_any_host(db, readiness_probe, path, host):
     response = XMLClient("acme.example.test").get(path, headers={"Host": host})
     assert (response.status_code, response.text) == (200, "ok\n")
@@ -224,7 +225,7 @@ def test_cached_hosts_expire(acme, django_assert_num_queries):
         cache.find("acme")
 
 
-@pytest.mark.parametrize(
+@table(
     ("host", "name"),
     [
         ("a.example.test", "a"),

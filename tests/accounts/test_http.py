@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.assertions import read
 from tests.support.factories import make_client, make_post, make_user
+from tests.support.tables import table
 
 PRIVATE = "private, no-store"
 
@@ -76,7 +77,7 @@ def test_a_short_response_is_not_compressed(acme):
     assert (response.text, response.headers.get("Content-Encoding")) == ("[]", None)
 
 
-@pytest.mark.parametrize(
+@table(
     ("method", "path"),
     [
         ("GET", "/app/clients/1.json"),

@@ -8,6 +8,7 @@ from config import settings as settings_module
 from config.wsgi import application
 from tests.support.client import Client, JSONClient
 from tests.support.factories import PASSWORD
+from tests.support.tables import table
 
 ALICE = ("alice", PASSWORD)
 HTML = {"Accept": "text/html"}
@@ -45,14 +46,14 @@ PAGE_REQUESTS = {
 }
 
 
-@pytest.mark.parametrize("mode", ["pages", "off"])
-@pytest.mark.parametrize("name", API_REQUESTS)
+@table("mode", ["pages", "off"])
+@table("name", API_REQUESTS)
 def test_it_works(acme, https, mode, name):
     https(mode)
     assert API_REQUESTS[name](acme).status_code in (200, 201)
 
 
-@pytest.mark.parametrize("name", [*API_REQUESTS, *PAGE_REQUESTS])
+@table("name", [*API_REQUESTS, *PAGE_REQUESTS])
 def test_with_https_on_every_request_is_redirected(acme, https, name):
     https("on")
     response = (API_REQUESTS | PAGE_REQUESTS)[name](acme)
@@ -60,7 +61,7 @@ def test_with_https_on_every_request_is_redirected(acme, https, name):
     assert response.headers["Location"].startswith(f"https://{acme.host}/")
 
 
-@pytest.mark.parametrize("name", PAGE_REQUESTS)
+@table("name", PAGE_REQUESTS)
 def test_with_https_pages_only_pages_are_redirected(acme, https, name):
     https("pages")
     response = PAGE_REQUESTS[name](acme)

@@ -12,6 +12,7 @@ from core.models import IdempotentAnswer
 from tests.support.assertions import assert_answered, assert_refused, headers_of, read
 from tests.support.factories import make_client, make_post, make_task, make_token
 from tests.support.jobs import run_housekeeping
+from tests.support.tables import table
 from tests.support.threads import at_once
 
 KEY_WAS_USED = {"idempotency_key": ["was used for another request in the last 24 hours"]}
@@ -42,7 +43,7 @@ def test_it_works(acme):
     assert acme.account.clients.count() == 3
 
 
-@pytest.mark.parametrize(
+@table(
     ("path", "body"),
     [
         ("/app/clients.json", {"client": {"name": "Eve", "shoe_size": 42}}),
@@ -51,7 +52,6 @@ def test_it_works(acme):
         ("/app/clients.json?more=1", ANN),
         ("/app/contacts.json", ANN),
     ],
-    ids=str,
 )
 def test_it_rejects_another_request_with_the_same_key(acme, path, body):
     post(acme.json())
@@ -77,7 +77,7 @@ def test_it_rejects_the_same_request_with_other_headers(acme):
     assert acme.account.clients.count() == 2
 
 
-@pytest.mark.parametrize("key", ["", " ", "\x7f"], ids=ascii)
+@table("key", ["", " ", "\x7f"])
 def test_it_rejects_empty_and_unprintable_keys(acme, key):
     """The server passes an empty value for a header that is not ASCII."""
     response = acme.json().post("/app/clients.json", json=ANN, headers={"Idempotency-Key": key})
@@ -138,7 +138,7 @@ def test_the_order_of_json_keys_and_spaces_are_ignored(acme):
     assert_replayed(response, first)
 
 
-@pytest.mark.parametrize(
+@table(
     ("path", "body"),
     [
         ("/app/contacts.json", {"contact": {"name": "a"}}),
@@ -151,7 +151,6 @@ def test_the_order_of_json_keys_and_spaces_are_ignored(acme):
         ("/app/trash/TRASHED/restore.json", {}),
         ("/app/statuses.json", {"status": {"code": "a", "name": "a"}}),
     ],
-    ids=str,
 )
 def test_every_post_request_is_idempotent(acme, path, body):
     trashed, task = make_client(acme.alice), make_task(acme.alice)

@@ -3,10 +3,9 @@
 import json
 from urllib.parse import unquote
 
-import pytest
-
 from tests.support.assertions import assert_refused, read
 from tests.support.factories import make_client, make_task
+from tests.support.tables import table
 
 
 def post(acme, fields, *, prefer=None, **others):
@@ -22,9 +21,7 @@ def test_it_works(acme):
     assert not read(response)["created_at"].startswith("2009")
 
 
-@pytest.mark.parametrize(
-    "prefer", ["handling=strict", "Handling = Strict", 'handling="strict"', "wait=5, handling=strict"]
-)
+@table("prefer", ["handling=strict", "Handling = Strict", 'handling="strict"', "wait=5, handling=strict"])
 def test_it_rejects_ignored_fields_under_strict_handling(acme, prefer):
     response = post(acme, {"id": 7, "name": "", "colour": "red"}, prefer=prefer, extra=1)
     rule = ["is not a field that can be set"]
@@ -37,7 +34,7 @@ def test_it_rejects_ignored_fields_under_strict_handling(acme, prefer):
     assert not acme.account.clients.exists()
 
 
-@pytest.mark.parametrize("prefer", ["handling=lenient", "strict", "handling", "xhandling=strict", "return=minimal", ""])
+@table("prefer", ["handling=lenient", "strict", "handling", "xhandling=strict", "return=minimal", ""])
 def test_other_preferences_change_nothing(acme, prefer):
     response = post(acme, {"name": "a", "colour": "red"}, prefer=prefer)
     assert response.status_code == 201
@@ -67,7 +64,7 @@ def test_the_header_contains_the_first_twenty_names(acme):
     assert response.headers["X-Ignored-Fields"] == ",".join(f"x{number}" for number in range(20))
 
 
-@pytest.mark.parametrize("character", ["a", "ą", "😀"])
+@table("character", ["a", "ą", "😀"])
 def test_long_names_are_truncated_and_the_header_stays_short(acme, character):
     names = [f"{number:02}" + character * 3000 for number in range(20)]
     response = post(acme, {"name": "a", **dict.fromkeys(names, 1)})
@@ -79,7 +76,7 @@ def test_long_names_are_truncated_and_the_header_stays_short(acme, character):
     assert len(reported) == {"a": 20, "ą": 5, "😀": 2}[character]
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "encoded"),
     [
         ("a,b", "a%2Cb"),
@@ -90,7 +87,6 @@ def test_long_names_are_truncated_and_the_header_stays_short(acme, character):
         ("a/b", "a%2Fb"),
         ("\ud800", "%3F"),
     ],
-    ids=ascii,
 )
 def test_names_are_percent_encoded(acme, name, encoded):
     response = post(acme, {"name": "a", name: 1})

@@ -5,6 +5,7 @@ import pytest
 from tests.support.assertions import assert_refused, read
 from tests.support.client import JSONClient
 from tests.support.factories import make_client
+from tests.support.tables import table
 
 
 @pytest.fixture
@@ -25,22 +26,22 @@ REQUESTS = {
 }
 
 
-@pytest.mark.parametrize("place", REQUESTS)
-@pytest.mark.parametrize("method", ["put", "PUT", "Patch"])
+@table("place", REQUESTS)
+@table("method", ["put", "PUT", "Patch"])
 def test_it_works(acme, ann, place, method):
     response = acme.json().post(**REQUESTS[place](f"/app/clients/{ann.id}.json", method))
     assert (response.status_code, read(response)["note"]) == (200, "second")
     assert "X-Ignored-Fields" not in response.headers
 
 
-@pytest.mark.parametrize("place", REQUESTS)
+@table("place", REQUESTS)
 def test_a_post_may_be_a_delete(acme, ann, place):
     response = acme.json().post(**REQUESTS[place](f"/app/clients/{ann.id}.json", "delete"))
     assert (response.status_code, read(response)) == (200, "ok")
     assert acme.json().get(f"/app/clients/{ann.id}.json").status_code == 404
 
 
-@pytest.mark.parametrize("method", ["", "post", "POST"])
+@table("method", ["", "post", "POST"])
 def test_a_post_without_another_method_stays_a_post(acme, method):
     response = acme.json().post("/app/clients.json", json={"_method": method, "client": {"name": "Jan"}})
     assert response.status_code == 201
@@ -57,8 +58,8 @@ def test_a_post_may_be_a_put_by_external_id(acme):
     assert (response.status_code, read(response)["name"]) == (200, "Jan")
 
 
-@pytest.mark.parametrize("place", REQUESTS)
-@pytest.mark.parametrize("method", ["get", "head", "options", "PUTT", "put,delete", "ł"])
+@table("place", REQUESTS)
+@table("method", ["get", "head", "options", "PUTT", "put,delete", "ł"])
 def test_it_rejects_other_methods(acme, ann, place, method):
     if not method.isascii() and place == "in a header":
         return
@@ -72,7 +73,7 @@ def test_it_rejects_a_method_that_the_path_does_not_allow(acme):
     assert_refused(response, 405, "method_not_allowed", allow="GET, HEAD, POST")
 
 
-@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
+@table("method", ["GET", "PUT", "DELETE"])
 def test_only_post_can_be_overridden(acme, ann, method):
     response = acme.json().request(
         method,

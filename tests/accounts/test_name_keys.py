@@ -8,6 +8,7 @@ from django.db import IntegrityError, connection, transaction
 from accounts.models import Tag
 from tests.support.assertions import assert_refused
 from tests.support.factories import make_client, make_contact_list
+from tests.support.tables import table
 
 pytestmark = pytest.mark.django_db
 
@@ -19,8 +20,8 @@ NAMED = {
 EQUAL = ["open days", "OPEN DAYS", "Open  Days", "Open\u00a0Days"]
 
 
-@pytest.mark.parametrize("name", EQUAL)
-@pytest.mark.parametrize("key", NAMED)
+@table("name", EQUAL)
+@table("key", NAMED)
 def test_equal_names_are_taken(acme, key, name):
     client = acme.json(acme.alice_token)
     assert client.post(NAMED[key], json={key: {"name": "Open days"}}).status_code == 201
@@ -28,7 +29,7 @@ def test_equal_names_are_taken(acme, key, name):
     assert_refused(response, 422, "validation_failed", {"name": ["is already taken"]})
 
 
-@pytest.mark.parametrize("code", ["pay", "PAY", "Pay"])
+@table("code", ["pay", "PAY", "Pay"])
 def test_a_status_with_an_equal_code_is_updated(acme, code):
     client = acme.json(acme.alice_token)
     first = client.post("/app/statuses.json", json={"status": {"code": "pay", "name": "To pay", "kind": "deal"}})
@@ -36,7 +37,7 @@ def test_a_status_with_an_equal_code_is_updated(acme, code):
     assert (first.status_code, again.status_code, again.json()["id"]) == (201, 200, first.json()["id"])
 
 
-@pytest.mark.parametrize("name", EQUAL)
+@table("name", EQUAL)
 def test_a_status_with_an_equal_name_is_refused(acme, name):
     client = acme.json(acme.alice_token)
     assert client.post("/app/statuses.json", json={"status": {"code": "a", "name": "Open days"}}).status_code == 201
@@ -44,7 +45,7 @@ def test_a_status_with_an_equal_name_is_refused(acme, name):
     assert_refused(response, 422, "validation_failed", {"name": ["is already taken"]})
 
 
-@pytest.mark.parametrize("name", EQUAL)
+@table("name", EQUAL)
 def test_equal_tags_are_one(acme, name):
     make_client(acme.alice, tags=["Open days"])
     assert make_client(acme.alice, tags=[name]).tags == ["Open days"]

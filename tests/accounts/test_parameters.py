@@ -8,6 +8,7 @@ from tests.support.assertions import assert_refused, read
 from tests.support.client import JSONClient
 from tests.support.factories import make_client, make_post
 from tests.support.lists import values_of
+from tests.support.tables import table
 
 PATH = "/app/clients.json"
 
@@ -46,7 +47,7 @@ def test_the_body_may_filter_statuses(acme):
     assert {status["kind"] for status in statuses} == {"deal"}
 
 
-@pytest.mark.parametrize(
+@table(
     ("body", "expected"),
     [
         ({"external_ids": {"shop": "Eve"}}, ["Eve"]),
@@ -86,7 +87,7 @@ def test_parameters_of_other_lists_in_the_body(acme):
     assert values_of(response, "resource") == ["post"]
 
 
-@pytest.mark.parametrize(
+@table(
     ("body", "errors"),
     [
         ({"page": 0}, {"page": ["must be a whole number, 1 or more"]}),
@@ -127,7 +128,7 @@ LISTS = ("clients", "contacts", "contact_lists", "deals", "posts", "tasks", "sta
 TAG_LISTS = ("clients/tags", "posts/tags", "contacts/tags", "deals/tags")
 
 
-@pytest.mark.parametrize("path", [*LISTS, *TAG_LISTS])
+@table("path", [*LISTS, *TAG_LISTS])
 def test_every_list_reports_unknown_parameters(acme, path):
     client = acme.json(acme.alice_token)
     response = client.get(f"/app/{path}.json", params={"_": 1, "a,b": 2})
@@ -170,7 +171,7 @@ def test_a_page_may_have_a_thousand_rows(acme):
 # Names with brackets, as PHP and JavaScript send lists
 
 
-@pytest.mark.parametrize(
+@table(
     ("query", "expected"),
     [
         ("tag[]=vip", ["Eve"]),
@@ -192,7 +193,7 @@ def test_the_index_of_a_parameter_is_ignored(acme, query, expected):
     assert "X-Ignored-Parameters" not in response.headers
 
 
-@pytest.mark.parametrize("body", [{"tag[]": "vip"}, {"tag": ["vip"]}, {"tag": {"0": "vip"}}], ids=str)
+@table("body", [{"tag[]": "vip"}, {"tag": ["vip"]}, {"tag": {"0": "vip"}}])
 def test_the_index_of_a_parameter_in_the_body_is_ignored(acme, body):
     make_client(acme.alice, "Ann")
     make_client(acme.alice, "Eve", tags=["vip"])

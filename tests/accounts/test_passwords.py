@@ -7,6 +7,7 @@ from django.contrib.auth.hashers import identify_hasher, make_password
 
 from accounts import passwords
 from tests.support.fixtures import REAL_PARAMETERS, REAL_UNKNOWN_USER_HASH
+from tests.support.tables import table
 
 PREFIX = "argon2$argon2id$v=19$m=19456,t=2,p=1$"
 
@@ -65,7 +66,7 @@ def test_simultaneous_hashes_are_limited(monkeypatch):
     assert peak == passwords.MAX_CONCURRENT_HASHES
 
 
-@pytest.mark.parametrize(
+@table(
     ("password", "typed"),
     [
         ("pa\u0308sswo\u0308rd", "p\u00e4ssw\u00f6rd"),
@@ -73,7 +74,6 @@ def test_simultaneous_hashes_are_limited(monkeypatch):
         ("correct\u00a0horse", "correct horse"),
         ("correct horse", "correct\u3000horse"),
     ],
-    ids=ascii,
 )
 def test_forms_of_one_password(password, typed):
     stored = make_password(password)
@@ -90,7 +90,7 @@ def test_a_hash_of_a_password_as_it_was_typed_stays_valid(password):
     assert not identify_hasher(stored).verify("other", stored)
 
 
-@pytest.mark.parametrize("password", ["pässwörd 😀", "a" * 1000, "\x00\x01", " "], ids=ascii)
+@table("password", ["pässwörd 😀", "a" * 1000, "\x00\x01", " "])
 def test_any_text_may_be_a_password(password):
     stored = make_password(password)
     assert identify_hasher(stored).verify(password, stored)

@@ -18,6 +18,7 @@ from tests.support.factories import (
     make_task,
 )
 from tests.support.jobs import run_housekeeping
+from tests.support.tables import table
 from tests.support.threads import at_once, while_held
 
 # (kind of the linking row, its other values, the field, the factory of the linked row)
@@ -32,7 +33,7 @@ LINKS = {
     "comment on task": ("post", {"task_kind": "comment", "content": "a"}, "post_id", make_task),
 }
 MAKE = {"client": make_client, "contact": make_contact, "deal": make_deal, "post": make_post}
-every_link = pytest.mark.parametrize("link", LINKS)
+every_link = table("link", LINKS)
 every_link_to_a_client = pytest.mark.parametrize("kind", ["contact", "deal", "post"])
 
 

@@ -11,6 +11,7 @@ from forum.models import Post
 from tests.support.assertions import assert_refused, read
 from tests.support.client import JSONClient
 from tests.support.factories import make_client, make_post
+from tests.support.tables import table
 from tests.support.threads import at_once
 
 OLD = '"0123456789abcdef01234567"'
@@ -37,7 +38,7 @@ def assert_failed(response):
     assert_refused(response, 412, "precondition_failed")
 
 
-@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE"])
+@table("method", ["PUT", "PATCH", "DELETE"])
 def test_it_works(acme, client, method):
     response = acme.json().get(path_of(client), headers={"Accept-Encoding": "identity"})
     etag = response.headers["ETag"]
@@ -65,7 +66,7 @@ def test_the_tag_of_a_compressed_response(acme, client):
     assert put(acme, client, If_Match=compressed.headers["ETag"]).status_code == 200
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "strong", "weak"),
     [
         ('"a"', True, True),
@@ -86,7 +87,7 @@ def test_tags(text, strong, weak):
     assert not matches(text, None)
 
 
-@pytest.mark.parametrize(
+@table(
     ("headers", "status"),
     [
         ({"If_Match": "*"}, 200),
@@ -103,7 +104,6 @@ def test_tags(text, strong, weak):
         ({"If_None_Match": OLD}, 200),
         ({"If_Modified_Since": "Fri, 20 Nov 2026 12:00:00 GMT"}, 200),
     ],
-    ids=str,
 )
 def test_conditions(acme, client, headers, status):
     assert put(acme, client, **headers).status_code == status

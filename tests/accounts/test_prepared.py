@@ -18,6 +18,7 @@ from core.db.tenancy import next_ids
 from crm.models import Client, Deal
 from forum.models import Post
 from tests.support.factories import make_client, make_deal, make_post, make_token
+from tests.support.tables import table
 
 
 @prepared(account_id=int, role=str, start=int, size=int)
@@ -247,7 +248,7 @@ def values_of(row) -> dict:
     return {name: getattr(type(row).objects.get(pk=row.pk), name) for name in fields}
 
 
-@pytest.mark.parametrize(
+@table(
     "make",
     [
         lambda account, user: Client(
@@ -274,7 +275,6 @@ def values_of(row) -> dict:
             created_at=datetime(2026, 11, 20, 12, tzinfo=UTC),
         ),
     ],
-    ids=["client", "client with few values", "task"],
 )
 def test_inserts_and_updates_equal_those_of_the_orm(acme, make):
     by_prepared, by_orm = make(acme.account, acme.alice), make(acme.account, acme.alice)

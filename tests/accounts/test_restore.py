@@ -11,6 +11,7 @@ from core.db.trash import trash_contents
 from crm.models import Client, Deal
 from tests.support.assertions import assert_answered, assert_refused, on_the_wire, read
 from tests.support.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
+from tests.support.tables import table
 
 ADMINS_ONLY = "Only an admin or the owner may do this"
 MAKE = {
@@ -66,7 +67,7 @@ def test_it_works(acme, admin):
     assert read(admin.get("/app/trash.json")) == entries[1:]
 
 
-@pytest.mark.parametrize("kind", MAKE)
+@table("kind", MAKE)
 def test_restored_rows_are_unchanged(acme, admin, kind):
     row = MAKE[kind](acme.alice)
     path = f"/app/{kind.replace('task', 'post')}s/{row.id}.json"

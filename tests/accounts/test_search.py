@@ -12,6 +12,7 @@ from tests.support.assertions import read
 from tests.support.factories import make_client
 from tests.support.lists import values_of
 from tests.support.queries import capture_parameters
+from tests.support.tables import table
 
 PATH = "/app/clients.json"
 
@@ -52,7 +53,7 @@ JAN = {
 }
 
 
-@pytest.mark.parametrize(
+@table(
     "query",
     [
         # Names in any inflection, order and case; beginnings and fragments.
@@ -104,7 +105,7 @@ def test_matching_queries(acme, query):
     assert search_names(acme, query) == ["Zakłady Mięsne Sp. z o.o."]
 
 
-@pytest.mark.parametrize(
+@table(
     "query",
     [
         *("kowalska anna", "nowak", "lski gdynia", "xyz", "żółw"),
@@ -135,7 +136,7 @@ def test_fields_that_are_not_searched(acme):
         assert search_names(acme, query) == []
 
 
-@pytest.mark.parametrize(
+@table(
     ("query", "expected"),
     {
         # Order: exact word, prefix, text with the word, similar word. Then the shorter, then the older.
@@ -178,8 +179,8 @@ def test_pages_of_a_search(acme):
     assert pages == [["Nowak 0", "Nowak 1"], ["Nowak 2", "Nowak 3"], ["Nowak 4", "Nowka"]]
 
 
-@pytest.mark.parametrize("scan_rows", [1, 3, 100])
-@pytest.mark.parametrize("max_results", [2, 1000])
+@table("scan_rows", [1, 3, 100])
+@table("max_results", [2, 1000])
 def test_frequent_words_are_searched_in_the_order_of_ids(acme, other, monkeypatch, scan_rows, max_results):
     # Estimate that the list is short and that every condition is common.
     monkeypatch.setattr("core.search.queries.estimate_rows", lambda sides: [0, *(10_000 for _condition in sides[1:])])
@@ -251,7 +252,7 @@ def test_at_most_a_thousand_results_are_found(acme, monkeypatch):
     assert MAX_RESULTS == 1000
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         *(
@@ -294,7 +295,7 @@ def test_long_texts_of_any_letters_can_be_stored(acme):
         assert read(response)["note"] == text
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "folded"),
     {
         "Zażółć gęślą JAŹŃ": "zazolc gesla jazn",
@@ -327,7 +328,7 @@ def test_composed_and_normalized_texts_are_equal(db, texts):
             assert composed == normalized, ascii(text)
 
 
-@pytest.mark.parametrize("text", ["szyma", "jan szym", "aaaa", "6676", "la"])
+@table("text", ["szyma", "jan szym", "aaaa", "6676", "la"])
 def test_the_similarity_of_a_beginning_is_that_of_its_trigrams(db, text):
     with connection.cursor() as cursor:
         cursor.execute("SELECT word_similarity(%s, %s)", [text, f"of {text}xyz"])
@@ -350,7 +351,7 @@ def test_conditions_are_added_to_any_queryset(acme, other):
             assert [row[0] for row in cursor.fetchall()] == [matching(rows, condition).get().id]
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "digits", "words", "variants"),
     [
         ("jan", "", "('jan':* | 'þjan')", "('jan' | 'þjan')"),

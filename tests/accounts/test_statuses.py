@@ -11,6 +11,7 @@ from tests.support.assertions import assert_answered, assert_refused, headers_of
 from tests.support.bodies import status_body
 from tests.support.factories import make_client, make_deal, make_post, make_task, make_token, make_user
 from tests.support.lists import values_by_page, values_of
+from tests.support.tables import table
 
 ADMINS_ONLY = "Only an admin or the owner may do this"
 
@@ -47,7 +48,7 @@ def test_it_works(acme, admin):
     assert_refused(acme.json().get(path), 404, "not_found")
 
 
-@pytest.mark.parametrize(
+@table(
     ("fields", "errors"),
     [
         ({}, {"code": ["can't be blank"], "name": ["can't be blank"]}),
@@ -76,7 +77,6 @@ def test_it_works(acme, admin):
         ({"code": "a", "name": "Won", "kind": "deal"}, {"name": ["is already taken"]}),
         ({"code": "new", "name": "Planned"}, {"name": ["is already taken"]}),
     ],
-    ids=lambda value: str(value)[:50],
 )
 def test_it_rejects_invalid_values(acme, admin, fields, errors):
     before = stored(acme)
@@ -106,7 +106,7 @@ def test_admins_may_create_statuses(acme, role):
     assert post(acme.json(token), code="a", name="a").status_code == 201
 
 
-@pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "DELETE"])
+@table("method", ["GET", "PUT", "PATCH", "DELETE"])
 def test_it_rejects_unknown_statuses(admin, method):
     response = admin.request(method, f"/app/statuses/{10**15}.json", json={"status": {"name": "a"}})
     assert_refused(response, 404, "not_found")
@@ -222,9 +222,7 @@ def test_orders_filters_and_searches(acme, other):
     )
 
 
-@pytest.mark.parametrize(
-    ("kind", "make"), [("post", make_post), ("post", make_task), ("deal", make_deal), ("client", make_client)]
-)
+@table(("kind", "make"), [("post", make_post), ("post", make_task), ("deal", make_deal), ("client", make_client)])
 def test_it_rejects_the_deletion_of_a_status_in_use(acme, admin, kind, make):
     status = acme.account.statuses.create(kind=kind, code="mine", name="Mine")
     row = make(acme.alice, **({"status": status} if kind == "post" else {"status_id": status.id}))
@@ -249,7 +247,7 @@ def test_it_rejects_the_deletion_of_the_last_status_for_posts(acme, admin):
         assert admin.delete(f"/app/statuses/{status.id}.json").status_code == 200
 
 
-@pytest.mark.parametrize(
+@table(
     ("fields", "expected"),
     [
         ({}, (False, "open", 50)),
@@ -258,7 +256,6 @@ def test_it_rejects_the_deletion_of_the_last_status_for_posts(acme, admin):
         ({"outcome": "lost", "closed": False, "probability": 70}, (True, "lost", 0)),
         ({"outcome": "open", "closed": True, "probability": 70}, (False, "open", 70)),
     ],
-    ids=str,
 )
 def test_the_outcome_of_a_new_status_of_deals(acme, admin, fields, expected):
     body = read(post(admin, code="a", name="A", kind="deal", **fields))
@@ -266,7 +263,7 @@ def test_the_outcome_of_a_new_status_of_deals(acme, admin, fields, expected):
     assert body["pipeline_id"] == 1
 
 
-@pytest.mark.parametrize(
+@table(
     ("code", "fields", "expected"),
     [
         ("new", {"closed": True}, (True, "lost", 0)),
@@ -279,7 +276,6 @@ def test_the_outcome_of_a_new_status_of_deals(acme, admin, fields, expected):
         ("won", {"closed": False, "outcome": "won"}, (False, "open", 50)),
         ("qualified", {"probability": 35}, (False, "open", 35)),
     ],
-    ids=str,
 )
 def test_the_outcome_of_a_changed_status_of_deals(acme, admin, code, fields, expected):
     row = acme.account.statuses.get(kind="deal", code=code)
@@ -330,7 +326,7 @@ def test_a_new_status_can_be_used_for_posts(acme, admin):
     assert (read(response)["status"], read(response)["closed"]) == ("waiting", True)
 
 
-@pytest.mark.parametrize(
+@table(
     ("method", "number", "body"),
     [
         ("GET", 1, None),

@@ -10,6 +10,7 @@ from forum.models import Comment, Post
 from tests.support.assertions import assert_refused, read
 from tests.support.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
 from tests.support.jobs import run_housekeeping
+from tests.support.tables import table
 
 MAKE = {
     "client": make_client,
@@ -19,7 +20,7 @@ MAKE = {
     "post": make_post,
     "task": make_task,
 }
-every_kind = pytest.mark.parametrize("kind", MAKE)
+every_kind = table("kind", MAKE)
 
 
 def path(kind, row) -> str:

@@ -10,6 +10,7 @@ from accounts.models import Invitation, User
 from tests.support.client import XMLClient
 from tests.support.factories import PASSWORD, make_token, make_user
 from tests.support.settings import send, texts
+from tests.support.tables import table
 
 ROLES = ["owner", "admin", "agent", "member"]
 NOBODY: set[str] = set()
@@ -60,7 +61,7 @@ def state(user: User) -> tuple:
 # The Forum API
 
 
-@pytest.mark.parametrize(("actor", "action", "target", "allowed"), cases("create", rule="create"))
+@table(("actor", "action", "target", "allowed"), cases("create", rule="create"))
 def test_who_may_create_users_by_xml(acme, actor, action, target, allowed):
     make_user(acme.account, "actor", role=actor)
     fields = "<login>dora</login><email>dora@acme.example</email><password>a very good secret</password>"
@@ -71,7 +72,7 @@ def test_who_may_create_users_by_xml(acme, actor, action, target, allowed):
     assert list(roles) == ([target] if allowed else [])
 
 
-@pytest.mark.parametrize("role", ROLES)
+@table("role", ROLES)
 def test_it_rejects_inactive_users_by_xml(acme, role):
     make_user(acme.account, "actor", role=role, is_active=False)
     response = XMLClient(acme.host, auth=("actor", PASSWORD)).send_xml("POST", "/app/users.xml", "<user/>")
@@ -81,7 +82,7 @@ def test_it_rejects_inactive_users_by_xml(acme, role):
 # Pages
 
 
-@pytest.mark.parametrize(("actor", "action", "target", "allowed"), cases("invite", rule="invite"))
+@table(("actor", "action", "target", "allowed"), cases("invite", rule="invite"))
 def test_who_may_invite_users(acme, actor, action, target, allowed):
     by = make_user(acme.account, "actor", role=actor)
     status = 303 if allowed else 403
@@ -90,9 +91,7 @@ def test_who_may_invite_users(acme, actor, action, target, allowed):
 
 
 # Owners cannot be invited.
-@pytest.mark.parametrize(
-    ("actor", "action", "target", "allowed"), cases("resend", rule="invite", targets=["admin", "agent", "member"])
-)
+@table(("actor", "action", "target", "allowed"), cases("resend", rule="invite", targets=["admin", "agent", "member"]))
 def test_who_may_send_an_invitation_again(acme, actor, action, target, allowed):
     by = make_user(acme.account, "actor", role=actor)
     row, _secret = acme.account.invitations.invite(acme.account, email="new@example.com", role=target, by=acme.alice)
@@ -100,7 +99,7 @@ def test_who_may_send_an_invitation_again(acme, actor, action, target, allowed):
     assert acme.account.invitations.get().invited_by_id == (by.id if allowed else acme.alice.id)
 
 
-@pytest.mark.parametrize(("actor", "action", "target", "allowed"), cases(*MANAGE, rule="manage"))
+@table(("actor", "action", "target", "allowed"), cases(*MANAGE, rule="manage"))
 def test_who_may_manage_users(acme, actor, action, target, allowed):
     by, user = make_actor_and_target(acme, actor, target)
     make_token(user)
@@ -118,7 +117,7 @@ def test_who_may_manage_users(acme, actor, action, target, allowed):
     assert (state(user) != before) == changes
 
 
-@pytest.mark.parametrize("actor", ROLES)
+@table("actor", ROLES)
 def test_users_may_end_their_own_tokens_and_sessions(acme, actor):
     """Members cannot open the page of tokens."""
     by = make_user(acme.account, "actor", role=actor)
@@ -131,8 +130,8 @@ def test_users_may_end_their_own_tokens_and_sessions(acme, actor):
     assert (by.tokens.get().revoked_at is None) == (actor == "member")
 
 
-@pytest.mark.parametrize("actor", ROLES)
-@pytest.mark.parametrize("target", ROLES)
+@table("actor", ROLES)
+@table("target", ROLES)
 def test_it_rejects_tokens_and_sessions_of_other_users(acme, actor, target):
     by, user = make_actor_and_target(acme, actor, target)
     make_token(user)
@@ -154,8 +153,8 @@ def test_the_page_of_an_owner_has_no_actions_for_admins(acme):
 # Rules of the model, which every path uses
 
 
-@pytest.mark.parametrize("is_active", [True, False])
-@pytest.mark.parametrize(("actor", "action", "target", "allowed"), cases("create", "invite", *MANAGE, rule="manage"))
+@table("is_active", [True, False])
+@table(("actor", "action", "target", "allowed"), cases("create", "invite", *MANAGE, rule="manage"))
 def test_permissions_in_the_models(acme, actor, action, target, allowed, is_active):
     by, user = make_actor_and_target(acme, actor, target)
     make_token(user)
@@ -185,8 +184,8 @@ def test_permissions_in_the_models(acme, actor, action, target, allowed, is_acti
             actions[action]()
 
 
-@pytest.mark.parametrize("change", ["deactivated", "agent", "member"])
-@pytest.mark.parametrize("role", ["admin", "agent", "member"])
+@table("change", ["deactivated", "agent", "member"])
+@table("role", ["admin", "agent", "member"])
 def test_an_invitation_is_void_if_the_sender_lost_the_permission(acme, role, change):
     """The permission of the sender is checked on acceptance, as the invitation may still exist after a demotion."""
     by = make_user(acme.account, "adam", role="admin")

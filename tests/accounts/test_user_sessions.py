@@ -6,6 +6,7 @@ from accounts.models import Session, User
 from tests.support.assertions import assert_answered, assert_refused
 from tests.support.factories import make_token, make_user
 from tests.support.settings import send
+from tests.support.tables import table
 
 
 def path_of(user: User) -> str:
@@ -28,7 +29,7 @@ def test_it_works(acme, people):
     assert acme.bob.sessions.count() == 2
 
 
-@pytest.mark.parametrize(
+@table(
     ("by", "ends"),
     [
         ("owner", ["owner", "admin", "agent", "member"]),
@@ -49,9 +50,7 @@ def test_it_rejects_unknown_users(acme, people):
     assert_refused(response, 404, "not_found")
 
 
-@pytest.mark.parametrize(
-    ("by", "user", "ends"), [("admin", "member", True), ("admin", "owner", False), ("owner", "admin", True)]
-)
+@table(("by", "user", "ends"), [("admin", "member", True), ("admin", "owner", False), ("owner", "admin", True)])
 def test_the_page_of_a_user(acme, people, by, user, ends):
     path = f"/app/account/users/{people[user].id}"
     page = acme.page(people[by])

@@ -7,11 +7,12 @@ from django.utils.timezone import override as in_zone
 from django.utils.translation import override
 
 from core.pages.dates import date_text, time_text
+from tests.support.tables import table
 
 MOMENT = datetime(2026, 11, 5, 23, 30, 59, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@table(
     ("language", "zone", "text"),
     [
         ("en", "UTC", "Nov. 5, 2026, 11:30 p.m."),

@@ -10,6 +10,7 @@ from django.db import connection, transaction
 
 from core.db.tenancy import next_ids
 from tests.support.factories import make_client
+from tests.support.tables import table
 from tests.support.threads import at_once
 
 BLOCK = 64
@@ -51,7 +52,7 @@ def test_it_works(acme):
     assert len(counters(acme.account.id)) <= 2
 
 
-@pytest.mark.parametrize("number", [1, 2, BLOCK - 1, BLOCK, BLOCK + 1, 1000])
+@table("number", [1, 2, BLOCK - 1, BLOCK, BLOCK + 1, 1000])
 def test_several_ids_follow_each_other(acme, number):
     before = next_ids(acme.account.id, 1)[0]
     ids = next_ids(acme.account.id, number)

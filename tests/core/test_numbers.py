@@ -2,10 +2,10 @@
 
 from decimal import Decimal
 
-import pytest
 from django.utils.translation import override
 
 from core.pages.numbers import amount_text, number_text
+from tests.support.tables import table
 
 NBSP = "\N{NO-BREAK SPACE}"
 NUMBERS = [
@@ -24,7 +24,7 @@ NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize(("value", "places", "english", "polish"), NUMBERS)
+@table(("value", "places", "english", "polish"), NUMBERS)
 def test_it_works(value, places, english, polish):
     with override("en"):
         assert number_text(value, places) == english
@@ -54,7 +54,7 @@ AMOUNTS = [
 ]
 
 
-@pytest.mark.parametrize(("value", "currency", "english", "polish"), AMOUNTS)
+@table(("value", "currency", "english", "polish"), AMOUNTS)
 def test_amounts_have_the_decimal_places_of_their_currency(value, currency, english, polish):
     with override("en"):
         assert amount_text(Decimal(value), currency) == english

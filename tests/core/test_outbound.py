@@ -16,6 +16,7 @@ from django.utils import timezone
 from core import outbound
 from core.errors import FieldError
 from core.outbound import OutboundError, check_url, fetch, is_public, parse_url
+from tests.support.tables import table
 
 LOOPBACK = ((IPv4Network("127.0.0.0/8"), tuple(range(1, 65536))), (IPv6Network("::1"), tuple(range(1, 65536))))
 
@@ -47,7 +48,7 @@ REFUSED_URLS = """
 """.split()  # noqa: SIM905
 
 
-@pytest.mark.parametrize("text", NOT_PUBLIC)
+@table("text", NOT_PUBLIC)
 def test_it_rejects_addresses_that_are_not_public(text):
     assert not is_public(ip_address(text))
     with pytest.raises(OutboundError) as caught:
@@ -55,7 +56,7 @@ def test_it_rejects_addresses_that_are_not_public(text):
     assert caught.value.code == "address"
 
 
-@pytest.mark.parametrize(
+@table(
     "url",
     [
         "http://db/",
@@ -78,12 +79,12 @@ def test_names_of_the_own_network_are_refused_like_its_addresses_before_they_are
     assert refused.value.code == "address"
 
 
-@pytest.mark.parametrize("text", PUBLIC)
+@table("text", PUBLIC)
 def test_it_accepts_public_addresses(text):
     assert is_public(ip_address(text))
 
 
-@pytest.mark.parametrize(
+@table(
     "url",
     [*REFUSED_URLS, "http://example.com/ x", "http://example.com/\n", "http://example.com/ą", "http://" + "a" * 2000],
 )
@@ -93,7 +94,7 @@ def test_it_rejects_urls(url):
     assert caught.value.field == "url"
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "authority", "target"),
     [
         ("https://example.com/hook?a=1&b=%20", "example.com", "/hook?a=1&b=%20"),
@@ -209,7 +210,7 @@ def test_only_the_beginning_of_the_body_is_read(loopback):
     assert response.body == b"x" * 1024
 
 
-@pytest.mark.parametrize(
+@table(
     ("answer", "code"),
     [
         (b"", "protocol"),
@@ -258,7 +259,7 @@ def test_the_connection_goes_to_the_address_that_was_checked():
     assert len(answers) == 1
 
 
-@pytest.mark.parametrize(
+@table(
     ("addresses", "code"),
     [([], "dns"), (["8.8.8.8", "127.0.0.1"], "address"), (["fe80::1%2"], "address"), (["not an address"], "address")],
 )
@@ -277,9 +278,7 @@ def test_it_rejects_a_name_that_does_not_exist():
     assert caught.value.code == "dns"
 
 
-@pytest.mark.parametrize(
-    "host", ["localhost", "LOCALHOST", "localhost.", "LocalHost.", "ｌｏｃａｌｈｏｓｔ", "ⓛocalhost"]
-)
+@table("host", ["localhost", "LOCALHOST", "localhost.", "LocalHost.", "ｌｏｃａｌｈｏｓｔ", "ⓛocalhost"])
 def test_localhost_is_resolved_and_refused(host):
     with pytest.raises(OutboundError) as caught:
         send(f"http://{host}/")

@@ -12,6 +12,7 @@ from core.api.resources import ResourceViewSet
 from core.db.trash import Trashable
 from core.registry import Registry, registry
 from core.templatetags.rostrum import icon
+from tests.support.tables import table
 
 ADVICE = "add it to RESOURCES in resources.py of its app"
 
@@ -77,7 +78,7 @@ def test_every_id_in_the_path_of_an_example_has_a_sample():
     assert missing == set(), "add these to `samples` of the resource"
 
 
-@pytest.mark.parametrize("resource", list(registry), ids=lambda resource: resource.key)
+@table("resource", list(registry))
 def test_every_resource_has_translated_labels_and_an_icon(resource):
     assert "<svg" in icon(resource.icon)
     with override("pl"):

@@ -1,11 +1,10 @@
-import pytest
-
 from core.db.trimmed import fold_email, is_blank, trim
+from tests.support.tables import table
 
 FLAG = "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "trimmed"),
     [
         ("Ann", "Ann"),
@@ -20,30 +19,28 @@ FLAG = "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
         ("\u06dd5", "\u06dd5"),
         ("Ann \U0001f469\u200d\U0001f4bb", "Ann \U0001f469\u200d\U0001f4bb"),
     ],
-    ids=ascii,
 )
 def test_trim(text, trimmed):
     assert trim(text) == trimmed
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         *("", " \n", "\u3000", "\u200b\u2060", "\u2800", "\u3164", "\u115f\u1160", "\uffa0", "\ufe0f", "\U000e0101"),
         *("\u034f \u180b", "\u2800\u200b \u3164", "\U000e0020", "\u17b4"),
     ],
-    ids=ascii,
 )
 def test_a_text_without_visible_characters_is_blank(text):
     assert is_blank(text)
 
 
-@pytest.mark.parametrize("text", ["a", "\u3164a", "ㄱ", "👍\ufe0f", "\u0600", "-", "\u2801", "\u0301"], ids=ascii)
+@table("text", ["a", "\u3164a", "ㄱ", "👍\ufe0f", "\u0600", "-", "\u2801", "\u0301"])
 def test_any_other_text_is_not_blank(text):
     assert not is_blank(text)
 
 
-@pytest.mark.parametrize(
+@table(
     ("email", "other"),
     [
         ("ann@example.com", "Ann@Example.COM"),
@@ -56,13 +53,12 @@ def test_any_other_text_is_not_blank(text):
         ("ann@例え。jp", "ann@xn--r8jz45g.jp"),
         ("ann@ＥＸＡＭＰＬＥ.com", "ann@example.com"),
     ],
-    ids=ascii,
 )
 def test_equal_emails(email, other):
     assert fold_email(email) == fold_email(other) == fold_email(fold_email(email))
 
 
-@pytest.mark.parametrize(
+@table(
     ("email", "other"),
     [
         ("ann@example.com", "ann@example.net"),

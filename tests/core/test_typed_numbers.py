@@ -2,7 +2,6 @@
 
 from decimal import Decimal
 
-import pytest
 from django import forms
 from django.utils.translation import override
 
@@ -10,6 +9,7 @@ from core.api.fields import CURRENCIES
 from core.numbers import AmbiguousNumber, InvalidNumber, decimal_places, parse_number, plain_text
 from core.pages.number_fields import TypedNumberField, WholeNumberField
 from core.pages.numbers import amount_text, number_text
+from tests.support.tables import table
 
 SPACES = " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}\N{FIGURE SPACE}"
 
@@ -106,24 +106,24 @@ def meaning(text: str, language: str, currency: str = "") -> str:
         return "invalid"
 
 
-@pytest.mark.parametrize(("text", "number"), ALIKE, ids=ascii)
+@table(("text", "number"), ALIKE)
 def test_it_works(text, number):
     assert [meaning(text, "en"), meaning(text, "pl")] == [number, number]
 
 
-@pytest.mark.parametrize(("text", "english", "polish"), DIFFERENT)
+@table(("text", "english", "polish"), DIFFERENT)
 def test_a_separator_before_three_digits(text, english, polish):
     assert [meaning(text, "en"), meaning(text, "pl")] == [english, polish]
 
 
-@pytest.mark.parametrize(("text", "number", "currency"), AMOUNTS)
+@table(("text", "number", "currency"), AMOUNTS)
 def test_amounts_with_a_currency(text, number, currency):
     for language in ("en", "pl"):
         found = parse_number(text, language)
         assert (str(found.value), found.currency) == (number, currency)
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "expected", "found"),
     [("$ 5", "CAD", "CAD"), ("5 kr", "NOK", "NOK"), ("5 kr", "EUR", "SEK"), ("5", "PLN", ""), ("5 €", "PLN", "EUR")],
 )
@@ -136,7 +136,7 @@ def test_three_digits_are_decimals_in_a_currency_that_has_three():
     assert meaning("1.500", "en", "EUR") == meaning("1.500 EUR", "en") == "1500 or 1.500"
 
 
-@pytest.mark.parametrize("text", INVALID, ids=lambda text: ascii(text)[:20])
+@table("text", INVALID)
 def test_it_rejects_other_texts(text):
     assert [meaning(text, "en"), meaning(text, "pl")] == ["invalid", "invalid"]
 
@@ -144,8 +144,8 @@ def test_it_rejects_other_texts(text):
 VALUES = ["0", "0.005", "-0.5", "1.005", "999.999", "1234", "-1234.5", "12345", "12345.678", "1234567.8", "1.234567"]
 
 
-@pytest.mark.parametrize("language", ["en", "pl"])
-@pytest.mark.parametrize("value", VALUES)
+@table("language", ["en", "pl"])
+@table("value", VALUES)
 def test_what_a_page_shows_is_read_back(language, value):
     number = Decimal(value)
     with override(language):
@@ -156,7 +156,7 @@ def test_what_a_page_shows_is_read_back(language, value):
             assert parse_number(shown, language).value == number
 
 
-@pytest.mark.parametrize("value", VALUES)
+@table("value", VALUES)
 def test_a_plain_number_means_the_same_in_every_language(value):
     assert {parse_number(plain_text(Decimal(value)), language).value for language in ("en", "pl")} == {Decimal(value)}
 
@@ -210,7 +210,7 @@ def test_a_question_is_answered_by_a_choice():
         assert list(NumbersForm({"price": "8,000", "price-meant": "7,000=7000"}).errors) == ["price"]
 
 
-@pytest.mark.parametrize(
+@table(
     ("data", "errors"),
     [
         ({"price": "x"}, {"price": ["Is not a number"]}),
@@ -222,7 +222,6 @@ def test_a_question_is_answered_by_a_choice():
         ({"days": "7,000"}, {"days": ["Ensure this value is less than or equal to 5000."]}),
         ({"days": "1e3"}, {"days": ["Enter a whole number."]}),
     ],
-    ids=str,
 )
 def test_it_rejects_other_values_in_forms(data, errors):
     assert errors_of(**data) == errors

@@ -1,8 +1,7 @@
-import pytest
-
 from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.bodies import contact_list_body
 from tests.support.factories import make_contact, make_contact_list
+from tests.support.tables import table
 
 
 def test_it_works(acme):
@@ -23,7 +22,7 @@ def test_it_works(acme):
     assert_refused(client.get(f"/app/contact_lists/{row.id}.json"), 404, "not_found")
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "rule"),
     [
         (None, "can't be blank"),
@@ -35,7 +34,6 @@ def test_it_works(acme):
         (True, "must be a text"),
         ("Taken", "is already taken"),
     ],
-    ids=lambda value: str(value)[:20],
 )
 def test_it_rejects_invalid_names(acme, name, rule):
     make_contact_list(acme.alice, "Taken")
@@ -59,7 +57,7 @@ def test_it_rejects_a_body_without_a_contact_list(acme):
     assert_refused(response, 422, "validation_failed", {"contact_list": ["can't be blank"]})
 
 
-@pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "DELETE"])
+@table("method", ["GET", "PUT", "PATCH", "DELETE"])
 def test_it_rejects_unknown_and_trashed_lists(acme, method):
     trashed = make_contact_list(acme.alice)
     trashed.trash(by=acme.alice)

@@ -1,12 +1,11 @@
 """Counts of the rows of a client and of the members of a contact list."""
 
-import pytest
-
 from crm.models import Contact, ContactListCount
 from tests.support.assertions import assert_answered, on_the_wire, read
 from tests.support.bodies import client_body, contact_list_body
 from tests.support.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
 from tests.support.summaries import update_summaries
+from tests.support.tables import table
 
 COUNTS = ("contacts_count", "posts_count", "deals_count")
 MAKE = {"contacts": make_contact, "posts": make_task, "deals": make_deal}
@@ -45,7 +44,7 @@ def test_it_works(acme):
     assert_answered(response, 200, {**body, "name": "Eve", "updater_id": acme.bob.id, "updated_at": now})
 
 
-@pytest.mark.parametrize("kind", MAKE)
+@table("kind", MAKE)
 def test_trashed_rows_are_not_counted(acme, kind):
     client = make_client(acme.alice)
     row = MAKE[kind](acme.alice, client_id=client.id)

@@ -3,6 +3,7 @@ import pytest
 from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.bodies import contact_body
 from tests.support.factories import make_client, make_contact, make_contact_list
+from tests.support.tables import table
 
 
 def test_it_works(acme):
@@ -45,13 +46,13 @@ def test_it_rejects_every_error_at_once(acme):
     assert not acme.account.contacts.exists()
 
 
-@pytest.mark.parametrize("body", [{}, {"contact": None}, {"client": {"name": "a"}}], ids=str)
+@table("body", [{}, {"contact": None}, {"client": {"name": "a"}}])
 def test_it_rejects_a_body_without_a_contact(acme, body):
     response = acme.json().post("/app/contacts.json", json=body)
     assert_refused(response, 422, "validation_failed", {"contact": ["can't be blank"]})
 
 
-@pytest.mark.parametrize(
+@table(
     "notation",
     [
         lambda number: [str(number), ""],
@@ -78,7 +79,7 @@ def test_it_rejects_a_contact_without_a_name(acme):
     assert_refused(response, 422, "validation_failed", {"name": ["can't be blank"]})
 
 
-@pytest.mark.parametrize(
+@table(
     ("ids", "rule"),
     [
         (7, "must be a list of ids"),
@@ -94,7 +95,6 @@ def test_it_rejects_a_contact_without_a_name(acme):
         ([10**15, 10**15 + 1], "1000000000000000, 1000000000000001 can't be found"),
         ([1] * 1001, "has too many ids (maximum is 1000)"),
     ],
-    ids=lambda value: str(value)[:30],
 )
 def test_it_rejects_invalid_ids_of_contact_lists(acme, ids, rule):
     response = acme.json().post("/app/contacts.json", json={"contact": {"name": "a", "contact_list_ids": ids}})
@@ -136,7 +136,7 @@ def test_ids_of_lists_are_sorted_and_without_duplicates(acme):
     assert read(response)["contact_list_ids"] == [first.id, second.id]
 
 
-@pytest.mark.parametrize("value", [None, "", []], ids=str)
+@table("value", [None, "", []])
 def test_null_and_empty_ids_of_lists(acme, value):
     response = acme.json().post("/app/contacts.json", json={"contact": {"name": "a", "contact_list_ids": value}})
     assert response.status_code == 201
@@ -163,7 +163,7 @@ def test_a_contact_may_be_the_main_contact_of_a_client(acme):
     assert read(response)["contact_id"] == contact.id
 
 
-@pytest.mark.parametrize("id", [2**63 - 1, 2**63, -(2**63) - 1, 9_999_999_999_999_999_999, 0, "9223372036854775808"])
+@table("id", [2**63 - 1, 2**63, -(2**63) - 1, 9_999_999_999_999_999_999, 0, "9223372036854775808"])
 def test_it_rejects_ids_of_contact_lists_that_are_out_of_range(acme, id):
     response = acme.json().post("/app/contacts.json", json={"contact": {"name": "Jan", "contact_list_ids": [id]}})
     assert_refused(response, 422, "validation_failed", {"contact_list_ids": [f"{id} can't be found"]})

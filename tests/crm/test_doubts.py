@@ -4,13 +4,14 @@ import pytest
 
 from crm.doubts import country_code, doubts_of, looks_like_email, looks_like_tax_number
 from tests.support.factories import make_client
+from tests.support.tables import table
 
 pytestmark = pytest.mark.django_db
 
 FORM, ROUTE = "new-record", "/app/clients/new"
 
 
-@pytest.mark.parametrize(
+@table(
     ("email", "expected"),
     [
         ("ann@example.com", True),
@@ -30,7 +31,7 @@ def test_emails(email, expected):
     assert looks_like_email(email) == expected
 
 
-@pytest.mark.parametrize(
+@table(
     ("number", "country", "expected"),
     [
         ("5260001246", "pl", True),
@@ -56,9 +57,7 @@ def test_tax_numbers(number, country, expected):
     assert looks_like_tax_number(number, country) == expected
 
 
-@pytest.mark.parametrize(
-    ("name", "code"), [("PL", "pl"), ("pl", "pl"), ("Polska", "pl"), ("poland", "pl"), ("Narnia", ""), (None, "")]
-)
+@table(("name", "code"), [("PL", "pl"), ("pl", "pl"), ("Polska", "pl"), ("poland", "pl"), ("Narnia", ""), (None, "")])
 def test_countries(name, code):
     assert country_code(name) == code
 
@@ -72,7 +71,7 @@ def test_the_country_is_that_of_the_client_or_of_the_account(acme):
     assert list(doubts_of(values, acme.account)) == []
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "wrong", "right"),
     [
         ("email", "not-an-email", "ann@example.com"),

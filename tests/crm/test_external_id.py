@@ -6,6 +6,7 @@ from crm.models import ClientExternalId
 from tests.support.assertions import assert_refused, read
 from tests.support.factories import make_client, make_contact
 from tests.support.lists import values_of
+from tests.support.tables import table
 
 
 def post(acme, **values):
@@ -37,7 +38,7 @@ def test_it_works(acme):
     assert ClientExternalId.objects.get().key == "external_id"
 
 
-@pytest.mark.parametrize(
+@table(
     ("value", "rule"),
     [
         ([], "external_id must be a text of 1-255 characters"),
@@ -46,7 +47,6 @@ def test_it_works(acme):
         ("a\0", "external_id must be a text of 1-255 characters"),
         ("17", "external_id 17 belongs to client {}"),
     ],
-    ids=lambda value: str(value)[:20],
 )
 def test_it_rejects_invalid_and_taken_values(acme, value, rule):
     holder = read(post(acme, name="Ann", external_id="17"))
@@ -57,7 +57,7 @@ def test_it_rejects_invalid_and_taken_values(acme, value, rule):
     assert read(results)[0]["errors"] == errors
 
 
-@pytest.mark.parametrize("value", [None, "", " "])
+@table("value", [None, "", " "])
 def test_null_or_blank_removes_the_external_id(acme, value):
     client = read(post(acme, name="Ann", external_id="17", external_ids={"shop": "1"}))
     body = read(put(acme, client, external_id=value))
@@ -65,7 +65,7 @@ def test_null_or_blank_removes_the_external_id(acme, value):
     assert post(acme, name="Jan", external_id="17").status_code == 201
 
 
-@pytest.mark.parametrize("container", [None, "additional_fields", "external_ids"])
+@table("container", [None, "additional_fields", "external_ids"])
 def test_the_changed_value_wins_when_the_whole_client_is_sent_back(acme, container):
     original = read(post(acme, name="Ann", external_id="1", additional_fields={"size": 42}))
     change = {"external_id": "2"}

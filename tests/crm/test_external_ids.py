@@ -2,13 +2,12 @@
 
 import json
 
-import pytest
-
 from tests.support.assertions import assert_refused, read
 from tests.support.factories import make_client, make_contact, make_deal
+from tests.support.tables import table
 
 MAKE = {"client": make_client, "contact": make_contact, "deal": make_deal}
-every_kind = pytest.mark.parametrize("kind", MAKE)
+every_kind = table("kind", MAKE)
 
 
 def create(acme, kind, external_ids, **fields):
@@ -43,7 +42,7 @@ def test_it_works(acme, kind):
 
 
 @every_kind
-@pytest.mark.parametrize(
+@table(
     ("external_ids", "rule"),
     [
         ("17", "must be an object of key to identifier"),
@@ -68,7 +67,6 @@ def test_it_works(acme, kind):
         ({"a": "\ud800"}, "a must be a text of 1-255 characters"),
         ({str(number): "1" for number in range(51)}, "are too many (maximum is 50)"),
     ],
-    ids=lambda value: repr(value)[:30],
 )
 def test_it_rejects_invalid_external_ids(acme, kind, external_ids, rule):
     row = MAKE[kind](acme.alice, external_ids={"kept": "1"})

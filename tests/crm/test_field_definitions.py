@@ -10,6 +10,7 @@ from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.bodies import field_definition_body
 from tests.support.factories import make_client, make_field_definition
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 
 PATH = "/app/field_definitions.json"
 
@@ -45,7 +46,7 @@ def test_it_works(acme, admin):
     assert acme.account.resources_with_fields == []
 
 
-@pytest.mark.parametrize(
+@table(
     ("values", "errors"),
     [
         ({}, {"label": ["can't be blank"]}),
@@ -66,7 +67,6 @@ def test_it_works(acme, admin):
         ({"label": "a", "type": "choices", "choices": ["a,b"]}, {"choices": ["can't have commas for the type choices"]}),
         ({"label": "Size"}, {"label": ["is already taken"]}),
     ],
-    ids=str,
 )  # fmt: skip
 def test_it_rejects_invalid_definitions(acme, admin, values, errors):
     make_field_definition(acme.account, "size", label="Size")
@@ -118,7 +118,7 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize(("type", "sent", "answered"), VALUES, ids=str)
+@table(("type", "sent", "answered"), VALUES)
 def test_values(acme, type, sent, answered):
     make_field_definition(acme.account, "field", type=type, choices=["S", "M"])
     created = read(
@@ -134,7 +134,7 @@ def test_values(acme, type, sent, answered):
     assert read(removed)["additional_fields"] == {}
 
 
-@pytest.mark.parametrize(
+@table(
     ("type", "sent", "error"),
     [
         ("text", {}, "must be a single value"),
@@ -147,7 +147,6 @@ def test_values(acme, type, sent, answered):
         ("choices", [["S"]], "must be a list of texts, or one text with commas"),
         ("link", "javascript:alert(1)", "is not a link that begins with https:// or http://"),
     ],
-    ids=str,
 )
 def test_it_rejects_values_that_do_not_fit(acme, type, sent, error):
     make_field_definition(acme.account, "field", type=type, choices=["S", "M"])
@@ -164,7 +163,7 @@ def test_it_rejects_a_value_of_a_typed_field(acme):
     assert read(acme.json().post("/app/clients.json", json={"client": {"name": "A", "string1": "S"}}))["string1"] == "S"
 
 
-@pytest.mark.parametrize("resource", ["client", "contact", "deal"])
+@table("resource", ["client", "contact", "deal"])
 def test_required_fields(acme, resource):
     make_field_definition(acme.account, "size", resource=resource, required=True)
     missing = {"additional_fields": ["size can't be blank"]}

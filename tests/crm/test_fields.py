@@ -9,6 +9,7 @@ from crm.api.writing import SERIALIZERS, write_row
 from crm.fields import BUILTIN, GROUPS, builtin_fields, fields_of, grouped
 from crm.models import Client
 from tests.support.factories import make_client, make_field_definition
+from tests.support.tables import table
 
 # Fields that the API reads and writes, and that pages show in another way.
 NOT_IN_CATALOGUE = {
@@ -43,7 +44,7 @@ def test_an_account_without_definitions_reads_none(acme, django_assert_num_queri
         assert fields_of(acme.account, "client") == [*builtin_fields("client")]
 
 
-@pytest.mark.parametrize("resource", BUILTIN)
+@table("resource", BUILTIN)
 def test_every_field_of_the_api_is_in_the_catalogue(resource):
     serializer = SERIALIZERS[resource]
     writable = serializer.writable.keys() - serializer.typed.keys() - NOT_IN_CATALOGUE[resource]
@@ -51,7 +52,7 @@ def test_every_field_of_the_api_is_in_the_catalogue(resource):
     assert fields == writable, "add the field to BUILTIN of crm/fields.py"
 
 
-@pytest.mark.parametrize("resource", BUILTIN)
+@table("resource", BUILTIN)
 def test_names_are_unique_and_groups_are_known(resource):
     fields = BUILTIN[resource]
     assert len({field.name for field in fields}) == len(fields)

@@ -5,6 +5,7 @@ import pytest
 from crm.models import Client
 from tests.support.assertions import assert_refused, read
 from tests.support.factories import make_client, make_deal
+from tests.support.tables import table
 
 ANN = {"name": "Ann", "email": " Ann@example.com"}
 
@@ -27,7 +28,7 @@ def in_bulk(acme, *clients, top=None, **headers):
     return read(acme.json().post("/app/deals/bulk.json", json={"deals": deals, **(top or {})}, headers=headers))
 
 
-@pytest.mark.parametrize(
+@table(
     ("nested", "top"),
     [({"try_update": True}, {}), ({}, {"try_update": True}), ({"try_update": "1"}, {"try_update": False})],
 )
@@ -52,7 +53,7 @@ def test_the_setting_of_the_account(acme):
     assert read(post(acme, ANN | {"try_update": False}))["client_id"] != client.id
 
 
-@pytest.mark.parametrize("flag", [None, False, "", "0"])
+@table("flag", [None, False, "", "0"])
 def test_a_guest_becomes_a_client_without_the_setting(asks, flag):
     client = make_client(asks.alice, email="ann@example.com")
     assert read(post(asks, ANN | {"try_update": flag}))["client_id"] != client.id

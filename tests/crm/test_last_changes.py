@@ -2,18 +2,18 @@
 
 from datetime import timedelta
 
-import pytest
 from django.utils import timezone
 
 from core.db.last_changes import last_changes_of
 from crm.models import Client, Contact, Deal
 from tests.support.factories import make_client, make_contact, make_deal
 from tests.support.indexes import columns_changed_by, indexed_columns
+from tests.support.tables import table
 
 MODELS = {"client": (Client, make_client), "contact": (Contact, make_contact), "deal": (Deal, make_deal)}
 # Values of columns without an index. Every update also changes `updated_at`.
 NOT_INDEXED = {"client": {"bank": "Another bank"}, "contact": {}, "deal": {"url": "https://shop.example/1"}}
-every_kind = pytest.mark.parametrize("kind", MODELS)
+every_kind = table("kind", MODELS)
 
 
 def entries(model, account) -> dict:

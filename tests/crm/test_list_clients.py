@@ -11,6 +11,7 @@ from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.bodies import client_body
 from tests.support.factories import make_client, make_contact, make_deal, make_user
 from tests.support.lists import link_to_first_page, values_by_page, values_of
+from tests.support.tables import table
 
 PATH = "/app/clients.json"
 ORDERS = "id, -id, created_at, -created_at, updated_at, -updated_at, name, -name"
@@ -72,12 +73,12 @@ ERRORS_BY_QUERY = {
 }
 
 
-@pytest.mark.parametrize(("query", "errors"), ERRORS_BY_QUERY.items(), ids=lambda value: str(value)[:30])
+@table(("query", "errors"), ERRORS_BY_QUERY.items())
 def test_it_rejects_invalid_parameters(acme, query, errors):
     assert_refused(acme.json().get(f"{PATH}?{query}"), 422, "validation_failed", errors)
 
 
-@pytest.mark.parametrize("name", ["colour", "external_ids", "limit"])
+@table("name", ["colour", "external_ids", "limit"])
 def test_it_rejects_unknown_parameters_under_strict_handling(acme, name):
     response = acme.json().get(f"{PATH}?{name}=1", headers={"Prefer": "handling=strict"})
     assert_refused(response, 422, "validation_failed", {name: [f"is not one of the parameters {PARAMETERS}"]})
@@ -134,7 +135,7 @@ def acme_with_three_clients(acme):
     return acme
 
 
-@pytest.mark.parametrize(
+@table(
     ("order", "expected"),
     {
         "id": ["Łukasz", "anna", "Zoe"],
@@ -149,7 +150,7 @@ def test_orders(acme_with_three_clients, order, expected):
     assert values_of(acme_with_three_clients.json().get(f"{PATH}?order=-{order}")) == expected[::-1]
 
 
-@pytest.mark.parametrize("order", ["created_at", "-created_at", "updated_at", "-updated_at", "name", "-name"])
+@table("order", ["created_at", "-created_at", "updated_at", "-updated_at", "name", "-name"])
 def test_ties_are_ordered_by_id(acme, order):
     ids = [make_client(acme.alice, "Same").id for _ in range(5)]
     Client.objects.update(created_at=START, updated_at=START)
@@ -181,7 +182,7 @@ def test_filters_by_related_rows(acme):
 
 
 # Responses contain whole seconds, so a time without a fraction includes changes later in that second.
-@pytest.mark.parametrize(
+@table(
     ("since", "expected"),
     {
         "2009-01-26T18:06:53+01:00": ["A", "B"],
@@ -233,7 +234,7 @@ def test_filter_by_external_ids(acme, other):
         assert names_for(shop=shop_id) == []
 
 
-@pytest.mark.parametrize(
+@table(
     "limits",
     [
         # In turn: a full scan in list order, a partial scan, a partial scan with too many matches to sort, a sort of the
@@ -244,9 +245,8 @@ def test_filter_by_external_ids(acme, other):
         {"COMMON_ROWS": 10**9, "SORT_LIMIT": 5},
         {"COMMON_ROWS": 10**9},
     ],
-    ids=str,
 )
-@pytest.mark.parametrize("order", ["id", "-id", "name", "-name", "updated_at"])
+@table("order", ["id", "-id", "name", "-name", "updated_at"])
 def test_every_strategy_of_paging_returns_the_same_pages(acme, other, monkeypatch, limits, order):
     for name, limit in limits.items():
         monkeypatch.setattr(f"core.api.lists.{name}", limit)
@@ -280,7 +280,7 @@ def test_changes_are_found_immediately(acme):
     assert [values_of(json.get(f"{PATH}?{query}")) for query in ("q=ewa", "external_ids[shop]=1")] == [[], []]
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "words"),
     [
         ("City 77", "'77':*"),

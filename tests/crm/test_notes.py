@@ -7,6 +7,7 @@ from tests.support.assertions import assert_answered, assert_refused, on_the_wir
 from tests.support.bodies import note_body
 from tests.support.factories import make_client, make_contact, make_deal, make_note, make_user
 from tests.support.lists import link_to_first_page
+from tests.support.tables import table
 
 PATH = "/app/notes.json"
 ONE_LINK = {"client_id": ["must be given, or else a contact_id or a deal_id, but only one of them"]}
@@ -51,7 +52,7 @@ def test_it_rejects_every_error_at_once(acme):
     )
 
 
-@pytest.mark.parametrize("links", [(), ("client", "deal"), ("client", "contact", "deal")])
+@table("links", [(), ("client", "deal"), ("client", "contact", "deal")])
 def test_it_rejects_a_note_without_exactly_one_link(acme, links):
     ids = {
         "client": make_client(acme.alice).id,
@@ -89,7 +90,7 @@ def test_a_new_link_replaces_a_pending_one(acme):
     assert (note.client_id, note.trashed_client_id, note.deal_id) == (None, None, deal.id)
 
 
-@pytest.mark.parametrize(("make", "link"), [(make_client, "client"), (make_contact, "contact"), (make_deal, "deal")])
+@table(("make", "link"), [(make_client, "client"), (make_contact, "contact"), (make_deal, "deal")])
 def test_a_note_stays_while_its_row_is_in_the_trash(acme, make, link):
     row = make(acme.alice)
     note = make_note(acme.alice, **{f"{link}_id": row.id})

@@ -1,16 +1,15 @@
 """Empty and indexed values as PHP and forms send them: an empty array for an object, an object with integer keys for a list, a blank text."""
 
-import pytest
-
 from core.api.fields import to_list, to_object
 from tests.support.assertions import assert_refused, read
 from tests.support.factories import make_client, make_contact, make_contact_list, make_deal
+from tests.support.tables import table
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 EMPTY = ([], "", " ", [""], {})
 
 
-@pytest.mark.parametrize(
+@table(
     ("data", "value"),
     [
         ([], {}),
@@ -23,13 +22,12 @@ EMPTY = ([], "", " ", [""], {})
         (0, 0),
         (None, None),
     ],
-    ids=str,
 )
 def test_to_object(data, value):
     assert to_object(data) == value
 
 
-@pytest.mark.parametrize(
+@table(
     ("data", "value"),
     [
         ({"0": "a", "2": "b"}, ["a", "b"]),
@@ -44,14 +42,13 @@ def test_to_object(data, value):
         ("a", "a"),
         (None, None),
     ],
-    ids=str,
 )
 def test_to_list(data, value):
     assert to_list(data) == value
 
 
-@pytest.mark.parametrize("empty", EMPTY, ids=repr)
-@pytest.mark.parametrize("kind", ["client", "contact", "deal"])
+@table("empty", EMPTY)
+@table("kind", ["client", "contact", "deal"])
 def test_an_empty_array_is_an_empty_object(acme, kind, empty):
     values = {"name": "Ann", "external_ids": empty, "additional_fields": empty}
     created = acme.json().post(f"/app/{kind}s.json", json={kind: values})
@@ -63,7 +60,7 @@ def test_an_empty_array_is_an_empty_object(acme, kind, empty):
     assert (upserted.status_code, read(upserted)["external_ids"]) == (201, {"a": "1"})
 
 
-@pytest.mark.parametrize("empty", EMPTY, ids=repr)
+@table("empty", EMPTY)
 def test_an_empty_array_is_an_empty_resource(acme, empty):
     client = make_client(acme.alice, "Ann")
     response = acme.json().put(f"/app/clients/{client.id}.json", json={"client": empty})
@@ -80,7 +77,7 @@ def test_an_empty_array_is_an_empty_resource(acme, empty):
         assert "object" not in response.text, path
 
 
-@pytest.mark.parametrize("empty", EMPTY, ids=repr)
+@table("empty", EMPTY)
 def test_an_empty_nested_client(acme, empty):
     client = make_client(acme.alice)
     values = {"name": "Order", "client": {"name": "Ann", "external_ids": empty}}
@@ -121,7 +118,7 @@ def test_lists_in_settings(acme):
     assert (response.status_code, read(response)["choices"]) == (201, ["S", "M"])
 
 
-@pytest.mark.parametrize(
+@table(
     ("content", "external_ids", "tags"),
     [
         ("client[external_ids]=&client[tags]=", {}, []),

@@ -1,11 +1,10 @@
 """The clients and contacts that are similar to a new one, as JSON. `tests/workspace/test_quick_create.py` has the warning of the pages."""
 
-import pytest
-
 from accounts.account import AgentsSee
 from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.factories import make_client, make_contact
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 
 PATH = "/app/similar.json"
 
@@ -41,7 +40,7 @@ def test_agents_with_limited_access_find_their_own_rows(acme):
     assert read(acme.json().get(f"{PATH}?name=Northwind")) == [found(own, "name")]
 
 
-@pytest.mark.parametrize(
+@table(
     ("query", "errors"),
     [
         (

@@ -1,12 +1,11 @@
 """Tags of clients, contacts, deals and posts, and the lists of tags."""
 
-import pytest
-
 from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
+from tests.support.tables import table
 
 MAKE = {"client": make_client, "contact": make_contact, "deal": make_deal, "post": make_task}
-every_kind = pytest.mark.parametrize("kind", MAKE)
+every_kind = table("kind", MAKE)
 
 
 def put(acme, kind, row, tags):
@@ -42,7 +41,7 @@ def test_it_rejects_other_methods(acme, kind):
 
 
 @every_kind
-@pytest.mark.parametrize(
+@table(
     ("tags", "rule"),
     [
         (7, "must be a list of names, or one text with commas"),
@@ -64,7 +63,6 @@ def test_it_rejects_other_methods(acme, kind):
         ),
         ([str(number) for number in range(101)], "are too many (maximum is 100)"),
     ],
-    ids=lambda value: repr(value)[:20],
 )
 def test_it_rejects_invalid_tags(acme, kind, tags, rule):
     row = MAKE[kind](acme.alice, tags=["kept"])
@@ -74,7 +72,7 @@ def test_it_rejects_invalid_tags(acme, kind, tags, rule):
 
 
 @every_kind
-@pytest.mark.parametrize(
+@table(
     ("tags", "names"),
     [
         (["a", "b"], ["a", "b"]),
@@ -97,7 +95,6 @@ def test_it_rejects_invalid_tags(acme, kind, tags, rule):
         (["😀" * 64], ["😀" * 64]),
         ([str(number) for number in range(100)], [str(number) for number in range(100)]),
     ],
-    ids=lambda value: repr(value)[:20],
 )
 def test_accepted_notations_of_tags(acme, kind, tags, names):
     row = MAKE[kind](acme.alice, tags=["old"])

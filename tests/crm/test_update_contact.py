@@ -1,8 +1,7 @@
-import pytest
-
 from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.bodies import contact_body
 from tests.support.factories import make_client, make_contact, make_contact_list
+from tests.support.tables import table
 
 
 def test_it_works(acme):
@@ -60,7 +59,7 @@ def test_an_update_without_lists_keeps_them(acme):
     assert read(response)["contact_list_ids"] == [contact_list.id]
 
 
-@pytest.mark.parametrize("value", [[], None, ""], ids=str)
+@table("value", [[], None, ""])
 def test_null_and_empty_ids_remove_a_contact_from_all_lists(acme, value):
     contact = make_contact(acme.alice, contact_list_ids=[make_contact_list(acme.alice).id])
     response = acme.json().put(f"/app/contacts/{contact.id}.json", json={"contact": {"contact_list_ids": value}})

@@ -1,8 +1,7 @@
-import pytest
-
 from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.bodies import deal_body
 from tests.support.factories import make_client, make_deal
+from tests.support.tables import table
 
 
 def test_it_works(acme):
@@ -22,7 +21,7 @@ def test_it_works(acme):
     assert_answered(acme.json().get(f"/app/deals/{deal.id}.json"), 200, body)
 
 
-@pytest.mark.parametrize("name", ["", "  ", None], ids=repr)
+@table("name", ["", "  ", None])
 def test_it_rejects_a_blank_name(acme, name):
     deal = make_deal(acme.bob)
     response = acme.json().put(f"/app/deals/{deal.id}.json", json={"deal": {"name": name}})

@@ -6,9 +6,10 @@ from crm.models import Client
 from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.bodies import client_body, contact_body, deal_body
 from tests.support.factories import make_client, make_contact, make_deal
+from tests.support.tables import table
 
 MAKE = {"client": make_client, "contact": make_contact, "deal": make_deal}
-every_kind = pytest.mark.parametrize("kind", MAKE)
+every_kind = table("kind", MAKE)
 BODY = {"client": client_body, "contact": contact_body, "deal": deal_body}
 
 
@@ -21,7 +22,7 @@ def rows(acme, kind):
 
 
 @every_kind
-@pytest.mark.parametrize("method", ["PUT", "PATCH"])
+@table("method", ["PUT", "PATCH"])
 def test_it_works(acme, kind, method):
     response = put(acme, kind, "external_ids[shop.id]=17", method, name="First", external_ids={"more": "1"})
     row = rows(acme, kind).get()
@@ -36,7 +37,7 @@ def test_it_works(acme, kind, method):
 
 
 @every_kind
-@pytest.mark.parametrize(
+@table(
     ("query", "rule"),
     [
         ("", "can't be blank"),
@@ -52,7 +53,6 @@ def test_it_works(acme, kind, method):
         ),
         ("&".join(f"external_ids[{number}]=1" for number in range(51)), "are too many (maximum is 50)"),
     ],
-    ids=lambda value: value[:20],
 )
 def test_it_rejects_invalid_queries(acme, kind, query, rule):
     response = put(acme, kind, query, name="a")
@@ -71,7 +71,7 @@ def test_it_rejects_a_repeated_key(acme, kind):
 
 
 @every_kind
-@pytest.mark.parametrize("value", [False, 0, "17", ["17"]])
+@table("value", [False, 0, "17", ["17"]])
 def test_it_rejects_external_ids_that_are_not_an_object(acme, kind, value):
     response = put(acme, kind, "external_ids[shop]=17", name="First", external_ids=value)
     rule = "must be an object of key to identifier"
@@ -139,12 +139,11 @@ def create(acme, top_level=None, **fields):
     return acme.json().post("/app/clients.json", json={**(top_level or {}), "client": fields})
 
 
-@pytest.mark.parametrize(
+@table(
     "identifier",
     [{"external_ids": {"shop": "17"}}, {"email": "ann@example.net"}, {"email": "ANN@Example.NET"}],
-    ids=str,
 )
-@pytest.mark.parametrize("is_top_level", [False, True])
+@table("is_top_level", [False, True])
 def test_try_update_updates_an_existing_client(acme, identifier, is_top_level):
     client = make_client(acme.alice, "Ann", email="ann@example.net", external_ids={"shop": "17"}, note="old")
     flag = {"try_update": True}
@@ -163,7 +162,7 @@ def test_try_update_updates_an_existing_client(acme, identifier, is_top_level):
     assert acme.account.clients.count() == 1
 
 
-@pytest.mark.parametrize(
+@table(
     "fields",
     [
         {"name": "New"},
@@ -173,7 +172,6 @@ def test_try_update_updates_an_existing_client(acme, identifier, is_top_level):
         {"name": "New", "external_ids": {"shop": "18"}},
         {"name": "New", "external_ids": {"other": "17"}, "email": ""},
     ],
-    ids=str,
 )
 def test_try_update_creates_a_client_if_none_exists(acme, fields):
     make_client(acme.alice, email="ann@example.net", external_ids={"shop": "17"})
@@ -185,7 +183,7 @@ def test_try_update_creates_a_client_if_none_exists(acme, fields):
     assert acme.account.clients.count() == 3
 
 
-@pytest.mark.parametrize("flag", [False, None, "", "0", "no"])
+@table("flag", [False, None, "", "0", "no"])
 def test_a_client_is_created_without_try_update(acme, flag):
     make_client(acme.alice, email="ann@example.net")
     assert create(acme, name="Ann", email="ann@example.net", try_update=flag).status_code == 201

@@ -6,9 +6,10 @@ from django.test.utils import CaptureQueriesContext
 
 from forum.models import Forum, Post
 from tests.support.factories import make_category, make_post, make_user
+from tests.support.tables import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("access", "visitor_reads", "takes_sign_ups"),
     [("public", True, True), ("members", True, False), ("private", False, False)],
 )
@@ -42,7 +43,7 @@ def test_posts_of_members_wait_for_approval(acme):
     assert acme.account.posts.visible_to(None).filter(id=post.id).exists()
 
 
-@pytest.mark.parametrize(
+@table(
     ("values", "waits"),
     [
         ({"title": "No links"}, False),
@@ -68,7 +69,7 @@ def test_the_first_posts_of_a_member_wait_if_they_have_links(acme, values, waits
     assert make_post(acme.carol, **values).approved
 
 
-@pytest.mark.parametrize(
+@table(
     ("values", "login", "waits"),
     [
         ({"title": "Other words"}, "carol", True),
@@ -102,10 +103,8 @@ def test_texts_changed_by_xml_wait_for_approval_again(acme):
     assert carol.get(path).status_code == 200
 
 
-@pytest.mark.parametrize("approval", [False, True])
-@pytest.mark.parametrize(
-    ("login", "has_category", "extra_statements"), [("carol", False, 1), ("carol", True, 2), ("alice", True, 0)]
-)
+@table("approval", [False, True])
+@table(("login", "has_category", "extra_statements"), [("carol", False, 1), ("carol", True, 2), ("alice", True, 0)])
 def test_xml_creates_apply_the_approval_with_few_statements(acme, approval, login, has_category, extra_statements):
     """Every API applies the approval. Only a post of a member with a category needs a statement for it.
 

@@ -15,6 +15,7 @@ from tests.support.followers import run_followers
 from tests.support.jobs import run_jobs
 from tests.support.queries import capture_queries
 from tests.support.settings import send
+from tests.support.tables import table
 from tests.support.team import assert_for_the_team_alone
 
 SPAM = "Cheap pills at https://spam.example/a"
@@ -78,7 +79,7 @@ def test_withdrawn_comments_move_with_a_merge(acme, texts):
     assert original.account.comments.filter(post_id=original.id).count() == 3
 
 
-@pytest.mark.parametrize(
+@table(
     ("by", "whom", "may"),
     [
         ("bob", "carol", True),

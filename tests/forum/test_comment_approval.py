@@ -9,6 +9,7 @@ from tests.support.assertions import read
 from tests.support.factories import make_comment, make_post, make_user
 from tests.support.followers import run_followers
 from tests.support.settings import button_of, send, texts
+from tests.support.tables import table
 from tests.support.team import went_to
 
 SPAM = "Cheap pills at https://spam.example/a"
@@ -46,7 +47,7 @@ def test_it_works(acme, post):
     assert Post.objects.get(pk=post.pk).updated_at > before
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "waits"),
     [
         ("No links", False),
@@ -56,7 +57,7 @@ def test_it_works(acme, post):
         ("`x.y` in C:\\temp", False),
     ],
 )
-@pytest.mark.parametrize("requires_approval", [False, True])
+@table("requires_approval", [False, True])
 def test_comments_of_new_members_with_links_wait(acme, post, text, waits, requires_approval):
     acme.account.forums.update(approval=requires_approval)
     assert make_comment(post, acme.bob, text).approved
@@ -104,7 +105,7 @@ READERS = {
 }
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "login", "sees"),
     [
         ("XML", "carol", True),

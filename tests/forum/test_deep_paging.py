@@ -15,6 +15,7 @@ from tests.support.factories import make_category, make_post, make_task, make_us
 from tests.support.jobs import run_housekeeping
 from tests.support.queries import capture_parameters, explained
 from tests.support.sort_keys import assert_sort_keys_are_correct
+from tests.support.tables import table
 from tests.support.threads import at_once
 from tests.support.xml import titles
 
@@ -179,7 +180,7 @@ class Changes:
             assert page(user, category, start, size, order, **filters) == expected[start : start + size]
 
 
-@pytest.mark.parametrize("seed", range(10))
+@table("seed", range(10))
 def test_pages_are_correct_after_random_changes(acme, small_limits, seed):
     changes = Changes(acme, seed)
     actions = [

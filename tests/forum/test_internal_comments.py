@@ -7,6 +7,7 @@ from core.errors import FieldErrors
 from forum.models import Post
 from tests.support.assertions import errors_of, read
 from tests.support.factories import make_comment, make_post
+from tests.support.tables import table
 from tests.support.writing import comments
 
 SECRET = "margin-of-forty-percent"
@@ -41,7 +42,7 @@ READERS = {
 }
 XML_READERS = [name for name in READERS if name.startswith("XML")]
 # The Forum API and the similar posts need a user.
-readers = pytest.mark.parametrize(
+readers = table(
     ("name", "login"),
     [(name, "carol") for name in READERS]
     + [(name, "") for name in READERS if name not in (*XML_READERS, "similar posts")],
@@ -56,7 +57,7 @@ def test_nobody_outside_the_team_reads_them(acme, post, name, login):
     assert SECRET not in READERS[name](acme, getattr(acme, login) if login else None, post).text
 
 
-@pytest.mark.parametrize("name", XML_READERS)
+@table("name", XML_READERS)
 def test_the_forum_api_has_none_for_the_team_either(acme, post, name):
     assert SECRET not in READERS[name](acme, acme.bob, post).text
 

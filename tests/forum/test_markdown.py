@@ -7,13 +7,13 @@ from html.parser import HTMLParser
 from time import thread_time
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from accounts.mentions import names_in
 from forum import markdown
 from forum.markdown import ALLOWED_TAGS, MAX_HTML_LENGTH, MAX_LENGTH, as_paragraphs, as_plain_text, render
+from tests.support.tables import table
 
 REL = 'rel="nofollow ugc noopener"'
 
@@ -31,7 +31,7 @@ def timed(act: Callable[[], Any]) -> tuple[Any, float]:
         gc.enable()
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "html"),
     [
         ("", ""),
@@ -88,7 +88,7 @@ def test_it_works(text, html):
     assert "<img" not in rendered
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "address", "template"),
     [
         ("see https://example.com", "https://example.com", "see {}"),
@@ -119,7 +119,7 @@ def test_addresses_become_links(text, address, template):
     assert render(text) == f"<p>{template.format(link)}</p>\n"
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "xhttps://example.com",
@@ -183,7 +183,7 @@ def assert_safe(html: str) -> None:
             assert not re.match(r"(javascript|data|vbscript|file):", address), html
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "<script>alert(1)</script>",
@@ -259,10 +259,9 @@ WHOLE_TEXTS = {
 }
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [*(pattern * (MAX_LENGTH // len(pattern)) for pattern in REPEATED_PATTERNS), *WHOLE_TEXTS.values()],
-    ids=lambda text: text[:20],
 )
 def test_no_text_takes_long_to_render(text):
     text = text[:MAX_LENGTH]
@@ -272,13 +271,12 @@ def test_no_text_takes_long_to_render(text):
     assert_safe(html)
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         *("1. a\n" * 5000, "- a\n  - b\n    - c\n" * 1500, "* * a\n" * 2000, "> - a\n" * 2500),
         *("# a\n" * 4000, "*a* " * 4900, "a\nb\n\n" * 2500, "<a@b.c> " * 5000),
     ],
-    ids=lambda text: text[:10],
 )
 def test_a_text_that_takes_too_much_work_is_shown_unformatted(text):
     """The work is the same for any longer text, and `as_plain_text` has the same limit."""
@@ -309,7 +307,7 @@ def test_a_text_with_too_much_html_is_shown_unformatted(monkeypatch):
     assert render("**a** and **b**") == "<p>**a** and **b**</p>\n"
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "excerpt"),
     [
         ("", ""),
@@ -340,7 +338,7 @@ def test_an_excerpt_is_cut_between_words():
     assert markdown.excerpt("W" * 300, max_length=200) == "W" * 199 + "…"
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "plain"),
     [
         ("", ""),
@@ -361,7 +359,7 @@ def test_plain_text_keeps_lines_and_lists(text, plain):
     assert markdown.as_plain_text(text).replace("\N{NO-BREAK SPACE}", " ") == plain
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "expected"),
     [
         ("@theo, look", ["theo"]),
@@ -391,9 +389,7 @@ def test_a_text_that_fails_to_be_converted_stays_as_it_is(monkeypatch, caplog):
     assert caplog.messages == ["A text could not be converted: ZeroDivisionError"]
 
 
-@pytest.mark.parametrize(
-    "pattern", ["*", "_", "`", "~", "[", "![", "(", "> ", "#", "- ", "|", "\\", "<http:", "&#12;", "[]("]
-)
+@table("pattern", ["*", "_", "`", "~", "[", "![", "(", "> ", "#", "- ", "|", "\\", "<http:", "&#12;", "[]("])
 def test_no_excerpt_takes_long_to_make(pattern):
     text = (pattern * 600)[:600]
     _, seconds = timed(lambda: (markdown.excerpt(text, max_length=200), markdown.as_plain_text(text)))

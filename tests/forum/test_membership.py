@@ -1,4 +1,4 @@
-"""Who belongs to a forum: the rule, and what depends on it. The walks over all routes are in test_page_access and test_tenancy."""
+"""Who belongs to a forum: the rule, and what depends on it. The walks over all routes are in test_page_access and test_route_contracts."""
 
 import importlib
 from pathlib import Path
@@ -33,11 +33,12 @@ from tests.support.followers import run_followers
 from tests.support.membership import WAYS, add, list_as, make_client_of_segment, use_segment
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 from tests.support.xml import UNAUTHENTICATED, refusal, shown
 
 Access = Forum.Access
-every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-every_closed_access = pytest.mark.parametrize("access", [Access.PRIVATE, Access.LIST, Access.SEGMENT])
+every_way = table("way", WAYS.values())
+every_closed_access = table("access", [Access.PRIVATE, Access.LIST, Access.SEGMENT])
 POST = "<post><title>A wish</title></post>"
 
 
@@ -178,7 +179,7 @@ def test_each_of_several_members_is_found_alike(acme, board, access):
         assert acme.account.forums.visible_to(user).filter(id=board.id).exists() == (user.id in expected)
 
 
-@pytest.mark.parametrize(
+@table(
     ("query", "shared", "is_admitted"),
     [
         ("city=Berlin", True, True),
@@ -483,7 +484,7 @@ def test_the_number_of_statements_is_fixed(acme, board, plan):
 # Lists of addresses
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "addresses"),
     [
         ("", []),
@@ -495,7 +496,7 @@ def test_addresses_are_read(text, addresses):
     assert read_addresses(text) == addresses
 
 
-@pytest.mark.parametrize("text", ["example", "a b@", "@", "ann@", "ann@@example.com", "<ann@example.com>", "x." * 200])
+@table("text", ["example", "a b@", "@", "ann@", "ann@@example.com", "<ann@example.com>", "x." * 200])
 def test_it_rejects_what_is_no_address(text):
     with pytest.raises(FieldErrors, match="neither an e-mail nor a domain"):
         read_addresses(text)
@@ -506,7 +507,7 @@ def test_it_rejects_too_many_addresses():
         read_addresses("\n".join(f"d{number}.example" for number in range(MAX_ADDRESSES + 1)))
 
 
-@pytest.mark.parametrize("domain", ["partner.example.evil.example", "sub.partner.example", "xpartner.example"])
+@table("domain", ["partner.example.evil.example", "sub.partner.example", "xpartner.example"])
 def test_a_domain_is_compared_as_a_whole(acme, board, domain):
     set_access(board, Access.LIST)
     ForumAddress.objects.create(account=acme.account, forum_id=board.id, address="partner.example")

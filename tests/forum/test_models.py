@@ -10,6 +10,7 @@ from accounts.models import Status
 from forum.lists import Visibility
 from forum.models import Category, Forum, Post
 from tests.support.factories import make_category, make_client, make_contact, make_post, make_task, make_user
+from tests.support.tables import table
 
 
 def test_it_works(acme):
@@ -27,7 +28,7 @@ def raises_integrity_error(name: str):
     return pytest.raises(IntegrityError, match=name)
 
 
-@pytest.mark.parametrize(
+@table(
     "values",
     [
         {"category_id": None},
@@ -42,7 +43,7 @@ def test_it_rejects_posts_with_values_of_tasks(acme, values):
         Post.objects.filter(pk=post.pk).update(**values)
 
 
-@pytest.mark.parametrize(
+@table(
     "column",
     [
         "forum_id",
@@ -192,7 +193,7 @@ def test_a_failed_comment_is_rolled_back(acme):
 # Visibility partitions
 
 
-@pytest.mark.parametrize(
+@table(
     ("values", "shelf"),
     [
         ({}, Visibility.OPEN),

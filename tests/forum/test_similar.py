@@ -1,11 +1,10 @@
 """Queries that the pages use to find posts: by similarity, words, user and status."""
 
-import pytest
-
 from accounts.models import Status
 from forum.facets import Selection
 from forum.models import Post, Vote
 from tests.support.factories import make_category, make_forum, make_post, make_task, make_user, make_voters
+from tests.support.tables import table
 
 TITLES = [
     "A dark theme",
@@ -22,7 +21,7 @@ def similar_titles(acme, text: str, **options) -> list[str]:
     return [title for (title,) in rows]
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "expected"),
     [
         ("dark", "A dark theme"),
@@ -43,9 +42,7 @@ def test_it_works(acme, text, expected):
     assert similar_titles(acme, text)[:1] == [expected]
 
 
-@pytest.mark.parametrize(
-    "text", ["", " ", "?!", "\0", "completely unrelated", "elsewhere", "a" * 5000, "'); --", "x:*&|!('", "%_\\"]
-)
+@table("text", ["", " ", "?!", "\0", "completely unrelated", "elsewhere", "a" * 5000, "'); --", "x:*&|!('", "%_\\"])
 def test_texts_without_similar_posts(acme, text):
     for title in TITLES:
         make_post(acme.carol, title, content="elsewhere")

@@ -8,6 +8,7 @@ from forum.sort_keys import COPIED_COLUMNS
 from tests.support.factories import make_category, make_client, make_post, make_task
 from tests.support.indexes import columns_changed_by, indexed_columns
 from tests.support.sort_keys import assert_sort_keys_are_correct
+from tests.support.tables import table
 
 
 def key_of(post: Post) -> PostSortKey | None:
@@ -75,7 +76,7 @@ def test_each_change_of_a_post_changes_its_sort_key(acme):
     assert not PostSortKey.objects.exists()
 
 
-@pytest.mark.parametrize(
+@table(
     "change",
     [
         pytest.param(lambda post, cast: post.vote(by=cast.bob), id="vote"),

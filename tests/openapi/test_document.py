@@ -4,7 +4,6 @@ import json
 import tomllib
 
 import jsonschema_rs
-import pytest
 from django.conf import settings
 from django.urls import get_resolver
 from openapi_spec_validator import OpenAPIV31SpecValidator
@@ -14,6 +13,7 @@ from tests.support import xml_values
 from tests.support.client import Client, JSONClient
 from tests.support.examples import ROOT
 from tests.support.factories import make_client, make_post
+from tests.support.tables import table
 
 
 def operations() -> list[tuple[str, str, dict]]:
@@ -38,9 +38,7 @@ def validator(schema: dict) -> jsonschema_rs.Draft202012Validator:
     return jsonschema_rs.Draft202012Validator({**schema, "components": document()["components"]}, validate_formats=True)
 
 
-every_operation = pytest.mark.parametrize(
-    ("method", "path", "operation"), operations(), ids=lambda value: value if isinstance(value, str) else ""
-)
+every_operation = table(("method", "path", "operation"), operations())
 
 
 def test_it_works(acme):
@@ -167,7 +165,7 @@ def test_examples_match_their_schemas(method, path, operation):
         assert "example" in parameter or parameter["in"] != "path"
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "path", "key", "values"),
     [
         ("NewPost", "/app/posts.json", "post", {"title": "New"}),

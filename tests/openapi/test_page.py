@@ -3,10 +3,10 @@
 import gzip
 import re
 
-import pytest
 from django.core.management import call_command
 
 from tests.support.client import Client
+from tests.support.tables import table
 
 SWAGGER_UI = "/static/drf_spectacular_sidecar/swagger-ui-dist"
 
@@ -34,7 +34,7 @@ def test_all_referenced_files_are_served(acme):
         assert response.headers["Cache-Control"] == "max-age=60, public"
 
 
-@pytest.mark.parametrize("host", ["acme.example.test", "example.test", "api.example.test"])
+@table("host", ["acme.example.test", "example.test", "api.example.test"])
 def test_the_page_is_served_at_the_hosts_of_both_apis(acme, host):
     client = Client(host)
     assert client.get("/app/docs/swagger").status_code == 200
@@ -77,7 +77,7 @@ def test_it_rejects_an_unknown_host(acme):
     assert client.get(f"{SWAGGER_UI}/swagger-ui.css").status_code == 404
 
 
-@pytest.mark.parametrize("path", ["/static/", "/static/nothing.js", "/static/%2e%2e/manage.py"])
+@table("path", ["/static/", "/static/nothing.js", "/static/%2e%2e/manage.py"])
 def test_it_rejects_unknown_files(acme, path):
     response = Client(acme.host).get(path)
     assert response.status_code == 404

@@ -20,6 +20,8 @@ class Row(NamedTuple):
     # The status for a member of the account, and for its team.
     member: int = 403
     team: int = 200
+    # The status for an agent, who created none of the rows, if it is not that of the team. `admins_only` means 403.
+    agent: int | None = None
     # The errors if the ids of the body belong to another account: fields in JSON, sentences in XML.
     foreign: list[str] | None = None
     query: str = ""
@@ -305,9 +307,9 @@ TABLE = [
     Row("POST", "app/notes.json", note, team=201, foreign=["client_id"]),
     Row("GET", "app/notes.json"),
     Row("GET", "app/notes/<id:id>.json"),
-    Row("PUT", "app/notes/<id:id>.json", note, foreign=["client_id"]),
-    Row("PATCH", "app/notes/<id:id>.json", note, foreign=["client_id"]),
-    Row("DELETE", "app/notes/<id:id>.json"),
+    Row("PUT", "app/notes/<id:id>.json", note, foreign=["client_id"], agent=403),
+    Row("PATCH", "app/notes/<id:id>.json", note, foreign=["client_id"], agent=403),
+    Row("DELETE", "app/notes/<id:id>.json", agent=403),
     Row("POST", "app/posts.json", post, team=201, foreign=OF_POST),
     Row("GET", "app/posts.json"),
     Row("GET", "app/posts/<id:id>.json"),
@@ -357,9 +359,9 @@ TABLE = [
     Row("GET", "app/field_definitions/<id:id>/misfits.json"),
     Row("GET", "app/bulk_changes.json"),
     Row("POST", "app/bulk_changes.json", bulk_change, team=201, foreign=["responsible_id"]),
-    Row("GET", "app/bulk_changes/<id:id>.json"),
-    Row("POST", "app/bulk_changes/<id:id>/undo.json"),
-    Row("POST", "app/bulk_changes/<id:id>/cancel.json", team=409),
+    Row("GET", "app/bulk_changes/<id:id>.json", agent=404),
+    Row("POST", "app/bulk_changes/<id:id>/undo.json", agent=404),
+    Row("POST", "app/bulk_changes/<id:id>/cancel.json", team=409, agent=404),
     Row("GET", "app/calendar_feed.json"),
     Row("POST", "app/calendar_feed.json", team=201),
     Row("DELETE", "app/calendar_feed.json"),
@@ -393,9 +395,9 @@ TABLE = [
     Row("GET", "app/views.json"),
     Row("POST", "app/views.json", view, team=201),
     Row("GET", "app/views/<id:id>.json"),
-    Row("PUT", "app/views/<id:id>.json", view),
-    Row("PATCH", "app/views/<id:id>.json", view),
-    Row("DELETE", "app/views/<id:id>.json"),
+    Row("PUT", "app/views/<id:id>.json", view, agent=403),
+    Row("PATCH", "app/views/<id:id>.json", view, agent=403),
+    Row("DELETE", "app/views/<id:id>.json", agent=403),
     Row("GET", "app/posts/revenue.json"),
     Row("GET", "app/posts/<id:id>/clients.json"),
     Row("GET", "app/posts/<id:id>/revenue.json"),
@@ -403,7 +405,7 @@ TABLE = [
     Row("DELETE", "app/posts/<id:id>/follow.json"),
     Row("GET", "app/notifications.json", member=200),
     Row("POST", "app/notifications/read.json", member=200),
-    Row("POST", "app/notifications/<id:id>/read.json", member=404),
+    Row("POST", "app/notifications/<id:id>/read.json", member=404, agent=404),
     Row("GET", "app/posts/tags.json"),
     Row("GET", "app/tasks.json"),
     Row("GET", "app/users.json"),

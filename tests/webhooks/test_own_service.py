@@ -7,6 +7,7 @@ from tests.support.assertions import assert_refused
 from tests.support.client import JSONClient
 from tests.support.factories import make_client
 from tests.support.receiver import add_endpoint, deliver
+from tests.support.tables import table
 from webhooks.models import check_url
 
 
@@ -19,8 +20,8 @@ def user_agent(acme, receiver) -> str:
     return receiver.requests[0].headers["user-agent"]
 
 
-@pytest.mark.parametrize("host", ["acme.example.test", "example.test", "unknown.example", "203.0.113.5"])
-@pytest.mark.parametrize("path", ["/", "/app/clients.json", "/app/posts.xml", "/app/sign-in", "/no/such/page"])
+@table("host", ["acme.example.test", "example.test", "unknown.example", "203.0.113.5"])
+@table("path", ["/", "/app/clients.json", "/app/posts.xml", "/app/sign-in", "/no/such/page"])
 def test_it_works(acme, user_agent, host, path):
     """The service refuses requests of webhooks to its names and public addresses, whatever the token permits."""
     client = JSONClient(host, acme.alice_token)
@@ -29,7 +30,7 @@ def test_it_works(acme, user_agent, host, path):
     assert not acme.account.clients.filter(name="Loop").exists()
 
 
-@pytest.mark.parametrize(
+@table(
     "url",
     [
         "https://example.test/",

@@ -8,6 +8,7 @@ from tests.support.assertions import assert_answered, assert_refused, on_the_wir
 from tests.support.factories import make_client, make_delivery
 from tests.support.jobs import run_jobs
 from tests.support.receiver import add_endpoint, deliver
+from tests.support.tables import table
 from webhooks.models import Endpoint
 
 
@@ -94,7 +95,7 @@ def test_it_rejects_a_second_message_while_one_is_waiting(client, row, receiver,
     assert_answered(client.post(path(row, end), json=body), 200, "ok")
 
 
-@pytest.mark.parametrize("values", [{}, {"delivery_id": 1, "since": "2026-01-01"}, {"since": None}])
+@table("values", [{}, {"delivery_id": 1, "since": "2026-01-01"}, {"since": None}])
 def test_it_rejects_both_or_neither(client, row, values):
     assert_refused(
         client.post(path(row, "resend"), json={"resend": values}),

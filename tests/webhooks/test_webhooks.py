@@ -8,6 +8,7 @@ from django.utils import timezone
 from core.changes.followers import Follower
 from tests.support.assertions import assert_answered, assert_refused, on_the_wire, read
 from tests.support.receiver import add_endpoint
+from tests.support.tables import table
 from webhooks.models import Endpoint, event_types
 
 PATH = "/app/webhooks.json"
@@ -69,7 +70,7 @@ def test_the_secret_is_not_stored_with_an_idempotency_key(acme, client):
     assert acme.account.webhooks.count() == 1
 
 
-@pytest.mark.parametrize(
+@table(
     ("values", "errors"),
     [
         ({}, {"url": ["can't be blank"]}),

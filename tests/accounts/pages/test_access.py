@@ -1,8 +1,7 @@
 """The settings page that limits the rows of agents, and the page of a group."""
 
-import pytest
-
 from tests.support.settings import assert_few_statements, assert_for_admins_alone, button_of, texts
+from tests.support.tables import table
 
 PATH = "/app/account/access"
 
@@ -42,7 +41,7 @@ def test_it_rejects_users_who_are_not_admins(acme, other):
     assert (acme.account.agents_see, group.name) == ("all", "Sales")
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "error"),
     [("", "Can't be blank"), ("Sales", "Is already taken"), ("a" * 256, "Ensure this value has at most 255")],
 )

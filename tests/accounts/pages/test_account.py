@@ -1,8 +1,7 @@
 """The settings of the account: its name and its defaults."""
 
-import pytest
-
 from tests.support.settings import assert_few_statements, assert_for_admins_alone, send, texts
+from tests.support.tables import table
 
 PATH = "/app/account"
 
@@ -26,7 +25,7 @@ def test_it_works(acme):
     assert texts(shown, "dd code") == ["acme.example.test", str(account.id)]
 
 
-@pytest.mark.parametrize(
+@table(
     ("field", "value", "error"),
     [
         ("name", " ", "Can't be blank"),

@@ -1,10 +1,9 @@
 """The settings of deals on the pages: pipelines with their statuses, and the reasons for winning and losing."""
 
-import pytest
-
 from tests.support.factories import make_deal
 from tests.support.jobs import run_jobs
 from tests.support.settings import assert_few_statements, assert_for_admins_alone, send, texts
+from tests.support.tables import table
 
 PATH = "/app/account/deals"
 STATUSES = "/app/account/statuses?kind=deal"
@@ -74,9 +73,7 @@ def test_it_rejects_users_who_are_not_admins(acme, other):
     assert acme.account.pipelines.get().name == "Sales"
 
 
-@pytest.mark.parametrize(
-    ("name", "error"), [("", "Can't be blank"), ("Sales", "Is already taken"), ("a" * 256, "Ensure this value has")]
-)
+@table(("name", "error"), [("", "Can't be blank"), ("Sales", "Is already taken"), ("a" * 256, "Ensure this value has")])
 def test_it_rejects_invalid_names(acme, name, error):
     page = acme.page(acme.alice)
     add(page, "Partners")
@@ -183,7 +180,7 @@ def test_a_status_can_be_moved_to_another_pipeline(acme):
     assert status.pipeline_id == row.id
 
 
-@pytest.mark.parametrize(
+@table(
     ("values", "error"),
     [
         ({"probability": "101"}, "less than or equal to 100"),

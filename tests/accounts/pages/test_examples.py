@@ -16,6 +16,7 @@ from tests.support.factories import PASSWORD, make_client, make_post
 from tests.support.fill import fill
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 
 PATH = "/app/account/api"
 OPERATIONS = {
@@ -23,7 +24,7 @@ OPERATIONS = {
     for path, methods in document()["paths"].items()
     for method, operation in methods.items()
 }
-every_section = pytest.mark.parametrize("section", list(sections()))
+every_section = table("section", list(sections()))
 
 
 @pytest.fixture

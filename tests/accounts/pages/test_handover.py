@@ -18,6 +18,7 @@ from tests.support.factories import PASSWORD, make_forum
 from tests.support.membership import add
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 from tests.support.threads import at_once
 
 START, BEGIN = "/app/handover", "/app/handover/begin"
@@ -228,9 +229,7 @@ def test_it_rejects_a_code_of_a_deactivated_user(acme, second, carol):
     assert SESSION_COOKIE not in carol.at(second).cookies
 
 
-@pytest.mark.parametrize(
-    "source", ["other", "other.example.test", "nowhere", "acme\0", "x" * 300, "", "second.example.org"]
-)
+@table("source", ["other", "other.example.test", "nowhere", "acme\0", "x" * 300, "", "second.example.org"])
 def test_it_rejects_sources_that_are_no_hosts_of_the_account(acme, other, source):
     forum = make_forum(acme.account, "second")
     host = acme.account.hosts.get(id=forum.host_id).name
@@ -238,7 +237,7 @@ def test_it_rejects_sources_that_are_no_hosts_of_the_account(acme, other, source
     assert (response.status_code, response.headers["Location"]) == (303, "/")
 
 
-@pytest.mark.parametrize("target", ["other", "other.example.test", "evil.example", "//evil.example", ""])
+@table("target", ["other", "other.example.test", "evil.example", "//evil.example", ""])
 def test_it_rejects_targets_that_are_no_hosts_of_the_account(acme, other, carol, target):
     query = urlencode({"to": target, "nonce": "0" * 64})
     response = carol.at(acme.host).get(f"{APPROVE}?{query}")
@@ -246,14 +245,14 @@ def test_it_rejects_targets_that_are_no_hosts_of_the_account(acme, other, carol,
     assert not Handover.objects.exists()
 
 
-@pytest.mark.parametrize("nonce", ["", "0" * 63, "0" * 65, "g" * 64, "٠" * 64])
+@table("nonce", ["", "0" * 63, "0" * 65, "g" * 64, "٠" * 64])
 def test_it_rejects_malformed_nonces(acme, second, carol, nonce):
     response = carol.at(acme.host).get(f"{APPROVE}?{urlencode({'to': second, 'nonce': nonce})}")
     assert response.headers["Location"] == "/"
     assert not Handover.objects.exists()
 
 
-@pytest.mark.parametrize("code", ["", "x", "x" * 300, "\udcff"])
+@table("code", ["", "x", "x" * 300, "\udcff"])
 def test_it_rejects_malformed_codes(acme, second, code):
     visitor = Visitor(second)
     visitor.set_cookie(HANDOVER_COOKIE, "nonce")
@@ -271,7 +270,7 @@ def test_it_redirects_only_to_paths(acme, second, carol):
             assert Visitor(second).get(f"{path}?{urlencode({'next': target})}").headers["Location"] == "/"
 
 
-@pytest.mark.parametrize(("target", "quoted"), [("/\r\nX:y", "/%0D%0AX:y"), ("/\0", "/%00"), ("/ż", "/%C5%BC")])
+@table(("target", "quoted"), [("/\r\nX:y", "/%0D%0AX:y"), ("/\0", "/%00"), ("/ż", "/%C5%BC")])
 def test_it_quotes_the_path(acme, second, target, quoted):
     """The redirect to another host contains a path from the request."""
     query = urlencode({"to": second, "nonce": "0" * 64, "next": target})

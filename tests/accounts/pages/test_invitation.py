@@ -2,13 +2,13 @@
 
 from datetime import timedelta
 
-import pytest
 from django.utils import timezone
 
 from accounts.models import Invitation, User
 from tests.support.factories import make_user
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 
 PASSWORD = "grasshopper lighthouse vinegar"
 
@@ -25,7 +25,7 @@ def accept(visitor: Visitor, path: str, **values: str):
     return form.submit(expect_errors=True)
 
 
-@pytest.mark.parametrize("role", ["admin", "agent", "member"])
+@table("role", ["admin", "agent", "member"])
 def test_it_works(acme, role):
     visitor, path = acme.page(), invite(acme, role=role)
     response = accept(visitor, path)

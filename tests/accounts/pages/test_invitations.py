@@ -11,6 +11,7 @@ from accounts.models import Account, Invitation
 from core.db.rate_limits import increment
 from tests.support.factories import make_user
 from tests.support.settings import assert_few_statements, button_of, send, texts
+from tests.support.tables import table
 
 PATH = "/app/account/users?tab=invitations"
 
@@ -37,7 +38,7 @@ def test_it_works(acme):
     assert shown == "new@example.com Agent Invited by alice, just now"
 
 
-@pytest.mark.parametrize(
+@table(
     ("email", "role", "error"),
     [
         ("", "agent", "Can't be blank"),

@@ -15,6 +15,7 @@ from tests.support.factories import PASSWORD
 from tests.support.letters import letter, link_in
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 from tests.support.threads import at_once
 
 NEW_PASSWORD = "grasshopper lighthouse vinegar"
@@ -47,7 +48,7 @@ def set_password(visitor: Visitor, path: str, password: str = NEW_PASSWORD):
     return form.submit(expect_errors=True)
 
 
-@pytest.mark.parametrize("login", ["carol", "CAROL", "Carol@acme.example"])
+@table("login", ["carol", "CAROL", "Carol@acme.example"])
 def test_it_works(acme, login):
     other_browser, visitor = acme.page(acme.carol), acme.page()
     page = request_link(visitor, login).follow()
@@ -221,7 +222,7 @@ def test_it_rejects_invalid_passwords(acme):
     acme.page().sign_in("carol", PASSWORD)
 
 
-@pytest.mark.parametrize("path", ["/app/password", "/app/password/sent", "link"])
+@table("path", ["/app/password", "/app/password/sent", "link"])
 def test_pages_take_few_statements(acme, path):
     visitor = acme.page()
     # The host is cached.

@@ -10,6 +10,7 @@ from tests.support.letters import letter, link_in
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
 from tests.support.settings import send
+from tests.support.tables import table
 from workspace.models import CalendarFeed
 
 NEW_PASSWORD = "grasshopper lighthouse vinegar"
@@ -48,7 +49,7 @@ def test_empty_fields_are_stored_as_null_or_empty(acme):
     assert (user.www, user.description) == (None, "")
 
 
-@pytest.mark.parametrize(
+@table(
     ("values", "error"),
     [
         ({"name": ""}, "Can't be blank"),
@@ -286,7 +287,7 @@ def test_pages_take_few_statements(acme, path, number):
     assert len(queries) == number, queries
 
 
-@pytest.mark.parametrize(
+@table(
     ("agent", "expected"),
     [
         (FIREFOX, ("Firefox", "Linux")),
@@ -314,8 +315,8 @@ def test_emails_are_in_the_language_of_the_user(acme):
     assert translation.get_language() == "en"
 
 
-@pytest.mark.parametrize("way", ["profile", "link"])
-@pytest.mark.parametrize("ends_access", [False, True])
+@table("way", ["profile", "link"])
+@table("ends_access", [False, True])
 def test_a_change_of_password_can_end_tokens_and_the_calendar(acme, way, ends_access):
     bob_token, calendar = acme.bob_token, CalendarFeed.objects.issue(acme.bob)
     CalendarFeed.objects.issue(acme.alice)

@@ -17,6 +17,7 @@ from core.pages.navigation import Entry
 from forum.pages.reading import RoadmapPage
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 
 HOST = "acme.example.test"
 POLISH = {"HTTP_ACCEPT_LANGUAGE": "pl,en;q=0.5"}
@@ -83,8 +84,8 @@ def assert_refused(response, status, language="en", *, in_site=True):
     assert response.headers["Content-Security-Policy"] == pages.POLICY
 
 
-@pytest.mark.parametrize("language", ["en", "pl"])
-@pytest.mark.parametrize("name", REFUSALS)
+@table("language", ["en", "pl"])
+@table("name", REFUSALS)
 def test_it_works(acme, name, language):
     response = REFUSALS[name](Visitor(HOST, HTTP_ACCEPT_LANGUAGE=language))
     assert_refused(response, int(name[:3]), language, in_site=name not in EARLY)
@@ -104,7 +105,7 @@ def test_every_error_status_has_a_page(rf):
         assert pages.error_page(rf.get("/app/x"), status).content
 
 
-@pytest.mark.parametrize("path", ["/", "/app/sign-in", "/app/nothing"])
+@table("path", ["/", "/app/sign-in", "/app/nothing"])
 def test_it_rejects_an_unknown_host(acme, path):
     response = Visitor("nobody.example.test").get(path, status=404)
     assert response.html.h1.text == "No forum lives at this address"
@@ -180,7 +181,7 @@ def fail_in_the_page(monkeypatch):
     monkeypatch.setattr(RoadmapPage, "get", raising(OperationalError("secret-host")))
 
 
-@pytest.mark.parametrize("break_database", [fail_at_the_host, fail_at_the_session, fail_in_the_page])
+@table("break_database", [fail_at_the_host, fail_at_the_session, fail_in_the_page])
 def test_an_unavailable_database(acme, monkeypatch, break_database):
     carol = acme.page(acme.carol)
     break_database(monkeypatch)

@@ -17,6 +17,7 @@ from tests.support.letters import letter
 from tests.support.membership import add
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 from tests.support.threads import at_once
 
 PATH = "/app/sign-in/code"
@@ -52,7 +53,7 @@ def test_it_works(acme):
 SPELLINGS = ["\N{KELVIN SIGN}ims@acme.example", "kim\N{LATIN SMALL LETTER LONG S}@acme.example", "KIMS@ACME.EXAMPLE"]
 
 
-@pytest.mark.parametrize("typed", SPELLINGS)
+@table("typed", SPELLINGS)
 def test_the_code_goes_to_the_stored_address(acme, typed):
     """CVE-2019-19844: the person who types an address equal to that of a user may own only the typed one."""
     kim = make_user(acme.account, "kims")
@@ -63,7 +64,7 @@ def test_the_code_goes_to_the_stored_address(acme, typed):
     assert [session.user_id for session in acme.account.sessions.all()] == [kim.id]
 
 
-@pytest.mark.parametrize("typed", SPELLINGS)
+@table("typed", SPELLINGS)
 def test_the_code_of_an_invitation_goes_to_the_invited_address(acme, typed):
     acme.account.forums.update(access=Forum.Access.PRIVATE)
     Invitation.objects.invite(acme.account, email="kims@acme.example", role=User.Role.AGENT, by=acme.alice)
@@ -73,8 +74,8 @@ def test_the_code_of_an_invitation_goes_to_the_invited_address(acme, typed):
     assert acme.account.users.get(name="Kim").email == "kims@acme.example"
 
 
-@pytest.mark.parametrize("typed", SPELLINGS)
-@pytest.mark.parametrize("meanwhile", ["user", "invitation"])
+@table("typed", SPELLINGS)
+@table("meanwhile", ["user", "invitation"])
 def test_a_code_that_was_sent_to_another_spelling_signs_nobody_in(acme, typed, meanwhile):
     page = request_code(acme.page(), typed).follow()
     if meanwhile == "user":
@@ -160,7 +161,7 @@ def test_the_right_code_counts_in_the_fifth_attempt(acme):
     assert acme.account.sessions.exists()
 
 
-@pytest.mark.parametrize("code", ["", "12345", "1234567", "12345a", "١٢٣٤٥٦"])
+@table("code", ["", "12345", "1234567", "12345a", "١٢٣٤٥٦"])
 def test_it_rejects_malformed_codes_without_counting_them(acme, code):
     page = request_code(acme.page(), "carol@acme.example").follow()
     assert enter_code(page, code).status_code == 422

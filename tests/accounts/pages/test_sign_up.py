@@ -1,6 +1,5 @@
 """Signing up: an e-mail with a link, then name, login and password."""
 
-import pytest
 from django.core import mail
 
 from accounts.models import User
@@ -10,6 +9,7 @@ from tests.support.letters import letter, link_in
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
 from tests.support.sign_up import PASSWORD, path_for
+from tests.support.tables import table
 
 
 def request_link(visitor: Visitor, email: str, target: str = "/app/posts/new"):
@@ -133,7 +133,7 @@ def test_it_redirects_only_to_paths_of_the_host(acme):
     assert finish(acme.page(), link_in(letter("dan@example.com"), acme.host)).headers["Location"] == "/"
 
 
-@pytest.mark.parametrize(
+@table(
     ("values", "error"),
     [
         ({"name": ""}, "Can't be blank"),
@@ -162,7 +162,7 @@ def test_it_rejects_invalid_values(acme, values, error):
     assert not acme.account.users.filter(email_key="dan@example.com").exists()
 
 
-@pytest.mark.parametrize(
+@table(
     ("password", "errors"),
     [
         ("short", ["Jest za krótkie (co najmniej 8 znaków)"]),
@@ -211,7 +211,7 @@ def test_an_unused_login_is_suggested(acme):
     assert visitor.get(path_for(acme, "+@example.com")).forms["join"]["login"].value == "user"
 
 
-@pytest.mark.parametrize("path", ["/app/sign-up", "/app/sign-up/sent", "link"])
+@table("path", ["/app/sign-up", "/app/sign-up/sent", "link"])
 def test_pages_take_few_statements(acme, path):
     visitor = acme.page()
     visitor.get("/app/sign-in")

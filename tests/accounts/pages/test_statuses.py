@@ -1,7 +1,5 @@
 """Statuses on the pages: adding, changing, ordering and deleting."""
 
-import pytest
-
 from accounts.models import Status
 from tests.support.factories import make_post
 from tests.support.settings import (
@@ -12,6 +10,7 @@ from tests.support.settings import (
     texts,
     token_of,
 )
+from tests.support.tables import table
 
 PATH = "/app/account/statuses"
 NAMES = ["New", "Accepted", "Planned", "Started", "Done", "Rejected", "Duplicate"]
@@ -67,7 +66,7 @@ def test_it_rejects_statuses_of_another_account(acme, other):
     page.get(f"{PATH}?kind=task", status=404)
 
 
-@pytest.mark.parametrize(
+@table(
     ("values", "error"),
     [
         ({"name": ""}, "Can't be blank"),

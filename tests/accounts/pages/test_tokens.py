@@ -12,6 +12,7 @@ from tests.support.factories import PASSWORD, make_token
 from tests.support.letters import letter, link_in
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 
 PATH = "/app/account/api"
 
@@ -50,7 +51,7 @@ def test_a_token_may_never_expire(acme):
     assert acme.account.tokens.order_by("-id").first().expires_at is None
 
 
-@pytest.mark.parametrize("current", ["", "wrong", PASSWORD.upper()])
+@table("current", ["", "wrong", PASSWORD.upper()])
 def test_it_rejects_a_form_without_the_right_password(acme, current):
     before = acme.account.tokens.count()
     response = fill_in(acme.page(acme.bob).get(PATH), current=current).submit(status=422)
@@ -106,7 +107,7 @@ def test_only_the_tokens_of_the_user_are_listed(acme):
     assert "Alice's" not in listed
 
 
-@pytest.mark.parametrize(("choice", "days"), [("30", 30), ("90", 90), ("365", 365)])
+@table(("choice", "days"), [("30", 30), ("90", 90), ("365", 365)])
 def test_a_token_expires_after_some_days(acme, choice, days):
     fill_in(acme.page(acme.bob).get(PATH), expires=choice).submit()
     row = acme.account.tokens.order_by("-id").first()
@@ -123,7 +124,7 @@ def test_a_token_expires_after_a_date(acme):
     assert (end.date(), end.hour) == (day + timedelta(days=1), 0)
 
 
-@pytest.mark.parametrize(
+@table(
     "values",
     [
         {"label": ""},

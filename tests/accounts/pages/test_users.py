@@ -9,6 +9,7 @@ from accounts.models import User
 from core.errors import FieldError
 from tests.support.factories import make_token, make_user
 from tests.support.settings import assert_few_statements, assert_for_admins_alone, button_of, send, texts
+from tests.support.tables import table
 
 PATH = "/app/account/users"
 
@@ -57,7 +58,7 @@ def test_it_rejects_users_of_another_account(acme, other):
     page.get(f"{PATH}/{10**15}", status=404)
 
 
-@pytest.mark.parametrize("query", ["tab=all", "page=0", "page=x", "per_page=101"])
+@table("query", ["tab=all", "page=0", "page=x", "per_page=101"])
 def test_it_rejects_invalid_parameters(acme, query):
     acme.page(acme.alice).get(f"{PATH}?{query}", status=404)
 
@@ -173,7 +174,7 @@ ROLE_CHANGES = [
 ]
 
 
-@pytest.mark.parametrize(("actor", "target", "role", "allowed"), ROLE_CHANGES)
+@table(("actor", "target", "role", "allowed"), ROLE_CHANGES)
 def test_who_may_change_roles(acme, admin, actor, target, role, allowed):
     by, user = (User.objects.get(account=acme.account, login=login) for login in (actor, target))
     if allowed:

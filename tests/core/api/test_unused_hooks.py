@@ -14,6 +14,7 @@ from core.api.unused_hooks import UNUSED_HOOKS
 from core.api.views import JSONViewSet, TenantViewSet
 from crm.api.views import ClientViewSet
 from tests.support.assertions import assert_refused
+from tests.support.tables import table
 
 # The attributes and methods of DRF's views that `TenantViewSet` uses.
 USED = {
@@ -65,21 +66,20 @@ def test_every_attribute_of_drf_is_used_or_listed():
     assert declared - USED == UNUSED_HOOKS.keys() - UNDECLARED - SET_BY_AS_VIEW
 
 
-@pytest.mark.parametrize("name", UNUSED_HOOKS)
+@table("name", UNUSED_HOOKS)
 def test_it_rejects_a_class_that_defines_an_unused_hook(name):
     with pytest.raises(TypeError) as error:
         type("ProductViewSet", (JSONViewSet,), {name: None})
     assert str(error.value) == f"ProductViewSet defines {name}, which nothing calls; use {UNUSED_HOOKS[name]}"
 
 
-@pytest.mark.parametrize(
+@table(
     ("bases", "message"),
     [
         ((mixins.CreateModelMixin, JSONViewSet), r"defines \w+ \(from CreateModelMixin\)"),
         ((GenericAPIView, ResourceViewSet), r"defines \w+ \(from GenericAPIView\)"),
         ((Listing, mixins.DestroyModelMixin, ResourceViewSet), r"defines perform_destroy \(from DestroyModelMixin\)"),
     ],
-    ids=str,
 )
 def test_it_rejects_a_mixin_that_defines_an_unused_hook(bases, message):
     with pytest.raises(TypeError, match=message):

@@ -11,6 +11,7 @@ from django.utils import timezone
 from core.jobs import queue
 from core.jobs.queue import Heartbeat, Job
 from core.management.commands.jobs import NO_WORKER
+from tests.support.tables import table
 
 
 def output_of(*arguments: str) -> str:
@@ -119,7 +120,7 @@ def test_all_failed_jobs_can_be_retried(db):
     assert output_of("--failed").count("\n") == 1
 
 
-@pytest.mark.parametrize(
+@table(
     ("arguments", "message"),
     [
         (["retry"], "Give the id"),

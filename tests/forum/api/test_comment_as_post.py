@@ -7,6 +7,7 @@ from forum.models import Post
 from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.bodies import comment_as_post_body
 from tests.support.factories import make_post, make_task, make_token, make_user
+from tests.support.tables import table
 
 METHODS = ("GET", "PUT", "PATCH", "DELETE")
 
@@ -41,7 +42,7 @@ def test_it_works(acme, make):
     assert post.comments_cache == 0
 
 
-@pytest.mark.parametrize(
+@table(
     ("values", "errors"),
     [
         ({"content": ""}, {"content": ["can't be blank"]}),
@@ -50,7 +51,6 @@ def test_it_works(acme, make):
         ({"content": "a" * 65_537}, {"content": ["is too long (maximum is 65536 characters)"]}),
         ({"content": "a", "task_kind": "task"}, {"task_kind": ["is not one of comment"]}),
     ],
-    ids=lambda value: str(value)[:30],
 )
 def test_it_rejects_invalid_values(acme, values, errors):
     comment = make_post(acme.alice).comment(by=acme.alice, text="Yes")
@@ -59,7 +59,7 @@ def test_it_rejects_invalid_values(acme, values, errors):
     assert comment.comment == "Yes"
 
 
-@pytest.mark.parametrize("method", METHODS)
+@table("method", METHODS)
 def test_it_rejects_members_and_other_accounts(acme, other, method):
     comment = make_post(acme.carol).comment(by=acme.carol, text="Yes")
     request = {"method": method, "url": path(comment), "json": {"post": {"content": "No"}}}
@@ -69,7 +69,7 @@ def test_it_rejects_members_and_other_accounts(acme, other, method):
     assert comment.comment == "Yes"
 
 
-@pytest.mark.parametrize("method", METHODS)
+@table("method", METHODS)
 def test_it_rejects_comments_on_trashed_posts(acme, method):
     post = make_post(acme.alice)
     comment = post.comment(by=acme.alice, text="Yes")
@@ -80,7 +80,7 @@ def test_it_rejects_comments_on_trashed_posts(acme, method):
     assert read(acme.json().get(path(comment)))["content"] == "Yes"
 
 
-@pytest.mark.parametrize(
+@table(
     ("author", "role", "expected"),
     [
         ("carol", User.Role.MEMBER, True),

@@ -9,6 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.bodies import comment_body
 from tests.support.factories import make_post, make_task
+from tests.support.tables import table
 
 
 def path(post) -> str:
@@ -33,7 +34,7 @@ def test_it_works(acme, make):
     assert_answered(acme.json().get(path(post)), 200, [body], link=f'<{url(post)}?page=1>; rel="first"')
 
 
-@pytest.mark.parametrize(
+@table(
     ("comment", "rule"),
     [
         (None, "can't be blank"),
@@ -41,7 +42,6 @@ def test_it_works(acme, make):
         ("a" * 65_537, "is too long (maximum is 65536 characters)"),
         ([], "must be a single value"),
     ],
-    ids=lambda value: str(value)[:20],
 )
 def test_it_rejects_invalid_texts(acme, comment, rule):
     post = make_post(acme.alice)
@@ -50,14 +50,13 @@ def test_it_rejects_invalid_texts(acme, comment, rule):
     assert not acme.account.comments.exists()
 
 
-@pytest.mark.parametrize(
+@table(
     ("body", "errors"),
     [
         ({}, {"comment": ["can't be blank"]}),
         ({"comment": "Yes"}, {"comment": ["must be an object"]}),
         ([1], {"body": ["must be an object"]}),
     ],
-    ids=str,
 )
 def test_it_rejects_a_body_without_a_comment(acme, body, errors):
     response = acme.json().post(path(make_post(acme.alice)), json=body)

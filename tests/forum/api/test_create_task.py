@@ -5,6 +5,7 @@ import pytest
 from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.bodies import post_body
 from tests.support.factories import make_client, make_contact, make_deal, make_user
+from tests.support.tables import table
 
 KINDS = ["task", "email", "help", "chat", "phone", "lead", "error", "idea"]
 
@@ -88,19 +89,19 @@ def test_it_rejects_every_error_at_once(acme):
     assert not acme.account.posts.exists()
 
 
-@pytest.mark.parametrize("body", [{}, {"post": None}, {"task": {"title": "a"}}], ids=str)
+@table("body", [{}, {"post": None}, {"task": {"title": "a"}}])
 def test_it_rejects_a_body_without_a_post(acme, body):
     response = acme.json().post("/app/posts.json", json=body)
     assert_refused(response, 422, "validation_failed", {"post": ["can't be blank"]})
 
 
-@pytest.mark.parametrize("post", [["a"], "text", 1, True], ids=str)
+@table("post", [["a"], "text", 1, True])
 def test_it_rejects_a_post_that_is_not_an_object(acme, post):
     response = acme.json().post("/app/posts.json", json={"post": post})
     assert_refused(response, 422, "validation_failed", {"post": ["must be an object"]})
 
 
-@pytest.mark.parametrize("title", [None, "", "\n ", "a" * 256], ids=lambda value: repr(value)[:10])
+@table("title", [None, "", "\n ", "a" * 256])
 def test_it_rejects_invalid_titles(acme, title):
     response = acme.json().post("/app/posts.json", json={"post": {"task_kind": "task", "title": title}})
     rule = "is too long (maximum is 255 characters)" if title and title.strip() else "can't be blank"
@@ -119,7 +120,7 @@ def test_it_rejects_other_methods(acme):
     assert_refused(response, 405, "method_not_allowed", allow="GET, HEAD, POST")
 
 
-@pytest.mark.parametrize("task_kind", KINDS)
+@table("task_kind", KINDS)
 def test_kinds_of_tasks(acme, task_kind):
     response = acme.json().post("/app/posts.json", json={"post": {"task_kind": task_kind, "title": "a"}})
     task = acme.account.posts.get()
@@ -169,7 +170,7 @@ def test_all_fields(acme):
     assert_answered(acme.json().get(f"/app/posts/{task.id}.json"), 200, body)
 
 
-@pytest.mark.parametrize(
+@table(
     ("fields", "expected"),
     [
         ({"status": "planned"}, ("planned", False)),
@@ -180,7 +181,6 @@ def test_all_fields(acme):
         ({"status": ""}, ("new", False)),
         ({"closed": None}, ("new", False)),
     ],
-    ids=str,
 )
 def test_the_status_opens_and_closes_the_task(acme, fields, expected):
     response = acme.json().post("/app/posts.json", json={"post": {"task_kind": "task", "title": "a", **fields}})
@@ -199,7 +199,7 @@ def test_the_status_may_be_given_by_id(acme):
     assert (body["status"], body["status_id"], body["closed"]) == ("rejected", status.id, True)
 
 
-@pytest.mark.parametrize(
+@table(
     ("value", "expected"),
     [
         ("2009-01-26T18:06:53+01:00", datetime(2009, 1, 26, 17, 6, 53, tzinfo=UTC)),
@@ -209,7 +209,6 @@ def test_the_status_may_be_given_by_id(acme):
         (" ", None),
         (None, None),
     ],
-    ids=str,
 )
 def test_times_without_an_offset_are_in_the_time_zone_of_the_account(acme, value, expected):
     acme.account.time_zone = "Europe/Warsaw"

@@ -6,6 +6,7 @@ from forum.models import Post
 from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.bodies import post_body
 from tests.support.factories import make_client, make_contact, make_deal, make_post, make_task
+from tests.support.tables import table
 
 LINK_TO_FIRST_PAGE = '<http://acme.example.test/app/tasks.json?page=1>; rel="first"'
 
@@ -70,7 +71,7 @@ def titles(response) -> list[str]:
     return [task["title"] for task in read(response)]
 
 
-@pytest.mark.parametrize(
+@table(
     ("query", "expected"),
     [
         ("order=scheduled_at", ["past", "done", "today", "never"]),

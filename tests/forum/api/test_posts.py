@@ -6,6 +6,7 @@ from forum.models import Post
 from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.bodies import comment_as_post_body, post_body
 from tests.support.factories import make_category, make_client, make_post, make_task
+from tests.support.tables import table
 
 
 def forum_fields(acme, **fields):
@@ -24,7 +25,7 @@ def test_it_works(acme):
     assert "<title>A dark theme</title>" in acme.xml(acme.carol).get("/").text
 
 
-@pytest.mark.parametrize("post", [{}, {"title": None}, {"task_kind": "feedback", "title": " "}], ids=str)
+@table("post", [{}, {"title": None}, {"task_kind": "feedback", "title": " "}])
 def test_it_rejects_a_post_without_a_title(acme, post):
     response = acme.json().post("/app/posts.json", json={"post": post})
     assert_refused(response, 422, "validation_failed", {"title": ["can't be blank"]})
@@ -41,7 +42,7 @@ def test_it_rejects_a_category_of_another_forum(acme):
     assert_refused(response, 422, "validation_failed", {"forum_id": ["has no category"]})
 
 
-@pytest.mark.parametrize("task_kind", ["feedback", None, ""], ids=repr)
+@table("task_kind", ["feedback", None, ""])
 def test_posts_are_forum_posts_by_default(acme, task_kind):
     response = acme.json().post("/app/posts.json", json={"post": {"title": "a", "task_kind": task_kind}})
     assert response.status_code == 201

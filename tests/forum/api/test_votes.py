@@ -5,6 +5,7 @@ import pytest
 from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.bodies import post_body
 from tests.support.factories import make_post, make_task
+from tests.support.tables import table
 
 
 def path(post) -> str:
@@ -47,7 +48,7 @@ def test_it_rejects_unknown_and_trashed_posts(acme, method):
         assert_refused(acme.json().request(method, f"/app/posts/{id}/vote.json"), 404, "not_found")
 
 
-@pytest.mark.parametrize("method", ["GET", "PUT", "PATCH"])
+@table("method", ["GET", "PUT", "PATCH"])
 def test_it_rejects_other_methods(acme, method):
     response = acme.json().request(method, path(make_post(acme.alice)))
     assert_refused(response, 405, "method_not_allowed", allow="POST, DELETE")

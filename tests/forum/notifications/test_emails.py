@@ -20,6 +20,7 @@ from tests.support.codes import request_code
 from tests.support.factories import make_comment, make_post, make_user
 from tests.support.followers import run_followers
 from tests.support.jobs import run_jobs
+from tests.support.tables import table
 
 
 @pytest.fixture
@@ -77,7 +78,7 @@ def test_links_keep_their_addresses(quiet):
         assert f'href="{address}"' in page.content
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "is_mentioned"),
     [
         ("@alice's idea", True),
@@ -142,7 +143,7 @@ def test_a_digest_has_all_events(quiet):
     assert "-- \nYou receive this e-mail because you chose one e-mail a day with all notifications.\n" in email.body
 
 
-@pytest.mark.parametrize(
+@table(
     "change",
     [
         lambda acme: (
@@ -155,7 +156,6 @@ def test_a_digest_has_all_events(quiet):
         lambda acme: acme.carol.change_preferences(delivery=Delivery.NEVER),
         lambda acme: acme.account.notifications.of_user(acme.carol).mark_read(),
     ],
-    ids=["private", "trashed", "deactivated", "comment deleted", "nothing", "never", "read"],
 )
 def test_nothing_is_sent_that_the_user_may_not_see_any_more(quiet, change):
     make_comment(quiet.post, quiet.bob, "Secret")

@@ -12,6 +12,7 @@ from forum.notifications import follower
 from tests.support.factories import make_comment, make_post, make_task, make_user
 from tests.support.followers import run_followers
 from tests.support.jobs import run_jobs
+from tests.support.tables import table
 
 
 @pytest.fixture
@@ -62,7 +63,7 @@ def undo_merge(post, by):
     post.undo_merge(by=by)
 
 
-@pytest.mark.parametrize(
+@table(
     ("act", "kinds"),
     [
         (change_status, ["status"]),
@@ -74,7 +75,6 @@ def undo_merge(post, by):
         (lambda post, by: post.write({"tags": ["new"]}, by=by), []),
         (lambda post, by: post.vote(by=by), []),
     ],
-    ids=["status", "response", "merge", "undo", "comment", "title", "tags", "vote"],
 )
 def test_the_author_learns_of_each_kind_of_activity(quiet, act, kinds):
     post = make_post(quiet.carol)

@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 
-import pytest
 from django.core import mail as django_mail
 from django.utils import timezone
 
@@ -15,6 +14,7 @@ from forum.notifications.reminders import remind
 from tests.support.factories import make_task, make_user
 from tests.support.followers import run_followers
 from tests.support.jobs import run_jobs
+from tests.support.tables import table
 
 
 def ago(**duration):
@@ -54,7 +54,7 @@ def test_it_works(acme):
     assert Change.objects.count() == changes
 
 
-@pytest.mark.parametrize(
+@table(
     "fields",
     [
         {"closed": True},
@@ -63,7 +63,6 @@ def test_it_works(acme):
         {"scheduled_at": timezone.now() + timedelta(days=1)},
         {"scheduled_at": timezone.now() - timedelta(hours=25)},
     ],
-    ids=["closed", "nobody", "no time", "later", "long ago"],
 )
 def test_it_reminds_nobody_of_other_tasks(acme, fields):
     make_due_task(acme, **fields)
@@ -101,7 +100,7 @@ def test_a_rescheduled_task_is_reminded_of_again(acme):
     assert reminded() == []
 
 
-@pytest.mark.parametrize("change", [{"is_active": False}, {"notification": "none"}, {"role": "member"}])
+@table("change", [{"is_active": False}, {"notification": "none"}, {"role": "member"}])
 def test_it_notifies_nobody_who_may_not_or_does_not_want_to_know(acme, change):
     dora = make_user(acme.account, "dora", role="agent")
     make_due_task(acme, responsible_id=dora.id)
@@ -144,7 +143,7 @@ def test_the_email_links_to_the_task(acme, settings):
     assert f"/app/posts/{task.id}" not in email.alternatives[0].content
 
 
-@pytest.mark.parametrize(
+@table(
     "change",
     [
         lambda acme, task: task.write({"closed": True}, by=acme.bob),
@@ -153,7 +152,6 @@ def test_the_email_links_to_the_task(acme, settings):
         lambda acme, task: task.write({"scheduled_at": None}, by=acme.bob),
         lambda acme, task: task.trash(by=acme.bob),
     ],
-    ids=["closed", "reassigned", "rescheduled", "not scheduled", "trashed"],
 )
 def test_an_outdated_reminder_is_not_sent(acme, change):
     task = make_due_task(acme)

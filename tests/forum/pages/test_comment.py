@@ -7,6 +7,7 @@ from tests.support.factories import PASSWORD, make_post
 from tests.support.membership import add
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 from tests.support.writing import comments
 
 
@@ -61,7 +62,7 @@ def test_a_form_sent_twice_creates_one_comment(acme, post):
     assert form.submit(headers={"HX-Request": "true"}).headers["HX-Redirect"].startswith(f"/app/posts/{post.id}#")
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "error"),
     [
         ("", "Can't be blank"),

@@ -8,6 +8,7 @@ from tests.support.factories import make_comment, make_forum, make_post, make_us
 from tests.support.membership import add
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 from tests.support.threads import at_once
 from tests.support.writing import comments, sender
 
@@ -32,7 +33,7 @@ def form_of(visitor: Visitor, comment, page: str = ""):
     return next((form for form in forms.values() if form.action.endswith(f"/comments/{comment.id}/delete")), None)
 
 
-@pytest.mark.parametrize("login", ["carol", "bob", "alice"])
+@table("login", ["carol", "bob", "alice"])
 def test_it_works(acme, post, comment, login):
     other = make_comment(post, acme.bob, "Soon")
     visitor = acme.page(getattr(acme, login))

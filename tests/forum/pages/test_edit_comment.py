@@ -5,6 +5,7 @@ import pytest
 from accounts.models import Session
 from tests.support.factories import PASSWORD, make_comment, make_post, make_user
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 from tests.support.writing import comments
 
 
@@ -87,10 +88,9 @@ def test_versions_are_erased_with_the_comment(acme, post, comment):
     assert not acme.account.comment_versions.exists()
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "error"),
     [("", "Can't be blank"), (" \n", "Can't be blank"), ("x" * 65537, "at most 65536")],
-    ids=["empty", "blank", "long"],
 )
 def test_it_rejects_invalid_texts(acme, post, comment, text, error):
     response = fill_in(acme.page(acme.carol), comment, text).submit(status=422)

@@ -7,6 +7,7 @@ from forum.models import Post
 from tests.support.factories import PASSWORD, make_category, make_post
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 from tests.support.writing import sender
 
 
@@ -66,7 +67,7 @@ def test_unchanged_privacy_is_kept(acme):
     assert (fresh(post).kind, fresh(post).private) == ("suggestion", False)
 
 
-@pytest.mark.parametrize(
+@table(
     ("values", "error"),
     [
         ({"title": " "}, "Can't be blank"),

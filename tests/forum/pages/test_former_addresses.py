@@ -1,10 +1,9 @@
 """Addresses of an older server, which links may still contain."""
 
-import pytest
-
 from tests.support.client import Client
 from tests.support.factories import make_category, make_post
 from tests.support.reading import titles
+from tests.support.tables import table
 
 FORMER_ADDRESSES = {
     "/login": "/app/sign-in",
@@ -14,8 +13,8 @@ FORMER_ADDRESSES = {
 }
 
 
-@pytest.mark.parametrize(("path", "address"), FORMER_ADDRESSES.items())
-@pytest.mark.parametrize("headers", [{}, {"Accept": "*/*"}, {"Accept": "text/html"}], ids=str)
+@table(("path", "address"), FORMER_ADDRESSES.items())
+@table("headers", [{}, {"Accept": "*/*"}, {"Accept": "text/html"}])
 def test_it_works(acme, path, address, headers):
     response = Client(acme.host).get(path, headers=headers)
     assert (response.status_code, response.headers["Location"]) == (303, address)

@@ -1,12 +1,12 @@
 """The home page: the whole forum, its canonical address, and what clients and robots get at `/`."""
 
-import pytest
 from defusedxml.ElementTree import fromstring
 
 from forum.models import Forum
 from tests.support.client import Client
 from tests.support.factories import PASSWORD, make_category, make_forum, make_post
 from tests.support.reading import titles
+from tests.support.tables import table
 
 ROBOTS = [
     "facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)",
@@ -42,14 +42,14 @@ def test_it_works(acme):
     }
 
 
-@pytest.mark.parametrize("accept", [None, "*/*", "application/xml", "application/json", "image/png"])
+@table("accept", [None, "*/*", "application/xml", "application/json", "image/png"])
 def test_the_canonical_address_is_a_page_whatever_accept_says(acme, accept):
     response = Client(acme.host).get("/app/suggestions", headers={"Accept": accept} if accept else {})
     assert response.status_code == 200
     assert response.headers["Content-Type"] == "text/html; charset=utf-8"
 
 
-@pytest.mark.parametrize(
+@table(
     "path",
     ["/General", "/app/suggestions", "/app/roadmap", "/app/feed.atom", "/app/posts/new", "/app/posts/{id}", "/login"],
 )
@@ -67,7 +67,7 @@ def test_a_slash_at_the_end_makes_no_difference(acme, path):
     assert Client(acme.host).get(f"{path}//", headers=headers).status_code == 404
 
 
-@pytest.mark.parametrize("robot", ROBOTS)
+@table("robot", ROBOTS)
 def test_robots_get_pages(acme, robot):
     make_post(acme.alice)
     for path in ("/", "/General"):
@@ -82,7 +82,7 @@ def test_robots_get_pages(acme, robot):
     assert fromstring(response.content).tag == "posts"
 
 
-@pytest.mark.parametrize("agent", ["", "curl/8.0", "ActiveResource", "python-requests/2.31", "Googleboat"])
+@table("agent", ["", "curl/8.0", "ActiveResource", "python-requests/2.31", "Googleboat"])
 def test_other_clients_get_xml(acme, agent):
     response = Client(acme.host).get("/", headers={"User-Agent": agent})
     assert (response.status_code, response.headers["Content-Type"]) == (401, "application/xml; charset=utf-8")

@@ -11,6 +11,7 @@ from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
 from tests.support.reading import statements
 from tests.support.settings import send
+from tests.support.tables import table
 from tests.support.team import assert_for_the_team_alone, fresh, messages_of, went_to
 
 INBOX = "/app/inbox"
@@ -93,7 +94,7 @@ DEEDS = {
 }
 
 
-@pytest.mark.parametrize("name", DEEDS)
+@table("name", DEEDS)
 def test_the_tabs_of_a_post(acme, name):
     post = make_post(acme.carol, responsible_id=acme.bob.id)
     deed, tabs = DEEDS[name]

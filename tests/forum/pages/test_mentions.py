@@ -5,6 +5,7 @@ import pytest
 from forum.mentions import mentioned_ids
 from tests.support.factories import make_comment, make_post, make_user
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 
 
 @pytest.fixture
@@ -83,7 +84,7 @@ def test_it_takes_few_statements(acme, post):
     assert len(queries) == 8, queries
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "logins"),
     [
         ("@carol", ["carol"]),
@@ -131,7 +132,7 @@ def html_of(comment) -> str:
     return comment.comment_html
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "html"),
     [
         ("Ask @Bob Nowak, please.", "<p>Ask <b>@Bob Nowak</b>, please.</p>\n"),

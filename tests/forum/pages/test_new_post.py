@@ -1,12 +1,11 @@
 """A new suggestion."""
 
-import pytest
-
 from accounts.models import Session
 from tests.support.factories import PASSWORD, make_category, make_post
 from tests.support.membership import add
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 
 PATH = "/app/posts/new"
 
@@ -62,7 +61,7 @@ def test_a_visitor_signs_in_first(acme):
     )
 
 
-@pytest.mark.parametrize(
+@table(
     ("values", "error"),
     [
         ({"title": " "}, "Can't be blank"),

@@ -8,6 +8,7 @@ from forum.notifications.reminders import remind
 from tests.support.factories import make_comment, make_forum, make_post, make_task
 from tests.support.followers import run_followers
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 from tests.support.writing import sender
 
 PATH = "/app/notifications"
@@ -154,7 +155,7 @@ def test_a_user_follows_and_unfollows(acme):
     assert follow_form(page, post)["follow"].value_if_submitted() == "1"
 
 
-@pytest.mark.parametrize("part", ["author", "voter", "commenter"])
+@table("part", ["author", "voter", "commenter"])
 def test_those_who_take_part_follow(acme, part):
     post = make_post(acme.carol if part == "author" else acme.bob)
     if part == "voter":

@@ -3,7 +3,6 @@
 import io
 from urllib.parse import urlsplit
 
-import pytest
 from PIL import Image
 
 from forum import previews
@@ -12,6 +11,7 @@ from forum.previews import Preview, drawable, load_font, wrap
 from tests.support.client import Client
 from tests.support.factories import make_post
 from tests.support.reading import make_private, make_unapproved
+from tests.support.tables import table
 
 
 def properties(page) -> dict[str, str]:
@@ -103,7 +103,7 @@ def test_it_takes_few_statements(acme, django_assert_num_queries):
         Client(acme.host).get(path)
 
 
-@pytest.mark.parametrize(
+@table(
     "title",
     ["", "W" * 255, "word " * 51, "🦄" * 255, "漢字", "\u202eback", "a\tb\nc", "<b>&amp;", "\u0301" * 255, "ﷺ" * 255],
 )

@@ -8,6 +8,7 @@ from django.core import mail
 from accounts.models import User
 from tests.support.factories import make_comment, make_post, make_user
 from tests.support.letters import send_notifications
+from tests.support.tables import table
 
 PATHS = [
     "/",
@@ -35,8 +36,8 @@ def post(acme):
     return post
 
 
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("reader", ["visitor", "member"])
+@table("path", PATHS)
+@table("reader", ["visitor", "member"])
 def test_they_are_on_no_page_of_the_forum(acme, post, path, reader):
     address = path.format(id=post.id)
     if path.endswith(".xml"):

@@ -1,7 +1,5 @@
 """The settings of forums and their categories."""
 
-import pytest
-
 from accounts.models import Host
 from forum.models import Category, Forum
 from tests.support.factories import make_category, make_post
@@ -13,6 +11,7 @@ from tests.support.settings import (
     send,
     texts,
 )
+from tests.support.tables import table
 
 FORUMS, NEW, CATEGORIES = "/app/account/forums", "/app/account/forums/new", "/app/account/categories"
 
@@ -70,7 +69,7 @@ def test_it_works(acme):
     assert acme.account.categories.count() == 1
 
 
-@pytest.mark.parametrize(
+@table(
     ("host", "error"),
     [
         ("", "Can't be blank"),
@@ -228,7 +227,7 @@ def test_categories_are_added_changed_and_deleted(acme):
     assert post.category_id == acme.category.id
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "error"),
     [
         (" ", "Can't be blank"),

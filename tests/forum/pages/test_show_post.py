@@ -1,6 +1,5 @@
 """The page of a suggestion."""
 
-import pytest
 from django.utils import timezone
 
 from forum.models import Comment, Forum, Post, Vote
@@ -9,6 +8,7 @@ from tests.support.factories import make_client, make_post, make_task, make_user
 from tests.support.membership import add
 from tests.support.pages import Visitor
 from tests.support.reading import make_for_customers, make_private, make_unapproved, statements
+from tests.support.tables import table
 
 
 def write(post: Post, by, **values) -> None:
@@ -228,7 +228,7 @@ def test_the_vote_of_the_user_is_marked(acme):
             assert acme.page(user).get(path).html.select_one(".vote button")["aria-pressed"] == pressed
 
 
-@pytest.mark.parametrize("login", [None, "carol", "bob"])
+@table("login", [None, "carol", "bob"])
 def test_it_takes_few_statements(acme, login):
     post = make_post(acme.carol)
     planned = acme.account.statuses.get(kind="post", code="planned")

@@ -1,12 +1,11 @@
 """The team's tools on a suggestion's page."""
 
-import pytest
-
 from accounts.models import Session
 from forum.models import Category
 from tests.support.factories import PASSWORD, make_category, make_client, make_post, make_task, make_user
 from tests.support.queries import capture_queries
 from tests.support.settings import assert_few_statements, send
+from tests.support.tables import table
 from tests.support.team import HTMX, assert_for_the_team_alone, fresh, messages_of, went_to
 
 DELETED = ["This suggestion was deleted. An admin can restore it from the trash."]
@@ -292,14 +291,14 @@ def test_fragments_of_a_deleted_post_do_not_redirect(acme):
         assert not {"HX-Redirect", "Location", "Set-Cookie"} & set(response.headers)
 
 
-@pytest.mark.parametrize("path", ["team", "merge", "behalf"])
+@table("path", ["team", "merge", "behalf"])
 def test_it_rejects_users_outside_the_team(acme, other, path):
     post = make_post(acme.carol)
     assert_for_the_team_alone(acme, other, f"/app/posts/{post.id}/{path}", do="status", response="x")
     assert fresh(post).response is None
 
 
-@pytest.mark.parametrize("path", ["team", "merge", "behalf"])
+@table("path", ["team", "merge", "behalf"])
 def test_it_rejects_unknown_posts_and_actions(acme, other, path):
     post, task = make_post(acme.carol), make_task(acme.bob)
     other_post = make_post(other.mallory)

@@ -7,6 +7,7 @@ from tests.support.factories import PASSWORD, make_post
 from tests.support.membership import add
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 from tests.support.writing import votes
 
 
@@ -122,7 +123,7 @@ def test_a_post_merged_meanwhile_redirects_to_the_original(acme, post):
     assert not acme.account.votes.exists()
 
 
-@pytest.mark.parametrize("vote", ["", "2", "yes", "-1"])
+@table("vote", ["", "2", "yes", "-1"])
 def test_it_rejects_invalid_values(acme, post, vote):
     send(acme.page(acme.carol), post, vote, status=422)
     assert votes(post) == 0

@@ -10,6 +10,7 @@ from forum.models import Forum
 from tests.support.client import XMLClient
 from tests.support.factories import PASSWORD, make_user
 from tests.support.fixtures import REAL_PARAMETERS
+from tests.support.tables import table
 from tests.support.xml import CONTENT_TYPE, UNAUTHENTICATED, basic, call, refusal, shown
 
 ME = "/app/users/me.xml"
@@ -83,7 +84,7 @@ def test_it_rejects_unknown_logins_like_wrong_passwords(acme, django_assert_num_
     )
 
 
-@pytest.mark.parametrize(
+@table(
     ("login", "password"),
     [
         *(
@@ -119,7 +120,7 @@ def encoded(raw: bytes) -> str:
     return "Basic " + base64.b64encode(raw).decode()
 
 
-@pytest.mark.parametrize(
+@table(
     "header",
     [
         *(
@@ -165,7 +166,7 @@ def test_it_rejects_hostile_headers(acme, header):
     assert response.headers["WWW-Authenticate"] == 'Basic realm="Acme", charset="UTF-8"'
 
 
-@pytest.mark.parametrize(("scheme", "space"), [("Basic", " "), ("basic", " "), ("BASIC", "   ")])
+@table(("scheme", "space"), [("Basic", " "), ("basic", " "), ("BASIC", "   ")])
 def test_the_scheme_is_accepted_in_any_case(acme, scheme, space):
     value = basic("alice", PASSWORD).partition(" ")[2]
     assert call(acme.host, HTTP_AUTHORIZATION=f"{scheme}{space}{value} ").status_code == 200
@@ -174,12 +175,12 @@ def test_the_scheme_is_accepted_in_any_case(acme, scheme, space):
 # Logins, e-mails and passwords
 
 
-@pytest.mark.parametrize("name", ["alice", "ALICE", "Alice", "alice@acme.example", "ALICE@Acme.Example"])
+@table("name", ["alice", "ALICE", "Alice", "alice@acme.example", "ALICE@Acme.Example"])
 def test_logins_and_emails_are_accepted_in_any_case(acme, name):
     assert login_or_refusal(acme, name) == "alice"
 
 
-@pytest.mark.parametrize("name", ["Żółw", "żółw", "ŻÓŁW", "z\u0307o\u0301łw"])
+@table("name", ["Żółw", "żółw", "ŻÓŁW", "z\u0307o\u0301łw"])
 def test_logins_are_accepted_in_any_script(acme, name):
     make_user(acme.account, "Żółw")
     assert login_or_refusal(acme, name) == "Żółw"
@@ -192,9 +193,7 @@ def test_a_login_takes_precedence_over_an_equal_email(acme):
     assert login_or_refusal(acme, "bob") == "bob"
 
 
-@pytest.mark.parametrize(
-    "password", ["with:colons:in:it", " spaces at the ends ", "zażółć 🦉 gęślą", "\x01\x7f", "x" * 4000]
-)
+@table("password", ["with:colons:in:it", " spaces at the ends ", "zażółć 🦉 gęślą", "\x01\x7f", "x" * 4000])
 def test_any_password_is_accepted(acme, password):
     make_user(acme.account, "dora", password=password)
     assert login_or_refusal(acme, "dora", password) == "dora"
@@ -217,7 +216,7 @@ def test_users_of_another_account_are_unknown(acme, other):
     assert client(other, "alice").get(ME).status_code == 401
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "realm"),
     [
         ("Acme", "Acme"),

@@ -3,6 +3,7 @@ import pytest
 from forum.models import Post
 from tests.support.client import XMLClient
 from tests.support.factories import PASSWORD, make_category
+from tests.support.tables import table
 from tests.support.xml import (
     CONTENT_TYPE,
     DECLARATION,
@@ -44,7 +45,7 @@ def create(client: XMLClient, fields: str):
     return client.send_xml("POST", "/app/posts.xml", f"<post>{fields}</post>")
 
 
-@pytest.mark.parametrize(
+@table(
     ("origin", "content_type", "status"),
     [
         (None, None, 201),
@@ -85,7 +86,7 @@ def test_it_works(acme, django_assert_num_queries):
     assert shown(read_response) == document(200, '<hash>\n  <comments type="array"/>\n', indented, "</hash>\n")
 
 
-@pytest.mark.parametrize(("role", "status"), [("owner", 201), ("admin", 201), ("agent", 201), ("member", 201)])
+@table(("role", "status"), [("owner", 201), ("admin", 201), ("agent", 201), ("member", 201)])
 def test_every_role_may_create_posts(acme, role, status):
     assert client_of(acme, role).send_xml("POST", "/app/posts.xml", POST).status_code == status
     assert acme.account.posts.count() == 1
@@ -97,7 +98,7 @@ def test_it_rejects_anonymous_requests(acme):
     assert not acme.account.posts.exists()
 
 
-@pytest.mark.parametrize(
+@table(
     ("body", "sentence"),
     [
         ("", "Post can't be blank"),
@@ -118,7 +119,7 @@ def test_it_rejects_a_body_without_a_post(acme, body, sentence):
     assert not acme.account.posts.exists()
 
 
-@pytest.mark.parametrize(
+@table(
     ("fields", "sentences"),
     [
         ("<content>text</content>", [BLANK]),
@@ -163,14 +164,14 @@ def test_it_rejects_invalid_fields(acme, fields, sentences):
     assert not acme.account.posts.exists()
 
 
-@pytest.mark.parametrize(
+@table(
     "invalid_text",
     [
         *("&#0;", "&#8;", "&#x1F;", "&#xFFFE;", "&#xFFFF;", "&#xD800;", "&#xDFFF;", "&#x110000;", "&#99999999999;"),
         *("\0", "\b", "\x1b", "\ufffe", "\uffff", "<![CDATA[\b]]>"),
     ],
 )
-@pytest.mark.parametrize("field", ["title", "content"])
+@table("field", ["title", "content"])
 def test_it_rejects_text_that_xml_cannot_carry(acme, field, invalid_text):
     response = create(acme.xml(), f"<title>t</title><{field}>before {invalid_text} after</{field}>")
     sentence = "has a character that can't be used (a control character or half of a surrogate pair)"
@@ -185,7 +186,7 @@ def test_it_rejects_half_of_a_surrogate_pair(acme):
     assert shown(response) == refusal(422, sentence)
 
 
-@pytest.mark.parametrize(
+@table(
     "content_type",
     [
         *("application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "multipart/form-data"),
@@ -198,7 +199,7 @@ def test_it_rejects_other_content_types(acme, content_type):
     assert not acme.account.posts.exists()
 
 
-@pytest.mark.parametrize(
+@table(
     "content_type",
     [
         *(None, "application/xml", "text/xml", "Application/XML", "text/xml ;charset=UTF-8", "application/xml;"),
@@ -287,7 +288,7 @@ def test_longest_texts(acme):
     assert (post.title, post.content) == ("ż" * 255, "🦉" * 65_536)
 
 
-@pytest.mark.parametrize("kind", ["suggestion", "error", "question", "praise", "private"])
+@table("kind", ["suggestion", "error", "question", "praise", "private"])
 def test_the_kind_may_be_sent(acme, kind):
     response = create(acme.xml(acme.carol), f"<title>t</title><kind>{kind}</kind>")
     post = acme.account.posts.get()
@@ -295,7 +296,7 @@ def test_the_kind_may_be_sent(acme, kind):
     assert shown(response) == document(201, single(post))
 
 
-@pytest.mark.parametrize(
+@table(
     "element",
     [
         "<category-id>{}</category-id>",

@@ -3,6 +3,7 @@ import pytest
 from accounts.models import User
 from tests.support.client import XMLClient
 from tests.support.factories import PASSWORD, make_user
+from tests.support.tables import table
 from tests.support.xml import CONTENT_TYPE, NOT_ALLOWED, UNAUTHENTICATED, client_of, refusal, shown, stamp
 
 CREATED = """<?xml version="1.0" encoding="UTF-8"?>
@@ -46,14 +47,14 @@ def test_it_rejects_anonymous_requests(acme):
     assert acme.account.users.count() == 3
 
 
-@pytest.mark.parametrize("body", ["", "<user/>", f"<user>{DORA}</user>"])
+@table("body", ["", "<user/>", f"<user>{DORA}</user>"])
 def test_it_rejects_members_with_any_body(acme, body):
     response = acme.xml(acme.carol).send_xml("POST", "/app/users.xml", body)
     assert shown(response) == refusal(403, "You may not create users")
     assert acme.account.users.count() == 3
 
 
-@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "FOO"])
+@table("method", ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "FOO"])
 def test_it_rejects_other_methods(acme, method):
     response = acme.xml().request(method, "/app/users.xml")
     assert shown(response) == refusal(405, NOT_ALLOWED)
@@ -61,7 +62,7 @@ def test_it_rejects_other_methods(acme, method):
 
 
 # tests/accounts/test_user_permissions.py covers all combinations of roles.
-@pytest.mark.parametrize("creator_role", ["owner", "admin", "agent"])
+@table("creator_role", ["owner", "admin", "agent"])
 def test_the_default_role_is_member(acme, creator_role):
     response = create(client_of(acme, creator_role), DORA)
     user = acme.account.users.get(login="dora")
@@ -83,7 +84,7 @@ def test_it_rejects_roles_that_the_user_may_not_give(acme, creator_role, role, s
     assert not acme.account.users.filter(login="dora").exists()
 
 
-@pytest.mark.parametrize(
+@table(
     ("body", "sentence"),
     [
         ("", "User can't be blank"),
@@ -107,7 +108,7 @@ def user_xml(login="dora", email="dora@acme.example", password="a very good secr
     return f"<login>{login}</login><email>{email}</email><password>{password}</password>{extra}"
 
 
-@pytest.mark.parametrize(
+@table(
     ("fields", "sentences"),
     [
         ("<x/>", ["Login can't be blank", "Email can't be blank", "Password can't be blank"]),
@@ -173,7 +174,7 @@ def test_it_rejects_an_email_that_is_a_login(acme):
     assert shown(response) == refusal(422, "Email is already taken")
 
 
-@pytest.mark.parametrize("field", ["login", "email", "password", "name"])
+@table("field", ["login", "email", "password", "name"])
 def test_it_rejects_text_that_xml_cannot_carry(acme, field):
     values = {"login": "dora", "email": "dora@acme.example", "password": "a very good secret", "name": "Dora"}
     values[field] += "\x07"

@@ -1,8 +1,8 @@
-import pytest
 from django.utils import timezone
 
 from forum.models import Post
 from tests.support.factories import make_post, make_task, make_user
+from tests.support.tables import table
 from tests.support.xml import NOT_FOUND, UNAUTHENTICATED, client_of, document, posts, refusal, shown, single
 
 FORBIDDEN = "Only the team may delete this post"
@@ -46,8 +46,8 @@ PARTICIPATIONS = {
 PARTICIPATIONS_OF_OTHERS = ("comment", "vote", "vote of the team")
 
 
-@pytest.mark.parametrize("participation", PARTICIPATIONS)
-@pytest.mark.parametrize("role", ["owner", "admin", "agent", "author", "another member"])
+@table("participation", PARTICIPATIONS)
+@table("role", ["owner", "admin", "agent", "author", "another member"])
 def test_who_may_delete_a_post(acme, role, participation):
     erin = make_user(acme.account, "erin")
     post = make_post(acme.carol)
@@ -76,7 +76,7 @@ def test_comments_and_votes_of_a_deleted_post_are_kept(acme):
     assert acme.account.votes.count() == 1
 
 
-@pytest.mark.parametrize("state", [{"private": True}, {"kind": "private"}, {"approved": False}])
+@table("state", [{"private": True}, {"kind": "private"}, {"approved": False}])
 def test_it_rejects_posts_that_the_user_may_not_see(acme, state):
     post = make_post(acme.alice, **state)
     assert shown(acme.xml(acme.carol).delete(f"/app/posts/{post.id}.xml")) == refusal(404, NOT_FOUND)

@@ -27,6 +27,7 @@ from forum.xml.documents import (
 )
 from forum.xml.formats import XMLParser
 from tests.support.factories import make_category
+from tests.support.tables import table
 from tests.support.xml import CONTENT_TYPE
 
 WARSAW = ZoneInfo("Europe/Warsaw")
@@ -101,7 +102,7 @@ DOCUMENTED_FIELDS = {
 }
 
 
-@pytest.mark.parametrize("shape", DOCUMENTED_FIELDS, ids=lambda shape: shape.name)
+@table("shape", DOCUMENTED_FIELDS)
 def test_shapes_have_the_documented_fields(shape):
     fields = dict(field.partition(":")[::2] for field in DOCUMENTED_FIELDS[shape].split())
     assert shape.fields == {name: kind or STRING for name, kind in fields.items()}
@@ -112,7 +113,7 @@ def test_an_empty_list():
     assert array("things", THING, iter([]), WARSAW, depth=2) == '    <things type="array"/>\n'
 
 
-@pytest.mark.parametrize(
+@table(
     ("time", "zone", "expected"),
     [
         (datetime(2009, 1, 26, 17, 6, 53, tzinfo=UTC), "UTC", "2009-01-26T17:06:53+00:00"),

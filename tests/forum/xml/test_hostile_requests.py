@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.support.factories import PASSWORD, make_post
+from tests.support.tables import table
 from tests.support.xml import (
     NOT_ALLOWED,
     NOT_FOUND,
@@ -56,7 +57,7 @@ def test_it_works(acme):
 # Paths
 
 
-@pytest.mark.parametrize(
+@table(
     "path",
     [
         *(
@@ -121,7 +122,7 @@ def test_an_empty_path_is_the_list(acme):
 # Queries
 
 
-@pytest.mark.parametrize(
+@table(
     ("query", "expected"),
     [
         ("&&&=&==", 200),
@@ -139,7 +140,7 @@ def test_an_empty_path_is_the_list(acme):
         ("page=1;order=old", 422),
     ],
 )
-@pytest.mark.parametrize("path", [b"/", b"/General", b"/app/posts.xml"])
+@table("path", [b"/", b"/General", b"/app/posts.xml"])
 def test_hostile_queries_get_a_valid_response(acme, path, query, expected):
     response = call(acme.host, path, query=query, user=ALICE)
     assert response.status_code == expected
@@ -156,7 +157,7 @@ def test_it_rejects_too_many_parameters(acme, caplog):
 # Headers
 
 
-@pytest.mark.parametrize(
+@table(
     "name",
     [
         *(
@@ -195,7 +196,7 @@ def test_hostile_headers_change_nothing(acme, name):
         assert f'<id type="integer">{post.id}</id>' in response.text
 
 
-@pytest.mark.parametrize(
+@table(
     "content_type",
     [
         *(
@@ -239,9 +240,7 @@ def test_hostile_headers_change_nothing(acme, name):
         ),
     ],
 )
-@pytest.mark.parametrize(
-    ("method", "path"), [("POST", b"/app/posts.xml"), ("GET", b"/"), ("GET", b"/app/users/me.xml")]
-)
+@table(("method", "path"), [("POST", b"/app/posts.xml"), ("GET", b"/"), ("GET", b"/app/users/me.xml")])
 def test_hostile_content_types_get_a_valid_response(acme, method, path, content_type):
     body = b"<post><title>t</title></post>"
     response = call(acme.host, path, method=method, user=ALICE, body=body, query="order=old", CONTENT_TYPE=content_type)
@@ -249,20 +248,20 @@ def test_hostile_content_types_get_a_valid_response(acme, method, path, content_
     assert response.headers["Content-Type"] == "application/xml; charset=utf-8"
 
 
-@pytest.mark.parametrize("length", ["abc", "1e3", "\xb2", "0x10", "12 13", "12,12", "1.0", "\0", "--1"])
+@table("length", ["abc", "1e3", "\xb2", "0x10", "12 13", "12,12", "1.0", "\0", "--1"])
 def test_it_rejects_a_content_length_that_is_not_a_number(acme, length):
     response = call(acme.host, b"/app/posts.xml", method="POST", user=ALICE, body=b"<post/>", CONTENT_LENGTH=length)
     assert shown(response) == refusal(400, "Content-Length is not a number")
 
 
-@pytest.mark.parametrize(("method", "path"), ROUTES)
+@table(("method", "path"), ROUTES)
 def test_it_rejects_a_content_length_over_1_mib_without_reading_the_body(acme, method, path):
     for length in (str(1024 * 1024 + 1), "9" * 20, "9" * 1000):
         response = call(acme.host, path.replace(b"{id}", b"1"), method=method, CONTENT_LENGTH=length)
         assert shown(response) == refusal(413, TOO_LARGE)
 
 
-@pytest.mark.parametrize("body", [b"", b"<post><title>t", b"<post><title>t</title></post>"])
+@table("body", [b"", b"<post><title>t", b"<post><title>t</title></post>"])
 def test_it_rejects_a_truncated_body(acme, body):
     """A truncated body is rejected even if it looks complete (RFC 9112, section 8)."""
     response = call(acme.host, b"/app/posts.xml", method="POST", user=ALICE, body=body, CONTENT_LENGTH="1000")
@@ -278,7 +277,7 @@ def test_a_body_is_read_up_to_its_content_length(acme):
     assert response.status_code == 201
 
 
-@pytest.mark.parametrize("method", ["FOO", "TRACE", "CONNECT", "PROPFIND", "OPTIONS", "X" * 1000, "get", "\xff"])
+@table("method", ["FOO", "TRACE", "CONNECT", "PROPFIND", "OPTIONS", "X" * 1000, "get", "\xff"])
 def test_it_rejects_unusual_methods(acme, method):
     response = call(acme.host, method=method, user=ALICE)
     if method == "get":
@@ -291,7 +290,7 @@ def test_it_rejects_unusual_methods(acme, method):
 # Every route
 
 
-@pytest.mark.parametrize(("method", "path"), ROUTES)
+@table(("method", "path"), ROUTES)
 def test_it_rejects_anonymous_requests_on_every_route(acme, method, path):
     post = make_post(acme.alice)
     path = path.replace(b"{id}", str(post.id).encode())
@@ -307,10 +306,8 @@ def test_it_rejects_anonymous_requests_on_every_route(acme, method, path):
     assert post.trashed_at is None
 
 
-@pytest.mark.parametrize(
-    "error", [OperationalError("server closed the connection"), InterfaceError("connection is closed")]
-)
-@pytest.mark.parametrize(("method", "path"), ROUTES)
+@table("error", [OperationalError("server closed the connection"), InterfaceError("connection is closed")])
+@table(("method", "path"), ROUTES)
 def test_a_lost_database_connection_causes_503(acme, method, path, error):
     post = make_post(acme.alice)
     path = path.replace(b"{id}", str(post.id).encode())
@@ -342,7 +339,7 @@ def test_a_lost_database_connection_causes_503(acme, method, path, error):
         assert response.headers["Retry-After"] == "5"
 
 
-@pytest.mark.parametrize(("method", "path"), [route for route in ROUTES if route[0] in ("POST", "PUT", "PATCH")])
+@table(("method", "path"), [route for route in ROUTES if route[0] in ("POST", "PUT", "PATCH")])
 @settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     body=st.binary(max_size=200)
@@ -386,7 +383,7 @@ def test_it_rejects_any_invalid_authorization(acme, header):
 HOSTILE_VALUES = ["", " ", "\x85", "0", "-0", "1" * 5000, "1e400", "-1e400", "NaN", "Infinity", "sNaN", "0x1", "1_000", "\u0661", "½", "true", "null"]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@table(
     "kind",
     ["", ' type="integer"', ' type="boolean"', ' type="datetime"', ' type="array"', ' type="float"', ' nil="true"'],
 )

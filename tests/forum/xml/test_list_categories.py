@@ -3,6 +3,7 @@ from django.db import IntegrityError, transaction
 
 from forum.models import RESERVED_SEGMENTS
 from tests.support.factories import make_category
+from tests.support.tables import table
 from tests.support.xml import NOT_ALLOWED, UNAUTHENTICATED, client_of, document, refusal, shown
 
 
@@ -35,14 +36,14 @@ def test_it_rejects_anonymous_requests(acme):
     assert shown(response) == refusal(401, UNAUTHENTICATED)
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "FOO"])
+@table("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "FOO"])
 def test_it_rejects_other_methods(acme, method):
     response = acme.xml().request(method, "/app/categories.xml")
     assert shown(response) == refusal(405, NOT_ALLOWED)
     assert response.headers["Allow"] == "GET, HEAD"
 
 
-@pytest.mark.parametrize("role", ["owner", "admin", "agent", "member"])
+@table("role", ["owner", "admin", "agent", "member"])
 def test_every_role_sees_the_categories(acme, role):
     response = client_of(acme, role).get("/app/categories.xml")
     assert shown(response) == categories(category(acme.category.id, "General"))
@@ -74,7 +75,7 @@ def test_each_forum_has_its_own_categories(acme, other):
     assert other.account.categories.count() == 1
 
 
-@pytest.mark.parametrize("name", [*sorted(RESERVED_SEGMENTS), "APP", "Static", "a/b", "news.xml", "news.JSON", ""])
+@table("name", [*sorted(RESERVED_SEGMENTS), "APP", "Static", "a/b", "news.xml", "news.JSON", ""])
 def test_the_database_rejects_names_that_are_invalid_in_a_path(acme, name):
     with pytest.raises(IntegrityError, match="category_name_form"), transaction.atomic():
         acme.account.categories.create(forum_id=acme.forum.id, name=name)

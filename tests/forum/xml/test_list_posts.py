@@ -6,6 +6,7 @@ import pytest
 from accounts.models import User
 from forum.models import Post
 from tests.support.factories import make_category, make_post, make_task, make_user
+from tests.support.tables import table
 from tests.support.xml import (
     CONTENT_TYPE,
     NOT_ALLOWED,
@@ -87,32 +88,32 @@ def test_it_works(acme, django_assert_num_queries):
     assert response.headers["Link"] == '<http://acme.example.test/?order=new&page=1>; rel="first"'
 
 
-@pytest.mark.parametrize("path", ["/", "/General", "/app/posts.xml"])
+@table("path", ["/", "/General", "/app/posts.xml"])
 def test_it_rejects_anonymous_requests(acme, path):
     response = client_of(acme, "anonymous").get(path)
     assert shown(response) == refusal(401, UNAUTHENTICATED)
 
 
-@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "OPTIONS", "FOO"])
-@pytest.mark.parametrize("path", ["/", "/General", "/app/posts.xml"])
+@table("method", ["PUT", "PATCH", "DELETE", "OPTIONS", "FOO"])
+@table("path", ["/", "/General", "/app/posts.xml"])
 def test_it_rejects_other_methods(acme, path, method):
     response = acme.xml().request(method, path)
     assert shown(response) == refusal(405, NOT_ALLOWED)
     assert response.headers["Allow"] == "GET, HEAD, POST"
 
 
-@pytest.mark.parametrize("order", ["newest", "NEW", "-id", "won", "new ", "\0", "ł", "0", "x" * 10_000])
+@table("order", ["newest", "NEW", "-id", "won", "new ", "\0", "ł", "0", "x" * 10_000])
 def test_it_rejects_an_unknown_order(acme, order):
     response = acme.xml().get("/", params={"order": order})
     assert shown(response) == refusal(422, BAD_ORDER)
 
 
-@pytest.mark.parametrize("page", ["0", "-1", "1.5", "one", "", " ", "1e3", "²", "0x1", "9" * 101, "1_0", "\0"])
+@table("page", ["0", "-1", "1.5", "one", "", " ", "1e3", "²", "0x1", "9" * 101, "1_0", "\0"])
 def test_it_rejects_a_page_that_is_not_a_positive_number(acme, page):
     assert shown(acme.xml().get("/", params={"page": page})) == refusal(422, BAD_PAGE)
 
 
-@pytest.mark.parametrize("per_page", ["0", "101", "-1", "many", "1000000000000"])
+@table("per_page", ["0", "101", "-1", "many", "1000000000000"])
 def test_it_rejects_a_per_page_out_of_range(acme, per_page):
     assert shown(acme.xml().get("/", params={"per_page": per_page})) == refusal(422, BAD_PER_PAGE)
 
@@ -122,7 +123,7 @@ def test_it_rejects_every_error_at_once(acme):
     assert shown(response) == refusal(422, BAD_PAGE, BAD_PER_PAGE, BAD_ORDER)
 
 
-@pytest.mark.parametrize(
+@table(
     ("body", "sentence"),
     [
         ("<order><a>1</a></order>", BAD_ORDER),
@@ -140,7 +141,7 @@ def test_it_rejects_invalid_parameters_in_the_body(acme, body, sentence):
     assert shown(acme.xml().send_xml("GET", "/", body)) == refusal(422, sentence)
 
 
-@pytest.mark.parametrize(
+@table(
     "path",
     [
         "/Unknown",
@@ -160,7 +161,7 @@ def test_it_rejects_an_unknown_category(acme, path):
     assert shown(acme.xml().get(path)) == refusal(404, NOT_FOUND)
 
 
-@pytest.mark.parametrize("path", ["/General.xml", "/General.xml/", "/app/", "/app/posts", "/app/unknown.xml"])
+@table("path", ["/General.xml", "/General.xml/", "/app/", "/app/posts", "/app/unknown.xml"])
 def test_it_rejects_unknown_paths(acme, path):
     assert shown(acme.xml().get(path)) == refusal(404, NOT_FOUND)
 
@@ -173,7 +174,7 @@ def test_it_rejects_a_form(acme):
 # Orders
 
 
-@pytest.mark.parametrize(
+@table(
     ("order", "expected"),
     [
         (None, ["third", "second", "first"]),
@@ -192,7 +193,7 @@ def test_orders(acme, three_posts, order, expected):
     assert titles(acme.xml(acme.carol).get("/", params=parameters)) == expected
 
 
-@pytest.mark.parametrize(
+@table(
     ("order", "expected"),
     [
         ("new", ["third", "second", "first"]),
@@ -228,7 +229,7 @@ def test_an_order_by_status_filters_its_posts(acme, three_posts, django_assert_n
     assert titles(client.get("/?order=planned")) == []
 
 
-@pytest.mark.parametrize("code", ["accepted", "planned", "started", "completed", "rejected", "duplicate"])
+@table("code", ["accepted", "planned", "started", "completed", "rejected", "duplicate"])
 def test_every_status_code_is_a_valid_order(acme, code):
     make_post(acme.alice, "new")
     make_post(acme.alice, code, status=acme.account.statuses.get(kind="post", code=code))
@@ -278,15 +279,15 @@ def test_a_page_has_25_posts_by_default_and_100_at_most(acme):
     assert titles(client.get("/?page=5")) == ["0"]
 
 
-@pytest.mark.parametrize("page", [2, 10_000, 2**31, 2**62, 2**63, 2**64, 10**99])
+@table("page", [2, 10_000, 2**31, 2**62, 2**63, 2**64, 10**99])
 def test_pages_past_the_end_are_empty(acme, page):
     make_post(acme.alice)
     for client in (acme.xml(), acme.xml(acme.carol)):
         assert shown(client.get("/", params={"page": page, "per_page": 100})) == posts()
 
 
-@pytest.mark.parametrize("size", [1, 2, 3])
-@pytest.mark.parametrize("order", ["new", "old", "top", "commented", "active"])
+@table("size", [1, 2, 3])
+@table("order", ["new", "old", "top", "commented", "active"])
 def test_pages_neither_repeat_nor_skip_posts(acme, order, size):
     for number in range(7):
         post = make_post(acme.carol if number % 3 else acme.bob, str(number), private=bool(number % 2))
@@ -313,8 +314,8 @@ def test_links_have_the_host_of_the_request(acme):
 # Parameters in query and body
 
 
-@pytest.mark.parametrize("method", ["GET", "POST"])
-@pytest.mark.parametrize("path", ["/", "/general"])
+@table("method", ["GET", "POST"])
+@table("path", ["/", "/general"])
 def test_parameters_may_be_in_an_xml_body(acme, three_posts, method, path):
     client = acme.xml()
     response = client.send_xml(method, path, "<order>old</order>")
@@ -336,7 +337,7 @@ def test_the_body_takes_precedence_over_the_query(acme, three_posts):
     assert titles(client.send_xml("GET", "/?order=old", '<order nil="true"/>')) == ["third", "second", "first"]
 
 
-@pytest.mark.parametrize("body", ["", "  \n", "<hash/>", "<unknown>1</unknown>", "<hash><unknown/><page/></hash>"])
+@table("body", ["", "  \n", "<hash/>", "<unknown>1</unknown>", "<hash><unknown/><page/></hash>"])
 def test_a_body_without_parameters_of_the_list(acme, three_posts, body):
     if "<page/>" in body:
         assert shown(acme.xml().send_xml("POST", "/", body)) == refusal(422, BAD_PAGE)
@@ -357,16 +358,14 @@ def test_head_has_the_status_of_get(acme, three_posts):
 # Accept
 
 
-@pytest.mark.parametrize(
-    "accept", [None, "*/*", "application/xml", "application/json", "image/png", "x", "", ";q=", "/"]
-)
-@pytest.mark.parametrize("path", ["/", "/General", "/app/posts.xml"])
+@table("accept", [None, "*/*", "application/xml", "application/json", "image/png", "x", "", ";q=", "/"])
+@table("path", ["/", "/General", "/app/posts.xml"])
 def test_the_accept_header_is_ignored(acme, three_posts, path, accept):
     headers = {} if accept is None else {"Accept": accept}
     assert shown(acme.xml().get(path, headers=headers)) == posts(*reversed(three_posts))
 
 
-@pytest.mark.parametrize("path", ["/app/posts.xml", "/app/categories.xml", "/app/users/me.xml"])
+@table("path", ["/app/posts.xml", "/app/categories.xml", "/app/users/me.xml"])
 def test_browsers_also_get_xml_at_paths_with_a_suffix(acme, path):
     headers = {"Accept": "text/html,application/xhtml+xml"}
     assert acme.xml().get(path, headers=headers).headers["Content-Type"] == CONTENT_TYPE
@@ -384,7 +383,7 @@ def test_a_path_without_a_name_lists_the_first_category(acme, three_posts):
     assert shown(client.get("/General")) == posts(*reversed(three_posts))
 
 
-@pytest.mark.parametrize("name", ["Pomysły i błędy", "pomysły i błędy", "POMYSŁY I BŁĘDY", "pomysły i błe\u0328dy"])
+@table("name", ["Pomysły i błędy", "pomysły i błędy", "POMYSŁY I BŁĘDY", "pomysły i błe\u0328dy"])
 def test_a_category_is_found_in_any_case(acme, name, django_assert_num_queries):
     category = make_category(acme.account, "Pomysły i błędy")
     post = make_post(acme.alice, category_id=category.id)
@@ -398,9 +397,7 @@ def test_a_category_is_found_in_any_case(acme, name, django_assert_num_queries):
     assert response.headers["Link"] == f'<http://acme.example.test{path}?per_page=1&page=1>; rel="first"'
 
 
-@pytest.mark.parametrize(
-    "name", ["a&b", "100%", "a+b", "a?b=c", "#1", "{}", "a b", "%41", "Ξένος", "🦉", "straße", "a.b", "-"]
-)
+@table("name", ["a&b", "100%", "a+b", "a?b=c", "#1", "{}", "a b", "%41", "Ξένος", "🦉", "straße", "a.b", "-"])
 def test_a_category_may_have_any_name(acme, name):
     make_post(acme.alice, "there", category_id=make_category(acme.account, name).id)
     path = "/" + quote(name, safe="")
@@ -447,7 +444,7 @@ VISIBLE_TO_ALL = ["original", "closed", "open"]
 VISIBLE_TO_TEAM_AND_AUTHOR = ["original", "unapproved", "of kind private", "private", "closed", "open"]
 
 
-@pytest.mark.parametrize(
+@table(
     ("role", "expected"),
     [
         ("owner", VISIBLE_TO_TEAM_AND_AUTHOR),
@@ -457,7 +454,7 @@ VISIBLE_TO_TEAM_AND_AUTHOR = ["original", "unapproved", "of kind private", "priv
         ("another member", VISIBLE_TO_ALL),
     ],
 )
-@pytest.mark.parametrize("order", ["new", "old", "top", "commented", "active"])
+@table("order", ["new", "old", "top", "commented", "active"])
 def test_who_sees_which_posts(acme, posts_in_every_state, role, expected, order):
     client = acme.xml(make_user(acme.account, "erin")) if role == "another member" else client_of(acme, role)
     listed_titles = titles(client.get("/", params={"order": order}))
@@ -521,7 +518,7 @@ def test_popular_is_another_name_of_top(acme, three_posts):
     assert titles(response) == titles(acme.xml().get("/?order=top"))
 
 
-@pytest.mark.parametrize("path", ["/General/", "/general/?order=old", "/%47eneral/"])
+@table("path", ["/General/", "/general/?order=old", "/%47eneral/"])
 def test_a_category_may_end_in_a_slash(acme, three_posts, path):
     expected = acme.xml().get(path.replace("/?", "?").rstrip("/"))
     assert titles(expected)
@@ -530,7 +527,7 @@ def test_a_category_may_end_in_a_slash(acme, three_posts, path):
         assert (response.status_code, response.content) == (200, expected.content)
 
 
-@pytest.mark.parametrize("path", ["/app/posts.xml/", "/app/categories.xml/?x=1", "/app/users/me.xml/"])
+@table("path", ["/app/posts.xml/", "/app/categories.xml/?x=1", "/app/users/me.xml/"])
 def test_paths_may_end_in_a_slash(acme, path):
     assert acme.xml().get(path).status_code == 200
     assert acme.xml().get(path.replace(".xml/", ".xml//")).status_code == 404

@@ -1,9 +1,8 @@
 from datetime import UTC, datetime
 
-import pytest
-
 from accounts.models import User
 from tests.support.factories import make_user
+from tests.support.tables import table
 from tests.support.xml import CONTENT_TYPE, NOT_ALLOWED, UNAUTHENTICATED, client_of, refusal, shown
 
 TEAM = """<?xml version="1.0" encoding="UTF-8"?>
@@ -56,14 +55,14 @@ def test_it_rejects_anonymous_requests(acme):
     assert shown(response) == refusal(401, UNAUTHENTICATED)
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "FOO"])
+@table("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "FOO"])
 def test_it_rejects_other_methods(acme, method):
     response = acme.xml().request(method, "/app/users/team.xml")
     assert shown(response) == refusal(405, NOT_ALLOWED)
     assert response.headers["Allow"] == "GET, HEAD"
 
 
-@pytest.mark.parametrize("role", ["owner", "admin", "agent", "member"])
+@table("role", ["owner", "admin", "agent", "member"])
 def test_every_role_sees_the_team(acme, role):
     expected = ["bob", "alice", "dave"] if role == "admin" else ["bob", "alice"]
     response = client_of(acme, role).get("/app/users/team.xml")

@@ -1,10 +1,10 @@
 from datetime import UTC, datetime
 
-import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
+from tests.support.tables import table
 from tests.support.xml import NOT_ALLOWED, UNAUTHENTICATED, client_of, refusal, shown, stamp
 
 ME = """<?xml version="1.0" encoding="UTF-8"?>
@@ -50,14 +50,14 @@ def test_it_rejects_anonymous_requests(acme):
     assert response.headers["WWW-Authenticate"] == 'Basic realm="Acme", charset="UTF-8"'
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "FOO"])
+@table("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "FOO"])
 def test_it_rejects_other_methods(acme, method):
     response = acme.xml().request(method, "/app/users/me.xml")
     assert shown(response) == refusal(405, NOT_ALLOWED)
     assert response.headers["Allow"] == "GET, HEAD"
 
 
-@pytest.mark.parametrize("role", ["owner", "admin", "agent", "member"])
+@table("role", ["owner", "admin", "agent", "member"])
 def test_every_user_sees_their_own_fields_without_the_role(acme, role):
     response = client_of(acme, role).get("/app/users/me.xml")
     login = {"owner": "alice", "admin": "dave", "agent": "bob", "member": "carol"}[role]
@@ -105,7 +105,7 @@ def test_values_are_escaped(acme):
     )
 
 
-@pytest.mark.parametrize("accept", ["*/*", "application/json", "text/html", "image/png", "x", "", ";q="])
+@table("accept", ["*/*", "application/json", "text/html", "image/png", "x", "", ";q="])
 def test_the_accept_header_is_ignored(acme, accept):
     client = acme.xml()
     assert client.get("/app/users/me.xml", headers={"Accept": accept}).text == client.get("/app/users/me.xml").text

@@ -14,6 +14,7 @@ from rest_framework.exceptions import ParseError
 from core.errors import FieldError
 from forum.xml.formats import MAX_DEPTH, XMLParser
 from tests.support.assertions import errors_of
+from tests.support.tables import table
 from tests.support.xml import posts, refusal, shown
 
 POLISH_TEXT = "Zażółć gęślą jaźń"
@@ -55,7 +56,7 @@ def test_it_works():
     }
 
 
-@pytest.mark.parametrize(
+@table(
     "body",
     [
         *(
@@ -82,7 +83,7 @@ def test_it_rejects_malformed_xml(body):
         assert str(caught.value).startswith("The XML can't be read: ")
 
 
-@pytest.mark.parametrize(
+@table(
     "body",
     [
         "<!DOCTYPE post><post/>",
@@ -100,7 +101,7 @@ def test_it_rejects_a_dtd(acme, body):
         assert shown(acme.xml().send_xml("POST", "/", content)) == refusal(400, DTD)
 
 
-@pytest.mark.parametrize(
+@table(
     ("body", "charset"),
     [
         (b'<?xml version="1.0" encoding="UTF-16"?><a/>', None),
@@ -140,7 +141,7 @@ def test_it_rejects_unsupported_and_wrong_encodings(body, charset):
         read(body, charset)
 
 
-@pytest.mark.parametrize(
+@table(
     ("content_type", "body", "sentence"),
     [
         ("application/xml; charset=rot13", b"<a/>", UNKNOWN_CHARSET),
@@ -157,7 +158,7 @@ def test_it_rejects_unsupported_and_wrong_encodings(body, charset):
         ("text/xml", b"<a></b>", "The XML can't be read: mismatched tag: line 1, column 5"),
     ],
 )
-@pytest.mark.parametrize("path", ["/", "/app/posts.xml", "/app/users.xml"])
+@table("path", ["/", "/app/posts.xml", "/app/users.xml"])
 def test_unreadable_bodies_get_status_400(acme, path, content_type, body, sentence):
     response = acme.xml().post(path, content=body, headers={"Content-Type": content_type})
     assert shown(response) == refusal(400, sentence)
@@ -193,12 +194,12 @@ def test_it_rejects_long_namespaces(acme, attribute):
     assert read("<a " + attribute.format("u" * 255) + "><b/></a>") == {"a": {"b": ""}}
 
 
-@pytest.mark.parametrize("body", ["", " ", "\n\t\r\n"])
+@table("body", ["", " ", "\n\t\r\n"])
 def test_an_empty_body_has_no_parameters(body):
     assert read(body) == {}
 
 
-@pytest.mark.parametrize(
+@table(
     ("body", "expected"),
     [
         ("<order>rejected</order>", {"order": "rejected"}),
@@ -246,7 +247,7 @@ def test_parsed_values(body, expected):
     assert read(body) == expected
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "expected"),
     [
         ("&lt;&gt;&amp;&quot;&apos;", "<>&\"'"),
@@ -294,12 +295,12 @@ ENCODINGS = [
 ]
 
 
-@pytest.mark.parametrize(("body", "charset"), ENCODINGS)
+@table(("body", "charset"), ENCODINGS)
 def test_accepted_encodings(body, charset):
     assert read(body, charset) == {"a": POLISH_TEXT}
 
 
-@pytest.mark.parametrize(
+@table(
     ("content_type", "declared_encoding"),
     [
         ("application/xml", "ISO-8859-2"),
@@ -351,22 +352,22 @@ def test_errors_of_invalid_characters_name_the_field(before, character, after, n
     assert errors_of(caught.value) == {"my_text": [INVALID_CHARACTER]}
 
 
-@pytest.mark.parametrize("encoding", UTF_16)
-@pytest.mark.parametrize("text", ["a\ud800bcd", "a\ud800", "\udc00", "\ud800\ud800\udc00", "\0", "\uffff"])
+@table("encoding", UTF_16)
+@table("text", ["a\ud800bcd", "a\ud800", "\udc00", "\ud800\ud800\udc00", "\0", "\uffff"])
 def test_it_rejects_invalid_characters_in_utf_16(encoding, text):
     with pytest.raises(FieldError) as caught:
         read(f"<a><b>{text}</b></a>".encode(encoding, "surrogatepass"))
     assert errors_of(caught.value) == {"b": [INVALID_CHARACTER]}
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", *UTF_16])
-@pytest.mark.parametrize("text", ["fish & chips", "<c>", "a < b", "&nbsp;", '<c d="1" d="2"/>', "<x:c/>"])
+@table("encoding", ["utf-16", *UTF_16])
+@table("text", ["fish & chips", "<c>", "a < b", "&nbsp;", '<c d="1" d="2"/>', "<x:c/>"])
 def test_it_rejects_malformed_xml_in_utf_16(encoding, text):
     with pytest.raises(ParseError, match="The XML can't be read"):
         read(f"<a><b>{text}</b></a>".encode(encoding))
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", *UTF_16])
+@table("encoding", ["utf-16", *UTF_16])
 def test_it_rejects_truncated_utf_16(encoding):
     with pytest.raises(ParseError, match="is not in the encoding that it begins with"):
         read("<a>🦉</a>".encode(encoding)[:-1])
@@ -419,7 +420,7 @@ def test_any_markup_is_read_or_rejected(body, charset):
     assert all(isinstance(name, str) for name in value)
 
 
-@pytest.mark.parametrize(
+@table(
     "codec",
     sorted({*aliases.values(), "idna", "punycode", "raw_unicode_escape", "undefined", "unicode_escape", "palmos"}),
 )

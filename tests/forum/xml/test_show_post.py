@@ -1,9 +1,8 @@
 from datetime import UTC, datetime
 
-import pytest
-
 from forum.models import Comment, Post
 from tests.support.factories import make_post, make_task, make_user
+from tests.support.tables import table
 from tests.support.xml import (
     CONTENT_TYPE,
     NOT_ALLOWED,
@@ -78,7 +77,7 @@ def test_it_rejects_anonymous_requests(acme):
     assert shown(response) == refusal(401, UNAUTHENTICATED)
 
 
-@pytest.mark.parametrize("method", ["POST", "OPTIONS", "FOO"])
+@table("method", ["POST", "OPTIONS", "FOO"])
 def test_it_rejects_other_methods(acme, method):
     post = make_post(acme.alice)
     response = acme.xml().request(method, f"/app/posts/{post.id}.xml")
@@ -86,7 +85,7 @@ def test_it_rejects_other_methods(acme, method):
     assert response.headers["Allow"] == "GET, HEAD, PUT, PATCH, DELETE"
 
 
-@pytest.mark.parametrize(
+@table(
     "id",
     ["0", "999999999", "9" * 18, "9" * 19, "9" * 5000, "-1", "1.0", "one", "", "%00", "%FF", "1%0A", "²", "1e3", "0x1"],
 )
@@ -175,9 +174,7 @@ def test_head_has_the_status_and_headers_of_get(acme):
     assert client.head(path).status_code == 404
 
 
-@pytest.mark.parametrize(
-    "accept", ["*/*", "application/json", "text/html", "image/png", "x", "", ";q=", "application/xml;q=0"]
-)
+@table("accept", ["*/*", "application/json", "text/html", "image/png", "x", "", ";q=", "application/xml;q=0"])
 def test_the_accept_header_is_ignored(acme, accept):
     post = make_post(acme.alice)
     assert shown(acme.xml().get(f"/app/posts/{post.id}.xml", headers={"Accept": accept})) == without_comments(post)
@@ -214,8 +211,8 @@ def make_post_in_state(state: str, acme) -> Post:
     return post
 
 
-@pytest.mark.parametrize("role", ["owner", "admin", "agent", "member", "another member"])
-@pytest.mark.parametrize(
+@table("role", ["owner", "admin", "agent", "member", "another member"])
+@table(
     "state",
     [
         *STATES,

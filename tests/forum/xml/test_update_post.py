@@ -2,6 +2,7 @@ import pytest
 
 from forum.models import Post
 from tests.support.factories import make_category, make_post, make_user
+from tests.support.tables import table
 from tests.support.xml import (
     NOT_FOUND,
     UNAUTHENTICATED,
@@ -61,7 +62,7 @@ def test_it_rejects_anonymous_requests(acme):
     assert post.title == "before"
 
 
-@pytest.mark.parametrize(
+@table(
     ("body", "sentence"),
     [
         ("", "Post can't be blank"),
@@ -75,7 +76,7 @@ def test_it_rejects_a_body_without_a_post(acme, body, sentence):
     assert shown(acme.xml().send_xml("PUT", f"/app/posts/{post.id}.xml", body)) == refusal(422, sentence)
 
 
-@pytest.mark.parametrize(
+@table(
     ("fields", "sentences"),
     [
         ("<title/>", [BLANK]),
@@ -120,8 +121,8 @@ def test_it_rejects_responsible_users_outside_the_team(acme, other):
     assert post.responsible_id is None
 
 
-@pytest.mark.parametrize("participation", ["none", "own", "comment", "vote"])
-@pytest.mark.parametrize("role", ["owner", "admin", "agent", "author", "another member"])
+@table("participation", ["none", "own", "comment", "vote"])
+@table("role", ["owner", "admin", "agent", "author", "another member"])
 def test_who_may_update_a_post(acme, role, participation):
     erin = make_user(acme.account, "erin")
     post = make_post(acme.carol, "before")
@@ -234,7 +235,7 @@ def test_patch_is_the_same_as_put(acme):
     assert post.title == "after"
 
 
-@pytest.mark.parametrize("state", [{"private": True}, {"kind": "private"}, {"approved": False}])
+@table("state", [{"private": True}, {"kind": "private"}, {"approved": False}])
 def test_it_rejects_posts_that_the_user_may_not_see(acme, state):
     post = make_post(acme.alice, "before", **state)
     assert shown(update(acme.xml(acme.carol), post, "<title>after</title>")) == refusal(404, NOT_FOUND)

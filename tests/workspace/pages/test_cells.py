@@ -4,6 +4,7 @@ import pytest
 
 from crm.models import Client
 from tests.support.factories import make_client, make_deal
+from tests.support.tables import table
 
 HTMX = {"HX-Request": "true"}
 
@@ -38,9 +39,7 @@ def test_it_works(acme, client):
     assert stored(client).city == "Warszawa"
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "text"), [("responsible_id", "", ""), ("tags", "vip, new", "vip new"), ("city", "", "")]
-)
+@table(("field", "value", "text"), [("responsible_id", "", ""), ("tags", "vip, new", "vip new"), ("city", "", "")])
 def test_the_cell_shows_the_value_as_the_list_does(acme, client, field, value, text):
     bob = acme.page(acme.bob)
     form = bob.get(path_of(client, field), headers=HTMX)
@@ -91,7 +90,7 @@ def test_without_javascript_the_form_returns_to_the_list(acme, client):
     assert "City is saved." in answer
 
 
-@pytest.mark.parametrize("target", ["https://evil.example/", "//evil.example/", ""])
+@table("target", ["https://evil.example/", "//evil.example/", ""])
 def test_the_form_does_not_redirect_to_another_host(acme, client, target):
     form = acme.page(acme.bob).get(f"/app/clients/{client.id}/edit?field=city").forms["edit-field"]
     form["next"], form["value"] = target, "Warszawa"

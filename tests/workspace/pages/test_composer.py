@@ -6,6 +6,7 @@ import pytest
 from django.utils import timezone
 
 from tests.support.factories import make_client, make_contact, make_deal, make_note, make_task
+from tests.support.tables import table
 
 KEYS = "%Y-%m-%dT%H:%M"
 
@@ -66,9 +67,7 @@ def test_fields_of_another_kind_are_ignored(acme, client):
     assert not acme.account.posts.exists()
 
 
-@pytest.mark.parametrize(
-    ("make", "collection"), [(make_client, "clients"), (make_contact, "contacts"), (make_deal, "deals")]
-)
+@table(("make", "collection"), [(make_client, "clients"), (make_contact, "contacts"), (make_deal, "deals")])
 def test_every_record_has_notes_and_tasks(acme, make, collection):
     row = make(acme.alice)
     visitor, path = acme.page(acme.bob), f"/app/{collection}/{row.id}"
@@ -83,7 +82,7 @@ def test_every_record_has_notes_and_tasks(acme, make, collection):
     assert "Sent the offer" in texts(page)
 
 
-@pytest.mark.parametrize(
+@table(
     ("fields", "name", "message"),
     [
         ({"content": " "}, "content", "Can't be blank"),

@@ -20,6 +20,7 @@ from tests.support.factories import (
 )
 from tests.support.reading import statements
 from tests.support.summaries import update_summaries
+from tests.support.tables import table
 from workspace.lists import queries
 from workspace.lists.queries import ListQuery
 from workspace.recount import update_all
@@ -163,7 +164,7 @@ def test_it_works(acme, clients):
     assert page.click("Brandt").html.select_one("h1").get_text(strip=True).startswith("Brandt")
 
 
-@pytest.mark.parametrize(("query", "expected"), FILTERS)
+@table(("query", "expected"), FILTERS)
 def test_it_filters_and_orders(acme, clients, query, expected):
     assert names(acme.page(acme.bob).get(f"{PATH}?{query.format(**clients)}")) == expected.split()
 
@@ -186,7 +187,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("query", WRONG)
+@table("query", WRONG)
 def test_it_rejects_wrong_parameters_and_uses_the_others(acme, clients, query):
     page = acme.page(acme.bob).get(f"{PATH}?{query}&name__contains=dle", status=422)
     errors = [" ".join(item.get_text().split()) for item in page.html.select(".notice.error li")]
@@ -294,7 +295,7 @@ def test_the_other_lists(acme):
     assert names(bob.get("/app/deals?price__after=1000")) == ["Roof"]
 
 
-@pytest.mark.parametrize(
+@table(
     ("language", "typed", "number", "english", "polish"),
     [
         ("en", "7,000", "7000", "7,000", "7000"),
@@ -315,8 +316,8 @@ def test_a_filter_by_an_amount_as_people_type_it(acme, language, typed, number, 
         assert chip.endswith(f" {shown}")
 
 
-@pytest.mark.parametrize(("language", "typed"), [("en", "1.500"), ("pl", "1,500")])
-@pytest.mark.parametrize("path", ["/app/deals", "/app/deals/board"])
+@table(("language", "typed"), [("en", "1.500"), ("pl", "1,500")])
+@table("path", ["/app/deals", "/app/deals/board"])
 def test_a_filter_with_two_readings_is_asked_about(acme, language, typed, path):
     acme.account.users.filter(id=acme.bob.id).update(language=language)
     bob = acme.page(acme.bob)
@@ -344,9 +345,7 @@ def test_programs_and_saved_views_have_numbers_in_one_format(acme):
     assert view.query == "price=1.5"
 
 
-@pytest.mark.parametrize(
-    "query", ["", "?city__contains=gda", "?mine=true&inactive_days=3", "?q=adler", "?q=qqqqqq", "?add=status_id"]
-)
+@table("query", ["", "?city__contains=gda", "?mine=true&inactive_days=3", "?q=adler", "?q=qqqqqq", "?add=status_id"])
 def test_the_number_of_statements_has_a_limit(acme, clients, query):
     assert len(statements(acme.page(acme.bob), PATH + query)) <= 12
 

@@ -15,6 +15,7 @@ from tests.support.factories import make_backer, make_client, make_contact, make
 from tests.support.jobs import run_jobs
 from tests.support.pages import Visitor
 from tests.support.reading import statements
+from tests.support.tables import table
 from workspace import audience, message_sending
 from workspace.audience import audience_of
 from workspace.message_sending import start_message
@@ -105,7 +106,7 @@ def test_the_number_of_statements_does_not_depend_on_the_recipients(acme, post, 
     assert len(statements(bob, f"/app/messages/{message.id}")) == 5
 
 
-@pytest.mark.parametrize(
+@table(
     ("fields", "include_not_asked", "reason"),
     [
         ({}, False, None),
@@ -119,7 +120,7 @@ def test_the_number_of_statements_does_not_depend_on_the_recipients(acme, post, 
         ({"email": "ANNA.NOWAK@customer.example"}, True, "same_address"),
     ],
 )
-@pytest.mark.parametrize("make", [make_client, make_contact])
+@table("make", [make_client, make_contact])
 def test_consent_decides_who_gets_it(acme, post, anna, make, fields, include_not_asked, reason):
     row = make_backer(post, acme.alice, make, "Second", **fields)
     found = audience_of(acme.account, acme.bob, post.id, among="all", include_not_asked=include_not_asked)
@@ -237,7 +238,7 @@ def test_it_asks_again_if_the_recipients_have_changed(acme, post, anna):
     assert acme.account.customer_messages.get().total == 2
 
 
-@pytest.mark.parametrize(
+@table(
     ("values", "error"),
     [
         ({"subject": " "}, "Subject: Can't be blank"),
@@ -346,7 +347,7 @@ def test_a_killed_worker_sends_nothing_twice(acme, post, anna):
     assert outcomes(message)[killed.name] == "failed unknown"
 
 
-@pytest.mark.parametrize(
+@table(
     ("error", "outcome"),
     [
         (SMTPRecipientsRefused({"a": (550, b"no such user")}), "failed rejected"),
