@@ -329,7 +329,7 @@ WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "ma
 
 # Limits of one worker process (`config/wsgi.py`): the number of requests that it answers at a time. Accounts and users have shares of
 # them (`core.request_shares`). When none of them has ended for SLOT_TIMEOUT seconds, further requests are rejected.
-REQUEST_THREADS, SLOT_TIMEOUT = 4, 5
+REQUEST_THREADS, SLOT_TIMEOUT = 4, 3
 # The number of streamed responses at a time, each of which occupies a further thread.
 MAX_STREAMS = 2
 THREADS = REQUEST_THREADS + MAX_STREAMS
