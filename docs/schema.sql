@@ -131,6 +131,30 @@ BEGIN
     RETURN NEW;
 END $$;
 
+CREATE FUNCTION public.copy_live_row() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $_$
+DECLARE
+    columns CONSTANT text := array_to_string(TG_ARGV[1:], ', ');
+    new_values CONSTANT text := '($1).' || array_to_string(TG_ARGV[1:], ', ($1).');
+    was_live CONSTANT boolean := TG_OP <> 'INSERT' AND OLD.trashed_at IS NULL;
+    is_live CONSTANT boolean := TG_OP <> 'DELETE' AND NEW.trashed_at IS NULL;
+BEGIN
+    IF was_live AND is_live THEN
+        EXECUTE format(
+            'UPDATE %I SET (%s) = ROW (%s) WHERE account_id = ($1).account_id AND id = ($1).id AND (%2$s) IS DISTINCT FROM (%3$s)',
+            TG_ARGV[0], columns, new_values
+        ) USING NEW;
+    ELSIF is_live THEN
+        EXECUTE format(
+            'INSERT INTO %I (account_id, id, %s) VALUES (($1).account_id, ($1).id, %s)', TG_ARGV[0], columns, new_values
+        ) USING NEW;
+    ELSIF was_live THEN
+        EXECUTE format('DELETE FROM %I WHERE account_id = $1 AND id = $2', TG_ARGV[0]) USING OLD.account_id, OLD.id;
+    END IF;
+    RETURN NULL;
+END $_$;
+
 CREATE FUNCTION public.count_read_notifications() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -162,76 +186,13 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE FUNCTION public.crm_client_insert_last_changes() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-            BEGIN
-                INSERT INTO crm_clientlastchange (account_id, id, updated_at)
-                SELECT account_id, id, updated_at FROM written WHERE trashed_at IS NULL;
-                RETURN NULL;
-            END $$;
-
-CREATE FUNCTION public.crm_client_set_last_change() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-            BEGIN
-                IF TG_OP = 'UPDATE' AND NEW.trashed_at IS NULL THEN
-                    INSERT INTO crm_clientlastchange (account_id, id, updated_at) VALUES (NEW.account_id, NEW.id, NEW.updated_at)
-                    ON CONFLICT (account_id, id) DO UPDATE SET updated_at = excluded.updated_at;
-                ELSE
-                    DELETE FROM crm_clientlastchange WHERE account_id = OLD.account_id AND id = OLD.id;
-                END IF;
-                RETURN NULL;
-            END $$;
-
-CREATE FUNCTION public.crm_contact_insert_last_changes() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-            BEGIN
-                INSERT INTO crm_contactlastchange (account_id, id, updated_at)
-                SELECT account_id, id, updated_at FROM written WHERE trashed_at IS NULL;
-                RETURN NULL;
-            END $$;
-
-CREATE FUNCTION public.crm_contact_set_last_change() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-            BEGIN
-                IF TG_OP = 'UPDATE' AND NEW.trashed_at IS NULL THEN
-                    INSERT INTO crm_contactlastchange (account_id, id, updated_at) VALUES (NEW.account_id, NEW.id, NEW.updated_at)
-                    ON CONFLICT (account_id, id) DO UPDATE SET updated_at = excluded.updated_at;
-                ELSE
-                    DELETE FROM crm_contactlastchange WHERE account_id = OLD.account_id AND id = OLD.id;
-                END IF;
-                RETURN NULL;
-            END $$;
-
-CREATE FUNCTION public.crm_deal_insert_last_changes() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-            BEGIN
-                INSERT INTO crm_deallastchange (account_id, id, updated_at)
-                SELECT account_id, id, updated_at FROM written WHERE trashed_at IS NULL;
-                RETURN NULL;
-            END $$;
-
-CREATE FUNCTION public.crm_deal_set_last_change() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-            BEGIN
-                IF TG_OP = 'UPDATE' AND NEW.trashed_at IS NULL THEN
-                    INSERT INTO crm_deallastchange (account_id, id, updated_at) VALUES (NEW.account_id, NEW.id, NEW.updated_at)
-                    ON CONFLICT (account_id, id) DO UPDATE SET updated_at = excluded.updated_at;
-                ELSE
-                    DELETE FROM crm_deallastchange WHERE account_id = OLD.account_id AND id = OLD.id;
-                END IF;
-                RETURN NULL;
-            END $$;
-
 CREATE FUNCTION public.crm_dealcount_insert_deltas() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
             BEGIN
+                IF TG_OP = 'UPDATE' AND (OLD.currency, OLD.price, OLD.responsible_id, OLD.status_id, OLD.trashed_at) IS NOT DISTINCT FROM (NEW.currency, NEW.price, NEW.responsible_id, NEW.status_id, NEW.trashed_at) THEN
+                    RETURN NULL;
+                END IF;
                 IF OLD.id IS NOT NULL AND OLD.trashed_at IS NULL THEN 
             INSERT INTO crm_dealcount (account_id, status_id, currency, responsible_id, deals, price, number)
             SELECT *, nextval('crm_dealcount_numbers') FROM (SELECT OLD.account_id, value.*, -1, -1 * coalesce(OLD.price, 0) FROM (SELECT coalesce(OLD.status_id, 0), OLD.currency, coalesce(OLD.responsible_id, 0)) AS value) AS rows
@@ -254,6 +215,9 @@ DECLARE
     outcome text;
     former_outcome text;
 BEGIN
+    IF TG_OP = 'UPDATE' AND OLD.status_id IS NOT DISTINCT FROM NEW.status_id THEN
+        RETURN NEW;
+    END IF;
     IF NEW.status_id IS NULL THEN
         NEW.stage_entered_at := NULL;
     ELSE
@@ -277,23 +241,23 @@ BEGIN
     RETURN NEW;
 END $$;
 
-CREATE FUNCTION public.crm_erase_stages() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    DELETE FROM crm_dealstage WHERE account_id = OLD.account_id AND deal_id = OLD.id;
-    RETURN NULL;
-END $$;
-
 CREATE FUNCTION public.crm_record_stage() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    moment CONSTANT timestamptz := coalesce(
+    moment timestamptz;
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        DELETE FROM crm_dealstage WHERE account_id = OLD.account_id AND deal_id = OLD.id;
+        RETURN NULL;
+    END IF;
+    IF OLD.status_id IS NOT DISTINCT FROM NEW.status_id THEN
+        RETURN NULL;
+    END IF;
+    moment := coalesce(
         NEW.stage_entered_at,
         CASE WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updated_at ELSE clock_timestamp() END
     );
-BEGIN
     IF TG_OP = 'UPDATE' THEN
         UPDATE crm_dealstage SET left_at = moment
         WHERE account_id = NEW.account_id AND deal_id = NEW.id AND left_at IS NULL;
@@ -308,30 +272,6 @@ CREATE FUNCTION public.drop_counts() RETURNS trigger
     AS $$
 BEGIN
     DELETE FROM forum_postcount WHERE account_id = OLD.account_id AND category_id = OLD.id;
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.forum_add_sort_key() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    INSERT INTO forum_postsortkey (account_id, id, forum_id, category_id, status_id, shelf, client_id, contact_id, deal_id, votes_cache, comments_cache, trending, updated_at) VALUES (NEW.account_id, NEW.id, NEW.forum_id, NEW.category_id, NEW.status_id, NEW.shelf, NEW.client_id, NEW.contact_id, NEW.deal_id, NEW.votes_cache, NEW.comments_cache, NEW.trending, NEW.updated_at);
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.forum_change_sort_key() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    UPDATE forum_postsortkey SET (forum_id, category_id, status_id, shelf, client_id, contact_id, deal_id, votes_cache, comments_cache, trending, updated_at) = ROW (NEW.forum_id, NEW.category_id, NEW.status_id, NEW.shelf, NEW.client_id, NEW.contact_id, NEW.deal_id, NEW.votes_cache, NEW.comments_cache, NEW.trending, NEW.updated_at) WHERE account_id = NEW.account_id AND id = NEW.id;
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.forum_clear_sort_key() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    DELETE FROM forum_postsortkey WHERE account_id = OLD.account_id AND id = OLD.id;
     RETURN NULL;
 END $$;
 
@@ -381,6 +321,9 @@ CREATE FUNCTION public.forum_facetcount_insert_deltas() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
             BEGIN
+                IF TG_OP = 'UPDATE' AND (OLD.category_id, OLD.forum_id, OLD.kind, OLD.shelf, OLD.status_id, OLD.tags) IS NOT DISTINCT FROM (NEW.category_id, NEW.forum_id, NEW.kind, NEW.shelf, NEW.status_id, NEW.tags) THEN
+                    RETURN NULL;
+                END IF;
                 IF OLD.shelf > 0 THEN 
             INSERT INTO forum_facetcount (account_id, forum_id, level, tag, category_id, status_id, kind, shelf, posts, number)
             SELECT *, nextval('forum_facetcount_numbers') FROM (SELECT OLD.account_id, value.*, -1 FROM (SELECT OLD.forum_id, 0, '', OLD.category_id, OLD.status_id, OLD.kind, OLD.shelf) AS value) AS rows
@@ -424,6 +367,9 @@ CREATE FUNCTION public.forum_postcount_insert_deltas() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
             BEGIN
+                IF TG_OP = 'UPDATE' AND (OLD.category_id, OLD.created_at, OLD.shelf, OLD.status_id) IS NOT DISTINCT FROM (NEW.category_id, NEW.created_at, NEW.shelf, NEW.status_id) THEN
+                    RETURN NULL;
+                END IF;
                 IF OLD.shelf > 0 THEN 
             INSERT INTO forum_postcount (account_id, category_id, created_at, id, is_mark, shelf, status_id, posts, number)
             SELECT *, nextval('forum_postcount_numbers') FROM (SELECT OLD.account_id, value.*, -1 FROM (SELECT OLD.category_id, OLD.created_at, OLD.id, false, OLD.shelf, OLD.status_id) AS value) AS rows
@@ -465,14 +411,33 @@ CREATE FUNCTION public.note_change() RETURNS trigger
     AS $$
 DECLARE
     thing CONSTANT record := coalesce(NEW, OLD);
+    was_live boolean := TG_OP <> 'INSERT';
+    is_live boolean := TG_OP <> 'DELETE';
 BEGIN
+    IF TG_ARGV[1] = 'trashable' THEN
+        was_live := was_live AND OLD.trashed_at IS NULL;
+        is_live := is_live AND NEW.trashed_at IS NULL;
+    END IF;
+    IF NOT was_live AND NOT is_live THEN
+        RETURN NULL;
+    END IF;
+    IF TG_OP = 'UPDATE' AND TG_NARGS > 2 THEN
+        IF NOT EXISTS (
+            SELECT FROM unnest(TG_ARGV[2:]) AS name WHERE to_jsonb(OLD) -> name IS DISTINCT FROM to_jsonb(NEW) -> name
+        ) THEN
+            RETURN NULL;
+        END IF;
+    END IF;
     INSERT INTO accounts_change (account_id, position, resource, id, change, at)
     SELECT
         thing.account_id,
         nextval('accounts_change_positions'),
         TG_ARGV[0],
         thing.id,
-        TG_ARGV[1],
+        CASE
+            WHEN NOT is_live THEN 'deleted' WHEN was_live THEN 'updated' WHEN TG_OP = 'INSERT' THEN 'created'
+            ELSE 'restored'
+        END,
         clock_timestamp()
     -- If the account itself was deleted, insert nothing.
     FROM accounts_account WHERE accounts_account.id = thing.account_id;
@@ -1881,7 +1846,17 @@ CREATE FUNCTION search.query(account_id bigint, query text) RETURNS tsquery
 CREATE FUNCTION search.relearn() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
+DECLARE
+    was_searched boolean := true;
+    is_searched boolean := TG_OP <> 'DELETE';
 BEGIN
+    IF TG_ARGV[0] = 'trashable' THEN
+        was_searched := OLD.trashed_at IS NULL;
+        is_searched := is_searched AND NEW.trashed_at IS NULL;
+    END IF;
+    IF was_searched = is_searched AND (TG_OP = 'DELETE' OR OLD.search_text = NEW.search_text) THEN
+        RETURN NULL;
+    END IF;
     IF TG_OP = 'UPDATE' THEN
         INSERT INTO accounts_word (account_id, kind, word, noted_by)
         SELECT NEW.account_id, TG_TABLE_NAME, word, pg_backend_pid()
@@ -2217,7 +2192,8 @@ CREATE TABLE public.accounts_user (
     updated_at timestamp with time zone NOT NULL,
     search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
     search_text text GENERATED ALWAYS AS (search.fold((((((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(login, ''::character varying))::text) || ' '::text) || (COALESCE(email, ''::character varying))::text))) STORED NOT NULL,
-    search_words tsvector GENERATED ALWAYS AS ((setweight(search.words(account_id, (((((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(login, ''::character varying))::text) || ' '::text) || (COALESCE(email, ''::character varying))::text), 35000), 'A'::"char") || setweight(search.words(account_id, (COALESCE(description, ''::character varying))::text, 65536), 'D'::"char"))) STORED NOT NULL
+    search_words tsvector GENERATED ALWAYS AS ((setweight(search.words(account_id, (((((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(login, ''::character varying))::text) || ' '::text) || (COALESCE(email, ''::character varying))::text), 35000), 'A'::"char") || setweight(search.words(account_id, (COALESCE(description, ''::character varying))::text, 65536), 'D'::"char"))) STORED NOT NULL,
+    blocked_at timestamp with time zone
 );
 ALTER TABLE ONLY public.accounts_user ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -2633,7 +2609,9 @@ CREATE TABLE public.forum_comment (
     edited_at timestamp with time zone,
     edited_by_other boolean DEFAULT false NOT NULL,
     created_at timestamp with time zone NOT NULL,
-    updated_at timestamp with time zone NOT NULL
+    updated_at timestamp with time zone NOT NULL,
+    approved boolean DEFAULT true NOT NULL,
+    withdrawn_at timestamp with time zone
 )
 WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.forum_comment ALTER COLUMN account_id SET (n_distinct=2);
@@ -3594,9 +3572,13 @@ CREATE INDEX client_of_trashed_contact ON public.crm_client USING btree (account
 
 CREATE INDEX client_trash ON public.crm_client USING btree (account_id, trashed_at, id) WHERE (trashed_at IS NOT NULL);
 
+CREATE INDEX comment_by_author ON public.forum_comment USING btree (account_id, user_id, created_at, id);
+
 CREATE INDEX comment_from_post ON public.forum_comment USING btree (account_id, from_post_id) WHERE (from_post_id IS NOT NULL);
 
 CREATE INDEX comment_of_post ON public.forum_comment USING btree (account_id, post_id, created_at, id);
+
+CREATE INDEX comment_waiting ON public.forum_comment USING btree (account_id, created_at, id) WHERE (NOT approved);
 
 CREATE INDEX contact_by_additional_fields ON public.crm_contact USING gin (account_id, additional_fields jsonb_path_ops) WITH (gin_pending_list_limit='1024') WHERE ((trashed_at IS NULL) AND (NOT (additional_fields = '{}'::jsonb)));
 
@@ -3975,16 +3957,6 @@ CREATE INDEX vote_of_user ON public.forum_vote USING btree (account_id, user_id,
 
 CREATE INDEX word_spelling ON public.accounts_word USING gin (account_id, kind public.text_ops, word public.gin_trgm_ops);
 
-CREATE TRIGGER add_restored_sort_key AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((old.trashed_at IS NOT NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.forum_add_sort_key();
-
-CREATE TRIGGER add_sort_key AFTER INSERT ON public.forum_post FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.forum_add_sort_key();
-
-CREATE TRIGGER change_sort_key AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL) AND ((old.forum_id IS DISTINCT FROM new.forum_id) OR (old.category_id IS DISTINCT FROM new.category_id) OR (old.status_id IS DISTINCT FROM new.status_id) OR (old.shelf IS DISTINCT FROM new.shelf) OR (old.client_id IS DISTINCT FROM new.client_id) OR (old.contact_id IS DISTINCT FROM new.contact_id) OR (old.deal_id IS DISTINCT FROM new.deal_id) OR (old.votes_cache IS DISTINCT FROM new.votes_cache) OR (old.comments_cache IS DISTINCT FROM new.comments_cache) OR (old.trending IS DISTINCT FROM new.trending) OR (old.updated_at IS DISTINCT FROM new.updated_at)))) EXECUTE FUNCTION public.forum_change_sort_key();
-
-CREATE TRIGGER clear_sort_key AFTER DELETE ON public.forum_post FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.forum_clear_sort_key();
-
-CREATE TRIGGER clear_trashed_sort_key AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NOT NULL))) EXECUTE FUNCTION public.forum_clear_sort_key();
-
 CREATE TRIGGER close_ids AFTER DELETE ON public.accounts_account FOR EACH ROW EXECUTE FUNCTION account_ids.close();
 
 CREATE TRIGGER collect_delete AFTER DELETE ON public.crm_client FOR EACH ROW EXECUTE FUNCTION public.workspace_collect_row('client');
@@ -4021,6 +3993,14 @@ CREATE TRIGGER complete_deal_status BEFORE INSERT OR UPDATE ON public.accounts_s
 
 CREATE TRIGGER complete_task BEFORE INSERT OR UPDATE ON public.forum_post FOR EACH ROW WHEN (((new.category_id IS NULL) AND (new.closed <> (new.completed_at IS NOT NULL)))) EXECUTE FUNCTION public.forum_complete_task();
 
+CREATE TRIGGER copy_live_row AFTER INSERT OR DELETE OR UPDATE ON public.crm_client FOR EACH ROW EXECUTE FUNCTION public.copy_live_row('crm_clientlastchange', 'updated_at');
+
+CREATE TRIGGER copy_live_row AFTER INSERT OR DELETE OR UPDATE ON public.crm_contact FOR EACH ROW EXECUTE FUNCTION public.copy_live_row('crm_contactlastchange', 'updated_at');
+
+CREATE TRIGGER copy_live_row AFTER INSERT OR DELETE OR UPDATE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.copy_live_row('crm_deallastchange', 'updated_at');
+
+CREATE TRIGGER copy_live_row AFTER INSERT OR DELETE OR UPDATE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.copy_live_row('forum_postsortkey', 'forum_id', 'category_id', 'status_id', 'shelf', 'client_id', 'contact_id', 'deal_id', 'votes_cache', 'comments_cache', 'trending', 'updated_at');
+
 CREATE TRIGGER count_cast AFTER INSERT ON public.forum_proxyvote REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_cast();
 
 CREATE TRIGGER count_cast AFTER INSERT ON public.forum_vote REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_cast();
@@ -4035,21 +4015,11 @@ CREATE TRIGGER count_withdrawn AFTER DELETE ON public.forum_proxyvote REFERENCIN
 
 CREATE TRIGGER count_withdrawn AFTER DELETE ON public.forum_vote REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_withdrawn();
 
-CREATE TRIGGER crm_dealcount_count AFTER INSERT OR DELETE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.crm_dealcount_insert_deltas();
-
-CREATE TRIGGER crm_dealcount_count_changed AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN ((((old.currency)::text IS DISTINCT FROM (new.currency)::text) OR (old.id IS DISTINCT FROM new.id) OR (old.price IS DISTINCT FROM new.price) OR (old.responsible_id IS DISTINCT FROM new.responsible_id) OR (old.status_id IS DISTINCT FROM new.status_id) OR (old.trashed_at IS DISTINCT FROM new.trashed_at))) EXECUTE FUNCTION public.crm_dealcount_insert_deltas();
-
-CREATE TRIGGER delete_last_change AFTER DELETE ON public.crm_client FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.crm_client_set_last_change();
-
-CREATE TRIGGER delete_last_change AFTER DELETE ON public.crm_contact FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.crm_contact_set_last_change();
-
-CREATE TRIGGER delete_last_change AFTER DELETE ON public.crm_deal FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.crm_deal_set_last_change();
+CREATE TRIGGER crm_dealcount_count AFTER INSERT OR DELETE OR UPDATE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.crm_dealcount_insert_deltas();
 
 CREATE TRIGGER drop_counts AFTER DELETE ON public.forum_category FOR EACH ROW EXECUTE FUNCTION public.drop_counts();
 
-CREATE TRIGGER enter_stage BEFORE INSERT ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.crm_enter_stage();
-
-CREATE TRIGGER enter_stage_changed BEFORE UPDATE ON public.crm_deal FOR EACH ROW WHEN ((old.status_id IS DISTINCT FROM new.status_id)) EXECUTE FUNCTION public.crm_enter_stage();
+CREATE TRIGGER enter_stage BEFORE INSERT OR UPDATE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.crm_enter_stage();
 
 CREATE TRIGGER erase_entries AFTER DELETE ON public.crm_client FOR EACH ROW EXECUTE FUNCTION public.workspace_erase_entries('client');
 
@@ -4057,21 +4027,9 @@ CREATE TRIGGER erase_entries AFTER DELETE ON public.crm_contact FOR EACH ROW EXE
 
 CREATE TRIGGER erase_entries AFTER DELETE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.workspace_erase_entries('deal');
 
-CREATE TRIGGER erase_stages AFTER DELETE ON public.crm_deal FOR EACH ROW WHEN (((old.status_id IS NOT NULL) OR (old.stage_entered_at IS NOT NULL))) EXECUTE FUNCTION public.crm_erase_stages();
+CREATE TRIGGER forum_facetcount_count AFTER INSERT OR DELETE OR UPDATE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_facetcount_insert_deltas();
 
-CREATE TRIGGER forum_facetcount_count AFTER INSERT OR DELETE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_facetcount_insert_deltas();
-
-CREATE TRIGGER forum_facetcount_count_changed AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((old.category_id IS DISTINCT FROM new.category_id) OR (old.forum_id IS DISTINCT FROM new.forum_id) OR ((old.kind)::text IS DISTINCT FROM (new.kind)::text) OR (old.shelf IS DISTINCT FROM new.shelf) OR (old.status_id IS DISTINCT FROM new.status_id) OR (old.tags IS DISTINCT FROM new.tags))) EXECUTE FUNCTION public.forum_facetcount_insert_deltas();
-
-CREATE TRIGGER forum_postcount_count AFTER INSERT OR DELETE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_postcount_insert_deltas();
-
-CREATE TRIGGER forum_postcount_count_changed AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((old.category_id IS DISTINCT FROM new.category_id) OR (old.created_at IS DISTINCT FROM new.created_at) OR (old.id IS DISTINCT FROM new.id) OR (old.shelf IS DISTINCT FROM new.shelf) OR (old.status_id IS DISTINCT FROM new.status_id))) EXECUTE FUNCTION public.forum_postcount_insert_deltas();
-
-CREATE TRIGGER insert_last_changes AFTER INSERT ON public.crm_client REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION public.crm_client_insert_last_changes();
-
-CREATE TRIGGER insert_last_changes AFTER INSERT ON public.crm_contact REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION public.crm_contact_insert_last_changes();
-
-CREATE TRIGGER insert_last_changes AFTER INSERT ON public.crm_deal REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION public.crm_deal_insert_last_changes();
+CREATE TRIGGER forum_postcount_count AFTER INSERT OR DELETE OR UPDATE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_postcount_insert_deltas();
 
 CREATE TRIGGER insert_summary AFTER INSERT ON public.crm_client FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.workspace_insert_client_summary();
 
@@ -4137,101 +4095,29 @@ CREATE TRIGGER move_entries AFTER UPDATE ON public.crm_contact FOR EACH ROW WHEN
 
 CREATE TRIGGER move_entries AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN (((COALESCE(old.client_id, old.trashed_client_id) IS DISTINCT FROM COALESCE(new.client_id, new.trashed_client_id)) OR (COALESCE(old.contact_id, old.trashed_contact_id) IS DISTINCT FROM COALESCE(new.contact_id, new.trashed_contact_id)))) EXECUTE FUNCTION public.workspace_move_entries_of_deal();
 
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.accounts_group DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('group', 'created');
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.accounts_group DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('group');
 
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.accounts_pipeline DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('pipeline', 'created');
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.accounts_pipeline DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('pipeline');
 
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.accounts_status DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('status', 'created');
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.accounts_status DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('status');
 
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('client', 'created');
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('client', 'trashable');
 
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('contact', 'created');
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('contact', 'trashable');
 
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_contactlist DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('contact_list', 'created');
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_contactlist DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('contact_list', 'trashable');
 
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('deal', 'created');
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('deal', 'trashable');
 
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_fielddefinition DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('field_definition', 'created');
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_fielddefinition DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('field_definition');
 
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('note', 'created');
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('note', 'trashable');
 
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_userlink DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('user_link', 'created');
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_userlink DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('user_link');
 
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('post', 'created');
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('post', 'trashable');
 
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.workspace_message DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('message', 'created');
-
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.accounts_group DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('group', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.accounts_pipeline DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('pipeline', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.accounts_status DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('status', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('client', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('contact', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_contactlist DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('contact_list', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('deal', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_fielddefinition DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('field_definition', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('note', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_userlink DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('user_link', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('post', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.workspace_message DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('message', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_restored AFTER UPDATE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((NOT (old.trashed_at IS NULL)) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('client', 'restored');
-
-CREATE CONSTRAINT TRIGGER note_restored AFTER UPDATE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((NOT (old.trashed_at IS NULL)) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('contact', 'restored');
-
-CREATE CONSTRAINT TRIGGER note_restored AFTER UPDATE ON public.crm_contactlist DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((NOT (old.trashed_at IS NULL)) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('contact_list', 'restored');
-
-CREATE CONSTRAINT TRIGGER note_restored AFTER UPDATE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((NOT (old.trashed_at IS NULL)) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('deal', 'restored');
-
-CREATE CONSTRAINT TRIGGER note_restored AFTER UPDATE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((NOT (old.trashed_at IS NULL)) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('note', 'restored');
-
-CREATE CONSTRAINT TRIGGER note_restored AFTER UPDATE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((NOT (old.trashed_at IS NULL)) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('post', 'restored');
-
-CREATE CONSTRAINT TRIGGER note_trashed AFTER UPDATE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (NOT (new.trashed_at IS NULL)))) EXECUTE FUNCTION public.note_change('client', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_trashed AFTER UPDATE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (NOT (new.trashed_at IS NULL)))) EXECUTE FUNCTION public.note_change('contact', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_trashed AFTER UPDATE ON public.crm_contactlist DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (NOT (new.trashed_at IS NULL)))) EXECUTE FUNCTION public.note_change('contact_list', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_trashed AFTER UPDATE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (NOT (new.trashed_at IS NULL)))) EXECUTE FUNCTION public.note_change('deal', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_trashed AFTER UPDATE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (NOT (new.trashed_at IS NULL)))) EXECUTE FUNCTION public.note_change('note', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_trashed AFTER UPDATE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (NOT (new.trashed_at IS NULL)))) EXECUTE FUNCTION public.note_change('post', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.accounts_group DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((true AND true)) EXECUTE FUNCTION public.note_change('group', 'updated');
-
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.accounts_pipeline DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((true AND true)) EXECUTE FUNCTION public.note_change('pipeline', 'updated');
-
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.accounts_status DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((true AND true)) EXECUTE FUNCTION public.note_change('status', 'updated');
-
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('client', 'updated');
-
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('contact', 'updated');
-
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_contactlist DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('contact_list', 'updated');
-
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('deal', 'updated');
-
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_fielddefinition DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((true AND true)) EXECUTE FUNCTION public.note_change('field_definition', 'updated');
-
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('note', 'updated');
-
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_userlink DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((true AND true)) EXECUTE FUNCTION public.note_change('user_link', 'updated');
-
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('post', 'updated');
-
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.workspace_message DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((true AND true AND ((old.post_id IS DISTINCT FROM new.post_id) OR (old.author_id IS DISTINCT FROM new.author_id) OR ((old.subject)::text IS DISTINCT FROM (new.subject)::text) OR (old.text IS DISTINCT FROM new.text) OR ((old.among)::text IS DISTINCT FROM (new.among)::text) OR (old.include_not_asked IS DISTINCT FROM new.include_not_asked) OR ((old.state)::text IS DISTINCT FROM (new.state)::text)))) EXECUTE FUNCTION public.note_change('message', 'updated');
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.workspace_message DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('message', '', 'post_id', 'author_id', 'subject', 'text', 'among', 'include_not_asked', 'state');
 
 CREATE TRIGGER open_ids AFTER INSERT ON public.accounts_account FOR EACH ROW EXECUTE FUNCTION account_ids.open();
 
@@ -4273,37 +4159,29 @@ CREATE TRIGGER queue_revenue_update AFTER UPDATE ON public.forum_post FOR EACH R
 
 CREATE TRIGGER queue_revenue_update AFTER UPDATE ON public.forum_proxyvote FOR EACH ROW WHEN (((old.post_id IS DISTINCT FROM new.post_id) OR (old.client_id IS DISTINCT FROM new.client_id) OR (old.contact_id IS DISTINCT FROM new.contact_id))) EXECUTE FUNCTION public.workspace_revenue_of_proxy_vote();
 
-CREATE TRIGGER record_stage AFTER INSERT ON public.crm_deal FOR EACH ROW WHEN ((new.status_id IS NOT NULL)) EXECUTE FUNCTION public.crm_record_stage();
+CREATE TRIGGER record_stage AFTER INSERT OR DELETE OR UPDATE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.crm_record_stage();
 
-CREATE TRIGGER record_stage_changed AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN ((old.status_id IS DISTINCT FROM new.status_id)) EXECUTE FUNCTION public.crm_record_stage();
+CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.accounts_group FOR EACH ROW EXECUTE FUNCTION search.relearn();
 
-CREATE TRIGGER relearn AFTER UPDATE ON public.accounts_group FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR (true <> true))) EXECUTE FUNCTION search.relearn();
+CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.accounts_pipeline FOR EACH ROW EXECUTE FUNCTION search.relearn();
 
-CREATE TRIGGER relearn AFTER UPDATE ON public.accounts_pipeline FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR (true <> true))) EXECUTE FUNCTION search.relearn();
+CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.accounts_status FOR EACH ROW EXECUTE FUNCTION search.relearn();
 
-CREATE TRIGGER relearn AFTER UPDATE ON public.accounts_status FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR (true <> true))) EXECUTE FUNCTION search.relearn();
+CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.accounts_user FOR EACH ROW EXECUTE FUNCTION search.relearn();
 
-CREATE TRIGGER relearn AFTER UPDATE ON public.accounts_user FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR ((((old.role)::text = ANY ((ARRAY['owner'::character varying, 'admin'::character varying, 'agent'::character varying])::text[])) OR ((old.role)::text = 'member'::text)) <> (((new.role)::text = ANY ((ARRAY['owner'::character varying, 'admin'::character varying, 'agent'::character varying])::text[])) OR ((new.role)::text = 'member'::text))))) EXECUTE FUNCTION search.relearn();
+CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.crm_client FOR EACH ROW EXECUTE FUNCTION search.relearn('trashable');
 
-CREATE TRIGGER relearn AFTER UPDATE ON public.crm_client FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR ((old.trashed_at IS NULL) <> (new.trashed_at IS NULL)))) EXECUTE FUNCTION search.relearn();
+CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.crm_contact FOR EACH ROW EXECUTE FUNCTION search.relearn('trashable');
 
-CREATE TRIGGER relearn AFTER UPDATE ON public.crm_contact FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR ((old.trashed_at IS NULL) <> (new.trashed_at IS NULL)))) EXECUTE FUNCTION search.relearn();
+CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.crm_contactlist FOR EACH ROW EXECUTE FUNCTION search.relearn('trashable');
 
-CREATE TRIGGER relearn AFTER UPDATE ON public.crm_contactlist FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR ((old.trashed_at IS NULL) <> (new.trashed_at IS NULL)))) EXECUTE FUNCTION search.relearn();
+CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION search.relearn('trashable');
 
-CREATE TRIGGER relearn AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR ((old.trashed_at IS NULL) <> (new.trashed_at IS NULL)))) EXECUTE FUNCTION search.relearn();
+CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.crm_fielddefinition FOR EACH ROW EXECUTE FUNCTION search.relearn();
 
-CREATE TRIGGER relearn AFTER UPDATE ON public.crm_fielddefinition FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR (true <> true))) EXECUTE FUNCTION search.relearn();
+CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.crm_note FOR EACH ROW EXECUTE FUNCTION search.relearn('trashable');
 
-CREATE TRIGGER relearn AFTER UPDATE ON public.crm_note FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR ((old.trashed_at IS NULL) <> (new.trashed_at IS NULL)))) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER relearn AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR ((old.trashed_at IS NULL) <> (new.trashed_at IS NULL)))) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER set_last_change AFTER UPDATE ON public.crm_client FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at))) EXECUTE FUNCTION public.crm_client_set_last_change();
-
-CREATE TRIGGER set_last_change AFTER UPDATE ON public.crm_contact FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at))) EXECUTE FUNCTION public.crm_contact_set_last_change();
-
-CREATE TRIGGER set_last_change AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at))) EXECUTE FUNCTION public.crm_deal_set_last_change();
+CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION search.relearn('trashable');
 
 CREATE CONSTRAINT TRIGGER summarize_delete AFTER DELETE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.workspace_update_at_commit();
 
@@ -4406,28 +4284,6 @@ CREATE TRIGGER take_id BEFORE INSERT ON public.workspace_merge FOR EACH ROW WHEN
 CREATE TRIGGER take_id BEFORE INSERT ON public.workspace_message FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.workspace_savedview FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
-
-CREATE TRIGGER unlearn AFTER DELETE ON public.accounts_group FOR EACH ROW WHEN (true) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER unlearn AFTER DELETE ON public.accounts_pipeline FOR EACH ROW WHEN (true) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER unlearn AFTER DELETE ON public.accounts_status FOR EACH ROW WHEN (true) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER unlearn AFTER DELETE ON public.accounts_user FOR EACH ROW WHEN ((((old.role)::text = ANY ((ARRAY['owner'::character varying, 'admin'::character varying, 'agent'::character varying])::text[])) OR ((old.role)::text = 'member'::text))) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER unlearn AFTER DELETE ON public.crm_client FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER unlearn AFTER DELETE ON public.crm_contact FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER unlearn AFTER DELETE ON public.crm_contactlist FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER unlearn AFTER DELETE ON public.crm_deal FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER unlearn AFTER DELETE ON public.crm_fielddefinition FOR EACH ROW WHEN (true) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER unlearn AFTER DELETE ON public.crm_note FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER unlearn AFTER DELETE ON public.forum_post FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION search.relearn();
 
 CREATE TRIGGER weigh_changed AFTER UPDATE ON public.forum_proxyvote REFERENCING OLD TABLE AS former NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_weigh_changed();
 
