@@ -171,6 +171,7 @@ def fill() -> None:
 
     from accounts.account_creation import create_account
     from core.db.tenancy import next_ids
+    from workspace.recount import update_all
 
     account, owner, token = create_account(
         prefix="bench", login=data.LOGIN, email="bench@example.com", password=data.PASSWORD
@@ -192,6 +193,8 @@ def fill() -> None:
             for start in range(0, ROWS, BATCH_ROWS):
                 numbered = f"WITH numbered AS (SELECT generate_series({start}, {start + BATCH_ROWS - 1}) AS n) "
                 cursor.execute(numbered + statement, values | first)
+    # SQL writes no summaries.
+    update_all(account.id)
     print(token, *first.values())
 
 
