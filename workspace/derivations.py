@@ -85,7 +85,21 @@ def follow_entries(model: type[models.Model], resource: str, columns: Collection
     def keys_of(account_id: int, ids: Sequence[int], _act: Act) -> Iterable[Key]:
         return keys_of_links(links_of_entries(account_id=account_id, resource=resource, ids=ids))
 
-    return Derivation(model=model, columns=frozenset(columns), keys_of=keys_of, update=write_summaries, **options)
+    def keys_of_row(row: Any) -> Iterable[Key] | None:
+        # The summary of a linked row passes a change on to the rows to which it links, unless it is in the trash.
+        if any(getattr(row, f"trashed_{link}_id", None) is not None for link in LINKS):
+            return None
+        return keys_of_links([tuple(getattr(row, f"{link}_id", None) for link in LINKS)])
+
+    return Derivation(
+        model=model,
+        columns=frozenset(columns),
+        keys_of=keys_of,
+        keys_of_row=keys_of_row,
+        key_columns=LINK_COLUMNS | {"trashed_at"},
+        update=write_summaries,
+        **options,
+    )
 
 
 def follow_rows(
@@ -147,7 +161,19 @@ def queue_rows(
         rows = model._default_manager.filter(account_id=account_id, id__in=list(ids))
         return ((kind, id) for id in rows.order_by().values_list(column, flat=True).distinct() if id is not None)
 
-    return Derivation(model=model, columns=frozenset(columns), keys_of=keys_of, update=queue, **options)
+    def keys_of_row(row: Any) -> Iterable[Key]:
+        id = getattr(row, column)
+        return [] if id is None else [(kind, id)]
+
+    return Derivation(
+        model=model,
+        columns=frozenset(columns),
+        keys_of=keys_of,
+        keys_of_row=keys_of_row,
+        key_columns=frozenset({column}),
+        update=queue,
+        **options,
+    )
 
 
 # The CTEs write the values of a new row that is not in the trash.

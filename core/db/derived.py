@@ -38,11 +38,19 @@ class Derivation:
     keys_of: Callable[[int, Sequence[int], Act], Iterable[Key]]
     # Compute the values with these keys again.
     update: Callable[[int, list[Key]], None]
+    # Return the keys of the values that depend on an instance, without a statement, or None if that takes one.
+    keys_of_row: Callable[[Any], Iterable[Key] | None] = lambda _row: None
+    # The columns that select the keys. If an update changes none of them, the keys are the same before and after it.
+    key_columns: frozenset[str] | None = None
     # Return whether values can depend on a new row, beyond those of `insert_with`. The second argument says that the transaction consists of
     # the INSERT alone.
     concerns_new: Callable[[Any, bool], bool] = lambda _row, _alone: True
     # Return whether values can depend on a row, before or after an update of these columns, or of all.
     concerns_changed: Callable[[Any, Collection[str] | None], bool] = lambda _row, _columns: True
+
+    def keeps_keys(self, columns: Collection[str] | None) -> bool:
+        """Return whether an update of these columns, or of all, leaves the keys as they are."""
+        return self.key_columns is not None and columns is not None and self.key_columns.isdisjoint(columns)
 
 
 _derivations: dict[type[models.Model], list[Derivation]] = {}
@@ -120,8 +128,10 @@ def writing_row(row: models.Model, columns: Collection[str] | None) -> Iterator[
     """Do the same for one row that the block updates, or inserts without `ctes_of` the model."""
     if not row._state.adding:
         derivations = [each for each in derivations_of(type(row), columns) if each.concerns_changed(row, columns)]
-        with _writing(derivations, row.account_id, [row.id], "update"):  # type: ignore[attr-defined]  # a row of any tenant
+        moved = [each for each in derivations if not each.keeps_keys(columns)]
+        with _writing(moved, row.account_id, [row.id], "update"):  # type: ignore[attr-defined]  # a row of any tenant
             yield
+            add_keys_of(row, [each for each in derivations if each not in moved], "update")
     elif is_followed(row) or ctes_of(type(row)):
         with transaction.atomic(savepoint=False), at_the_end():
             yield
@@ -171,9 +181,21 @@ def inserted(rows: Sequence[models.Model], *, are_derived: bool = False) -> None
                     f"WITH row AS (SELECT * FROM {model._meta.db_table} WHERE account_id = %s AND id = ANY (%s)){ctes} SELECT",  # noqa: S608
                     [account_id, [row.id for row in new]],  # type: ignore[attr-defined]
                 )
-        for each in derivations_of(model):
+        derivations = derivations_of(model)
+        if len(new) == 1:
+            add_keys_of(new[0], [each for each in derivations if each.concerns_new(new[0], False)], "insert")
+            continue
+        for each in derivations:
             if ids := [row.id for row in new if each.concerns_new(row, False)]:  # type: ignore[attr-defined]
                 add_keys(account_id, each.update, each.keys_of(account_id, ids, "insert"))
+
+
+def add_keys_of(row: models.Model, derivations: list[Derivation], act: Act) -> None:
+    """Compute the values that depend on a written row."""
+    account_id: Any = getattr(row, "account_id")  # noqa: B009, a row of any tenant
+    for each in derivations:
+        keys = each.keys_of_row(row)
+        add_keys(account_id, each.update, each.keys_of(account_id, [row.id], act) if keys is None else keys)  # type: ignore[attr-defined]
 
 
 class DerivingQuerySet(models.QuerySet[Row]):
