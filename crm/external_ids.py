@@ -14,6 +14,7 @@ from django.db import models
 from psycopg.types.numeric import Int8
 
 from core.db.access import Access
+from core.db.derived import ctes_of, is_followed
 from core.db.limited_rows import LimitedQuerySet
 from core.db.prepared import array_literal, execute, fetch, insertion_of
 from core.db.trash import TrashableQuerySet
@@ -173,7 +174,7 @@ class ExternallyIdentified(Resource):
         That statement raises ConcurrentUpdate if another resource holds one of the pairs already, and IntegrityError if another
         transaction inserts a pair at the same time. Neither error tells which resource holds the pair.
         """
-        if not single_statement or not self.external_ids:
+        if not single_statement or not self.external_ids or is_followed(self, alone=True):
             super().insert(single_statement=single_statement)
             return
         insertion, holders = insertion_of(type(self)), self.HOLDER_MODEL._meta.db_table
@@ -185,13 +186,13 @@ class ExternallyIdentified(Resource):
             row AS (
                 INSERT INTO {insertion.into} SELECT {insertion.values}
                 WHERE NOT EXISTS (SELECT FROM {holders} JOIN given USING (key, value) WHERE account_id = %s)
-                RETURNING {insertion.returning}
+                RETURNING *
             ),
             held AS (
                 INSERT INTO {holders} (account_id, key, value, holder_id)
                 SELECT %s, key, value, row.id FROM row, given ORDER BY key, value
-            )
-            SELECT * FROM row
+            ){ctes_of(type(self), alone=True)}
+            SELECT {insertion.returning} FROM row
             """,  # noqa: S608
             [
                 *chain.from_iterable(self.external_ids.items()),

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from accounts.models import Account, User
 from core.db.access import Access
+from core.db.derived import DerivingQuerySet
 from core.db.prepared import prepared
 from core.db.tenancy import TenantModel, foreign_object
 
@@ -22,7 +23,7 @@ from core.db.tenancy import TenantModel, foreign_object
 MAX_SCANNED_VOTES = 1000
 
 
-class VoteBaseQuerySet(models.QuerySet[Any]):
+class VoteBaseQuerySet(DerivingQuerySet[Any]):
     """The base of the querysets of votes and of proxy votes. It copies votes when posts are merged, and undoes that."""
 
     # Exactly one of these columns of a vote is set. A voter has at most one vote for a post.

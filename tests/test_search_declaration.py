@@ -81,7 +81,7 @@ def test_the_database_has_the_declared_objects(db, model):
     before = objects(model)
     # The columns, the indexes, and the triggers.
     name_objects = 2 if model.search.is_ordered_by_name else 0
-    assert len(before) == 2 + 1 + len(model.search.more_indexes) + 3 + name_objects
+    assert len(before) == 2 + 1 + len(model.search.more_indexes) + 2 + name_objects
     create(model, model.search)
     assert objects(model) == before, (
         f"write a migration with the statements that `manage.py search_sql {model.__name__}` prints"

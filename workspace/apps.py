@@ -37,6 +37,7 @@ class WorkspaceConfig(AppConfig):
         from forum.notifications.texts import register_task_route
         from forum.resources import live_posts
         from workspace.calendar_feeds import end_calendar
+        from workspace.derivations import register_derivations
         from workspace.forum_segments import register_segments
         from workspace.jobs import follow_currency, follow_outcome
         from workspace.merging import MODELS, refuse_restore, second_newest
@@ -51,6 +52,7 @@ class WorkspaceConfig(AppConfig):
         from workspace.views import read_api_list
 
         registry.register(*RESOURCES)
+        register_derivations()
         register_entries()
         LAST_ACTIVITY[:] = [last_activity_of_client()]
         outcome_changed.connect(follow_outcome)

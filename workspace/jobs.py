@@ -2,12 +2,14 @@
 
 from datetime import timedelta
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import Account, Status
 from core.jobs.registration import MAX_TURN, has_time_left, job
-from workspace.recount import BATCH_SIZE, fetch_ids, update_summaries
+from workspace.derivations import queue_all
+from workspace.recount import BATCH_SIZE, fetch_ids
+from workspace.summaries import update_summaries
 
 # A transaction that reads the status or the account before the change may commit after the first run. By then, it has ended.
 SECOND_RUN_AFTER = timedelta(minutes=2)
@@ -54,18 +56,20 @@ def _update(name: str, account_id: int, ids: list[int]) -> bool:
     for start in range(0, len(ids), BATCH_SIZE):
         if not has_time_left():
             return False
-        with transaction.atomic(), connection.cursor() as cursor:
-            update_summaries(cursor, account_id, **{name: ids[start : start + BATCH_SIZE]})
+        with transaction.atomic():
+            update_summaries(account_id, **{name: ids[start : start + BATCH_SIZE]})
     return True
 
 
 def follow_outcome(*, status: Status, **_options: object) -> None:
-    """Update the summaries of the deals in a status after its outcome has changed."""
+    """Update the summaries of the deals in a status, and the figures of suggestions, after its outcome has changed."""
+    queue_all(status.account_id)
     for moment in (None, timezone.now() + SECOND_RUN_AFTER):
         update_summaries_of_status.defer(account_id=status.account_id, status_id=status.id, _schedule_at=moment)
 
 
 def follow_currency(*, account: Account, **_options: object) -> None:
-    """Update the sums of the clients of an account after its currency has changed."""
+    """Update the sums of the clients of an account, and the figures of suggestions, after its currency has changed."""
+    queue_all(account.id)
     for moment in (None, timezone.now() + SECOND_RUN_AFTER):
         update_sums_of_account.defer(account_id=account.id, _schedule_at=moment)

@@ -3,7 +3,8 @@
 Each function takes a fixed number of statements, however many rows there are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,13 +12,14 @@ from django.db import connection, models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Account
+from core.db.derived import writing
 from core.errors import FieldError
 from crm.external_ids import ExternallyIdentified
 from crm.models import Client, Contact, ContactListCount, ContactListMembership, Deal, Note, UserLink
 from forum.models import Post, ProxyVote
 from workspace.timeline import TimelineEntry
 
-# The maximum number of rows that a merge moves. Triggers run for each of them within one transaction.
+# The maximum number of rows that a merge moves. What depends on each of them is computed within one transaction.
 MAX_MOVED_ROWS = 20_000
 
 
@@ -132,11 +134,27 @@ def parameters_of(merge: MergeIds) -> dict[str, Any]:
     return {"account": merge.account_id, "merge": merge.id, "kept": merge.kept_id, "merged": merge.merged_id}
 
 
+@contextmanager
+def deriving(merge: MergeIds) -> Iterator[None]:
+    """Compute again what depends on both rows, on rows that link to them, and on those to which these link."""
+    ids = [merge.kept_id, merge.merged_id]
+    with (
+        writing(Client if merge.resource == "client" else Contact, merge.account_id, ids, act="delete"),
+        ExitStack() as stack,
+    ):
+        if merge.resource == "client":
+            contacts = Contact.objects.filter(account_id=merge.account_id, client_id__in=ids).order_by("id")
+            stack.enter_context(
+                writing(Contact, merge.account_id, list(contacts.values_list("id", flat=True)), {"client_id"})
+            )
+        yield
+
+
 def move_rows(merge: MergeIds) -> None:
     """Link the rows of the merged row to the kept row, and record them."""
     votes = VOTES[merge.resource]
     parameters = parameters_of(merge) | {"votes": votes.name}
-    with connection.cursor() as cursor:
+    with deriving(merge), connection.cursor() as cursor:
         # Of two votes for one post, keep the one that is not a copy: undoing the merge of the posts deletes copies.
         cursor.execute(
             f"""
@@ -192,7 +210,7 @@ def add_to_lists(merge: MergeIds) -> None:
 def move_back(merge: MergeIds, others: Sequence[MergeIds]) -> None:
     """Link the rows that are still linked to the kept row to the merged row again."""
     votes, other_ids = VOTES[merge.resource], [other.id for other in others]
-    with connection.cursor() as cursor:
+    with deriving(merge), connection.cursor() as cursor:
         for link in (*LINKS[merge.resource], HISTORY[merge.resource]):
             # An array, because PostgreSQL has no statistics of the new rows, and might join them in a nested loop.
             returned = "linked.post_id" if link == votes else "NULL"

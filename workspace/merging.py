@@ -23,6 +23,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Account, User
 from core.db.access import Access
 from core.db.additional_fields import additional_fields
+from core.db.derived import at_the_end
 from core.db.limited_rows import LimitedQuerySet
 from core.db.tenancy import TenantModel, foreign_object
 from core.db.trash import TrashedId
@@ -86,6 +87,7 @@ class MergeQuerySet(LimitedQuerySet[Any]):
         return self.filter(**{"account_id": row.account_id, f"merged_{row._meta.model_name}_id": row.id})
 
     @transaction.atomic(savepoint=False)
+    @at_the_end()
     def merge(
         self, account: Account, resource: str, kept_id: int, merged_id: int, choices: Mapping[str, Choice], *, by: User
     ) -> "Merge":
@@ -248,6 +250,7 @@ class Merge(TenantModel):
     # Undoing
 
     @transaction.atomic(savepoint=False)
+    @at_the_end()
     def undo(self, *, by: User) -> None:
         """Undo the merge. Raise FieldError if that is not possible.
 

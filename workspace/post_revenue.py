@@ -3,8 +3,8 @@
 The stored clients and figures are those of `workspace.backers` for a user who may access all clients and deals. A suggestion with clients
 has one row in the currency of the account, even without deals, and one for each other currency of its clients' deals.
 
-Triggers (`workspace.post_revenue_triggers`) queue the rows on which the figures depend when these change. A job computes the figures of the
-affected suggestions within about a minute. The queue is committed with the change, so no change is missed.
+The rows on which the figures depend are queued when these change: by `workspace.derivations`, and suggestions and votes by a trigger. A job
+computes the figures of the affected suggestions within about a minute. The queue is committed with the change, so no change is missed.
 """
 
 from collections import Counter, defaultdict

@@ -1,6 +1,6 @@
 """The comparison of the stored values with the rows that they summarize, and their repair."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from django.db import connection, transaction
@@ -12,7 +12,7 @@ from forum import sort_keys
 from workspace.backers import values_of
 from workspace.post_revenue import RevenueChange, affected_posts, figures_of, process_batch, revenue_lock, update_post
 from workspace.revenue import FIGURES
-from workspace.summaries import COLUMNS
+from workspace.summaries import COLUMNS, update_summaries
 
 # The number of rows of one statement.
 BATCH_SIZE = 2000
@@ -171,27 +171,12 @@ def write(account_id: int, name: str, ids: list[int]) -> None:
                 parameters,
             )
             cursor.execute(WRITE_REVENUE, parameters)
-        update_summaries(cursor, account_id, **{name if name in ("deals", "contacts") else "clients": ids})
-
-
-def update_summaries(
-    cursor: Any,
-    account_id: int,
-    *,
-    deals: Sequence[int] = (),
-    contacts: Sequence[int] = (),
-    clients: Sequence[int] = (),
-) -> None:
-    """Update the summaries with these ids, and those of the rows to which they link."""
-    cursor.execute(
-        "SELECT workspace_update_summaries(%s, %s::bigint[], %s::bigint[], %s::bigint[])",
-        [account_id, list(deals), list(contacts), list(clients)],
-    )
+        update_summaries(account_id, **{name if name in ("deals", "contacts") else "clients": ids})
 
 
 def update_all(account_id: int) -> None:
     """Update all summaries of an account. Each batch is one transaction."""
     for name in ("deals", "contacts", "clients"):
         for ids in batches(account_id, name[:-1]):
-            with transaction.atomic(), connection.cursor() as cursor:
-                update_summaries(cursor, account_id, **{name: ids})
+            with transaction.atomic():
+                update_summaries(account_id, **{name: ids})

@@ -7,8 +7,8 @@
 - `ClientRevenue` has the numbers and sums of the open and the won deals of a client, per currency. A deal without a status is open.
   `open_sum` and `won_sum` of the client's summary are those in the currency of the account, 0 without deals.
 
-Every client, contact and deal has a summary. It is empty while the row is in the trash. Triggers keep the summaries up to date
-(their functions are in `docs/schema.sql`). Two changes affect more rows than a transaction can update, so jobs follow them: another outcome of a
+Every client, contact and deal has a summary. It is empty while the row is in the trash. `workspace.derivations` keeps the summaries up to
+date, with the function `workspace_update_summaries`. Two changes affect more rows than a transaction can update, so jobs follow them: another outcome of a
 status, and another currency of the account (`workspace.jobs`).
 
 Both times are properties of the row, like `updated_at`: a user who may access the row sees them, even if they come from a row that the
@@ -16,6 +16,7 @@ user may not access. Sums are different: a user who may access only a part of th
 in the order of the stored sums.
 """
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -23,9 +24,12 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db import models
 from django.db.models import F, OuterRef, Q, Subquery
 from django.db.models.functions import Cast, JSONObject
+from psycopg.types.numeric import Int8
 
 from accounts.models import Account
 from core.db.access import Access
+from core.db.derived import Key
+from core.db.prepared import array_literal, fetch
 from core.db.tenancy import foreign_object
 from crm.models import Client, Contact, Deal
 from workspace.revenue import Revenue, revenue_by
@@ -195,3 +199,25 @@ def with_stored_values(rows: models.QuerySet, resource: str, account: Account, a
     """Annotate clients, contacts or deals with both times, and clients with their `revenue` too. It adds no statement."""
     rows = with_summary(rows, "last_activity_at", "next_task_at")
     return with_revenue(rows, account, access) if resource == "client" else rows
+
+
+def update_summaries(
+    account_id: int,
+    *,
+    deals: Sequence[int] = (),
+    contacts: Sequence[int] = (),
+    clients: Sequence[int] = (),
+) -> None:
+    """Update the summaries with these ids, and those of the rows to which they link."""
+    fetch(
+        "SELECT workspace_update_summaries(%s, %s::bigint[], %s::bigint[], %s::bigint[])",
+        [Int8(account_id), *map(array_literal, (deals, contacts, clients))],
+    )
+
+
+def write_summaries(account_id: int, keys: list[Key]) -> None:
+    """Update the summaries with these keys: pairs of "deal", "contact" or "client", and an id."""
+    ids: dict[str, list[int]] = {"deals": [], "contacts": [], "clients": []}
+    for kind, id in keys:
+        ids[f"{kind}s"].append(id)
+    update_summaries(account_id, **ids)

@@ -30,11 +30,13 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Account, User
 from core.api.paging import Page
 from core.db.access import Access, prepared_access
+from core.db.derived import add_keys
 from core.db.fields import JSONField
 from core.db.prepared import prepared
 from core.db.tenancy import account_of
 from crm.base import Resource
 from workspace.names import name_of_row, name_of_user
+from workspace.summaries import write_summaries
 
 # The number of characters of a note that a timeline shows.
 MAX_TEXT_LENGTH = 1000
@@ -154,6 +156,9 @@ class TimelineEntryQuerySet(models.QuerySet["TimelineEntry"]):
             for row in rows
         ]
         self.bulk_create(entries)
+        if kind in ACTIVITY_KINDS:
+            for entry in entries:
+                add_keys(entry.account_id, write_summaries, [(entry.resource, entry.resource_id)])
 
 
 def links_of(row: Any) -> dict[str, int | None]:

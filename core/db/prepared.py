@@ -16,6 +16,7 @@ import json
 import operator
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -49,6 +50,7 @@ from psycopg import Binary
 from psycopg.errors import ConnectionTimeout
 from psycopg.types.numeric import Int2, Int4, Int8
 
+from core.db.derived import ctes_of, inserted, inserting, is_followed, writing, writing_row
 from core.db.triggers import TriggerField
 
 # Values that stand for arguments while a query is compiled. Each is unique, so that it can be found in the compiled query, and within
@@ -262,10 +264,15 @@ def insert(row: Model, *, single_statement: bool = False) -> None:
 
     Pass `single_statement` if the transaction writes nothing else.
     """
-    insertion = insertion_of(type(row))
-    text = f"INSERT INTO {insertion.into} VALUES ({insertion.values}) RETURNING {insertion.returning}"  # noqa: S608
-    [returned] = execute(text, insertion.values_of(row), single_statement=single_statement)
-    insertion.complete(row, returned)
+    insertion, alone = insertion_of(type(row)), single_statement and not is_followed(row, alone=True)
+    text = f"INSERT INTO {insertion.into} VALUES ({insertion.values}) RETURNING"  # noqa: S608
+    if ctes := ctes_of(type(row), alone=alone):
+        text = f"WITH row AS ({text} *){ctes} SELECT {insertion.returning} FROM row"  # noqa: S608
+    else:
+        text = f"{text} {insertion.returning}"
+    with nullcontext() if alone else inserting(row):
+        [returned] = execute(text, insertion.values_of(row), single_statement=alone)
+        insertion.complete(row, returned)
 
 
 def insert_from(
@@ -278,16 +285,14 @@ def insert_from(
     """
     found = query.statement(arguments)
     text, columns = _insert_from_statement(type(row), found.text, names, found.width)
-    rows = execute(
-        text,
-        [*found.parameters(arguments), *(column(row, True) for column in columns)],
-        single_statement=single_statement,
-    )
-    if not rows:
-        return None
-    insertion, [returned] = insertion_of(type(row)), rows
-    end = len(insertion.returned)
-    insertion.complete(row, returned[:end])
+    parameters = [*found.parameters(arguments), *(column(row, True) for column in columns)]
+    with inserting(row):
+        rows = execute(text, parameters, single_statement=single_statement and not is_followed(row))
+        if not rows:
+            return None
+        insertion, [returned] = insertion_of(type(row)), rows
+        end = len(insertion.returned)
+        insertion.complete(row, returned[:end])
     for name, value in zip(names, returned[end:], strict=False):
         setattr(row, name, value)
     return list(returned[end + len(names) :])
@@ -316,6 +321,7 @@ def insert_many(rows: Sequence[Model]) -> None:
     by_id = {values[position]: values for values in returned}
     for row in rows:
         insertion.complete(row, by_id[row.id])  # type: ignore[attr-defined]
+    inserted(rows)
 
 
 @dataclass(frozen=True)
@@ -349,7 +355,8 @@ def update(row: Model, names: Collection[str]) -> None:
     Raise the model's DoesNotExist if the row was deleted.
     """
     text, columns, returned = _update_statement(type(row), tuple(sorted(names)))
-    rows = execute(text, [column(row, False) for column in columns])
+    with writing_row(row, names):
+        rows = execute(text, [column(row, False) for column in columns])
     if not rows:
         raise type(row).DoesNotExist  # type: ignore[attr-defined]  # Django adds it to each model
     for field, value in zip(returned, rows[0], strict=False):
@@ -372,7 +379,8 @@ def update_many(rows: Sequence[Model], names: Collection[str]) -> None:
         WHERE {" AND ".join(f'updated."{key.column}" = given."{key.column}"' for key in meta.pk_fields)}
         RETURNING updated.id{", " * bool(returned)}{returned}
     """  # noqa: S608
-    with connection.cursor() as cursor:
+    ids = [row.id for row in rows]  # type: ignore[attr-defined]
+    with writing(model, rows[0].account_id, ids, names), connection.cursor() as cursor:  # type: ignore[attr-defined]
         cursor.execute(text, [column(row, False) for row in rows for column in columns])
         by_id = {id: values for id, *values in cursor.fetchall()}
     for row in rows:

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection, models
 
+from core.db.derived import writing_row
 from core.db.fields import PlainField
 
 
@@ -90,6 +91,10 @@ class TenantModel(models.Model):
 
     class Meta:
         abstract = True
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        with writing_row(self, kwargs.get("update_fields")):
+            super().save(*args, **kwargs)
 
 
 def foreign_object(

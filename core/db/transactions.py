@@ -6,6 +6,7 @@ from typing import TypeVar
 from django.db import IntegrityError, OperationalError, transaction
 from psycopg.errors import DeadlockDetected, ForeignKeyViolation, UniqueViolation
 
+from core.db.derived import at_the_end
 from core.errors import ConcurrentUpdate
 
 Result = TypeVar("Result")
@@ -23,12 +24,12 @@ def in_transaction(function: Callable[[], Result]) -> Result:
     """
     for _ in range(MAX_ATTEMPTS - 1):
         try:
-            with transaction.atomic():
+            with transaction.atomic(), at_the_end():
                 return function()
         except ConcurrentUpdate:
             continue
         except (OperationalError, IntegrityError) as error:
             if not isinstance(error.__cause__, RETRIED_ERRORS):
                 raise
-    with transaction.atomic():
+    with transaction.atomic(), at_the_end():
         return function()

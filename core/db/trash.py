@@ -9,6 +9,7 @@ from django.db.models import F, Q, Value
 from django.dispatch import Signal
 from django.utils import timezone
 
+from core.db.derived import DerivingQuerySet
 from core.db.tenancy import rows_of
 from core.errors import FieldError
 
@@ -25,7 +26,7 @@ restoring = Signal()
 Row = TypeVar("Row", bound="Trashable")
 
 
-class TrashableQuerySet(models.QuerySet[Row]):
+class TrashableQuerySet(DerivingQuerySet[Row]):
     """A queryset of rows that may be in the trash."""
 
     def live(self) -> Self:

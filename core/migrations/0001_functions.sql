@@ -90,19 +90,66 @@ BEGIN
     RETURN NEW;
 END $$;
 
+-- Keep a copy of some columns of each row that is not in the trash, in a narrow table with the same ids. The arguments are the narrow
+-- table and the columns. The copy is written after the row, under the lock of the row.
+CREATE FUNCTION public.copy_live_row() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $_$
+DECLARE
+    columns CONSTANT text := array_to_string(TG_ARGV[1:], ', ');
+    new_values CONSTANT text := '($1).' || array_to_string(TG_ARGV[1:], ', ($1).');
+    was_live CONSTANT boolean := TG_OP <> 'INSERT' AND OLD.trashed_at IS NULL;
+    is_live CONSTANT boolean := TG_OP <> 'DELETE' AND NEW.trashed_at IS NULL;
+BEGIN
+    IF was_live AND is_live THEN
+        EXECUTE format(
+            'UPDATE %I SET (%s) = ROW (%s) WHERE account_id = ($1).account_id AND id = ($1).id AND (%2$s) IS DISTINCT FROM (%3$s)',
+            TG_ARGV[0], columns, new_values
+        ) USING NEW;
+    ELSIF is_live THEN
+        EXECUTE format(
+            'INSERT INTO %I (account_id, id, %s) VALUES (($1).account_id, ($1).id, %s)', TG_ARGV[0], columns, new_values
+        ) USING NEW;
+    ELSIF was_live THEN
+        EXECUTE format('DELETE FROM %I WHERE account_id = $1 AND id = $2', TG_ARGV[0]) USING OLD.account_id, OLD.id;
+    END IF;
+    RETURN NULL;
+END $_$;
+
+-- Record a change for the feed. The arguments are the name of the resource, 'trashable' if its rows can be in the trash, and columns: with
+-- them, an update that changes none of them is not recorded. A row in the trash counts as deleted.
 CREATE FUNCTION public.note_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 DECLARE
     thing CONSTANT record := coalesce(NEW, OLD);
+    was_live boolean := TG_OP <> 'INSERT';
+    is_live boolean := TG_OP <> 'DELETE';
 BEGIN
+    IF TG_ARGV[1] = 'trashable' THEN
+        was_live := was_live AND OLD.trashed_at IS NULL;
+        is_live := is_live AND NEW.trashed_at IS NULL;
+    END IF;
+    IF NOT was_live AND NOT is_live THEN
+        RETURN NULL;
+    END IF;
+    IF TG_OP = 'UPDATE' AND TG_NARGS > 2 THEN
+        IF NOT EXISTS (
+            SELECT FROM unnest(TG_ARGV[2:]) AS name WHERE to_jsonb(OLD) -> name IS DISTINCT FROM to_jsonb(NEW) -> name
+        ) THEN
+            RETURN NULL;
+        END IF;
+    END IF;
     INSERT INTO accounts_change (account_id, position, resource, id, change, at)
     SELECT
         thing.account_id,
         nextval('accounts_change_positions'),
         TG_ARGV[0],
         thing.id,
-        TG_ARGV[1],
+        CASE
+            WHEN NOT is_live THEN 'deleted' WHEN was_live THEN 'updated' WHEN TG_OP = 'INSERT' THEN 'created'
+            ELSE 'restored'
+        END,
         clock_timestamp()
     -- If the account itself was deleted, insert nothing.
     FROM accounts_account WHERE accounts_account.id = thing.account_id;
@@ -159,10 +206,22 @@ CREATE FUNCTION search.query(account_id bigint, query text) RETURNS tsquery
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (regexp_replace((to_tsquery('simple'::regconfig, query))::text, '''([^'']+)'''::text, ((''''::text || search.account(account_id)) || '\1'''::text), 'g'::text))::tsquery;
 
+-- Store the words of a changed row, and mark those of its former version as stale. The argument is 'trashable' if rows of the table can be in
+-- the trash, where they are not searched.
 CREATE FUNCTION search.relearn() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
+DECLARE
+    was_searched boolean := true;
+    is_searched boolean := TG_OP <> 'DELETE';
 BEGIN
+    IF TG_ARGV[0] = 'trashable' THEN
+        was_searched := OLD.trashed_at IS NULL;
+        is_searched := is_searched AND NEW.trashed_at IS NULL;
+    END IF;
+    IF was_searched = is_searched AND (TG_OP = 'DELETE' OR OLD.search_text = NEW.search_text) THEN
+        RETURN NULL;
+    END IF;
     IF TG_OP = 'UPDATE' THEN
         INSERT INTO accounts_word (account_id, kind, word, noted_by)
         SELECT NEW.account_id, TG_TABLE_NAME, word, pg_backend_pid()

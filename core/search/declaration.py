@@ -82,9 +82,7 @@ class Search:
                 table, is_ordered_by_name=self.is_ordered_by_name, **self._index_arguments(model)
             ),
             *operations.create_triggers(
-                table,
-                old_condition=self.searched_condition(model, record="OLD"),
-                new_condition=self.searched_condition(model, record="NEW"),
+                table, is_trashable=any(field.name == "trashed_at" for field in model._meta.fields)
             ),
             *operations.forget_words(table),
             self.learn_statement(model),
@@ -101,14 +99,12 @@ class Search:
             "more": {name: as_sql(model, condition) for name, condition in self.more_indexes.items()},
         }
 
-    def searched_condition(self, model: type[Model], *, record: str = "") -> str:
-        """Return the SQL condition of the rows that are searched. `record` is the record of a trigger, OLD or NEW.
+    def searched_condition(self, model: type[Model]) -> str:
+        """Return the SQL condition of the rows that are searched.
 
         The condition repeats the conditions of the indexes, so that PostgreSQL uses the indexes.
         """
-        conditions = [
-            as_sql(model, condition, record=record) for condition in (self.condition, *self.more_indexes.values())
-        ]
+        conditions = [as_sql(model, condition) for condition in (self.condition, *self.more_indexes.values())]
         return conditions[0] if len(conditions) == 1 else " OR ".join(f"({condition})" for condition in conditions)
 
     def _columns(self, model: type[Model], kind: str) -> list[str]:
@@ -124,15 +120,15 @@ def values_of(column: str) -> str:
     return f"jsonb_path_query_array({column}, '$.*')::text"
 
 
-def as_sql(model: type[Model], condition: Q, *, record: str = "") -> str:
-    """Return a condition as SQL without parameters, for an index, or for a record of a trigger (OLD or NEW)."""
+def as_sql(model: type[Model], condition: Q) -> str:
+    """Return a condition as SQL without parameters, for an index."""
     if not condition:
         return "true"
-    where = Query(model, alias_cols=bool(record)).build_where(condition)
+    where = Query(model, alias_cols=False).build_where(condition)
     sql, values = where.as_sql(Query(model).get_compiler(connection=connection), connection)
     if values:
         sql = connection.ops.compose_sql(sql, values)  # type: ignore[attr-defined]  # of the PostgreSQL backend
-    return sql.replace(f'"{model._meta.db_table}".', f"{record}.")
+    return sql
 
 
 def searches() -> Iterator[tuple[type[Model], Search]]:

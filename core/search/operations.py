@@ -6,7 +6,7 @@ Every statement can be executed repeatedly, because a migration with `atomic = F
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-TRIGGERS = ("unlearn", "relearn", "learn")
+TRIGGERS = ("relearn", "learn")
 COLUMNS = ("search_words", "search_text", "search_name")
 # The numbers of characters of the folded texts whose words are searched. A tsvector has at most 1 MB. It needs most for different words of
 # one character of four bytes: 9 bytes for the account, 4 for its position, 1 for alignment, and so 9 for each character with its space.
@@ -126,24 +126,17 @@ class SearchIndex(NamedTuple):
         ]
 
 
-def create_triggers(table: str, *, old_condition: str, new_condition: str) -> list[str]:
-    """Return the statements for the triggers that store the words of the table.
-
-    The conditions tell whether a row is searched: `old_condition` before an update (`OLD`), `new_condition` after it (`NEW`).
-    """
+def create_triggers(table: str, *, is_trashable: bool) -> list[str]:
+    """Return the statements for the triggers that store the words of the table. Rows in the trash have none if the table is trashable."""
+    argument = "'trashable'" if is_trashable else ""
     return [
         (
             f"CREATE OR REPLACE TRIGGER learn AFTER INSERT ON {table} REFERENCING NEW TABLE AS written"
             " FOR EACH STATEMENT EXECUTE FUNCTION search.learn()"
         ),
         (
-            f"CREATE OR REPLACE TRIGGER relearn AFTER UPDATE ON {table} FOR EACH ROW"
-            f" WHEN (OLD.search_text <> NEW.search_text OR ({old_condition}) <> ({new_condition}))"
-            " EXECUTE FUNCTION search.relearn()"
-        ),
-        (
-            f"CREATE OR REPLACE TRIGGER unlearn AFTER DELETE ON {table} FOR EACH ROW WHEN ({old_condition})"
-            " EXECUTE FUNCTION search.relearn()"
+            f"CREATE OR REPLACE TRIGGER relearn AFTER UPDATE OR DELETE ON {table} FOR EACH ROW"
+            f" EXECUTE FUNCTION search.relearn({argument})"
         ),
     ]
 

@@ -16,76 +16,13 @@ CREATE SEQUENCE public.crm_dealstage_numbers
 
 -- Functions
 
-CREATE FUNCTION public.crm_client_insert_last_changes() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-            BEGIN
-                INSERT INTO crm_clientlastchange (account_id, id, updated_at)
-                SELECT account_id, id, updated_at FROM written WHERE trashed_at IS NULL;
-                RETURN NULL;
-            END $$;
-
-CREATE FUNCTION public.crm_client_set_last_change() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-            BEGIN
-                IF TG_OP = 'UPDATE' AND NEW.trashed_at IS NULL THEN
-                    INSERT INTO crm_clientlastchange (account_id, id, updated_at) VALUES (NEW.account_id, NEW.id, NEW.updated_at)
-                    ON CONFLICT (account_id, id) DO UPDATE SET updated_at = excluded.updated_at;
-                ELSE
-                    DELETE FROM crm_clientlastchange WHERE account_id = OLD.account_id AND id = OLD.id;
-                END IF;
-                RETURN NULL;
-            END $$;
-
-CREATE FUNCTION public.crm_contact_insert_last_changes() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-            BEGIN
-                INSERT INTO crm_contactlastchange (account_id, id, updated_at)
-                SELECT account_id, id, updated_at FROM written WHERE trashed_at IS NULL;
-                RETURN NULL;
-            END $$;
-
-CREATE FUNCTION public.crm_contact_set_last_change() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-            BEGIN
-                IF TG_OP = 'UPDATE' AND NEW.trashed_at IS NULL THEN
-                    INSERT INTO crm_contactlastchange (account_id, id, updated_at) VALUES (NEW.account_id, NEW.id, NEW.updated_at)
-                    ON CONFLICT (account_id, id) DO UPDATE SET updated_at = excluded.updated_at;
-                ELSE
-                    DELETE FROM crm_contactlastchange WHERE account_id = OLD.account_id AND id = OLD.id;
-                END IF;
-                RETURN NULL;
-            END $$;
-
-CREATE FUNCTION public.crm_deal_insert_last_changes() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-            BEGIN
-                INSERT INTO crm_deallastchange (account_id, id, updated_at)
-                SELECT account_id, id, updated_at FROM written WHERE trashed_at IS NULL;
-                RETURN NULL;
-            END $$;
-
-CREATE FUNCTION public.crm_deal_set_last_change() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-            BEGIN
-                IF TG_OP = 'UPDATE' AND NEW.trashed_at IS NULL THEN
-                    INSERT INTO crm_deallastchange (account_id, id, updated_at) VALUES (NEW.account_id, NEW.id, NEW.updated_at)
-                    ON CONFLICT (account_id, id) DO UPDATE SET updated_at = excluded.updated_at;
-                ELSE
-                    DELETE FROM crm_deallastchange WHERE account_id = OLD.account_id AND id = OLD.id;
-                END IF;
-                RETURN NULL;
-            END $$;
-
 CREATE FUNCTION public.crm_dealcount_insert_deltas() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
             BEGIN
+                IF TG_OP = 'UPDATE' AND (OLD.currency, OLD.price, OLD.responsible_id, OLD.status_id, OLD.trashed_at) IS NOT DISTINCT FROM (NEW.currency, NEW.price, NEW.responsible_id, NEW.status_id, NEW.trashed_at) THEN
+                    RETURN NULL;
+                END IF;
                 IF OLD.id IS NOT NULL AND OLD.trashed_at IS NULL THEN 
             INSERT INTO crm_dealcount (account_id, status_id, currency, responsible_id, deals, price, number)
             SELECT *, nextval('crm_dealcount_numbers') FROM (SELECT OLD.account_id, value.*, -1, -1 * coalesce(OLD.price, 0) FROM (SELECT coalesce(OLD.status_id, 0), OLD.currency, coalesce(OLD.responsible_id, 0)) AS value) AS rows
@@ -108,6 +45,9 @@ DECLARE
     outcome text;
     former_outcome text;
 BEGIN
+    IF TG_OP = 'UPDATE' AND OLD.status_id IS NOT DISTINCT FROM NEW.status_id THEN
+        RETURN NEW;
+    END IF;
     IF NEW.status_id IS NULL THEN
         NEW.stage_entered_at := NULL;
     ELSE
@@ -131,23 +71,23 @@ BEGIN
     RETURN NEW;
 END $$;
 
-CREATE FUNCTION public.crm_erase_stages() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    DELETE FROM crm_dealstage WHERE account_id = OLD.account_id AND deal_id = OLD.id;
-    RETURN NULL;
-END $$;
-
 CREATE FUNCTION public.crm_record_stage() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    moment CONSTANT timestamptz := coalesce(
+    moment timestamptz;
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        DELETE FROM crm_dealstage WHERE account_id = OLD.account_id AND deal_id = OLD.id;
+        RETURN NULL;
+    END IF;
+    IF OLD.status_id IS NOT DISTINCT FROM NEW.status_id THEN
+        RETURN NULL;
+    END IF;
+    moment := coalesce(
         NEW.stage_entered_at,
         CASE WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updated_at ELSE clock_timestamp() END
     );
-BEGIN
     IF TG_OP = 'UPDATE' THEN
         UPDATE crm_dealstage SET left_at = moment
         WHERE account_id = NEW.account_id AND deal_id = NEW.id AND left_at IS NULL;
@@ -278,53 +218,19 @@ ALTER TABLE ONLY public.crm_userlink ADD CONSTRAINT crm_userlink_user_id_fk FORE
 
 -- Triggers
 
-CREATE TRIGGER crm_dealcount_count AFTER INSERT OR DELETE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.crm_dealcount_insert_deltas();
-CREATE TRIGGER crm_dealcount_count_changed AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN ((((((((old.currency)::text IS DISTINCT FROM (new.currency)::text) OR (old.id IS DISTINCT FROM new.id)) OR (old.price IS DISTINCT FROM new.price)) OR (old.responsible_id IS DISTINCT FROM new.responsible_id)) OR (old.status_id IS DISTINCT FROM new.status_id)) OR (old.trashed_at IS DISTINCT FROM new.trashed_at))) EXECUTE FUNCTION public.crm_dealcount_insert_deltas();
-CREATE TRIGGER delete_last_change AFTER DELETE ON public.crm_client FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.crm_client_set_last_change();
-CREATE TRIGGER delete_last_change AFTER DELETE ON public.crm_contact FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.crm_contact_set_last_change();
-CREATE TRIGGER delete_last_change AFTER DELETE ON public.crm_deal FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.crm_deal_set_last_change();
-CREATE TRIGGER enter_stage BEFORE INSERT ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.crm_enter_stage();
-CREATE TRIGGER enter_stage_changed BEFORE UPDATE ON public.crm_deal FOR EACH ROW WHEN ((old.status_id IS DISTINCT FROM new.status_id)) EXECUTE FUNCTION public.crm_enter_stage();
-CREATE TRIGGER erase_stages AFTER DELETE ON public.crm_deal FOR EACH ROW WHEN (((old.status_id IS NOT NULL) OR (old.stage_entered_at IS NOT NULL))) EXECUTE FUNCTION public.crm_erase_stages();
-CREATE TRIGGER insert_last_changes AFTER INSERT ON public.crm_client REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION public.crm_client_insert_last_changes();
-CREATE TRIGGER insert_last_changes AFTER INSERT ON public.crm_contact REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION public.crm_contact_insert_last_changes();
-CREATE TRIGGER insert_last_changes AFTER INSERT ON public.crm_deal REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION public.crm_deal_insert_last_changes();
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('client', 'created');
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('contact', 'created');
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_contactlist DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('contact_list', 'created');
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('deal', 'created');
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_fielddefinition DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('field_definition', 'created');
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('note', 'created');
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_userlink DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('user_link', 'created');
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('client', 'deleted');
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('contact', 'deleted');
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_contactlist DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('contact_list', 'deleted');
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('deal', 'deleted');
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_fielddefinition DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('field_definition', 'deleted');
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('note', 'deleted');
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_userlink DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('user_link', 'deleted');
-CREATE CONSTRAINT TRIGGER note_restored AFTER UPDATE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((NOT (old.trashed_at IS NULL)) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('client', 'restored');
-CREATE CONSTRAINT TRIGGER note_restored AFTER UPDATE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((NOT (old.trashed_at IS NULL)) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('contact', 'restored');
-CREATE CONSTRAINT TRIGGER note_restored AFTER UPDATE ON public.crm_contactlist DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((NOT (old.trashed_at IS NULL)) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('contact_list', 'restored');
-CREATE CONSTRAINT TRIGGER note_restored AFTER UPDATE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((NOT (old.trashed_at IS NULL)) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('deal', 'restored');
-CREATE CONSTRAINT TRIGGER note_restored AFTER UPDATE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((NOT (old.trashed_at IS NULL)) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('note', 'restored');
-CREATE CONSTRAINT TRIGGER note_trashed AFTER UPDATE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (NOT (new.trashed_at IS NULL)))) EXECUTE FUNCTION public.note_change('client', 'deleted');
-CREATE CONSTRAINT TRIGGER note_trashed AFTER UPDATE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (NOT (new.trashed_at IS NULL)))) EXECUTE FUNCTION public.note_change('contact', 'deleted');
-CREATE CONSTRAINT TRIGGER note_trashed AFTER UPDATE ON public.crm_contactlist DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (NOT (new.trashed_at IS NULL)))) EXECUTE FUNCTION public.note_change('contact_list', 'deleted');
-CREATE CONSTRAINT TRIGGER note_trashed AFTER UPDATE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (NOT (new.trashed_at IS NULL)))) EXECUTE FUNCTION public.note_change('deal', 'deleted');
-CREATE CONSTRAINT TRIGGER note_trashed AFTER UPDATE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (NOT (new.trashed_at IS NULL)))) EXECUTE FUNCTION public.note_change('note', 'deleted');
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('client', 'updated');
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('contact', 'updated');
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_contactlist DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('contact_list', 'updated');
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('deal', 'updated');
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_fielddefinition DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((true AND true)) EXECUTE FUNCTION public.note_change('field_definition', 'updated');
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('note', 'updated');
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_userlink DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((true AND true)) EXECUTE FUNCTION public.note_change('user_link', 'updated');
-CREATE TRIGGER record_stage AFTER INSERT ON public.crm_deal FOR EACH ROW WHEN ((new.status_id IS NOT NULL)) EXECUTE FUNCTION public.crm_record_stage();
-CREATE TRIGGER record_stage_changed AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN ((old.status_id IS DISTINCT FROM new.status_id)) EXECUTE FUNCTION public.crm_record_stage();
-CREATE TRIGGER set_last_change AFTER UPDATE ON public.crm_client FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at))) EXECUTE FUNCTION public.crm_client_set_last_change();
-CREATE TRIGGER set_last_change AFTER UPDATE ON public.crm_contact FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at))) EXECUTE FUNCTION public.crm_contact_set_last_change();
-CREATE TRIGGER set_last_change AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at))) EXECUTE FUNCTION public.crm_deal_set_last_change();
+CREATE TRIGGER crm_dealcount_count AFTER INSERT OR UPDATE OR DELETE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.crm_dealcount_insert_deltas();
+CREATE TRIGGER enter_stage BEFORE INSERT OR UPDATE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.crm_enter_stage();
+CREATE TRIGGER copy_live_row AFTER INSERT OR UPDATE OR DELETE ON public.crm_client FOR EACH ROW EXECUTE FUNCTION public.copy_live_row('crm_clientlastchange', 'updated_at');
+CREATE TRIGGER copy_live_row AFTER INSERT OR UPDATE OR DELETE ON public.crm_contact FOR EACH ROW EXECUTE FUNCTION public.copy_live_row('crm_contactlastchange', 'updated_at');
+CREATE TRIGGER copy_live_row AFTER INSERT OR UPDATE OR DELETE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.copy_live_row('crm_deallastchange', 'updated_at');
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('client', 'trashable');
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('contact', 'trashable');
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE ON public.crm_contactlist DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('contact_list', 'trashable');
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('deal', 'trashable');
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE ON public.crm_fielddefinition DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('field_definition');
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('note', 'trashable');
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE ON public.crm_userlink DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('user_link');
+CREATE TRIGGER record_stage AFTER INSERT OR UPDATE OR DELETE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.crm_record_stage();
 CREATE TRIGGER take_id BEFORE INSERT ON public.crm_client FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 CREATE TRIGGER take_id BEFORE INSERT ON public.crm_contact FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 CREATE TRIGGER take_id BEFORE INSERT ON public.crm_contactlist FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
@@ -339,34 +245,28 @@ CREATE INDEX client_by_name ON public.crm_client (account_id, search_name, id) W
 CREATE INDEX client_found ON public.crm_client USING gin (account_id, status_id, responsible_id, creator_id, updater_id, tags, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE "trashed_at" IS NULL;
 ALTER INDEX public.client_found ALTER COLUMN 8 SET STATISTICS 0;
 CREATE TRIGGER learn AFTER INSERT ON public.crm_client REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
-CREATE TRIGGER relearn AFTER UPDATE ON public.crm_client FOR EACH ROW WHEN (OLD.search_text <> NEW.search_text OR (OLD."trashed_at" IS NULL) <> (NEW."trashed_at" IS NULL)) EXECUTE FUNCTION search.relearn();
-CREATE TRIGGER unlearn AFTER DELETE ON public.crm_client FOR EACH ROW WHEN (OLD."trashed_at" IS NULL) EXECUTE FUNCTION search.relearn();
+CREATE TRIGGER relearn AFTER UPDATE OR DELETE ON public.crm_client FOR EACH ROW EXECUTE FUNCTION search.relearn('trashable');
 CREATE INDEX contact_by_name ON public.crm_contact (account_id, search_name, id) WHERE "trashed_at" IS NULL;
 CREATE INDEX contact_found ON public.crm_contact USING gin (account_id, responsible_id, creator_id, updater_id, tags, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE "trashed_at" IS NULL;
 ALTER INDEX public.contact_found ALTER COLUMN 7 SET STATISTICS 0;
 CREATE TRIGGER learn AFTER INSERT ON public.crm_contact REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
-CREATE TRIGGER relearn AFTER UPDATE ON public.crm_contact FOR EACH ROW WHEN (OLD.search_text <> NEW.search_text OR (OLD."trashed_at" IS NULL) <> (NEW."trashed_at" IS NULL)) EXECUTE FUNCTION search.relearn();
-CREATE TRIGGER unlearn AFTER DELETE ON public.crm_contact FOR EACH ROW WHEN (OLD."trashed_at" IS NULL) EXECUTE FUNCTION search.relearn();
+CREATE TRIGGER relearn AFTER UPDATE OR DELETE ON public.crm_contact FOR EACH ROW EXECUTE FUNCTION search.relearn('trashable');
 CREATE INDEX contactlist_by_name ON public.crm_contactlist (account_id, search_name, id) WHERE "trashed_at" IS NULL;
 CREATE INDEX contactlist_found ON public.crm_contactlist USING gin (account_id, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE "trashed_at" IS NULL;
 ALTER INDEX public.contactlist_found ALTER COLUMN 3 SET STATISTICS 0;
 CREATE TRIGGER learn AFTER INSERT ON public.crm_contactlist REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
-CREATE TRIGGER relearn AFTER UPDATE ON public.crm_contactlist FOR EACH ROW WHEN (OLD.search_text <> NEW.search_text OR (OLD."trashed_at" IS NULL) <> (NEW."trashed_at" IS NULL)) EXECUTE FUNCTION search.relearn();
-CREATE TRIGGER unlearn AFTER DELETE ON public.crm_contactlist FOR EACH ROW WHEN (OLD."trashed_at" IS NULL) EXECUTE FUNCTION search.relearn();
+CREATE TRIGGER relearn AFTER UPDATE OR DELETE ON public.crm_contactlist FOR EACH ROW EXECUTE FUNCTION search.relearn('trashable');
 CREATE INDEX deal_by_name ON public.crm_deal (account_id, search_name, id) WHERE "trashed_at" IS NULL;
 CREATE INDEX deal_found ON public.crm_deal USING gin (account_id, status_id, responsible_id, creator_id, updater_id, tags, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE "trashed_at" IS NULL;
 ALTER INDEX public.deal_found ALTER COLUMN 8 SET STATISTICS 0;
 CREATE TRIGGER learn AFTER INSERT ON public.crm_deal REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
-CREATE TRIGGER relearn AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN (OLD.search_text <> NEW.search_text OR (OLD."trashed_at" IS NULL) <> (NEW."trashed_at" IS NULL)) EXECUTE FUNCTION search.relearn();
-CREATE TRIGGER unlearn AFTER DELETE ON public.crm_deal FOR EACH ROW WHEN (OLD."trashed_at" IS NULL) EXECUTE FUNCTION search.relearn();
+CREATE TRIGGER relearn AFTER UPDATE OR DELETE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION search.relearn('trashable');
 CREATE INDEX fielddefinition_by_name ON public.crm_fielddefinition (account_id, search_name, id) WHERE true;
 CREATE INDEX fielddefinition_found ON public.crm_fielddefinition USING gin (account_id, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE true;
 ALTER INDEX public.fielddefinition_found ALTER COLUMN 3 SET STATISTICS 0;
 CREATE TRIGGER learn AFTER INSERT ON public.crm_fielddefinition REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
-CREATE TRIGGER relearn AFTER UPDATE ON public.crm_fielddefinition FOR EACH ROW WHEN (OLD.search_text <> NEW.search_text OR (true) <> (true)) EXECUTE FUNCTION search.relearn();
-CREATE TRIGGER unlearn AFTER DELETE ON public.crm_fielddefinition FOR EACH ROW WHEN (true) EXECUTE FUNCTION search.relearn();
+CREATE TRIGGER relearn AFTER UPDATE OR DELETE ON public.crm_fielddefinition FOR EACH ROW EXECUTE FUNCTION search.relearn();
 CREATE INDEX note_found ON public.crm_note USING gin (account_id, creator_id, updater_id, kind, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE "trashed_at" IS NULL;
 ALTER INDEX public.note_found ALTER COLUMN 6 SET STATISTICS 0;
 CREATE TRIGGER learn AFTER INSERT ON public.crm_note REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
-CREATE TRIGGER relearn AFTER UPDATE ON public.crm_note FOR EACH ROW WHEN (OLD.search_text <> NEW.search_text OR (OLD."trashed_at" IS NULL) <> (NEW."trashed_at" IS NULL)) EXECUTE FUNCTION search.relearn();
-CREATE TRIGGER unlearn AFTER DELETE ON public.crm_note FOR EACH ROW WHEN (OLD."trashed_at" IS NULL) EXECUTE FUNCTION search.relearn();
+CREATE TRIGGER relearn AFTER UPDATE OR DELETE ON public.crm_note FOR EACH ROW EXECUTE FUNCTION search.relearn('trashable');

@@ -65,32 +65,6 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- PostgreSQL fires the triggers of a row in the order of their names. These are before collect_… of the room workspace, which reads the
--- table.
-CREATE FUNCTION public.forum_add_sort_key() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    INSERT INTO forum_postsortkey (account_id, id, forum_id, category_id, status_id, shelf, client_id, contact_id, deal_id, votes_cache, comments_cache, trending, updated_at) VALUES (NEW.account_id, NEW.id, NEW.forum_id, NEW.category_id, NEW.status_id, NEW.shelf, NEW.client_id, NEW.contact_id, NEW.deal_id, NEW.votes_cache, NEW.comments_cache, NEW.trending, NEW.updated_at);
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.forum_change_sort_key() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    UPDATE forum_postsortkey SET (forum_id, category_id, status_id, shelf, client_id, contact_id, deal_id, votes_cache, comments_cache, trending, updated_at) = ROW (NEW.forum_id, NEW.category_id, NEW.status_id, NEW.shelf, NEW.client_id, NEW.contact_id, NEW.deal_id, NEW.votes_cache, NEW.comments_cache, NEW.trending, NEW.updated_at) WHERE account_id = NEW.account_id AND id = NEW.id;
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.forum_clear_sort_key() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    DELETE FROM forum_postsortkey WHERE account_id = OLD.account_id AND id = OLD.id;
-    RETURN NULL;
-END $$;
-
 -- A task is closed if and only if it has a completed_at, whichever code writes it. The condition of the trigger is false for most writes.
 CREATE FUNCTION public.forum_complete_task() RETURNS trigger
     LANGUAGE plpgsql
@@ -139,6 +113,9 @@ CREATE FUNCTION public.forum_facetcount_insert_deltas() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
             BEGIN
+                IF TG_OP = 'UPDATE' AND (OLD.category_id, OLD.forum_id, OLD.kind, OLD.shelf, OLD.status_id, OLD.tags) IS NOT DISTINCT FROM (NEW.category_id, NEW.forum_id, NEW.kind, NEW.shelf, NEW.status_id, NEW.tags) THEN
+                    RETURN NULL;
+                END IF;
                 IF OLD.shelf > 0 THEN 
             INSERT INTO forum_facetcount (account_id, forum_id, level, tag, category_id, status_id, kind, shelf, posts, number)
             SELECT *, nextval('forum_facetcount_numbers') FROM (SELECT OLD.account_id, value.*, -1 FROM (SELECT OLD.forum_id, 0, '', OLD.category_id, OLD.status_id, OLD.kind, OLD.shelf) AS value) AS rows
@@ -169,6 +146,9 @@ CREATE FUNCTION public.forum_postcount_insert_deltas() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
             BEGIN
+                IF TG_OP = 'UPDATE' AND (OLD.category_id, OLD.created_at, OLD.shelf, OLD.status_id) IS NOT DISTINCT FROM (NEW.category_id, NEW.created_at, NEW.shelf, NEW.status_id) THEN
+                    RETURN NULL;
+                END IF;
                 IF OLD.shelf > 0 THEN 
             INSERT INTO forum_postcount (account_id, category_id, created_at, id, is_mark, shelf, status_id, posts, number)
             SELECT *, nextval('forum_postcount_numbers') FROM (SELECT OLD.account_id, value.*, -1 FROM (SELECT OLD.category_id, OLD.created_at, OLD.id, false, OLD.shelf, OLD.status_id) AS value) AS rows
@@ -284,11 +264,7 @@ ALTER TABLE ONLY public.forum_vote ADD CONSTRAINT forum_vote_user_id_fk FOREIGN 
 
 -- Triggers
 
-CREATE TRIGGER add_restored_sort_key AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((old.trashed_at IS NOT NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.forum_add_sort_key();
-CREATE TRIGGER add_sort_key AFTER INSERT ON public.forum_post FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.forum_add_sort_key();
-CREATE TRIGGER change_sort_key AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL) AND (((((((((((old.forum_id IS DISTINCT FROM new.forum_id) OR (old.category_id IS DISTINCT FROM new.category_id)) OR (old.status_id IS DISTINCT FROM new.status_id)) OR (old.shelf IS DISTINCT FROM new.shelf)) OR (old.client_id IS DISTINCT FROM new.client_id)) OR (old.contact_id IS DISTINCT FROM new.contact_id)) OR (old.deal_id IS DISTINCT FROM new.deal_id)) OR (old.votes_cache IS DISTINCT FROM new.votes_cache)) OR (old.comments_cache IS DISTINCT FROM new.comments_cache)) OR (old.trending IS DISTINCT FROM new.trending)) OR (old.updated_at IS DISTINCT FROM new.updated_at)))) EXECUTE FUNCTION public.forum_change_sort_key();
-CREATE TRIGGER clear_sort_key AFTER DELETE ON public.forum_post FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.forum_clear_sort_key();
-CREATE TRIGGER clear_trashed_sort_key AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NOT NULL))) EXECUTE FUNCTION public.forum_clear_sort_key();
+CREATE TRIGGER copy_live_row AFTER INSERT OR UPDATE OR DELETE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.copy_live_row('forum_postsortkey', 'forum_id', 'category_id', 'status_id', 'shelf', 'client_id', 'contact_id', 'deal_id', 'votes_cache', 'comments_cache', 'trending', 'updated_at');
 CREATE TRIGGER complete_task BEFORE INSERT OR UPDATE ON public.forum_post FOR EACH ROW WHEN (((new.category_id IS NULL) AND (new.closed <> (new.completed_at IS NOT NULL)))) EXECUTE FUNCTION public.forum_complete_task();
 CREATE TRIGGER count_cast AFTER INSERT ON public.forum_proxyvote REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_cast();
 CREATE TRIGGER count_cast AFTER INSERT ON public.forum_vote REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_cast();
@@ -298,15 +274,9 @@ CREATE TRIGGER count_read AFTER UPDATE ON public.forum_notification REFERENCING 
 CREATE TRIGGER count_withdrawn AFTER DELETE ON public.forum_proxyvote REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_withdrawn();
 CREATE TRIGGER count_withdrawn AFTER DELETE ON public.forum_vote REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_withdrawn();
 CREATE TRIGGER drop_counts AFTER DELETE ON public.forum_category FOR EACH ROW EXECUTE FUNCTION public.drop_counts();
-CREATE TRIGGER forum_facetcount_count AFTER INSERT OR DELETE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_facetcount_insert_deltas();
-CREATE TRIGGER forum_facetcount_count_changed AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((((((old.category_id IS DISTINCT FROM new.category_id) OR (old.forum_id IS DISTINCT FROM new.forum_id)) OR ((old.kind)::text IS DISTINCT FROM (new.kind)::text)) OR (old.shelf IS DISTINCT FROM new.shelf)) OR (old.status_id IS DISTINCT FROM new.status_id)) OR (old.tags IS DISTINCT FROM new.tags))) EXECUTE FUNCTION public.forum_facetcount_insert_deltas();
-CREATE TRIGGER forum_postcount_count AFTER INSERT OR DELETE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_postcount_insert_deltas();
-CREATE TRIGGER forum_postcount_count_changed AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN ((((((old.category_id IS DISTINCT FROM new.category_id) OR (old.created_at IS DISTINCT FROM new.created_at)) OR (old.id IS DISTINCT FROM new.id)) OR (old.shelf IS DISTINCT FROM new.shelf)) OR (old.status_id IS DISTINCT FROM new.status_id))) EXECUTE FUNCTION public.forum_postcount_insert_deltas();
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('post', 'created');
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('post', 'deleted');
-CREATE CONSTRAINT TRIGGER note_restored AFTER UPDATE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((NOT (old.trashed_at IS NULL)) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('post', 'restored');
-CREATE CONSTRAINT TRIGGER note_trashed AFTER UPDATE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (NOT (new.trashed_at IS NULL)))) EXECUTE FUNCTION public.note_change('post', 'deleted');
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('post', 'updated');
+CREATE TRIGGER forum_facetcount_count AFTER INSERT OR UPDATE OR DELETE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_facetcount_insert_deltas();
+CREATE TRIGGER forum_postcount_count AFTER INSERT OR UPDATE OR DELETE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_postcount_insert_deltas();
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('post', 'trashable');
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_activity FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION public.take_activity_id();
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_category FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_comment FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
@@ -325,5 +295,4 @@ CREATE TRIGGER weigh_changed AFTER UPDATE ON public.forum_vote REFERENCING OLD T
 CREATE INDEX post_found ON public.forum_post USING gin (account_id, category_id, forum_id, status_id, responsible_id, user_id, tags, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE "trashed_at" IS NULL;
 ALTER INDEX public.post_found ALTER COLUMN 9 SET STATISTICS 0;
 CREATE TRIGGER learn AFTER INSERT ON public.forum_post REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
-CREATE TRIGGER relearn AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (OLD.search_text <> NEW.search_text OR (OLD."trashed_at" IS NULL) <> (NEW."trashed_at" IS NULL)) EXECUTE FUNCTION search.relearn();
-CREATE TRIGGER unlearn AFTER DELETE ON public.forum_post FOR EACH ROW WHEN (OLD."trashed_at" IS NULL) EXECUTE FUNCTION search.relearn();
+CREATE TRIGGER relearn AFTER UPDATE OR DELETE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION search.relearn('trashable');

@@ -1,19 +1,10 @@
-"""Summaries in tests: their update within a transaction, and a recount in Python."""
+"""Summaries in tests: the stored values, and a recount in Python."""
 
 from collections import defaultdict
 from decimal import Decimal
 
-from django.db import connection
-
 from accounts.models import Account
 from workspace.models import TimelineEntry
-
-
-def update_summaries() -> None:
-    """Run the deferred triggers now, as at the end of the transaction."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        cursor.execute("SET CONSTRAINTS ALL DEFERRED")
 
 
 def stored(account: Account) -> dict:

@@ -4,7 +4,6 @@ from decimal import Decimal
 
 import pytest
 
-from accounts.models import Account
 from tests.support.factories import make_client, make_contact, make_deal, make_forum, make_post, make_task, make_user
 from tests.support.factories import make_user_link as link
 from tests.support.post_revenue import computed, process, stored
@@ -121,7 +120,7 @@ def test_every_change_reaches_the_figures(acme, rows, statuses, name):
 
 
 def test_another_currency_of_the_account(acme, rows):
-    Account.objects.filter(id=acme.account.id).update(currency="USD")
+    acme.account.change(currency="USD")
     process()
     assert set(PostRevenue.objects.values_list("currency", flat=True)) == {"EUR", "USD"}
     assert PostRevenue.objects.filter(currency="USD").count() == 4

@@ -9,7 +9,7 @@ from django.utils import timezone
 from tests.support import post_revenue
 from tests.support.factories import make_client, make_contact, make_deal, make_post, make_task, make_user
 from tests.support.factories import make_user_link as link
-from tests.support.summaries import recounted, stored, update_summaries
+from tests.support.summaries import recounted, stored
 from workspace.models import PostRevenue, RevenueChange
 from workspace.recount import update_all
 
@@ -30,7 +30,6 @@ def rows(acme):
     contact = make_contact(acme.alice, client_id=client.id)
     deal = make_deal(acme.alice, client_id=client.id, contact_id=contact.id, price=5)
     make_task(acme.alice, contact_id=contact.id, scheduled_at=timezone.now())
-    update_summaries()
     return client, contact, deal
 
 
@@ -87,7 +86,6 @@ def posts(acme, rows):
     posts["trashed"].cast_proxy_vote(by=acme.alice, client_id=client.id)
     post_revenue.process()
     posts["trashed"].trash(by=acme.alice)
-    update_summaries()
     return posts
 
 

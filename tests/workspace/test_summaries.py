@@ -4,15 +4,16 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
+from core.db.derived import at_the_end
 from crm.models import Client, Contact, Deal
 from tests.support.assertions import on_the_wire, read
 from tests.support.factories import make_client, make_contact, make_deal, make_note, make_post, make_task
 from tests.support.fixtures import make_cast
 from tests.support.jobs import run_jobs
-from tests.support.summaries import recounted, stored, update_summaries
+from tests.support.summaries import recounted, stored
 from tests.support.threads import at_once, while_held
 from workspace.models import ClientSummary, TimelineEntry
 from workspace.recount import update_all
@@ -20,12 +21,10 @@ from workspace.summaries import revenue_of, with_revenue
 
 
 def summary_of(client) -> ClientSummary:
-    update_summaries()
     return client.account.client_summaries.get(client_id=client.id)
 
 
 def assert_counted(account) -> None:
-    update_summaries()
     assert stored(account) == recounted(account)
 
 
@@ -52,7 +51,6 @@ def test_rows_in_the_trash_are_left_out(acme):
     client = make_client(acme.alice)
     deal = make_deal(acme.alice, client_id=client.id, price=5)
     make_task(acme.alice, deal_id=deal.id, scheduled_at=timezone.now())
-    update_summaries()
     deal.trash(by=acme.alice)
     summary = summary_of(client)
     assert (summary.last_activity_at, summary.next_task_at, summary.open_sum) == (client.created_at, None, 0)
@@ -125,7 +123,6 @@ def quiet_client(acme):
     client = make_client(acme.alice)
     make_contact(acme.alice, client_id=client.id)
     make_deal(acme.alice, client_id=client.id)
-    update_summaries()
     before = timezone.now() - timedelta(days=40)
     for model in (Client, Contact, Deal):
         model.objects.filter(account=acme.account).update(created_at=before, updated_at=before)
@@ -160,7 +157,6 @@ def test_a_bulk_change_and_its_undo_are_no_activity(acme, quiet_client):
     )
     read(acme.json().post(f"/app/bulk_changes/{change['id']}/undo.json"))
     acme.json().put(f"/app/clients/{quiet_client.id}.json", json={"client": {"note": "Edited"}})
-    update_summaries()
     quiet_since = on_the_wire(quiet_client.created_at)
     assert read(acme.json().get(f"/app/clients/{quiet_client.id}.json"))["last_activity"] == quiet_since
     assert read(acme.json().get(f"/app/clients/{quiet_client.id}/summary.json"))["last_activity_at"] == quiet_since
@@ -183,7 +179,6 @@ def test_the_outcome_of_a_status_changes_the_sums(acme):
     client = make_client(acme.alice)
     lost = acme.account.statuses.get(kind="deal", code="lost")
     make_deal(acme.alice, client_id=client.id, price=5, status_id=lost.id)
-    update_summaries()
     for outcome, sums in (("won", (0, 5)), ("open", (5, 0)), ("lost", (0, 0))):
         lost.write({"outcome": outcome})
         run_jobs(later=timedelta(minutes=3))
@@ -197,7 +192,6 @@ def test_the_currency_of_the_account_changes_the_sums(acme):
     make_deal(acme.alice, client_id=client.id, price=5)
     make_deal(acme.alice, client_id=client.id, price=3, currency="PLN")
     make_deal(acme.alice, client_id=make_client(acme.alice).id, price=2, currency="PLN")
-    update_summaries()
     acme.account.change(currency="PLN")
     run_jobs(later=timedelta(minutes=3))
     assert summary_of(client).open_sum == 3
@@ -225,7 +219,6 @@ def test_a_new_row_repairs_missing_summaries(acme):
     client = make_client(acme.alice)
     contact = make_contact(acme.alice, client_id=client.id)
     deal = make_deal(acme.alice, client_id=client.id, contact_id=contact.id)
-    update_summaries()
     acme.account.client_summaries.all().delete()
     make_post(acme.alice, contact_id=contact.id)
     assert_counted(acme.account)
@@ -234,46 +227,11 @@ def test_a_new_row_repairs_missing_summaries(acme):
     assert_counted(acme.account)
 
 
-def test_a_row_that_changes_after_an_early_update(acme):
-    """A long transaction updates the first summaries early. Afterwards the rows that it created may change or get further rows."""
-    client = make_client(acme.alice)
-    deal = make_deal(acme.alice, client_id=client.id, price=5)
-    update_early()
-    deal.write({"price": Decimal(7)}, by=acme.alice)
-    assert summary_of(client).open_sum == 7
-    make_task(acme.alice, client_id=client.id, scheduled_at=timezone.now())
-    update_early()
-    make_task(acme.alice, client_id=client.id, scheduled_at=timezone.now() - timedelta(days=1))
-    assert_counted(acme.account)
-
-
-def update_early() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT workspace_update_changed()")
-
-
-def test_many_changes_in_one_transaction(acme):
-    """The text with the changed rows is limited, so the first summaries are updated before the end of the transaction."""
-    client = make_client(acme.alice)
-    update_summaries()
-    deals = [Deal(account=acme.account) for _ in range(100)]
-    for deal in deals:
-        deal.assign({"name": "Order", "client_id": client.id, "price": Decimal(1)}, by=acme.alice)
-    # As if other rows were changed before.
-    items = f"client/{acme.account.id}/{client.id} " * 6000
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT set_config('workspace.changed', %s, true)", [items[:99_000].rpartition(" ")[0] + " "])
-    Deal.flush(deals)
-    assert 0 < acme.account.client_summaries.get(client_id=client.id).open_sum <= len(deals)
-    assert summary_of(client).open_sum == len(deals)
-
-
 def test_a_revenue_is_of_the_deals_that_the_user_may_access(acme):
     client = make_client(acme.alice)
     make_deal(acme.alice, client_id=client.id, price=5)
     make_deal(acme.bob, client_id=client.id, price=3, currency="PLN", responsible_id=acme.bob.id)
     make_deal(acme.bob, client_id=client.id, responsible_id=acme.bob.id)
-    update_summaries()
 
     def revenue(user) -> list[tuple]:
         rows = with_revenue(acme.account.clients.filter(id=client.id), acme.account, user.access)
@@ -300,7 +258,7 @@ def test_concurrent_transactions_lose_nothing():
     def write(number: int) -> None:
         order = clients if number % 2 else clients[::-1]
         for _ in range(5):
-            with transaction.atomic():
+            with transaction.atomic(), at_the_end():
                 for client, contact in zip(order, contacts, strict=True):
                     deal = make_deal(acme.alice, client_id=client.id, contact_id=contact.id, price=number)
                     make_task(acme.alice, deal_id=deal.id, scheduled_at=timezone.now())
@@ -340,9 +298,8 @@ def test_a_transaction_sees_what_another_one_committed_before_it():
     client, contact = make_client(acme.alice), make_contact(acme.alice)
 
     def change(_contact) -> None:
+        # The transaction locks the summaries, and ends when the other one waits for them.
         make_deal(acme.alice, client_id=client.id, price=5)
-        # The transaction locks the summaries now, and ends when the other one waits for them.
-        update_summaries()
 
     while_held(contact, change, lambda: make_deal(acme.alice, client_id=client.id, price=3))
     assert acme.account.client_summaries.get(client_id=client.id).open_sum == 8

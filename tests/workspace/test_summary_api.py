@@ -7,7 +7,6 @@ from django.utils import timezone
 from tests.support.assertions import assert_answered, assert_refused, on_the_wire, read
 from tests.support.factories import make_client, make_contact, make_deal, make_task
 from tests.support.queries import capture_queries
-from tests.support.summaries import update_summaries
 
 
 def path_of(row) -> str:
@@ -22,7 +21,6 @@ def test_it_works(acme):
     make_deal(acme.alice, client_id=client.id, price=40, status_id=won.id, currency="PLN")
     at = (timezone.now() + timedelta(days=1)).replace(microsecond=0)
     task = make_task(acme.alice, deal_id=deal.id, scheduled_at=at)
-    update_summaries()
     times = {"last_activity_at": on_the_wire(task.updated_at), "next_task_at": on_the_wire(at)}
     revenue = [
         {"currency": "EUR", "open_deals": 1, "open_sum": 100, "won_deals": 0, "won_sum": 0},
@@ -43,7 +41,6 @@ def test_a_limited_agent_gets_the_sums_of_accessible_deals(acme):
     make_deal(acme.alice, client_id=client.id, price=100, responsible_id=acme.alice.id)
     hidden = make_client(acme.alice, responsible_id=acme.alice.id)
     acme.account.change(agents_see="own")
-    update_summaries()
     assert read(acme.json().get(path_of(client)))["revenue"] == []
     assert_refused(acme.json().get(path_of(hidden)), 404, "not_found")
 

@@ -23,7 +23,7 @@ from tests.support.factories import (
     make_user_link,
 )
 from tests.support.sort_keys import assert_sort_keys_are_correct
-from tests.support.summaries import recounted, stored, update_summaries
+from tests.support.summaries import recounted, stored
 from workspace.jobs import update_summaries_of_status
 
 KINDS = ("client", "contact", "deal")
@@ -70,7 +70,6 @@ class Histories(RuleBasedStateMachine):
             make_task(self.user, deal_id=deal.id, scheduled_at=self.start)
 
     def teardown(self) -> None:
-        update_summaries()
         transaction.set_rollback(True)
         self.savepoint.__exit__(None, None, None)
 
@@ -165,7 +164,6 @@ class Histories(RuleBasedStateMachine):
         status = chance.choice(self.statuses)
         status.refresh_from_db()
         status.write({"outcome": chance.choice(("open", "won", "lost"))})
-        update_summaries()
         update_summaries_of_status(account_id=self.account.id, status_id=status.id)
 
     def pick_suggestion(self, chance):
@@ -220,7 +218,6 @@ class Histories(RuleBasedStateMachine):
         """Compare after two of three changes, so that some transactions have one change and some have several."""
         self.changes += 1
         if self.changes % 3:
-            update_summaries()
             assert stored(self.account) == recounted(self.account)
             assert_sort_keys_are_correct()
         if self.changes % 4 == 1:

@@ -19,7 +19,6 @@ from tests.support.factories import (
     make_task,
 )
 from tests.support.reading import statements
-from tests.support.summaries import update_summaries
 from tests.support.tables import table
 from workspace.lists import queries
 from workspace.lists.queries import ListQuery
@@ -80,7 +79,6 @@ def clients(acme):
         Client.objects.filter(pk=client.pk).update(
             created_at=moment - timedelta(days=days), updated_at=moment - timedelta(days=days)
         )
-    update_summaries()
     update_all(acme.account.id)
     return {"status": status.id, "bob": acme.bob.id, "day": (moment - timedelta(days=60)).date().isoformat()}
 
@@ -235,14 +233,12 @@ def test_the_columns_are_selected(acme, clients):
 def test_rows_without_a_planned_task(acme, clients):
     adler = acme.account.clients.get(name="Adler")
     make_task(acme.bob, "Call", client_id=adler.id, scheduled_at=timezone.now())
-    update_summaries()
     assert names(acme.page(acme.bob).get(PATH).click("No task planned", index=0)) == ["Corvus", "Brandt"]
 
 
 def test_contact_about_linked_rows_counts(acme, clients):
     deal = make_deal(acme.bob, "New", client_id=acme.account.clients.get(name="Adler").id)
     make_note(acme.bob, deal_id=deal.id, kind="call")
-    update_summaries()
     assert names(acme.page(acme.bob).get(f"{PATH}?inactive_days=30")) == ["Brandt"]
 
 
@@ -371,7 +367,6 @@ def test_the_stored_columns(acme, clients):
     make_deal(acme.bob, client_id=brandt.id, price=2000, responsible_id=acme.bob.id)
     make_deal(acme.bob, client_id=brandt.id, price=30, status_id=won, responsible_id=acme.bob.id)
     make_task(acme.bob, client_id=brandt.id, scheduled_at=datetime(2026, 1, 2, 15, tzinfo=UTC))
-    update_summaries()
     bob = acme.page(acme.bob)
     # The first cell has the box that selects the row.
     page = bob.get(f"{PATH}?columns=next_task_at,open_sum,won_sum&sort=-open_sum&open_sum__after=0")

@@ -4,7 +4,6 @@ import pytest
 
 from tests.support.factories import make_client, make_contact, make_deal, make_post, make_task
 from tests.support.queries import capture_queries
-from tests.support.summaries import update_summaries
 
 # The session, the forum, the numbers of new suggestions and of due tasks, the client, its users, deals, contacts, tasks, suggestions and
 # votes, and its timeline.
@@ -205,6 +204,5 @@ def test_the_header_shows_the_stored_values(acme, client):
     make_deal(acme.bob, client_id=client.id, price=12000)
     make_deal(acme.bob, client_id=client.id, price=7, currency="PLN", status_id=won.id)
     make_task(acme.bob, client_id=client.id, scheduled_at=datetime(2026, 1, 2, 15, tzinfo=UTC))
-    update_summaries()
     header = " ".join(acme.page(acme.bob).get(path_of(client)).html.select_one(".head").get_text(" ").split())
     assert "Open deals 12,000.00 EUR Won deals 7.00 PLN Last activity just now Next task 01/02/2026 3 p.m." in header

@@ -16,7 +16,6 @@ from tests.support.factories import (
 )
 from tests.support.pages import Visitor
 from tests.support.reading import titles
-from tests.support.summaries import update_summaries
 from workspace.post_revenue import update_post_revenues
 from workspace.segments import SuggestionFilter
 
@@ -38,7 +37,6 @@ def posts(acme) -> dict:
     posts["Of both"].cast_proxy_vote(by=acme.alice, contact_id=contact.id)
     posts["Of Sopot"].cast_proxy_vote(by=acme.alice, contact_id=contact.id)
     update_post_revenues()
-    update_summaries()
     return posts
 
 

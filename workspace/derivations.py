@@ -1,0 +1,232 @@
+"""What the stored values of this room derive from the rows of the rooms below (`core.db.derived`).
+
+- The summaries of clients, contacts and deals (`workspace.summaries`) depend on these rows, and on the entries of the timeline and the tasks
+  that link to them. Triggers write the entries together with the rows that they are about.
+- The queue of `workspace.post_revenue` gets the rows of the CRM on which the figures of suggestions depend. A trigger queues suggestions and
+  votes, because a vote has to release the row of its post before another statement.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import timedelta
+from typing import Any
+
+from django.db import models
+from django.db.models import Value
+from django.db.models.functions import Now
+
+from core.db.derived import Act, Derivation, Key, add_keys, insert_with, register
+from core.db.prepared import prepared
+from core.db.tenancy import account_of
+from crm.models import Client, Contact, Deal, Note, UserLink
+from forum.models import Post, ProxyVote
+from workspace.post_revenue import RevenueChange
+from workspace.summaries import write_summaries
+from workspace.timeline import LINKS, MIRRORED_KINDS
+
+LINK_COLUMNS = frozenset(name for link in LINKS for name in (f"{link}_id", f"trashed_{link}_id"))
+# The second run of a link finds the votes of transactions that did not see the link.
+SECOND_RUN_AFTER = timedelta(minutes=2)
+
+# A new row has no entries and no tasks. The summary of a row in the trash is written like that of a changed row.
+NEW_CLIENT = """, summary AS (
+    INSERT INTO workspace_clientsummary (account_id, client_id, last_activity_at, open_sum, won_sum)
+    SELECT account_id, id, created_at, 0, 0 FROM row WHERE trashed_at IS NULL ON CONFLICT DO NOTHING
+) """
+NEW_CONTACT = """, summary AS (
+    INSERT INTO workspace_contactsummary (account_id, contact_id, client_id, last_activity_at)
+    SELECT account_id, id, client_id, created_at FROM row WHERE trashed_at IS NULL ON CONFLICT DO NOTHING
+) """
+NEW_DEAL = """, summary AS (
+    INSERT INTO workspace_dealsummary (account_id, deal_id, client_id, contact_id, last_activity_at, outcome, currency, price)
+    SELECT row.account_id, row.id, row.client_id, row.contact_id, row.created_at, coalesce(status.outcome, 'open'), row.currency,
+        coalesce(row.price, 0)
+    FROM row LEFT JOIN accounts_status AS status ON status.account_id = row.account_id AND status.id = row.status_id
+    WHERE row.trashed_at IS NULL ON CONFLICT DO NOTHING RETURNING account_id, client_id, outcome, currency, price
+), revenue AS (
+    INSERT INTO workspace_clientrevenue AS total (account_id, client_id, currency, open_deals, open_sum, won_deals, won_sum)
+    SELECT account_id, client_id, currency,
+        count(*) FILTER (WHERE outcome = 'open'), coalesce(sum(price) FILTER (WHERE outcome = 'open'), 0),
+        count(*) FILTER (WHERE outcome = 'won'), coalesce(sum(price) FILTER (WHERE outcome = 'won'), 0)
+    FROM summary WHERE client_id IS NOT NULL AND outcome IN ('open', 'won')
+    GROUP BY account_id, client_id, currency ORDER BY client_id, currency
+    ON CONFLICT (account_id, client_id, currency) DO UPDATE SET
+        open_deals = total.open_deals + EXCLUDED.open_deals, open_sum = total.open_sum + EXCLUDED.open_sum,
+        won_deals = total.won_deals + EXCLUDED.won_deals, won_sum = total.won_sum + EXCLUDED.won_sum
+    RETURNING account_id, client_id, currency, open_sum, won_sum
+), sums AS (
+    UPDATE workspace_clientsummary AS client SET open_sum = revenue.open_sum, won_sum = revenue.won_sum
+    FROM revenue JOIN accounts_account AS account ON account.id = revenue.account_id AND account.currency = revenue.currency
+    WHERE client.account_id = revenue.account_id AND client.client_id = revenue.client_id
+), queued AS (
+    INSERT INTO workspace_revenuechange (account_id, kind, row_id)
+    SELECT account_id, 'client', client_id FROM row WHERE client_id IS NOT NULL AND trashed_at IS NULL
+) """
+
+
+# The summaries
+
+
+def keys_of_links(rows: Iterable[tuple[int | None, ...]]) -> Iterable[Key]:
+    return ((link, id) for row in rows for link, id in zip(LINKS, row, strict=True) if id is not None)
+
+
+@prepared(account_id=int, ids=list)
+def links_of_entries(account_id: int, resource: str, ids: Sequence[int]) -> models.QuerySet[Any, Any]:
+    """Return the links of the entries that mirror rows."""
+    entries = account_of(account_id).timeline_entries.filter(
+        resource=resource, resource_id__any=ids, kind__in=MIRRORED_KINDS
+    )
+    return entries.order_by().values_list(*(f"{link}_id" for link in LINKS))
+
+
+def follow_entries(model: type[models.Model], resource: str, columns: Collection[str], **options: Any) -> Derivation:
+    """Return the derivation of the summaries to which the entries of a table link. Every task with links has an entry."""
+
+    def keys_of(account_id: int, ids: Sequence[int], _act: Act) -> Iterable[Key]:
+        return keys_of_links(links_of_entries(account_id=account_id, resource=resource, ids=ids))
+
+    def keys_of_row(row: Any) -> Iterable[Key] | None:
+        # The summary of a linked row passes a change on to the rows to which it links, unless it is in the trash.
+        if any(getattr(row, f"trashed_{link}_id", None) is not None for link in LINKS):
+            return None
+        return keys_of_links([tuple(getattr(row, f"{link}_id", None) for link in LINKS)])
+
+    return Derivation(
+        model=model,
+        columns=frozenset(columns),
+        keys_of=keys_of,
+        keys_of_row=keys_of_row,
+        key_columns=LINK_COLUMNS | {"trashed_at"},
+        update=write_summaries,
+        **options,
+    )
+
+
+def follow_rows(
+    model: type[models.Model], resource: str, columns: Collection[str], concerns_new: Callable[[Any, bool], bool]
+) -> Derivation:
+    """Return the derivation of the summaries of the rows themselves. They pass a change on to the linked rows.
+
+    Erasing a row also erases entries of other rows to which they link.
+    """
+
+    def keys_of(account_id: int, ids: Sequence[int], act: Act) -> Iterable[Key]:
+        keys: list[Key] = [(resource, id) for id in ids]
+        if act == "delete":
+            entries = account_of(account_id).timeline_entries.filter(**{f"{resource}_id__in": list(ids)})
+            keys += keys_of_links(entries.order_by().values_list(*(f"{link}_id" for link in LINKS)).distinct())
+        return keys
+
+    return Derivation(
+        model=model,
+        columns=frozenset(columns),
+        keys_of=keys_of,
+        update=write_summaries,
+        concerns_new=concerns_new,
+    )
+
+
+def has_link(row: Any) -> bool:
+    return any(getattr(row, name) is not None for name in LINK_COLUMNS)
+
+
+def has_or_had_link(row: Any, columns: Collection[str] | None) -> bool:
+    return columns is None or not LINK_COLUMNS.isdisjoint(columns) or has_link(row)
+
+
+# The queue of the figures of suggestions
+
+
+def queue(account_id: int, keys: list[Key]) -> None:
+    rows = [RevenueChange(account_id=account_id, kind=kind, row_id=id) for kind, id in keys]
+    rows += [
+        RevenueChange(account_id=account_id, kind=kind, row_id=id, due_at=Now() + Value(SECOND_RUN_AFTER))
+        for kind, id in keys
+        if kind == RevenueChange.Kind.USER
+    ]
+    RevenueChange.objects.bulk_create(rows, batch_size=1000)
+
+
+def queue_all(account_id: int) -> None:
+    """Queue all suggestions with clients, after a change of an outcome or of the currency of the account."""
+    add_keys(account_id, queue, [(RevenueChange.Kind.ACCOUNT, account_id)])
+
+
+def queue_rows(
+    model: type[models.Model], kind: str, column: str, columns: Collection[str], **options: Any
+) -> Derivation:
+    """Return the derivation that queues the ids in a column of the rows."""
+
+    def keys_of(account_id: int, ids: Sequence[int], _act: Act) -> Iterable[Key]:
+        rows = model._default_manager.filter(account_id=account_id, id__in=list(ids))
+        return ((kind, id) for id in rows.order_by().values_list(column, flat=True).distinct() if id is not None)
+
+    def keys_of_row(row: Any) -> Iterable[Key]:
+        id = getattr(row, column)
+        return [] if id is None else [(kind, id)]
+
+    return Derivation(
+        model=model,
+        columns=frozenset(columns),
+        keys_of=keys_of,
+        keys_of_row=keys_of_row,
+        key_columns=frozenset({column}),
+        update=queue,
+        **options,
+    )
+
+
+# The CTEs write the values of a new row that is not in the trash.
+
+
+def is_trashed(row: Any, _alone: bool) -> bool:
+    return row.trashed_at is not None
+
+
+def is_trashed_or_not_alone(row: Any, alone: bool) -> bool:
+    return not alone or row.trashed_at is not None
+
+
+def never(_row: Any, _alone: bool) -> bool:
+    return False
+
+
+def register_derivations() -> None:
+    insert_with(Client, NEW_CLIENT)
+    insert_with(Contact, NEW_CONTACT)
+    insert_with(Deal, NEW_DEAL, only_alone=True)
+    register(
+        follow_rows(Client, "client", {"trashed_at"}, is_trashed),
+        follow_rows(Contact, "contact", {"client_id", "trashed_at"}, is_trashed),
+        follow_rows(
+            Deal,
+            "deal",
+            {"client_id", "contact_id", "status_id", "currency", "price", "trashed_at"},
+            is_trashed_or_not_alone,
+        ),
+        follow_entries(Note, "note", {"noted_at", "kind", "trashed_at"} | LINK_COLUMNS),
+        follow_entries(
+            Post,
+            "post",
+            {"created_at", "completed_at", "closed", "scheduled_at", "category_id", "trashed_at"} | LINK_COLUMNS,
+            concerns_new=lambda row, _alone: has_link(row),
+            concerns_changed=has_or_had_link,
+        ),
+        follow_entries(ProxyVote, "vote", {"created_at", "client_id", "contact_id", "from_post_id"}),
+        queue_rows(Client, "client", "id", {"trashed_at"}, concerns_new=never),
+        queue_rows(Contact, "contact", "id", {"client_id", "trashed_at"}, concerns_new=never),
+        queue_rows(
+            Deal,
+            "client",
+            "client_id",
+            {"client_id", "status_id", "currency", "price", "trashed_at"},
+            concerns_new=is_trashed_or_not_alone,
+        ),
+        queue_rows(
+            UserLink,
+            "user",
+            "user_id",
+            {"state", "client_id", "contact_id"},
+            concerns_new=lambda link, _alone: link.state == UserLink.State.CONFIRMED,
+        ),
+    )
