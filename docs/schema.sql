@@ -98,6 +98,30 @@ BEGIN
     RETURN NEW;
 END $$;
 
+CREATE FUNCTION public.copy_live_row() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $_$
+DECLARE
+    columns CONSTANT text := array_to_string(TG_ARGV[1:], ', ');
+    new_values CONSTANT text := '($1).' || array_to_string(TG_ARGV[1:], ', ($1).');
+    was_live CONSTANT boolean := TG_OP <> 'INSERT' AND OLD.trashed_at IS NULL;
+    is_live CONSTANT boolean := TG_OP <> 'DELETE' AND NEW.trashed_at IS NULL;
+BEGIN
+    IF was_live AND is_live THEN
+        EXECUTE format(
+            'UPDATE %I SET (%s) = ROW (%s) WHERE account_id = ($1).account_id AND id = ($1).id AND (%2$s) IS DISTINCT FROM (%3$s)',
+            TG_ARGV[0], columns, new_values
+        ) USING NEW;
+    ELSIF is_live THEN
+        EXECUTE format(
+            'INSERT INTO %I (account_id, id, %s) VALUES (($1).account_id, ($1).id, %s)', TG_ARGV[0], columns, new_values
+        ) USING NEW;
+    ELSIF was_live THEN
+        EXECUTE format('DELETE FROM %I WHERE account_id = $1 AND id = $2', TG_ARGV[0]) USING OLD.account_id, OLD.id;
+    END IF;
+    RETURN NULL;
+END $_$;
+
 CREATE FUNCTION public.count_read_notifications() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -129,76 +153,13 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE FUNCTION public.crm_client_insert_last_changes() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-            BEGIN
-                INSERT INTO crm_clientlastchange (account_id, id, updated_at)
-                SELECT account_id, id, updated_at FROM written WHERE trashed_at IS NULL;
-                RETURN NULL;
-            END $$;
-
-CREATE FUNCTION public.crm_client_set_last_change() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-            BEGIN
-                IF TG_OP = 'UPDATE' AND NEW.trashed_at IS NULL THEN
-                    INSERT INTO crm_clientlastchange (account_id, id, updated_at) VALUES (NEW.account_id, NEW.id, NEW.updated_at)
-                    ON CONFLICT (account_id, id) DO UPDATE SET updated_at = excluded.updated_at;
-                ELSE
-                    DELETE FROM crm_clientlastchange WHERE account_id = OLD.account_id AND id = OLD.id;
-                END IF;
-                RETURN NULL;
-            END $$;
-
-CREATE FUNCTION public.crm_contact_insert_last_changes() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-            BEGIN
-                INSERT INTO crm_contactlastchange (account_id, id, updated_at)
-                SELECT account_id, id, updated_at FROM written WHERE trashed_at IS NULL;
-                RETURN NULL;
-            END $$;
-
-CREATE FUNCTION public.crm_contact_set_last_change() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-            BEGIN
-                IF TG_OP = 'UPDATE' AND NEW.trashed_at IS NULL THEN
-                    INSERT INTO crm_contactlastchange (account_id, id, updated_at) VALUES (NEW.account_id, NEW.id, NEW.updated_at)
-                    ON CONFLICT (account_id, id) DO UPDATE SET updated_at = excluded.updated_at;
-                ELSE
-                    DELETE FROM crm_contactlastchange WHERE account_id = OLD.account_id AND id = OLD.id;
-                END IF;
-                RETURN NULL;
-            END $$;
-
-CREATE FUNCTION public.crm_deal_insert_last_changes() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-            BEGIN
-                INSERT INTO crm_deallastchange (account_id, id, updated_at)
-                SELECT account_id, id, updated_at FROM written WHERE trashed_at IS NULL;
-                RETURN NULL;
-            END $$;
-
-CREATE FUNCTION public.crm_deal_set_last_change() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-            BEGIN
-                IF TG_OP = 'UPDATE' AND NEW.trashed_at IS NULL THEN
-                    INSERT INTO crm_deallastchange (account_id, id, updated_at) VALUES (NEW.account_id, NEW.id, NEW.updated_at)
-                    ON CONFLICT (account_id, id) DO UPDATE SET updated_at = excluded.updated_at;
-                ELSE
-                    DELETE FROM crm_deallastchange WHERE account_id = OLD.account_id AND id = OLD.id;
-                END IF;
-                RETURN NULL;
-            END $$;
-
 CREATE FUNCTION public.crm_dealcount_insert_deltas() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
             BEGIN
+                IF TG_OP = 'UPDATE' AND (OLD.currency, OLD.price, OLD.responsible_id, OLD.status_id, OLD.trashed_at) IS NOT DISTINCT FROM (NEW.currency, NEW.price, NEW.responsible_id, NEW.status_id, NEW.trashed_at) THEN
+                    RETURN NULL;
+                END IF;
                 IF OLD.id IS NOT NULL AND OLD.trashed_at IS NULL THEN 
             INSERT INTO crm_dealcount (account_id, status_id, currency, responsible_id, deals, price, number)
             SELECT *, nextval('crm_dealcount_numbers') FROM (SELECT OLD.account_id, value.*, -1, -1 * coalesce(OLD.price, 0) FROM (SELECT coalesce(OLD.status_id, 0), OLD.currency, coalesce(OLD.responsible_id, 0)) AS value) AS rows
@@ -221,6 +182,9 @@ DECLARE
     outcome text;
     former_outcome text;
 BEGIN
+    IF TG_OP = 'UPDATE' AND OLD.status_id IS NOT DISTINCT FROM NEW.status_id THEN
+        RETURN NEW;
+    END IF;
     IF NEW.status_id IS NULL THEN
         NEW.stage_entered_at := NULL;
     ELSE
@@ -244,23 +208,23 @@ BEGIN
     RETURN NEW;
 END $$;
 
-CREATE FUNCTION public.crm_erase_stages() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    DELETE FROM crm_dealstage WHERE account_id = OLD.account_id AND deal_id = OLD.id;
-    RETURN NULL;
-END $$;
-
 CREATE FUNCTION public.crm_record_stage() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    moment CONSTANT timestamptz := coalesce(
+    moment timestamptz;
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        DELETE FROM crm_dealstage WHERE account_id = OLD.account_id AND deal_id = OLD.id;
+        RETURN NULL;
+    END IF;
+    IF OLD.status_id IS NOT DISTINCT FROM NEW.status_id THEN
+        RETURN NULL;
+    END IF;
+    moment := coalesce(
         NEW.stage_entered_at,
         CASE WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updated_at ELSE clock_timestamp() END
     );
-BEGIN
     IF TG_OP = 'UPDATE' THEN
         UPDATE crm_dealstage SET left_at = moment
         WHERE account_id = NEW.account_id AND deal_id = NEW.id AND left_at IS NULL;
@@ -275,30 +239,6 @@ CREATE FUNCTION public.drop_counts() RETURNS trigger
     AS $$
 BEGIN
     DELETE FROM forum_postcount WHERE account_id = OLD.account_id AND category_id = OLD.id;
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.forum_add_sort_key() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    INSERT INTO forum_postsortkey (account_id, id, forum_id, category_id, status_id, shelf, client_id, contact_id, deal_id, votes_cache, comments_cache, trending, updated_at) VALUES (NEW.account_id, NEW.id, NEW.forum_id, NEW.category_id, NEW.status_id, NEW.shelf, NEW.client_id, NEW.contact_id, NEW.deal_id, NEW.votes_cache, NEW.comments_cache, NEW.trending, NEW.updated_at);
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.forum_change_sort_key() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    UPDATE forum_postsortkey SET (forum_id, category_id, status_id, shelf, client_id, contact_id, deal_id, votes_cache, comments_cache, trending, updated_at) = ROW (NEW.forum_id, NEW.category_id, NEW.status_id, NEW.shelf, NEW.client_id, NEW.contact_id, NEW.deal_id, NEW.votes_cache, NEW.comments_cache, NEW.trending, NEW.updated_at) WHERE account_id = NEW.account_id AND id = NEW.id;
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.forum_clear_sort_key() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    DELETE FROM forum_postsortkey WHERE account_id = OLD.account_id AND id = OLD.id;
     RETURN NULL;
 END $$;
 
@@ -348,6 +288,9 @@ CREATE FUNCTION public.forum_facetcount_insert_deltas() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
             BEGIN
+                IF TG_OP = 'UPDATE' AND (OLD.category_id, OLD.forum_id, OLD.kind, OLD.shelf, OLD.status_id, OLD.tags) IS NOT DISTINCT FROM (NEW.category_id, NEW.forum_id, NEW.kind, NEW.shelf, NEW.status_id, NEW.tags) THEN
+                    RETURN NULL;
+                END IF;
                 IF OLD.shelf > 0 THEN 
             INSERT INTO forum_facetcount (account_id, forum_id, level, tag, category_id, status_id, kind, shelf, posts, number)
             SELECT *, nextval('forum_facetcount_numbers') FROM (SELECT OLD.account_id, value.*, -1 FROM (SELECT OLD.forum_id, 0, '', OLD.category_id, OLD.status_id, OLD.kind, OLD.shelf) AS value) AS rows
@@ -391,6 +334,9 @@ CREATE FUNCTION public.forum_postcount_insert_deltas() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
             BEGIN
+                IF TG_OP = 'UPDATE' AND (OLD.category_id, OLD.created_at, OLD.shelf, OLD.status_id) IS NOT DISTINCT FROM (NEW.category_id, NEW.created_at, NEW.shelf, NEW.status_id) THEN
+                    RETURN NULL;
+                END IF;
                 IF OLD.shelf > 0 THEN 
             INSERT INTO forum_postcount (account_id, category_id, created_at, id, is_mark, shelf, status_id, posts, number)
             SELECT *, nextval('forum_postcount_numbers') FROM (SELECT OLD.account_id, value.*, -1 FROM (SELECT OLD.category_id, OLD.created_at, OLD.id, false, OLD.shelf, OLD.status_id) AS value) AS rows
@@ -432,14 +378,33 @@ CREATE FUNCTION public.note_change() RETURNS trigger
     AS $$
 DECLARE
     thing CONSTANT record := coalesce(NEW, OLD);
+    was_live boolean := TG_OP <> 'INSERT';
+    is_live boolean := TG_OP <> 'DELETE';
 BEGIN
+    IF TG_ARGV[1] = 'trashable' THEN
+        was_live := was_live AND OLD.trashed_at IS NULL;
+        is_live := is_live AND NEW.trashed_at IS NULL;
+    END IF;
+    IF NOT was_live AND NOT is_live THEN
+        RETURN NULL;
+    END IF;
+    IF TG_OP = 'UPDATE' AND TG_NARGS > 2 THEN
+        IF NOT EXISTS (
+            SELECT FROM unnest(TG_ARGV[2:]) AS name WHERE to_jsonb(OLD) -> name IS DISTINCT FROM to_jsonb(NEW) -> name
+        ) THEN
+            RETURN NULL;
+        END IF;
+    END IF;
     INSERT INTO accounts_change (account_id, position, resource, id, change, at)
     SELECT
         thing.account_id,
         nextval('accounts_change_positions'),
         TG_ARGV[0],
         thing.id,
-        TG_ARGV[1],
+        CASE
+            WHEN NOT is_live THEN 'deleted' WHEN was_live THEN 'updated' WHEN TG_OP = 'INSERT' THEN 'created'
+            ELSE 'restored'
+        END,
         clock_timestamp()
     -- If the account itself was deleted, insert nothing.
     FROM accounts_account WHERE accounts_account.id = thing.account_id;
@@ -452,53 +417,6 @@ CREATE FUNCTION public.take_activity_id() RETURNS trigger
 BEGIN
     NEW.id := nextval('forum_activity_ids');
     RETURN NEW;
-END $$;
-
-CREATE FUNCTION public.workspace_collect_links() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    IF length(set_config('workspace.changed', concat(current_setting('workspace.changed', true), concat('client/' || OLD.account_id || '/' || OLD.client_id || ' ', 'contact/' || OLD.account_id || '/' || OLD.contact_id || ' ', 'deal/' || OLD.account_id || '/' || OLD.deal_id || ' ')), true)) > 100000 THEN PERFORM workspace_update_changed(); END IF;
-    IF TG_OP <> 'DELETE' THEN
-        IF length(set_config('workspace.changed', concat(current_setting('workspace.changed', true), concat('client/' || NEW.account_id || '/' || NEW.client_id || ' ', 'contact/' || NEW.account_id || '/' || NEW.contact_id || ' ', 'deal/' || NEW.account_id || '/' || NEW.deal_id || ' ')), true)) > 100000 THEN PERFORM workspace_update_changed(); END IF;
-    END IF;
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.workspace_collect_new_deal() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    IF length(set_config('workspace.changed', concat(current_setting('workspace.changed', true), concat('new/' || NEW.account_id || '/' || NEW.id || ' ', 'deal/' || NEW.account_id || '/' || NEW.id || ' ')), true)) > 100000 THEN PERFORM workspace_update_changed(); END IF;
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.workspace_collect_new_post() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    IF length(set_config('workspace.changed', concat(current_setting('workspace.changed', true), concat('new/' || NEW.account_id || '/' || NEW.id || ' ', 'client/' || NEW.account_id || '/' || NEW.client_id || ' ', 'contact/' || NEW.account_id || '/' || NEW.contact_id || ' ', 'deal/' || NEW.account_id || '/' || NEW.deal_id || ' ')), true)) > 100000 THEN PERFORM workspace_update_changed(); END IF;
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.workspace_collect_new_timelineentry() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    IF length(set_config('workspace.changed', concat(current_setting('workspace.changed', true), concat('new/' || NEW.account_id || '/' || NEW.number || ' ', 'client/' || NEW.account_id || '/' || NEW.client_id || ' ', 'contact/' || NEW.account_id || '/' || NEW.contact_id || ' ', 'deal/' || NEW.account_id || '/' || NEW.deal_id || ' ')), true)) > 100000 THEN PERFORM workspace_update_changed(); END IF;
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.workspace_collect_row() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    IF TG_OP = 'DELETE' THEN
-        IF length(set_config('workspace.changed', concat(current_setting('workspace.changed', true), concat(TG_ARGV[0], '/', OLD.account_id, '/', OLD.id, ' ')), true)) > 100000 THEN PERFORM workspace_update_changed(); END IF;
-    ELSE
-        IF length(set_config('workspace.changed', concat(current_setting('workspace.changed', true), concat(TG_ARGV[0], '/', NEW.account_id, '/', NEW.id, ' ')), true)) > 100000 THEN PERFORM workspace_update_changed(); END IF;
-    END IF;
-    RETURN NULL;
 END $$;
 
 CREATE FUNCTION public.workspace_current_clients(of_account bigint, ids bigint[]) RETURNS TABLE(client_id bigint, is_found boolean, last_activity_at timestamp with time zone, next_task_at timestamp with time zone, open_sum numeric, won_sum numeric)
@@ -586,167 +504,139 @@ CREATE FUNCTION public.workspace_current_deals(of_account bigint, ids bigint[]) 
     ) AS live ON true
 $$;
 
-CREATE FUNCTION public.workspace_erase_entries() RETURNS trigger
+CREATE FUNCTION public.workspace_follow_link() RETURNS trigger
     LANGUAGE plpgsql
     AS $_$
 BEGIN
-    EXECUTE format(
-        'DELETE FROM workspace_timelineentry WHERE account_id = $1 AND %1$I = $2
-            AND (resource = $3 OR num_nonnulls(client_id, contact_id, deal_id) = 1)',
-        TG_ARGV[0] || '_id'
-    ) USING OLD.account_id, OLD.id, TG_ARGV[0];
-    EXECUTE format(
-        'UPDATE workspace_timelineentry SET %1$I = NULL WHERE account_id = $1 AND %1$I = $2', TG_ARGV[0] || '_id'
-    ) USING OLD.account_id, OLD.id;
+    IF TG_OP = 'DELETE' THEN
+        EXECUTE format(
+            'DELETE FROM workspace_timelineentry WHERE account_id = $1 AND %1$I = $2
+                AND (resource = $3 OR num_nonnulls(client_id, contact_id, deal_id) = 1)',
+            TG_ARGV[0] || '_id'
+        ) USING OLD.account_id, OLD.id, TG_ARGV[0];
+        EXECUTE format(
+            'UPDATE workspace_timelineentry SET %1$I = NULL WHERE account_id = $1 AND %1$I = $2', TG_ARGV[0] || '_id'
+        ) USING OLD.account_id, OLD.id;
+        RETURN NULL;
+    END IF;
+    IF TG_ARGV[0] = 'contact' THEN
+        IF coalesce(OLD.client_id, OLD.trashed_client_id) IS NOT DISTINCT FROM coalesce(NEW.client_id, NEW.trashed_client_id) THEN
+            RETURN NULL;
+        END IF;
+        UPDATE workspace_timelineentry SET client_id = coalesce(NEW.client_id, NEW.trashed_client_id)
+        WHERE account_id = NEW.account_id AND contact_id = NEW.id
+            AND (resource IN ('contact', 'vote') OR (resource = 'note' AND deal_id IS NULL));
+        UPDATE workspace_timelineentry AS entry SET client_id = wanted.client_id FROM (SELECT source.account_id, event.at, event.kind, 'post' AS resource, source.id AS resource_id, event.user_id,
+        
+    coalesce(
+        source.client_id, source.trashed_client_id, deal.client_id, deal.trashed_client_id,
+        contact.client_id, contact.trashed_client_id
+    ) AS client_id,
+    coalesce(source.contact_id, source.trashed_contact_id, deal.contact_id, deal.trashed_contact_id) AS contact_id,
+    coalesce(source.deal_id, source.trashed_deal_id) AS deal_id
+     FROM forum_post AS source 
+    LEFT JOIN crm_contact AS contact
+        ON contact.account_id = source.account_id AND contact.id = coalesce(source.contact_id, source.trashed_contact_id)
+    LEFT JOIN crm_deal AS deal
+        ON deal.account_id = source.account_id AND deal.id = coalesce(source.deal_id, source.trashed_deal_id)
+
+            CROSS JOIN LATERAL (VALUES
+                (source.created_at, CASE WHEN source.category_id IS NULL THEN 'task' ELSE 'suggestion' END, source.user_id),
+                (CASE WHEN source.category_id IS NULL THEN source.completed_at END, 'task_done', NULL)
+            ) AS event (at, kind, user_id) WHERE source.trashed_at IS NULL AND event.at IS NOT NULL AND num_nonnulls(source.client_id, source.trashed_client_id, source.contact_id, source.trashed_contact_id, source.deal_id, source.trashed_deal_id) > 0) AS wanted
+        WHERE entry.account_id = NEW.account_id AND entry.contact_id = NEW.id AND entry.resource = 'post'
+            AND wanted.account_id = entry.account_id AND wanted.resource_id = entry.resource_id
+            AND wanted.kind = entry.kind AND wanted.client_id IS DISTINCT FROM entry.client_id;
+    ELSE
+        IF (coalesce(OLD.client_id, OLD.trashed_client_id), coalesce(OLD.contact_id, OLD.trashed_contact_id))
+            IS NOT DISTINCT FROM (coalesce(NEW.client_id, NEW.trashed_client_id), coalesce(NEW.contact_id, NEW.trashed_contact_id))
+        THEN
+            RETURN NULL;
+        END IF;
+        UPDATE workspace_timelineentry SET client_id = coalesce(NEW.client_id, NEW.trashed_client_id), contact_id = coalesce(NEW.contact_id, NEW.trashed_contact_id)
+        WHERE account_id = NEW.account_id AND deal_id = NEW.id AND resource IN ('deal', 'note');
+        UPDATE workspace_timelineentry AS entry SET client_id = wanted.client_id, contact_id = wanted.contact_id
+        FROM (SELECT source.account_id, event.at, event.kind, 'post' AS resource, source.id AS resource_id, event.user_id,
+        
+    coalesce(
+        source.client_id, source.trashed_client_id, deal.client_id, deal.trashed_client_id,
+        contact.client_id, contact.trashed_client_id
+    ) AS client_id,
+    coalesce(source.contact_id, source.trashed_contact_id, deal.contact_id, deal.trashed_contact_id) AS contact_id,
+    coalesce(source.deal_id, source.trashed_deal_id) AS deal_id
+     FROM forum_post AS source 
+    LEFT JOIN crm_contact AS contact
+        ON contact.account_id = source.account_id AND contact.id = coalesce(source.contact_id, source.trashed_contact_id)
+    LEFT JOIN crm_deal AS deal
+        ON deal.account_id = source.account_id AND deal.id = coalesce(source.deal_id, source.trashed_deal_id)
+
+            CROSS JOIN LATERAL (VALUES
+                (source.created_at, CASE WHEN source.category_id IS NULL THEN 'task' ELSE 'suggestion' END, source.user_id),
+                (CASE WHEN source.category_id IS NULL THEN source.completed_at END, 'task_done', NULL)
+            ) AS event (at, kind, user_id) WHERE source.trashed_at IS NULL AND event.at IS NOT NULL AND num_nonnulls(source.client_id, source.trashed_client_id, source.contact_id, source.trashed_contact_id, source.deal_id, source.trashed_deal_id) > 0) AS wanted
+        WHERE entry.account_id = NEW.account_id AND entry.deal_id = NEW.id AND entry.resource = 'post'
+            AND wanted.account_id = entry.account_id AND wanted.resource_id = entry.resource_id
+            AND wanted.kind = entry.kind;
+    END IF;
     RETURN NULL;
 END $_$;
 
-CREATE FUNCTION public.workspace_has_link(of_account bigint, of_user bigint) RETURNS boolean
-    LANGUAGE plpgsql STABLE
-    AS $$
-BEGIN
-    RETURN EXISTS (SELECT FROM crm_userlink WHERE account_id = of_account AND user_id = of_user AND state = 'confirmed');
-END $$;
-
-CREATE FUNCTION public.workspace_insert_client_summary() RETURNS trigger
+CREATE FUNCTION public.workspace_log_changes() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
+DECLARE
+    former CONSTANT jsonb := to_jsonb(OLD);
+    newer CONSTANT jsonb := to_jsonb(NEW);
+    -- A write that does not set `updated_at` was not made by a user.
+    is_by_user CONSTANT boolean := NEW.updated_at IS DISTINCT FROM OLD.updated_at;
+    client CONSTANT bigint := CASE TG_ARGV[0] WHEN 'client' THEN NEW.id
+        ELSE coalesce(newer ->> 'client_id', newer ->> 'trashed_client_id')::bigint END;
+    contact CONSTANT bigint := CASE TG_ARGV[0] WHEN 'contact' THEN NEW.id
+        WHEN 'deal' THEN coalesce(newer ->> 'contact_id', newer ->> 'trashed_contact_id')::bigint END;
+    deal CONSTANT bigint := CASE TG_ARGV[0] WHEN 'deal' THEN NEW.id END;
+    changes jsonb;
 BEGIN
-    
-        INSERT INTO workspace_clientsummary (account_id, client_id, last_activity_at, open_sum, won_sum)
-        VALUES (NEW.account_id, NEW.id, NEW.created_at, 0, 0) ON CONFLICT DO NOTHING;
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.workspace_insert_contact_summary() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    
-        INSERT INTO workspace_contactsummary (account_id, contact_id, client_id, last_activity_at)
-        VALUES (NEW.account_id, NEW.id, NEW.client_id, NEW.created_at) ON CONFLICT DO NOTHING;
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.workspace_insert_deal_summary() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    
-        INSERT INTO workspace_dealsummary (account_id, deal_id, client_id, contact_id, last_activity_at, outcome, currency, price)
+    IF TG_ARGV[0] = 'deal' THEN
+        IF OLD.status_id IS DISTINCT FROM NEW.status_id THEN
+            INSERT INTO workspace_timelineentry (account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, data)
+            VALUES (
+                NEW.account_id,
+                coalesce(NEW.stage_entered_at, CASE WHEN is_by_user THEN NEW.updated_at ELSE clock_timestamp() END),
+                'stage', 'deal', NEW.id, client, contact, deal, CASE WHEN is_by_user THEN NEW.updater_id END,
+                jsonb_build_object(
+                    'before', (
+                        SELECT jsonb_build_object('id', id, 'code', code, 'name', name, 'color', color, 'outcome', outcome)
+                        FROM accounts_status WHERE account_id = OLD.account_id AND id = OLD.status_id
+                    ),
+                    'after', (
+                        SELECT jsonb_build_object('id', id, 'code', code, 'name', name, 'color', color, 'outcome', outcome)
+                        FROM accounts_status WHERE account_id = NEW.account_id AND id = NEW.status_id
+                    )
+                )
+            );
+        END IF;
+    END IF;
+    SELECT jsonb_agg(
+        jsonb_build_object('field', field, 'before', CASE WHEN length(before::text) > 520 THEN to_jsonb(left(before #>> '{}', 500) || '…') ELSE before END, 'after', CASE WHEN length(after::text) > 520 THEN to_jsonb(left(after #>> '{}', 500) || '…') ELSE after END) ORDER BY place, field
+    ) INTO changes
+    FROM (
+        SELECT place, field, CASE WHEN former -> field = 'null' AND after IS NULL THEN NULL ELSE nullif(before, '""') END AS before,
+            nullif(after, '""') AS after
+        FROM unnest(TG_ARGV[1:]) WITH ORDINALITY AS logged (field, place)
+        CROSS JOIN LATERAL (SELECT coalesce(nullif(former -> field, 'null'), nullif(former -> ('trashed_' || field), 'null')) AS before, coalesce(nullif(newer -> field, 'null'), nullif(newer -> ('trashed_' || field), 'null')) AS after) AS value
+        UNION ALL
+        SELECT TG_NARGS, 'additional_fields[' || key || ']', before.value, after.value
+        FROM jsonb_each(OLD.additional_fields) AS before FULL JOIN jsonb_each(NEW.additional_fields) AS after USING (key)
+        WHERE OLD.additional_fields IS DISTINCT FROM NEW.additional_fields
+    ) AS changed
+    WHERE before IS DISTINCT FROM after;
+    IF changes IS NOT NULL THEN
+        INSERT INTO workspace_timelineentry (account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, data)
         VALUES (
-            NEW.account_id, NEW.id, NEW.client_id, NEW.contact_id, NEW.created_at,
-            coalesce((
-                SELECT outcome FROM accounts_status WHERE account_id = NEW.account_id AND id = NEW.status_id
-            ), 'open'),
-            NEW.currency, coalesce(NEW.price, 0)
-        ) ON CONFLICT DO NOTHING;
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.workspace_log_client() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    changes jsonb;
-BEGIN
-    IF (OLD.name, OLD.first_name, OLD.last_name, OLD.email, OLD.phone, OLD.mobile_phone, OLD.fax, OLD.www, CASE WHEN OLD.contact_id IS NULL AND coalesce(NEW.contact_id, NEW.trashed_contact_id) IS NULL THEN NULL ELSE coalesce(OLD.contact_id, OLD.trashed_contact_id) END, OLD.street, OLD.street_no, OLD.post_code, OLD.city, OLD.province, OLD.country, OLD.delivery_address, OLD.use_delivery_address, OLD.company, OLD.shortcut, OLD.kind, OLD.tax_no, OLD.register_number, OLD.bank, OLD.bank_account, OLD.discount, OLD.status_id, OLD.responsible_id, OLD.tags, OLD.note, OLD.description, OLD.url, OLD.origin, OLD.consent, OLD.do_not_contact, OLD.additional_fields) IS NOT DISTINCT FROM (NEW.name, NEW.first_name, NEW.last_name, NEW.email, NEW.phone, NEW.mobile_phone, NEW.fax, NEW.www, coalesce(NEW.contact_id, NEW.trashed_contact_id), NEW.street, NEW.street_no, NEW.post_code, NEW.city, NEW.province, NEW.country, NEW.delivery_address, NEW.use_delivery_address, NEW.company, NEW.shortcut, NEW.kind, NEW.tax_no, NEW.register_number, NEW.bank, NEW.bank_account, NEW.discount, NEW.status_id, NEW.responsible_id, NEW.tags, NEW.note, NEW.description, NEW.url, NEW.origin, NEW.consent, NEW.do_not_contact, NEW.additional_fields) THEN
-        RETURN NULL;
+            NEW.account_id, CASE WHEN is_by_user THEN NEW.updated_at ELSE clock_timestamp() END, 'change', TG_ARGV[0], NEW.id,
+            client, contact, deal, CASE WHEN is_by_user THEN NEW.updater_id END, jsonb_build_object('changes', changes)
+        );
     END IF;
-    SELECT jsonb_agg(
-        jsonb_build_object('field', field, 'before', CASE WHEN length(before::text) > 520 THEN to_jsonb(left(before #>> '{}', 500) || '…') ELSE before END, 'after', CASE WHEN length(after::text) > 520 THEN to_jsonb(left(after #>> '{}', 500) || '…') ELSE after END) ORDER BY place, field
-    ) INTO changes
-    FROM (
-        SELECT place, field, nullif(before, '""') AS before, nullif(after, '""') AS after
-        FROM (VALUES (0, 'name', to_jsonb(OLD.name), to_jsonb(NEW.name)), (1, 'first_name', to_jsonb(OLD.first_name), to_jsonb(NEW.first_name)), (2, 'last_name', to_jsonb(OLD.last_name), to_jsonb(NEW.last_name)), (3, 'email', to_jsonb(OLD.email), to_jsonb(NEW.email)), (4, 'phone', to_jsonb(OLD.phone), to_jsonb(NEW.phone)), (5, 'mobile_phone', to_jsonb(OLD.mobile_phone), to_jsonb(NEW.mobile_phone)), (6, 'fax', to_jsonb(OLD.fax), to_jsonb(NEW.fax)), (7, 'www', to_jsonb(OLD.www), to_jsonb(NEW.www)), (8, 'contact_id', to_jsonb(CASE WHEN OLD.contact_id IS NULL AND coalesce(NEW.contact_id, NEW.trashed_contact_id) IS NULL THEN NULL ELSE coalesce(OLD.contact_id, OLD.trashed_contact_id) END), to_jsonb(coalesce(NEW.contact_id, NEW.trashed_contact_id))), (9, 'street', to_jsonb(OLD.street), to_jsonb(NEW.street)), (10, 'street_no', to_jsonb(OLD.street_no), to_jsonb(NEW.street_no)), (11, 'post_code', to_jsonb(OLD.post_code), to_jsonb(NEW.post_code)), (12, 'city', to_jsonb(OLD.city), to_jsonb(NEW.city)), (13, 'province', to_jsonb(OLD.province), to_jsonb(NEW.province)), (14, 'country', to_jsonb(OLD.country), to_jsonb(NEW.country)), (15, 'delivery_address', to_jsonb(OLD.delivery_address), to_jsonb(NEW.delivery_address)), (16, 'use_delivery_address', to_jsonb(OLD.use_delivery_address), to_jsonb(NEW.use_delivery_address)), (17, 'company', to_jsonb(OLD.company), to_jsonb(NEW.company)), (18, 'shortcut', to_jsonb(OLD.shortcut), to_jsonb(NEW.shortcut)), (19, 'kind', to_jsonb(OLD.kind), to_jsonb(NEW.kind)), (20, 'tax_no', to_jsonb(OLD.tax_no), to_jsonb(NEW.tax_no)), (21, 'register_number', to_jsonb(OLD.register_number), to_jsonb(NEW.register_number)), (22, 'bank', to_jsonb(OLD.bank), to_jsonb(NEW.bank)), (23, 'bank_account', to_jsonb(OLD.bank_account), to_jsonb(NEW.bank_account)), (24, 'discount', to_jsonb(OLD.discount), to_jsonb(NEW.discount)), (25, 'status_id', to_jsonb(OLD.status_id), to_jsonb(NEW.status_id)), (26, 'responsible_id', to_jsonb(OLD.responsible_id), to_jsonb(NEW.responsible_id)), (27, 'tags', to_jsonb(OLD.tags), to_jsonb(NEW.tags)), (28, 'note', to_jsonb(OLD.note), to_jsonb(NEW.note)), (29, 'description', to_jsonb(OLD.description), to_jsonb(NEW.description)), (30, 'url', to_jsonb(OLD.url), to_jsonb(NEW.url)), (31, 'origin', to_jsonb(OLD.origin), to_jsonb(NEW.origin)), (32, 'consent', to_jsonb(OLD.consent), to_jsonb(NEW.consent)), (33, 'do_not_contact', to_jsonb(OLD.do_not_contact), to_jsonb(NEW.do_not_contact))) AS value (place, field, before, after)
-        UNION ALL
-        SELECT 34, 'additional_fields[' || key || ']', former.value, newer.value
-        FROM jsonb_each(OLD.additional_fields) AS former FULL JOIN jsonb_each(NEW.additional_fields) AS newer USING (key)
-        WHERE OLD.additional_fields IS DISTINCT FROM NEW.additional_fields
-    ) AS field
-    WHERE before IS DISTINCT FROM after;
-    IF changes IS NOT NULL THEN
-        INSERT INTO workspace_timelineentry (account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, data)
-        VALUES (NEW.account_id, CASE WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updated_at ELSE clock_timestamp() END, 'change', 'client', NEW.id, NEW.id, NULL, NULL, CASE WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updater_id END,
-            jsonb_build_object('changes', changes));
-    END IF;
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.workspace_log_contact() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    changes jsonb;
-BEGIN
-    IF (OLD.name, OLD.first_name, OLD.last_name, OLD.email, OLD.phone, OLD.mobile_phone, CASE WHEN OLD.client_id IS NULL AND coalesce(NEW.client_id, NEW.trashed_client_id) IS NULL THEN NULL ELSE coalesce(OLD.client_id, OLD.trashed_client_id) END, OLD.position, OLD.responsible_id, OLD.tags, OLD.note, OLD.description, OLD.consent, OLD.do_not_contact, OLD.additional_fields) IS NOT DISTINCT FROM (NEW.name, NEW.first_name, NEW.last_name, NEW.email, NEW.phone, NEW.mobile_phone, coalesce(NEW.client_id, NEW.trashed_client_id), NEW.position, NEW.responsible_id, NEW.tags, NEW.note, NEW.description, NEW.consent, NEW.do_not_contact, NEW.additional_fields) THEN
-        RETURN NULL;
-    END IF;
-    SELECT jsonb_agg(
-        jsonb_build_object('field', field, 'before', CASE WHEN length(before::text) > 520 THEN to_jsonb(left(before #>> '{}', 500) || '…') ELSE before END, 'after', CASE WHEN length(after::text) > 520 THEN to_jsonb(left(after #>> '{}', 500) || '…') ELSE after END) ORDER BY place, field
-    ) INTO changes
-    FROM (
-        SELECT place, field, nullif(before, '""') AS before, nullif(after, '""') AS after
-        FROM (VALUES (0, 'name', to_jsonb(OLD.name), to_jsonb(NEW.name)), (1, 'first_name', to_jsonb(OLD.first_name), to_jsonb(NEW.first_name)), (2, 'last_name', to_jsonb(OLD.last_name), to_jsonb(NEW.last_name)), (3, 'email', to_jsonb(OLD.email), to_jsonb(NEW.email)), (4, 'phone', to_jsonb(OLD.phone), to_jsonb(NEW.phone)), (5, 'mobile_phone', to_jsonb(OLD.mobile_phone), to_jsonb(NEW.mobile_phone)), (6, 'client_id', to_jsonb(CASE WHEN OLD.client_id IS NULL AND coalesce(NEW.client_id, NEW.trashed_client_id) IS NULL THEN NULL ELSE coalesce(OLD.client_id, OLD.trashed_client_id) END), to_jsonb(coalesce(NEW.client_id, NEW.trashed_client_id))), (7, 'position', to_jsonb(OLD.position), to_jsonb(NEW.position)), (8, 'responsible_id', to_jsonb(OLD.responsible_id), to_jsonb(NEW.responsible_id)), (9, 'tags', to_jsonb(OLD.tags), to_jsonb(NEW.tags)), (10, 'note', to_jsonb(OLD.note), to_jsonb(NEW.note)), (11, 'description', to_jsonb(OLD.description), to_jsonb(NEW.description)), (12, 'consent', to_jsonb(OLD.consent), to_jsonb(NEW.consent)), (13, 'do_not_contact', to_jsonb(OLD.do_not_contact), to_jsonb(NEW.do_not_contact))) AS value (place, field, before, after)
-        UNION ALL
-        SELECT 14, 'additional_fields[' || key || ']', former.value, newer.value
-        FROM jsonb_each(OLD.additional_fields) AS former FULL JOIN jsonb_each(NEW.additional_fields) AS newer USING (key)
-        WHERE OLD.additional_fields IS DISTINCT FROM NEW.additional_fields
-    ) AS field
-    WHERE before IS DISTINCT FROM after;
-    IF changes IS NOT NULL THEN
-        INSERT INTO workspace_timelineentry (account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, data)
-        VALUES (NEW.account_id, CASE WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updated_at ELSE clock_timestamp() END, 'change', 'contact', NEW.id, coalesce(NEW.client_id, NEW.trashed_client_id), NEW.id, NULL, CASE WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updater_id END,
-            jsonb_build_object('changes', changes));
-    END IF;
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.workspace_log_deal() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    changes jsonb;
-BEGIN
-    IF (OLD.name, CASE WHEN OLD.client_id IS NULL AND coalesce(NEW.client_id, NEW.trashed_client_id) IS NULL THEN NULL ELSE coalesce(OLD.client_id, OLD.trashed_client_id) END, CASE WHEN OLD.contact_id IS NULL AND coalesce(NEW.contact_id, NEW.trashed_contact_id) IS NULL THEN NULL ELSE coalesce(OLD.contact_id, OLD.trashed_contact_id) END, OLD.price, OLD.currency, OLD.expected_close_date, OLD.responsible_id, OLD.won_reason, OLD.lost_reason, OLD.tags, OLD.description, OLD.url, OLD.origin, OLD.additional_fields) IS NOT DISTINCT FROM (NEW.name, coalesce(NEW.client_id, NEW.trashed_client_id), coalesce(NEW.contact_id, NEW.trashed_contact_id), NEW.price, NEW.currency, NEW.expected_close_date, NEW.responsible_id, NEW.won_reason, NEW.lost_reason, NEW.tags, NEW.description, NEW.url, NEW.origin, NEW.additional_fields) THEN
-        RETURN NULL;
-    END IF;
-    SELECT jsonb_agg(
-        jsonb_build_object('field', field, 'before', CASE WHEN length(before::text) > 520 THEN to_jsonb(left(before #>> '{}', 500) || '…') ELSE before END, 'after', CASE WHEN length(after::text) > 520 THEN to_jsonb(left(after #>> '{}', 500) || '…') ELSE after END) ORDER BY place, field
-    ) INTO changes
-    FROM (
-        SELECT place, field, nullif(before, '""') AS before, nullif(after, '""') AS after
-        FROM (VALUES (0, 'name', to_jsonb(OLD.name), to_jsonb(NEW.name)), (1, 'client_id', to_jsonb(CASE WHEN OLD.client_id IS NULL AND coalesce(NEW.client_id, NEW.trashed_client_id) IS NULL THEN NULL ELSE coalesce(OLD.client_id, OLD.trashed_client_id) END), to_jsonb(coalesce(NEW.client_id, NEW.trashed_client_id))), (2, 'contact_id', to_jsonb(CASE WHEN OLD.contact_id IS NULL AND coalesce(NEW.contact_id, NEW.trashed_contact_id) IS NULL THEN NULL ELSE coalesce(OLD.contact_id, OLD.trashed_contact_id) END), to_jsonb(coalesce(NEW.contact_id, NEW.trashed_contact_id))), (3, 'price', to_jsonb(OLD.price), to_jsonb(NEW.price)), (4, 'currency', to_jsonb(OLD.currency), to_jsonb(NEW.currency)), (5, 'expected_close_date', to_jsonb(OLD.expected_close_date), to_jsonb(NEW.expected_close_date)), (6, 'responsible_id', to_jsonb(OLD.responsible_id), to_jsonb(NEW.responsible_id)), (7, 'won_reason', to_jsonb(OLD.won_reason), to_jsonb(NEW.won_reason)), (8, 'lost_reason', to_jsonb(OLD.lost_reason), to_jsonb(NEW.lost_reason)), (9, 'tags', to_jsonb(OLD.tags), to_jsonb(NEW.tags)), (10, 'description', to_jsonb(OLD.description), to_jsonb(NEW.description)), (11, 'url', to_jsonb(OLD.url), to_jsonb(NEW.url)), (12, 'origin', to_jsonb(OLD.origin), to_jsonb(NEW.origin))) AS value (place, field, before, after)
-        UNION ALL
-        SELECT 13, 'additional_fields[' || key || ']', former.value, newer.value
-        FROM jsonb_each(OLD.additional_fields) AS former FULL JOIN jsonb_each(NEW.additional_fields) AS newer USING (key)
-        WHERE OLD.additional_fields IS DISTINCT FROM NEW.additional_fields
-    ) AS field
-    WHERE before IS DISTINCT FROM after;
-    IF changes IS NOT NULL THEN
-        INSERT INTO workspace_timelineentry (account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, data)
-        VALUES (NEW.account_id, CASE WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updated_at ELSE clock_timestamp() END, 'change', 'deal', NEW.id, coalesce(NEW.client_id, NEW.trashed_client_id), coalesce(NEW.contact_id, NEW.trashed_contact_id), NEW.id, CASE WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updater_id END,
-            jsonb_build_object('changes', changes));
-    END IF;
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.workspace_log_stage() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    INSERT INTO workspace_timelineentry (account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, data)
-    VALUES (NEW.account_id, coalesce(NEW.stage_entered_at, CASE WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updated_at ELSE clock_timestamp() END), 'stage', 'deal', NEW.id,
-        coalesce(NEW.client_id, NEW.trashed_client_id), coalesce(NEW.contact_id, NEW.trashed_contact_id), NEW.id, CASE WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updater_id END, jsonb_build_object(
-            'before', (
-        SELECT jsonb_build_object('id', id, 'code', code, 'name', name, 'color', color, 'outcome', outcome)
-        FROM accounts_status WHERE account_id = OLD.account_id AND id = OLD.status_id
-    ),
-            'after', (
-        SELECT jsonb_build_object('id', id, 'code', code, 'name', name, 'color', color, 'outcome', outcome)
-        FROM accounts_status WHERE account_id = NEW.account_id AND id = NEW.status_id
-    )
-        ));
     RETURN NULL;
 END $$;
 
@@ -754,6 +644,11 @@ CREATE FUNCTION public.workspace_mirror_deal() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
             BEGIN
+    IF TG_OP = 'UPDATE' AND (OLD.created_at, coalesce(OLD.client_id, OLD.trashed_client_id), coalesce(OLD.contact_id, OLD.trashed_contact_id))
+            IS NOT DISTINCT FROM (NEW.created_at, coalesce(NEW.client_id, NEW.trashed_client_id), coalesce(NEW.contact_id, NEW.trashed_contact_id))
+    THEN
+        RETURN NULL;
+    END IF;
                 IF TG_OP = 'INSERT' THEN
                     INSERT INTO workspace_timelineentry (account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, data) SELECT account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, '{}' FROM (SELECT source.account_id, source.created_at AS at, 'deal' AS kind, 'deal' AS resource, source.id AS resource_id,
         coalesce(source.client_id, source.trashed_client_id) AS client_id, coalesce(source.contact_id, source.trashed_contact_id) AS contact_id,
@@ -785,6 +680,11 @@ CREATE FUNCTION public.workspace_mirror_note() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
             BEGIN
+    IF TG_OP = 'UPDATE' AND (OLD.noted_at, OLD.kind, OLD.trashed_at, coalesce(OLD.client_id, OLD.trashed_client_id), coalesce(OLD.contact_id, OLD.trashed_contact_id), coalesce(OLD.deal_id, OLD.trashed_deal_id))
+            IS NOT DISTINCT FROM (NEW.noted_at, NEW.kind, NEW.trashed_at, coalesce(NEW.client_id, NEW.trashed_client_id), coalesce(NEW.contact_id, NEW.trashed_contact_id), coalesce(NEW.deal_id, NEW.trashed_deal_id))
+    THEN
+        RETURN NULL;
+    END IF;
                 IF TG_OP = 'INSERT' THEN
                     INSERT INTO workspace_timelineentry (account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, data) SELECT account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, '{}' FROM (SELECT source.account_id, source.noted_at AS at, source.kind, 'note' AS resource, source.id AS resource_id,
         source.creator_id AS user_id, 
@@ -849,6 +749,15 @@ CREATE FUNCTION public.workspace_mirror_post() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
             BEGIN
+    -- Most posts have no links.
+    IF num_nonnulls(OLD.client_id, OLD.trashed_client_id, OLD.contact_id, OLD.trashed_contact_id, OLD.deal_id, OLD.trashed_deal_id) = 0 AND num_nonnulls(NEW.client_id, NEW.trashed_client_id, NEW.contact_id, NEW.trashed_contact_id, NEW.deal_id, NEW.trashed_deal_id) = 0 THEN
+        RETURN NULL;
+    END IF;
+    IF TG_OP = 'UPDATE' AND (OLD.created_at, OLD.completed_at, OLD.trashed_at, OLD.category_id IS NULL, OLD.user_id, coalesce(OLD.client_id, OLD.trashed_client_id), coalesce(OLD.contact_id, OLD.trashed_contact_id), coalesce(OLD.deal_id, OLD.trashed_deal_id))
+            IS NOT DISTINCT FROM (NEW.created_at, NEW.completed_at, NEW.trashed_at, NEW.category_id IS NULL, NEW.user_id, coalesce(NEW.client_id, NEW.trashed_client_id), coalesce(NEW.contact_id, NEW.trashed_contact_id), coalesce(NEW.deal_id, NEW.trashed_deal_id))
+    THEN
+        RETURN NULL;
+    END IF;
                 IF TG_OP = 'INSERT' THEN
                     INSERT INTO workspace_timelineentry (account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, data) SELECT account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, '{}' FROM (SELECT source.account_id, event.at, event.kind, 'post' AS resource, source.id AS resource_id, event.user_id,
         
@@ -925,6 +834,11 @@ CREATE FUNCTION public.workspace_mirror_vote() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
             BEGIN
+    IF TG_OP = 'UPDATE' AND (OLD.created_at, OLD.client_id, OLD.contact_id, OLD.from_post_id IS NULL)
+            IS NOT DISTINCT FROM (NEW.created_at, NEW.client_id, NEW.contact_id, NEW.from_post_id IS NULL)
+    THEN
+        RETURN NULL;
+    END IF;
                 IF TG_OP = 'INSERT' THEN
                     INSERT INTO workspace_timelineentry (account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, data) SELECT account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, '{}' FROM (SELECT source.account_id, source.created_at AS at, 'vote' AS kind, 'vote' AS resource, source.id AS resource_id,
         coalesce(source.client_id, contact.client_id, contact.trashed_client_id) AS client_id, source.contact_id,
@@ -958,308 +872,46 @@ CREATE FUNCTION public.workspace_mirror_vote() RETURNS trigger
                 RETURN NULL;
             END $$;
 
-CREATE FUNCTION public.workspace_move_entries_of_contact() RETURNS trigger
+CREATE FUNCTION public.workspace_queue_post() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
+DECLARE
+    thing CONSTANT record := coalesce(NEW, OLD);
+    ids bigint[];
 BEGIN
-    UPDATE workspace_timelineentry SET client_id = coalesce(NEW.client_id, NEW.trashed_client_id)
-    WHERE account_id = NEW.account_id AND contact_id = NEW.id
-        AND (resource IN ('contact', 'vote') OR (resource = 'note' AND deal_id IS NULL));
-    UPDATE workspace_timelineentry AS entry SET client_id = wanted.client_id FROM (SELECT source.account_id, event.at, event.kind, 'post' AS resource, source.id AS resource_id, event.user_id,
-        
-coalesce(
-    source.client_id, source.trashed_client_id, deal.client_id, deal.trashed_client_id,
-    contact.client_id, contact.trashed_client_id
-) AS client_id,
-coalesce(source.contact_id, source.trashed_contact_id, deal.contact_id, deal.trashed_contact_id) AS contact_id,
-coalesce(source.deal_id, source.trashed_deal_id) AS deal_id
- FROM forum_post AS source 
-LEFT JOIN crm_contact AS contact
-    ON contact.account_id = source.account_id AND contact.id = coalesce(source.contact_id, source.trashed_contact_id)
-LEFT JOIN crm_deal AS deal
-    ON deal.account_id = source.account_id AND deal.id = coalesce(source.deal_id, source.trashed_deal_id)
-
-        CROSS JOIN LATERAL (VALUES
-            (source.created_at, CASE WHEN source.category_id IS NULL THEN 'task' ELSE 'suggestion' END, source.user_id),
-            (CASE WHEN source.category_id IS NULL THEN source.completed_at END, 'task_done', NULL)
-        ) AS event (at, kind, user_id) WHERE source.trashed_at IS NULL AND event.at IS NOT NULL AND num_nonnulls(source.client_id, source.trashed_client_id, source.contact_id, source.trashed_contact_id, source.deal_id, source.trashed_deal_id) > 0) AS wanted
-    WHERE entry.account_id = NEW.account_id AND entry.contact_id = NEW.id AND entry.resource = 'post'
-        AND wanted.account_id = entry.account_id AND wanted.resource_id = entry.resource_id
-        AND wanted.kind = entry.kind AND wanted.client_id IS DISTINCT FROM entry.client_id;
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.workspace_move_entries_of_deal() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    UPDATE workspace_timelineentry SET client_id = coalesce(NEW.client_id, NEW.trashed_client_id), contact_id = coalesce(NEW.contact_id, NEW.trashed_contact_id)
-    WHERE account_id = NEW.account_id AND deal_id = NEW.id AND resource IN ('deal', 'note');
-    UPDATE workspace_timelineentry AS entry SET client_id = wanted.client_id, contact_id = wanted.contact_id
-    FROM (SELECT source.account_id, event.at, event.kind, 'post' AS resource, source.id AS resource_id, event.user_id,
-        
-coalesce(
-    source.client_id, source.trashed_client_id, deal.client_id, deal.trashed_client_id,
-    contact.client_id, contact.trashed_client_id
-) AS client_id,
-coalesce(source.contact_id, source.trashed_contact_id, deal.contact_id, deal.trashed_contact_id) AS contact_id,
-coalesce(source.deal_id, source.trashed_deal_id) AS deal_id
- FROM forum_post AS source 
-LEFT JOIN crm_contact AS contact
-    ON contact.account_id = source.account_id AND contact.id = coalesce(source.contact_id, source.trashed_contact_id)
-LEFT JOIN crm_deal AS deal
-    ON deal.account_id = source.account_id AND deal.id = coalesce(source.deal_id, source.trashed_deal_id)
-
-        CROSS JOIN LATERAL (VALUES
-            (source.created_at, CASE WHEN source.category_id IS NULL THEN 'task' ELSE 'suggestion' END, source.user_id),
-            (CASE WHEN source.category_id IS NULL THEN source.completed_at END, 'task_done', NULL)
-        ) AS event (at, kind, user_id) WHERE source.trashed_at IS NULL AND event.at IS NOT NULL AND num_nonnulls(source.client_id, source.trashed_client_id, source.contact_id, source.trashed_contact_id, source.deal_id, source.trashed_deal_id) > 0) AS wanted
-    WHERE entry.account_id = NEW.account_id AND entry.deal_id = NEW.id AND entry.resource = 'post'
-        AND wanted.account_id = entry.account_id AND wanted.resource_id = entry.resource_id
-        AND wanted.kind = entry.kind;
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.workspace_queue_revenue(of_account bigint, of_kind text, ids bigint[]) RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
+    IF TG_TABLE_NAME = 'forum_post' THEN
+        IF TG_OP = 'UPDATE' AND (
+            num_nonnulls(OLD.category_id, NEW.category_id) = 0 OR
+            (OLD.client_id, OLD.contact_id, OLD.user_id, OLD.duplicate_from_id, OLD.trashed_at, OLD.forum_id)
+            IS NOT DISTINCT FROM
+            (NEW.client_id, NEW.contact_id, NEW.user_id, NEW.duplicate_from_id, NEW.trashed_at, NEW.forum_id)
+        ) THEN
+            RETURN NULL;
+        END IF;
+        ids := CASE TG_OP
+            WHEN 'UPDATE' THEN ARRAY[NEW.id, NEW.duplicate_from_id, OLD.duplicate_from_id]
+            WHEN 'DELETE' THEN ARRAY[OLD.duplicate_from_id]
+            WHEN 'INSERT' THEN CASE WHEN NEW.category_id IS NOT NULL THEN ARRAY[NEW.id, NEW.duplicate_from_id] END
+        END;
+        IF TG_OP = 'INSERT' THEN
+            IF ids IS NULL OR num_nonnulls(NEW.client_id, NEW.contact_id, NEW.duplicate_from_id) = 0 AND NOT EXISTS (
+                SELECT FROM crm_userlink
+                WHERE account_id = NEW.account_id AND user_id = NEW.user_id AND state = 'confirmed'
+            ) THEN
+                RETURN NULL;
+            END IF;
+        END IF;
+    ELSIF TG_TABLE_NAME = 'forum_vote' THEN
+        ids := CASE WHEN EXISTS (
+            SELECT FROM crm_userlink
+            WHERE account_id = thing.account_id AND user_id = thing.user_id AND state = 'confirmed'
+        ) THEN ARRAY[thing.post_id] END;
+    ELSE
+        ids := ARRAY[OLD.post_id, NEW.post_id];
+    END IF;
     INSERT INTO workspace_revenuechange (account_id, kind, row_id)
-    SELECT DISTINCT of_account, of_kind, id FROM unnest(ids) AS id WHERE id IS NOT NULL;
-END $$;
-
-CREATE FUNCTION public.workspace_raise_summaries(of_account bigint, deal bigint, contact bigint, client bigint, active_at timestamp with time zone, task_at timestamp with time zone, new_open_sum numeric, new_won_sum numeric) RETURNS boolean
-    LANGUAGE plpgsql
-    SET enable_seqscan TO 'off'
-    AS $$
-DECLARE
-    contact_of_deal bigint;
-    client_of_deal bigint;
-    client_of_contact bigint;
-    given_contact CONSTANT bigint := contact;
-    given_client CONSTANT bigint := client;
-BEGIN
-    <<each_kind>>
-    BEGIN
-        IF deal IS NOT NULL THEN
-            UPDATE workspace_dealsummary SET last_activity_at = greatest(last_activity_at, active_at), next_task_at = least(next_task_at, task_at)
-            WHERE account_id = of_account AND deal_id = deal AND last_activity_at IS NOT NULL RETURNING contact_id, client_id INTO contact_of_deal, client_of_deal;
-            EXIT each_kind WHEN NOT FOUND OR contact <> contact_of_deal;
-            contact := coalesce(contact, contact_of_deal);
-        END IF;
-        IF contact IS NOT NULL THEN
-            UPDATE workspace_contactsummary SET last_activity_at = greatest(last_activity_at, active_at), next_task_at = least(next_task_at, task_at)
-            WHERE account_id = of_account AND contact_id = contact AND last_activity_at IS NOT NULL RETURNING client_id INTO client_of_contact;
-            EXIT each_kind WHEN NOT FOUND;
-        END IF;
-        client := coalesce(client, client_of_deal, client_of_contact);
-        EXIT each_kind WHEN client <> client_of_deal OR client <> client_of_contact;
-        IF client IS NOT NULL THEN
-            UPDATE workspace_clientsummary SET last_activity_at = greatest(last_activity_at, active_at), next_task_at = least(next_task_at, task_at), open_sum = coalesce(new_open_sum, open_sum), won_sum = coalesce(new_won_sum, won_sum)
-            WHERE account_id = of_account AND client_id = client AND last_activity_at IS NOT NULL ;
-            EXIT each_kind WHEN NOT FOUND;
-        END IF;
-        RETURN true;
-    END;
-    PERFORM workspace_update_summaries(
-        of_account, array_remove(ARRAY[deal], NULL),
-        ARRAY(SELECT DISTINCT id FROM unnest(ARRAY[given_contact, contact_of_deal]) AS id WHERE id IS NOT NULL),
-        ARRAY(SELECT DISTINCT id FROM unnest(ARRAY[given_client, client_of_deal, client_of_contact]) AS id WHERE id IS NOT NULL)
-    );
-    RETURN false;
-END $$;
-
-CREATE FUNCTION public.workspace_revenue_of_account() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    IF TG_TABLE_NAME = 'accounts_account' THEN
-        PERFORM workspace_queue_revenue(NEW.id, 'account', ARRAY[NEW.id]);
-    ELSE
-        PERFORM workspace_queue_revenue(NEW.account_id, 'account', ARRAY[NEW.account_id]);
-    END IF;
+    SELECT DISTINCT thing.account_id, 'post', id FROM unnest(ids) AS id WHERE id IS NOT NULL;
     RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.workspace_revenue_of_deal() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    IF TG_OP = 'INSERT' THEN
-        INSERT INTO workspace_revenuechange (account_id, kind, row_id) VALUES (NEW.account_id, 'client', NEW.client_id);
-    ELSE
-        PERFORM workspace_queue_revenue(OLD.account_id, 'client', ARRAY[OLD.client_id, NEW.client_id]);
-    END IF;
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.workspace_revenue_of_link() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    link CONSTANT crm_userlink := CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END;
-BEGIN
-    INSERT INTO workspace_revenuechange (account_id, kind, row_id, due_at)
-    SELECT link.account_id, 'user', link.user_id, statement_timestamp() + delay
-    FROM unnest(ARRAY['0', '2 minutes']::interval[]) AS delay;
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.workspace_revenue_of_post() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    IF TG_OP <> 'INSERT' OR num_nonnulls(NEW.client_id, NEW.contact_id, NEW.duplicate_from_id) > 0
-            OR workspace_has_link(NEW.account_id, NEW.user_id) THEN
-        PERFORM workspace_queue_revenue(
-            coalesce(NEW.account_id, OLD.account_id), 'post', ARRAY[NEW.id, NEW.duplicate_from_id, OLD.duplicate_from_id]
-        );
-    END IF;
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.workspace_revenue_of_proxy_vote() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    PERFORM workspace_queue_revenue(coalesce(NEW.account_id, OLD.account_id), 'post', ARRAY[OLD.post_id, NEW.post_id]);
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.workspace_revenue_of_row() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    PERFORM workspace_queue_revenue(NEW.account_id, TG_ARGV[0], ARRAY[NEW.id]);
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.workspace_revenue_of_vote() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    vote CONSTANT forum_vote := CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END;
-BEGIN
-    IF workspace_has_link(vote.account_id, vote.user_id) THEN
-        PERFORM workspace_queue_revenue(vote.account_id, 'post', ARRAY[vote.post_id]);
-    END IF;
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.workspace_summarize_new_deal() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    changed text := current_setting('workspace.changed', true);
-    is_raised boolean;
-    outcome_of_status text;
-    is_open boolean;
-    value CONSTANT numeric := coalesce(NEW.price, 0);
-    new_open_sum numeric;
-    new_won_sum numeric;
-BEGIN
-    IF changed IS DISTINCT FROM concat('new/' || NEW.account_id || '/' || NEW.id || ' ', 'deal/' || NEW.account_id || '/' || NEW.id || ' ') OR NEW.trashed_at IS NOT NULL THEN
-        PERFORM workspace_update_changed();
-        RETURN NULL;
-    END IF;
-    changed := set_config('workspace.changed', '', true);
-    
-        INSERT INTO workspace_dealsummary (account_id, deal_id, client_id, contact_id, last_activity_at, outcome, currency, price)
-        VALUES (
-            NEW.account_id, NEW.id, NEW.client_id, NEW.contact_id, NEW.created_at,
-            coalesce((
-                SELECT outcome FROM accounts_status WHERE account_id = NEW.account_id AND id = NEW.status_id
-            ), 'open'),
-            NEW.currency, coalesce(NEW.price, 0)
-        ) ON CONFLICT DO NOTHING RETURNING outcome INTO outcome_of_status;
-    IF NEW.client_id IS NOT NULL AND outcome_of_status IN ('open', 'won') THEN
-        is_open := outcome_of_status = 'open';
-        INSERT INTO workspace_clientrevenue AS total
-            (account_id, client_id, currency, open_deals, open_sum, won_deals, won_sum)
-        VALUES (
-            NEW.account_id, NEW.client_id, NEW.currency, is_open::integer, CASE WHEN is_open THEN value ELSE 0 END,
-            (NOT is_open)::integer, CASE WHEN is_open THEN 0 ELSE value END
-        )
-        ON CONFLICT (account_id, client_id, currency) DO UPDATE SET
-                open_deals = total.open_deals + EXCLUDED.open_deals, open_sum = total.open_sum + EXCLUDED.open_sum,
-                won_deals = total.won_deals + EXCLUDED.won_deals, won_sum = total.won_sum + EXCLUDED.won_sum
-        RETURNING open_sum, won_sum INTO new_open_sum, new_won_sum;
-        IF NEW.currency <> (SELECT currency FROM accounts_account WHERE id = NEW.account_id) THEN
-            new_open_sum := NULL;
-            new_won_sum := NULL;
-        END IF;
-    END IF;
-    is_raised := workspace_raise_summaries(
-        NEW.account_id, NULL, NULL, NEW.client_id, NULL, NULL, new_open_sum, new_won_sum
-    );
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.workspace_summarize_new_post() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    changed text := current_setting('workspace.changed', true);
-    is_raised boolean;
-BEGIN
-    IF changed IS DISTINCT FROM concat('new/' || NEW.account_id || '/' || NEW.id || ' ', 'client/' || NEW.account_id || '/' || NEW.client_id || ' ', 'contact/' || NEW.account_id || '/' || NEW.contact_id || ' ', 'deal/' || NEW.account_id || '/' || NEW.deal_id || ' ') OR NEW.trashed_at IS NOT NULL THEN
-        PERFORM workspace_update_changed();
-        RETURN NULL;
-    END IF;
-    changed := set_config('workspace.changed', '', true);
-    is_raised := workspace_raise_summaries(
-        NEW.account_id, NEW.deal_id, NEW.contact_id, NEW.client_id, NULL, NEW.scheduled_at, NULL, NULL
-    );
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.workspace_summarize_new_timelineentry() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    changed text := current_setting('workspace.changed', true);
-    is_raised boolean;
-BEGIN
-    IF changed IS DISTINCT FROM concat('new/' || NEW.account_id || '/' || NEW.number || ' ', 'client/' || NEW.account_id || '/' || NEW.client_id || ' ', 'contact/' || NEW.account_id || '/' || NEW.contact_id || ' ', 'deal/' || NEW.account_id || '/' || NEW.deal_id || ' ') THEN
-        PERFORM workspace_update_changed();
-        RETURN NULL;
-    END IF;
-    changed := set_config('workspace.changed', '', true);
-    is_raised := workspace_raise_summaries(
-        NEW.account_id, NEW.deal_id, NEW.contact_id, NEW.client_id, NEW.at, NULL, NULL, NULL
-    );
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.workspace_update_at_commit() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    PERFORM workspace_update_changed();
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.workspace_update_changed() RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    changed CONSTANT text := current_setting('workspace.changed', true);
-    account record;
-BEGIN
-    IF coalesce(changed, '') = '' THEN
-        RETURN;
-    END IF;
-    PERFORM set_config('workspace.changed', '', true);
-    FOR account IN
-        SELECT parts[2]::bigint AS id,
-            coalesce(array_agg(DISTINCT parts[3]::bigint) FILTER (WHERE parts[1] = 'deal'), '{}') AS deals,
-            coalesce(array_agg(DISTINCT parts[3]::bigint) FILTER (WHERE parts[1] = 'contact'), '{}') AS contacts,
-            coalesce(array_agg(DISTINCT parts[3]::bigint) FILTER (WHERE parts[1] = 'client'), '{}') AS clients
-        FROM (SELECT string_to_array(item, '/') AS parts FROM string_to_table(rtrim(changed), ' ') AS item) AS items
-        GROUP BY parts[2]::bigint ORDER BY parts[2]::bigint
-    LOOP
-        PERFORM workspace_update_summaries(account.id, account.deals, account.contacts, account.clients);
-    END LOOP;
 END $$;
 
 CREATE FUNCTION public.workspace_update_summaries(of_account bigint, deals bigint[], contacts bigint[], clients bigint[]) RETURNS integer
@@ -1422,7 +1074,17 @@ CREATE FUNCTION search.query(account_id bigint, query text) RETURNS tsquery
 CREATE FUNCTION search.relearn() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
+DECLARE
+    was_searched boolean := true;
+    is_searched boolean := TG_OP <> 'DELETE';
 BEGIN
+    IF TG_ARGV[0] = 'trashable' THEN
+        was_searched := OLD.trashed_at IS NULL;
+        is_searched := is_searched AND NEW.trashed_at IS NULL;
+    END IF;
+    IF was_searched = is_searched AND (TG_OP = 'DELETE' OR OLD.search_text = NEW.search_text) THEN
+        RETURN NULL;
+    END IF;
     IF TG_OP = 'UPDATE' THEN
         INSERT INTO accounts_word (account_id, kind, word, noted_by)
         SELECT NEW.account_id, TG_TABLE_NAME, word, pg_backend_pid()
@@ -2238,6 +1900,21 @@ CREATE TABLE public.forum_commentversion (
 );
 ALTER TABLE ONLY public.forum_commentversion ALTER COLUMN account_id SET (n_distinct=2);
 
+CREATE TABLE public.forum_contentreport (
+    id bigint NOT NULL,
+    post_id bigint,
+    comment_id bigint,
+    user_id bigint NOT NULL,
+    reason character varying(255) NOT NULL,
+    note character varying(500) NOT NULL,
+    digest character varying(64) NOT NULL,
+    dismissed_at timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    account_id bigint NOT NULL,
+    CONSTRAINT contentreport_of_post_or_comment CHECK ((((comment_id IS NOT NULL) AND (post_id IS NULL)) OR ((comment_id IS NULL) AND (post_id IS NOT NULL))))
+);
+ALTER TABLE ONLY public.forum_contentreport ALTER COLUMN account_id SET (n_distinct=2);
+
 CREATE TABLE public.forum_facetcount (
     account_id bigint NOT NULL,
     number bigint NOT NULL,
@@ -2806,6 +2483,12 @@ ALTER TABLE ONLY public.workspace_calendarfeed
 ALTER TABLE ONLY public.forum_category
     ADD CONSTRAINT category_name_unique UNIQUE (account_id, forum_id, name_key);
 
+ALTER TABLE ONLY public.forum_contentreport
+    ADD CONSTRAINT contentreport_comment_unique UNIQUE (account_id, comment_id, user_id);
+
+ALTER TABLE ONLY public.forum_contentreport
+    ADD CONSTRAINT contentreport_post_unique UNIQUE (account_id, post_id, user_id);
+
 ALTER TABLE ONLY public.core_follower
     ADD CONSTRAINT core_follower_pkey PRIMARY KEY (account_id, name, key);
 
@@ -2892,6 +2575,9 @@ ALTER TABLE ONLY public.forum_comment
 
 ALTER TABLE ONLY public.forum_commentversion
     ADD CONSTRAINT forum_commentversion_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.forum_contentreport
+    ADD CONSTRAINT forum_contentreport_pkey PRIMARY KEY (account_id, id);
 
 ALTER TABLE ONLY public.forum_facetcount
     ADD CONSTRAINT forum_facetcount_pkey PRIMARY KEY (account_id, forum_id, level, tag, category_id, status_id, kind, shelf, number);
@@ -3165,6 +2851,10 @@ CREATE INDEX contactlist_found ON public.crm_contactlist USING gin (account_id, 
 ALTER INDEX public.contactlist_found ALTER COLUMN 3 SET STATISTICS 0;
 
 CREATE INDEX contacts_of_list ON public.crm_contactlistmembership USING btree (account_id, contact_list_id, contact_id);
+
+CREATE INDEX contentreport_of_user ON public.forum_contentreport USING btree (account_id, user_id);
+
+CREATE INDEX contentreport_open ON public.forum_contentreport USING btree (account_id, created_at) WHERE (dismissed_at IS NULL);
 
 CREATE INDEX deal_by_additional_fields ON public.crm_deal USING gin (account_id, additional_fields jsonb_path_ops) WITH (gin_pending_list_limit='1024') WHERE ((trashed_at IS NULL) AND (NOT (additional_fields = '{}'::jsonb)));
 
@@ -3483,51 +3173,19 @@ CREATE INDEX vote_of_user ON public.forum_vote USING btree (account_id, user_id,
 
 CREATE INDEX word_spelling ON public.accounts_word USING gin (account_id, kind public.text_ops, word public.gin_trgm_ops);
 
-CREATE TRIGGER add_restored_sort_key AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((old.trashed_at IS NOT NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.forum_add_sort_key();
-
-CREATE TRIGGER add_sort_key AFTER INSERT ON public.forum_post FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.forum_add_sort_key();
-
-CREATE TRIGGER change_sort_key AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL) AND ((old.forum_id IS DISTINCT FROM new.forum_id) OR (old.category_id IS DISTINCT FROM new.category_id) OR (old.status_id IS DISTINCT FROM new.status_id) OR (old.shelf IS DISTINCT FROM new.shelf) OR (old.client_id IS DISTINCT FROM new.client_id) OR (old.contact_id IS DISTINCT FROM new.contact_id) OR (old.deal_id IS DISTINCT FROM new.deal_id) OR (old.votes_cache IS DISTINCT FROM new.votes_cache) OR (old.comments_cache IS DISTINCT FROM new.comments_cache) OR (old.trending IS DISTINCT FROM new.trending) OR (old.updated_at IS DISTINCT FROM new.updated_at)))) EXECUTE FUNCTION public.forum_change_sort_key();
-
-CREATE TRIGGER clear_sort_key AFTER DELETE ON public.forum_post FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.forum_clear_sort_key();
-
-CREATE TRIGGER clear_trashed_sort_key AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NOT NULL))) EXECUTE FUNCTION public.forum_clear_sort_key();
-
 CREATE TRIGGER close_ids AFTER DELETE ON public.accounts_account FOR EACH ROW EXECUTE FUNCTION account_ids.close();
-
-CREATE TRIGGER collect_delete AFTER DELETE ON public.crm_client FOR EACH ROW EXECUTE FUNCTION public.workspace_collect_row('client');
-
-CREATE TRIGGER collect_delete AFTER DELETE ON public.crm_contact FOR EACH ROW EXECUTE FUNCTION public.workspace_collect_row('contact');
-
-CREATE TRIGGER collect_delete AFTER DELETE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.workspace_collect_row('deal');
-
-CREATE TRIGGER collect_delete AFTER DELETE ON public.forum_post FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id) > 0) AND ((old.category_id IS NULL) AND (NOT old.closed) AND (old.scheduled_at IS NOT NULL)))) EXECUTE FUNCTION public.workspace_collect_links();
-
-CREATE TRIGGER collect_delete AFTER DELETE ON public.workspace_timelineentry FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id) > 0) AND (old.kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text])))) EXECUTE FUNCTION public.workspace_collect_links();
-
-CREATE TRIGGER collect_insert AFTER INSERT ON public.crm_client FOR EACH ROW WHEN ((NOT (new.trashed_at IS NULL))) EXECUTE FUNCTION public.workspace_collect_row('client');
-
-CREATE TRIGGER collect_insert AFTER INSERT ON public.crm_contact FOR EACH ROW WHEN ((NOT (new.trashed_at IS NULL))) EXECUTE FUNCTION public.workspace_collect_row('contact');
-
-CREATE TRIGGER collect_insert AFTER INSERT ON public.crm_deal FOR EACH ROW WHEN ((NOT ((new.trashed_at IS NULL) AND (new.client_id IS NULL)))) EXECUTE FUNCTION public.workspace_collect_new_deal();
-
-CREATE TRIGGER collect_insert AFTER INSERT ON public.forum_post FOR EACH ROW WHEN (((num_nonnulls(new.client_id, new.contact_id, new.deal_id) > 0) AND ((new.category_id IS NULL) AND (NOT new.closed) AND (new.scheduled_at IS NOT NULL)))) EXECUTE FUNCTION public.workspace_collect_new_post();
-
-CREATE TRIGGER collect_insert AFTER INSERT ON public.workspace_timelineentry FOR EACH ROW WHEN (((num_nonnulls(new.client_id, new.contact_id, new.deal_id) > 0) AND (new.kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text])))) EXECUTE FUNCTION public.workspace_collect_new_timelineentry();
-
-CREATE TRIGGER collect_update AFTER UPDATE ON public.crm_client FOR EACH ROW WHEN ((old.trashed_at IS DISTINCT FROM new.trashed_at)) EXECUTE FUNCTION public.workspace_collect_row('client');
-
-CREATE TRIGGER collect_update AFTER UPDATE ON public.crm_contact FOR EACH ROW WHEN (((old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.client_id IS DISTINCT FROM new.client_id))) EXECUTE FUNCTION public.workspace_collect_row('contact');
-
-CREATE TRIGGER collect_update AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN (((((((old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.client_id IS DISTINCT FROM new.client_id)) OR (old.contact_id IS DISTINCT FROM new.contact_id)) OR (old.status_id IS DISTINCT FROM new.status_id)) OR ((old.currency)::text IS DISTINCT FROM (new.currency)::text)) OR (old.price IS DISTINCT FROM new.price))) EXECUTE FUNCTION public.workspace_collect_row('deal');
-
-CREATE TRIGGER collect_update AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id, new.client_id, new.contact_id, new.deal_id) > 0) AND (((old.category_id IS NULL) AND (NOT old.closed) AND (old.scheduled_at IS NOT NULL)) OR ((new.category_id IS NULL) AND (NOT new.closed) AND (new.scheduled_at IS NOT NULL))) AND (((((((old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.category_id IS DISTINCT FROM new.category_id)) OR (old.closed IS DISTINCT FROM new.closed)) OR (old.scheduled_at IS DISTINCT FROM new.scheduled_at)) OR (old.client_id IS DISTINCT FROM new.client_id)) OR (old.contact_id IS DISTINCT FROM new.contact_id)) OR (old.deal_id IS DISTINCT FROM new.deal_id)))) EXECUTE FUNCTION public.workspace_collect_links();
-
-CREATE TRIGGER collect_update AFTER UPDATE ON public.workspace_timelineentry FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id, new.client_id, new.contact_id, new.deal_id) > 0) AND ((old.kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text])) OR (new.kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text]))) AND ((((old.at IS DISTINCT FROM new.at) OR (old.client_id IS DISTINCT FROM new.client_id)) OR (old.contact_id IS DISTINCT FROM new.contact_id)) OR (old.deal_id IS DISTINCT FROM new.deal_id)))) EXECUTE FUNCTION public.workspace_collect_links();
 
 CREATE TRIGGER complete_deal_status BEFORE INSERT OR UPDATE ON public.accounts_status FOR EACH ROW WHEN ((((new.kind)::text = 'deal'::text) AND ((new.outcome IS NULL) OR (new.probability IS NULL) OR (new.pipeline_id IS NULL) OR (new.closed = ((new.outcome)::text = 'open'::text))))) EXECUTE FUNCTION public.accounts_complete_deal_status();
 
 CREATE TRIGGER complete_task BEFORE INSERT OR UPDATE ON public.forum_post FOR EACH ROW WHEN (((new.category_id IS NULL) AND (new.closed <> (new.completed_at IS NOT NULL)))) EXECUTE FUNCTION public.forum_complete_task();
+
+CREATE TRIGGER copy_live_row AFTER INSERT OR DELETE OR UPDATE ON public.crm_client FOR EACH ROW EXECUTE FUNCTION public.copy_live_row('crm_clientlastchange', 'updated_at');
+
+CREATE TRIGGER copy_live_row AFTER INSERT OR DELETE OR UPDATE ON public.crm_contact FOR EACH ROW EXECUTE FUNCTION public.copy_live_row('crm_contactlastchange', 'updated_at');
+
+CREATE TRIGGER copy_live_row AFTER INSERT OR DELETE OR UPDATE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.copy_live_row('crm_deallastchange', 'updated_at');
+
+CREATE TRIGGER copy_live_row AFTER INSERT OR DELETE OR UPDATE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.copy_live_row('forum_postsortkey', 'forum_id', 'category_id', 'status_id', 'shelf', 'client_id', 'contact_id', 'deal_id', 'votes_cache', 'comments_cache', 'trending', 'updated_at');
 
 CREATE TRIGGER count_cast AFTER INSERT ON public.forum_proxyvote REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_cast();
 
@@ -3543,49 +3201,21 @@ CREATE TRIGGER count_withdrawn AFTER DELETE ON public.forum_proxyvote REFERENCIN
 
 CREATE TRIGGER count_withdrawn AFTER DELETE ON public.forum_vote REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_withdrawn();
 
-CREATE TRIGGER crm_dealcount_count AFTER INSERT OR DELETE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.crm_dealcount_insert_deltas();
-
-CREATE TRIGGER crm_dealcount_count_changed AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN ((((old.currency)::text IS DISTINCT FROM (new.currency)::text) OR (old.id IS DISTINCT FROM new.id) OR (old.price IS DISTINCT FROM new.price) OR (old.responsible_id IS DISTINCT FROM new.responsible_id) OR (old.status_id IS DISTINCT FROM new.status_id) OR (old.trashed_at IS DISTINCT FROM new.trashed_at))) EXECUTE FUNCTION public.crm_dealcount_insert_deltas();
-
-CREATE TRIGGER delete_last_change AFTER DELETE ON public.crm_client FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.crm_client_set_last_change();
-
-CREATE TRIGGER delete_last_change AFTER DELETE ON public.crm_contact FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.crm_contact_set_last_change();
-
-CREATE TRIGGER delete_last_change AFTER DELETE ON public.crm_deal FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.crm_deal_set_last_change();
+CREATE TRIGGER crm_dealcount_count AFTER INSERT OR DELETE OR UPDATE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.crm_dealcount_insert_deltas();
 
 CREATE TRIGGER drop_counts AFTER DELETE ON public.forum_category FOR EACH ROW EXECUTE FUNCTION public.drop_counts();
 
-CREATE TRIGGER enter_stage BEFORE INSERT ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.crm_enter_stage();
+CREATE TRIGGER enter_stage BEFORE INSERT OR UPDATE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.crm_enter_stage();
 
-CREATE TRIGGER enter_stage_changed BEFORE UPDATE ON public.crm_deal FOR EACH ROW WHEN ((old.status_id IS DISTINCT FROM new.status_id)) EXECUTE FUNCTION public.crm_enter_stage();
+CREATE TRIGGER follow_link AFTER DELETE ON public.crm_client FOR EACH ROW EXECUTE FUNCTION public.workspace_follow_link('client');
 
-CREATE TRIGGER erase_entries AFTER DELETE ON public.crm_client FOR EACH ROW EXECUTE FUNCTION public.workspace_erase_entries('client');
+CREATE TRIGGER follow_link AFTER DELETE OR UPDATE ON public.crm_contact FOR EACH ROW EXECUTE FUNCTION public.workspace_follow_link('contact');
 
-CREATE TRIGGER erase_entries AFTER DELETE ON public.crm_contact FOR EACH ROW EXECUTE FUNCTION public.workspace_erase_entries('contact');
+CREATE TRIGGER follow_link AFTER DELETE OR UPDATE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.workspace_follow_link('deal');
 
-CREATE TRIGGER erase_entries AFTER DELETE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.workspace_erase_entries('deal');
+CREATE TRIGGER forum_facetcount_count AFTER INSERT OR DELETE OR UPDATE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_facetcount_insert_deltas();
 
-CREATE TRIGGER erase_stages AFTER DELETE ON public.crm_deal FOR EACH ROW WHEN (((old.status_id IS NOT NULL) OR (old.stage_entered_at IS NOT NULL))) EXECUTE FUNCTION public.crm_erase_stages();
-
-CREATE TRIGGER forum_facetcount_count AFTER INSERT OR DELETE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_facetcount_insert_deltas();
-
-CREATE TRIGGER forum_facetcount_count_changed AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((old.category_id IS DISTINCT FROM new.category_id) OR (old.forum_id IS DISTINCT FROM new.forum_id) OR ((old.kind)::text IS DISTINCT FROM (new.kind)::text) OR (old.shelf IS DISTINCT FROM new.shelf) OR (old.status_id IS DISTINCT FROM new.status_id) OR (old.tags IS DISTINCT FROM new.tags))) EXECUTE FUNCTION public.forum_facetcount_insert_deltas();
-
-CREATE TRIGGER forum_postcount_count AFTER INSERT OR DELETE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_postcount_insert_deltas();
-
-CREATE TRIGGER forum_postcount_count_changed AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((old.category_id IS DISTINCT FROM new.category_id) OR (old.created_at IS DISTINCT FROM new.created_at) OR (old.id IS DISTINCT FROM new.id) OR (old.shelf IS DISTINCT FROM new.shelf) OR (old.status_id IS DISTINCT FROM new.status_id))) EXECUTE FUNCTION public.forum_postcount_insert_deltas();
-
-CREATE TRIGGER insert_last_changes AFTER INSERT ON public.crm_client REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION public.crm_client_insert_last_changes();
-
-CREATE TRIGGER insert_last_changes AFTER INSERT ON public.crm_contact REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION public.crm_contact_insert_last_changes();
-
-CREATE TRIGGER insert_last_changes AFTER INSERT ON public.crm_deal REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION public.crm_deal_insert_last_changes();
-
-CREATE TRIGGER insert_summary AFTER INSERT ON public.crm_client FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.workspace_insert_client_summary();
-
-CREATE TRIGGER insert_summary AFTER INSERT ON public.crm_contact FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.workspace_insert_contact_summary();
-
-CREATE TRIGGER insert_summary AFTER INSERT ON public.crm_deal FOR EACH ROW WHEN (((new.trashed_at IS NULL) AND (new.client_id IS NULL))) EXECUTE FUNCTION public.workspace_insert_deal_summary();
+CREATE TRIGGER forum_postcount_count AFTER INSERT OR DELETE OR UPDATE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_postcount_insert_deltas();
 
 CREATE TRIGGER learn AFTER INSERT ON public.accounts_group REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
 
@@ -3609,237 +3239,75 @@ CREATE TRIGGER learn AFTER INSERT ON public.crm_note REFERENCING NEW TABLE AS wr
 
 CREATE TRIGGER learn AFTER INSERT ON public.forum_post REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
 
-CREATE TRIGGER log_changes AFTER UPDATE ON public.crm_client FOR EACH ROW EXECUTE FUNCTION public.workspace_log_client();
+CREATE TRIGGER log_changes AFTER UPDATE ON public.crm_client FOR EACH ROW EXECUTE FUNCTION public.workspace_log_changes('client', 'name', 'first_name', 'last_name', 'email', 'phone', 'mobile_phone', 'fax', 'www', 'contact_id', 'street', 'street_no', 'post_code', 'city', 'province', 'country', 'delivery_address', 'use_delivery_address', 'company', 'shortcut', 'kind', 'tax_no', 'register_number', 'bank', 'bank_account', 'discount', 'status_id', 'responsible_id', 'tags', 'note', 'description', 'url', 'origin', 'consent', 'do_not_contact');
 
-CREATE TRIGGER log_changes AFTER UPDATE ON public.crm_contact FOR EACH ROW EXECUTE FUNCTION public.workspace_log_contact();
+CREATE TRIGGER log_changes AFTER UPDATE ON public.crm_contact FOR EACH ROW EXECUTE FUNCTION public.workspace_log_changes('contact', 'name', 'first_name', 'last_name', 'email', 'phone', 'mobile_phone', 'client_id', 'position', 'responsible_id', 'tags', 'note', 'description', 'consent', 'do_not_contact');
 
-CREATE TRIGGER log_changes AFTER UPDATE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.workspace_log_deal();
+CREATE TRIGGER log_changes AFTER UPDATE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.workspace_log_changes('deal', 'name', 'client_id', 'contact_id', 'price', 'currency', 'expected_close_date', 'responsible_id', 'won_reason', 'lost_reason', 'tags', 'description', 'url', 'origin');
 
-CREATE TRIGGER log_stage AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN ((old.status_id IS DISTINCT FROM new.status_id)) EXECUTE FUNCTION public.workspace_log_stage();
+CREATE TRIGGER mirror AFTER INSERT OR DELETE OR UPDATE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.workspace_mirror_deal();
 
-CREATE TRIGGER mirror_deleted AFTER DELETE ON public.crm_deal FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.workspace_mirror_deal();
+CREATE TRIGGER mirror AFTER INSERT OR DELETE OR UPDATE ON public.crm_note FOR EACH ROW EXECUTE FUNCTION public.workspace_mirror_note();
 
-CREATE TRIGGER mirror_deleted AFTER DELETE ON public.crm_note FOR EACH ROW WHEN ((num_nonnulls(old.client_id, old.trashed_client_id, old.contact_id, old.trashed_contact_id, old.deal_id, old.trashed_deal_id) > 0)) EXECUTE FUNCTION public.workspace_mirror_note();
+CREATE TRIGGER mirror AFTER INSERT OR DELETE OR UPDATE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.workspace_mirror_post();
 
-CREATE TRIGGER mirror_deleted AFTER DELETE ON public.forum_post FOR EACH ROW WHEN ((num_nonnulls(old.client_id, old.trashed_client_id, old.contact_id, old.trashed_contact_id, old.deal_id, old.trashed_deal_id) > 0)) EXECUTE FUNCTION public.workspace_mirror_post();
+CREATE TRIGGER mirror AFTER INSERT OR DELETE OR UPDATE ON public.forum_proxyvote FOR EACH ROW EXECUTE FUNCTION public.workspace_mirror_vote();
 
-CREATE TRIGGER mirror_deleted AFTER DELETE ON public.forum_proxyvote FOR EACH ROW WHEN ((old.from_post_id IS NULL)) EXECUTE FUNCTION public.workspace_mirror_vote();
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.accounts_group DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('group');
 
-CREATE TRIGGER mirror_inserted AFTER INSERT ON public.crm_deal FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.workspace_mirror_deal();
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.accounts_pipeline DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('pipeline');
 
-CREATE TRIGGER mirror_inserted AFTER INSERT ON public.crm_note FOR EACH ROW WHEN ((num_nonnulls(new.client_id, new.trashed_client_id, new.contact_id, new.trashed_contact_id, new.deal_id, new.trashed_deal_id) > 0)) EXECUTE FUNCTION public.workspace_mirror_note();
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.accounts_status DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('status');
 
-CREATE TRIGGER mirror_inserted AFTER INSERT ON public.forum_post FOR EACH ROW WHEN ((num_nonnulls(new.client_id, new.trashed_client_id, new.contact_id, new.trashed_contact_id, new.deal_id, new.trashed_deal_id) > 0)) EXECUTE FUNCTION public.workspace_mirror_post();
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('client', 'trashable');
 
-CREATE TRIGGER mirror_inserted AFTER INSERT ON public.forum_proxyvote FOR EACH ROW WHEN ((new.from_post_id IS NULL)) EXECUTE FUNCTION public.workspace_mirror_vote();
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('contact', 'trashable');
 
-CREATE TRIGGER mirror_updated AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN (((true OR true) AND ((old.created_at IS DISTINCT FROM new.created_at) OR (COALESCE(old.client_id, old.trashed_client_id) IS DISTINCT FROM COALESCE(new.client_id, new.trashed_client_id)) OR (COALESCE(old.contact_id, old.trashed_contact_id) IS DISTINCT FROM COALESCE(new.contact_id, new.trashed_contact_id))))) EXECUTE FUNCTION public.workspace_mirror_deal();
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_contactlist DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('contact_list', 'trashable');
 
-CREATE TRIGGER mirror_updated AFTER UPDATE ON public.crm_note FOR EACH ROW WHEN ((((num_nonnulls(old.client_id, old.trashed_client_id, old.contact_id, old.trashed_contact_id, old.deal_id, old.trashed_deal_id) > 0) OR (num_nonnulls(new.client_id, new.trashed_client_id, new.contact_id, new.trashed_contact_id, new.deal_id, new.trashed_deal_id) > 0)) AND ((old.noted_at IS DISTINCT FROM new.noted_at) OR ((old.kind)::text IS DISTINCT FROM (new.kind)::text) OR (old.trashed_at IS DISTINCT FROM new.trashed_at) OR (COALESCE(old.client_id, old.trashed_client_id) IS DISTINCT FROM COALESCE(new.client_id, new.trashed_client_id)) OR (COALESCE(old.contact_id, old.trashed_contact_id) IS DISTINCT FROM COALESCE(new.contact_id, new.trashed_contact_id)) OR (COALESCE(old.deal_id, old.trashed_deal_id) IS DISTINCT FROM COALESCE(new.deal_id, new.trashed_deal_id))))) EXECUTE FUNCTION public.workspace_mirror_note();
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('deal', 'trashable');
 
-CREATE TRIGGER mirror_updated AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN ((((num_nonnulls(old.client_id, old.trashed_client_id, old.contact_id, old.trashed_contact_id, old.deal_id, old.trashed_deal_id) > 0) OR (num_nonnulls(new.client_id, new.trashed_client_id, new.contact_id, new.trashed_contact_id, new.deal_id, new.trashed_deal_id) > 0)) AND ((old.created_at IS DISTINCT FROM new.created_at) OR (old.completed_at IS DISTINCT FROM new.completed_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at) OR ((old.category_id IS NULL) IS DISTINCT FROM (new.category_id IS NULL)) OR (old.user_id IS DISTINCT FROM new.user_id) OR (COALESCE(old.client_id, old.trashed_client_id) IS DISTINCT FROM COALESCE(new.client_id, new.trashed_client_id)) OR (COALESCE(old.contact_id, old.trashed_contact_id) IS DISTINCT FROM COALESCE(new.contact_id, new.trashed_contact_id)) OR (COALESCE(old.deal_id, old.trashed_deal_id) IS DISTINCT FROM COALESCE(new.deal_id, new.trashed_deal_id))))) EXECUTE FUNCTION public.workspace_mirror_post();
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_fielddefinition DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('field_definition');
 
-CREATE TRIGGER mirror_updated AFTER UPDATE ON public.forum_proxyvote FOR EACH ROW WHEN ((((old.from_post_id IS NULL) OR (new.from_post_id IS NULL)) AND ((old.created_at IS DISTINCT FROM new.created_at) OR (old.client_id IS DISTINCT FROM new.client_id) OR (old.contact_id IS DISTINCT FROM new.contact_id) OR ((old.from_post_id IS NULL) IS DISTINCT FROM (new.from_post_id IS NULL))))) EXECUTE FUNCTION public.workspace_mirror_vote();
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('note', 'trashable');
 
-CREATE TRIGGER move_entries AFTER UPDATE ON public.crm_contact FOR EACH ROW WHEN ((COALESCE(old.client_id, old.trashed_client_id) IS DISTINCT FROM COALESCE(new.client_id, new.trashed_client_id))) EXECUTE FUNCTION public.workspace_move_entries_of_contact();
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_userlink DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('user_link');
 
-CREATE TRIGGER move_entries AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN (((COALESCE(old.client_id, old.trashed_client_id) IS DISTINCT FROM COALESCE(new.client_id, new.trashed_client_id)) OR (COALESCE(old.contact_id, old.trashed_contact_id) IS DISTINCT FROM COALESCE(new.contact_id, new.trashed_contact_id)))) EXECUTE FUNCTION public.workspace_move_entries_of_deal();
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('post', 'trashable');
 
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.accounts_group DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('group', 'created');
-
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.accounts_pipeline DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('pipeline', 'created');
-
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.accounts_status DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('status', 'created');
-
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('client', 'created');
-
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('contact', 'created');
-
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_contactlist DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('contact_list', 'created');
-
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('deal', 'created');
-
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_fielddefinition DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('field_definition', 'created');
-
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('note', 'created');
-
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.crm_userlink DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('user_link', 'created');
-
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('post', 'created');
-
-CREATE CONSTRAINT TRIGGER note_created AFTER INSERT ON public.workspace_message DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('message', 'created');
-
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.accounts_group DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('group', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.accounts_pipeline DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('pipeline', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.accounts_status DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('status', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('client', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('contact', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_contactlist DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('contact_list', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('deal', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_fielddefinition DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('field_definition', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('note', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.crm_userlink DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('user_link', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION public.note_change('post', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_deleted AFTER DELETE ON public.workspace_message DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.note_change('message', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_restored AFTER UPDATE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((NOT (old.trashed_at IS NULL)) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('client', 'restored');
-
-CREATE CONSTRAINT TRIGGER note_restored AFTER UPDATE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((NOT (old.trashed_at IS NULL)) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('contact', 'restored');
-
-CREATE CONSTRAINT TRIGGER note_restored AFTER UPDATE ON public.crm_contactlist DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((NOT (old.trashed_at IS NULL)) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('contact_list', 'restored');
-
-CREATE CONSTRAINT TRIGGER note_restored AFTER UPDATE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((NOT (old.trashed_at IS NULL)) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('deal', 'restored');
-
-CREATE CONSTRAINT TRIGGER note_restored AFTER UPDATE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((NOT (old.trashed_at IS NULL)) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('note', 'restored');
-
-CREATE CONSTRAINT TRIGGER note_restored AFTER UPDATE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((NOT (old.trashed_at IS NULL)) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('post', 'restored');
-
-CREATE CONSTRAINT TRIGGER note_trashed AFTER UPDATE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (NOT (new.trashed_at IS NULL)))) EXECUTE FUNCTION public.note_change('client', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_trashed AFTER UPDATE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (NOT (new.trashed_at IS NULL)))) EXECUTE FUNCTION public.note_change('contact', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_trashed AFTER UPDATE ON public.crm_contactlist DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (NOT (new.trashed_at IS NULL)))) EXECUTE FUNCTION public.note_change('contact_list', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_trashed AFTER UPDATE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (NOT (new.trashed_at IS NULL)))) EXECUTE FUNCTION public.note_change('deal', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_trashed AFTER UPDATE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (NOT (new.trashed_at IS NULL)))) EXECUTE FUNCTION public.note_change('note', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_trashed AFTER UPDATE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (NOT (new.trashed_at IS NULL)))) EXECUTE FUNCTION public.note_change('post', 'deleted');
-
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.accounts_group DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((true AND true)) EXECUTE FUNCTION public.note_change('group', 'updated');
-
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.accounts_pipeline DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((true AND true)) EXECUTE FUNCTION public.note_change('pipeline', 'updated');
-
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.accounts_status DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((true AND true)) EXECUTE FUNCTION public.note_change('status', 'updated');
-
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('client', 'updated');
-
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('contact', 'updated');
-
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_contactlist DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('contact_list', 'updated');
-
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('deal', 'updated');
-
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_fielddefinition DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((true AND true)) EXECUTE FUNCTION public.note_change('field_definition', 'updated');
-
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('note', 'updated');
-
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.crm_userlink DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((true AND true)) EXECUTE FUNCTION public.note_change('user_link', 'updated');
-
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.note_change('post', 'updated');
-
-CREATE CONSTRAINT TRIGGER note_updated AFTER UPDATE ON public.workspace_message DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((true AND true AND ((old.post_id IS DISTINCT FROM new.post_id) OR (old.author_id IS DISTINCT FROM new.author_id) OR ((old.subject)::text IS DISTINCT FROM (new.subject)::text) OR (old.text IS DISTINCT FROM new.text) OR ((old.among)::text IS DISTINCT FROM (new.among)::text) OR (old.include_not_asked IS DISTINCT FROM new.include_not_asked) OR ((old.state)::text IS DISTINCT FROM (new.state)::text)))) EXECUTE FUNCTION public.note_change('message', 'updated');
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.workspace_message DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('message', '', 'post_id', 'author_id', 'subject', 'text', 'among', 'include_not_asked', 'state');
 
 CREATE TRIGGER open_ids AFTER INSERT ON public.accounts_account FOR EACH ROW EXECUTE FUNCTION account_ids.open();
 
-CREATE TRIGGER queue_revenue_delete AFTER DELETE ON public.crm_deal FOR EACH ROW WHEN (((old.client_id IS NOT NULL) AND (old.trashed_at IS NULL))) EXECUTE FUNCTION public.workspace_revenue_of_deal();
+CREATE TRIGGER queue_post AFTER INSERT OR DELETE OR UPDATE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.workspace_queue_post();
 
-CREATE TRIGGER queue_revenue_delete AFTER DELETE ON public.crm_userlink FOR EACH ROW WHEN (((old.state)::text = 'confirmed'::text)) EXECUTE FUNCTION public.workspace_revenue_of_link();
+CREATE TRIGGER queue_post AFTER INSERT OR DELETE OR UPDATE ON public.forum_proxyvote FOR EACH ROW EXECUTE FUNCTION public.workspace_queue_post();
 
-CREATE TRIGGER queue_revenue_delete AFTER DELETE ON public.forum_post FOR EACH ROW WHEN ((old.duplicate_from_id IS NOT NULL)) EXECUTE FUNCTION public.workspace_revenue_of_post();
+CREATE TRIGGER queue_post AFTER INSERT OR DELETE ON public.forum_vote FOR EACH ROW EXECUTE FUNCTION public.workspace_queue_post();
 
-CREATE TRIGGER queue_revenue_delete AFTER DELETE ON public.forum_proxyvote FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.workspace_revenue_of_proxy_vote();
+CREATE TRIGGER record_stage AFTER INSERT OR DELETE OR UPDATE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.crm_record_stage();
 
-CREATE TRIGGER queue_revenue_delete AFTER DELETE ON public.forum_vote FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.workspace_revenue_of_vote();
+CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.accounts_group FOR EACH ROW EXECUTE FUNCTION search.relearn();
 
-CREATE TRIGGER queue_revenue_insert AFTER INSERT ON public.crm_deal FOR EACH ROW WHEN (((new.client_id IS NOT NULL) AND (new.trashed_at IS NULL))) EXECUTE FUNCTION public.workspace_revenue_of_deal();
+CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.accounts_pipeline FOR EACH ROW EXECUTE FUNCTION search.relearn();
 
-CREATE TRIGGER queue_revenue_insert AFTER INSERT ON public.crm_userlink FOR EACH ROW WHEN (((new.state)::text = 'confirmed'::text)) EXECUTE FUNCTION public.workspace_revenue_of_link();
+CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.accounts_status FOR EACH ROW EXECUTE FUNCTION search.relearn();
 
-CREATE TRIGGER queue_revenue_insert AFTER INSERT ON public.forum_post FOR EACH ROW WHEN ((new.category_id IS NOT NULL)) EXECUTE FUNCTION public.workspace_revenue_of_post();
+CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.accounts_user FOR EACH ROW EXECUTE FUNCTION search.relearn();
 
-CREATE TRIGGER queue_revenue_insert AFTER INSERT ON public.forum_proxyvote FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.workspace_revenue_of_proxy_vote();
+CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.crm_client FOR EACH ROW EXECUTE FUNCTION search.relearn('trashable');
 
-CREATE TRIGGER queue_revenue_insert AFTER INSERT ON public.forum_vote FOR EACH ROW WHEN (true) EXECUTE FUNCTION public.workspace_revenue_of_vote();
+CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.crm_contact FOR EACH ROW EXECUTE FUNCTION search.relearn('trashable');
 
-CREATE TRIGGER queue_revenue_update AFTER UPDATE ON public.accounts_account FOR EACH ROW WHEN (((old.currency)::text IS DISTINCT FROM (new.currency)::text)) EXECUTE FUNCTION public.workspace_revenue_of_account();
+CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.crm_contactlist FOR EACH ROW EXECUTE FUNCTION search.relearn('trashable');
 
-CREATE TRIGGER queue_revenue_update AFTER UPDATE ON public.accounts_status FOR EACH ROW WHEN (((old.outcome)::text IS DISTINCT FROM (new.outcome)::text)) EXECUTE FUNCTION public.workspace_revenue_of_account();
+CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION search.relearn('trashable');
 
-CREATE TRIGGER queue_revenue_update AFTER UPDATE ON public.crm_client FOR EACH ROW WHEN ((old.trashed_at IS DISTINCT FROM new.trashed_at)) EXECUTE FUNCTION public.workspace_revenue_of_row('client');
+CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.crm_fielddefinition FOR EACH ROW EXECUTE FUNCTION search.relearn();
 
-CREATE TRIGGER queue_revenue_update AFTER UPDATE ON public.crm_contact FOR EACH ROW WHEN (((old.client_id IS DISTINCT FROM new.client_id) OR (old.trashed_at IS DISTINCT FROM new.trashed_at))) EXECUTE FUNCTION public.workspace_revenue_of_row('contact');
+CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.crm_note FOR EACH ROW EXECUTE FUNCTION search.relearn('trashable');
 
-CREATE TRIGGER queue_revenue_update AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN (((old.client_id IS DISTINCT FROM new.client_id) OR (old.status_id IS DISTINCT FROM new.status_id) OR ((old.currency)::text IS DISTINCT FROM (new.currency)::text) OR (old.price IS DISTINCT FROM new.price) OR (old.trashed_at IS DISTINCT FROM new.trashed_at))) EXECUTE FUNCTION public.workspace_revenue_of_deal();
-
-CREATE TRIGGER queue_revenue_update AFTER UPDATE ON public.crm_userlink FOR EACH ROW WHEN ((((old.state)::text IS DISTINCT FROM (new.state)::text) OR (old.client_id IS DISTINCT FROM new.client_id) OR (old.contact_id IS DISTINCT FROM new.contact_id))) EXECUTE FUNCTION public.workspace_revenue_of_link();
-
-CREATE TRIGGER queue_revenue_update AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((num_nonnulls(old.category_id, new.category_id) > 0) AND ((old.client_id IS DISTINCT FROM new.client_id) OR (old.contact_id IS DISTINCT FROM new.contact_id) OR (old.user_id IS DISTINCT FROM new.user_id) OR (old.duplicate_from_id IS DISTINCT FROM new.duplicate_from_id) OR (old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.forum_id IS DISTINCT FROM new.forum_id)))) EXECUTE FUNCTION public.workspace_revenue_of_post();
-
-CREATE TRIGGER queue_revenue_update AFTER UPDATE ON public.forum_proxyvote FOR EACH ROW WHEN (((old.post_id IS DISTINCT FROM new.post_id) OR (old.client_id IS DISTINCT FROM new.client_id) OR (old.contact_id IS DISTINCT FROM new.contact_id))) EXECUTE FUNCTION public.workspace_revenue_of_proxy_vote();
-
-CREATE TRIGGER record_stage AFTER INSERT ON public.crm_deal FOR EACH ROW WHEN ((new.status_id IS NOT NULL)) EXECUTE FUNCTION public.crm_record_stage();
-
-CREATE TRIGGER record_stage_changed AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN ((old.status_id IS DISTINCT FROM new.status_id)) EXECUTE FUNCTION public.crm_record_stage();
-
-CREATE TRIGGER relearn AFTER UPDATE ON public.accounts_group FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR (true <> true))) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER relearn AFTER UPDATE ON public.accounts_pipeline FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR (true <> true))) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER relearn AFTER UPDATE ON public.accounts_status FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR (true <> true))) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER relearn AFTER UPDATE ON public.accounts_user FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR ((((old.role)::text = ANY ((ARRAY['owner'::character varying, 'admin'::character varying, 'agent'::character varying])::text[])) OR ((old.role)::text = 'member'::text)) <> (((new.role)::text = ANY ((ARRAY['owner'::character varying, 'admin'::character varying, 'agent'::character varying])::text[])) OR ((new.role)::text = 'member'::text))))) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER relearn AFTER UPDATE ON public.crm_client FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR ((old.trashed_at IS NULL) <> (new.trashed_at IS NULL)))) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER relearn AFTER UPDATE ON public.crm_contact FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR ((old.trashed_at IS NULL) <> (new.trashed_at IS NULL)))) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER relearn AFTER UPDATE ON public.crm_contactlist FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR ((old.trashed_at IS NULL) <> (new.trashed_at IS NULL)))) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER relearn AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR ((old.trashed_at IS NULL) <> (new.trashed_at IS NULL)))) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER relearn AFTER UPDATE ON public.crm_fielddefinition FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR (true <> true))) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER relearn AFTER UPDATE ON public.crm_note FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR ((old.trashed_at IS NULL) <> (new.trashed_at IS NULL)))) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER relearn AFTER UPDATE ON public.forum_post FOR EACH ROW WHEN (((old.search_text <> new.search_text) OR ((old.trashed_at IS NULL) <> (new.trashed_at IS NULL)))) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER set_last_change AFTER UPDATE ON public.crm_client FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at))) EXECUTE FUNCTION public.crm_client_set_last_change();
-
-CREATE TRIGGER set_last_change AFTER UPDATE ON public.crm_contact FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at))) EXECUTE FUNCTION public.crm_contact_set_last_change();
-
-CREATE TRIGGER set_last_change AFTER UPDATE ON public.crm_deal FOR EACH ROW WHEN (((old.updated_at IS DISTINCT FROM new.updated_at) OR (old.trashed_at IS DISTINCT FROM new.trashed_at))) EXECUTE FUNCTION public.crm_deal_set_last_change();
-
-CREATE CONSTRAINT TRIGGER summarize_delete AFTER DELETE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.workspace_update_at_commit();
-
-CREATE CONSTRAINT TRIGGER summarize_delete AFTER DELETE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.workspace_update_at_commit();
-
-CREATE CONSTRAINT TRIGGER summarize_delete AFTER DELETE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.workspace_update_at_commit();
-
-CREATE CONSTRAINT TRIGGER summarize_delete AFTER DELETE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id) > 0) AND ((old.category_id IS NULL) AND (NOT old.closed) AND (old.scheduled_at IS NOT NULL)))) EXECUTE FUNCTION public.workspace_update_at_commit();
-
-CREATE CONSTRAINT TRIGGER summarize_delete AFTER DELETE ON public.workspace_timelineentry DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id) > 0) AND (old.kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text])))) EXECUTE FUNCTION public.workspace_update_at_commit();
-
-CREATE CONSTRAINT TRIGGER summarize_insert AFTER INSERT ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((NOT (new.trashed_at IS NULL))) EXECUTE FUNCTION public.workspace_update_at_commit();
-
-CREATE CONSTRAINT TRIGGER summarize_insert AFTER INSERT ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((NOT (new.trashed_at IS NULL))) EXECUTE FUNCTION public.workspace_update_at_commit();
-
-CREATE CONSTRAINT TRIGGER summarize_insert AFTER INSERT ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((NOT ((new.trashed_at IS NULL) AND (new.client_id IS NULL)))) EXECUTE FUNCTION public.workspace_summarize_new_deal();
-
-CREATE CONSTRAINT TRIGGER summarize_insert AFTER INSERT ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((num_nonnulls(new.client_id, new.contact_id, new.deal_id) > 0) AND ((new.category_id IS NULL) AND (NOT new.closed) AND (new.scheduled_at IS NOT NULL)))) EXECUTE FUNCTION public.workspace_summarize_new_post();
-
-CREATE CONSTRAINT TRIGGER summarize_insert AFTER INSERT ON public.workspace_timelineentry DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((num_nonnulls(new.client_id, new.contact_id, new.deal_id) > 0) AND (new.kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text])))) EXECUTE FUNCTION public.workspace_summarize_new_timelineentry();
-
-CREATE CONSTRAINT TRIGGER summarize_update AFTER UPDATE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.trashed_at IS DISTINCT FROM new.trashed_at)) EXECUTE FUNCTION public.workspace_update_at_commit();
-
-CREATE CONSTRAINT TRIGGER summarize_update AFTER UPDATE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.client_id IS DISTINCT FROM new.client_id))) EXECUTE FUNCTION public.workspace_update_at_commit();
-
-CREATE CONSTRAINT TRIGGER summarize_update AFTER UPDATE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((((((old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.client_id IS DISTINCT FROM new.client_id)) OR (old.contact_id IS DISTINCT FROM new.contact_id)) OR (old.status_id IS DISTINCT FROM new.status_id)) OR ((old.currency)::text IS DISTINCT FROM (new.currency)::text)) OR (old.price IS DISTINCT FROM new.price))) EXECUTE FUNCTION public.workspace_update_at_commit();
-
-CREATE CONSTRAINT TRIGGER summarize_update AFTER UPDATE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id, new.client_id, new.contact_id, new.deal_id) > 0) AND (((old.category_id IS NULL) AND (NOT old.closed) AND (old.scheduled_at IS NOT NULL)) OR ((new.category_id IS NULL) AND (NOT new.closed) AND (new.scheduled_at IS NOT NULL))) AND (((((((old.trashed_at IS DISTINCT FROM new.trashed_at) OR (old.category_id IS DISTINCT FROM new.category_id)) OR (old.closed IS DISTINCT FROM new.closed)) OR (old.scheduled_at IS DISTINCT FROM new.scheduled_at)) OR (old.client_id IS DISTINCT FROM new.client_id)) OR (old.contact_id IS DISTINCT FROM new.contact_id)) OR (old.deal_id IS DISTINCT FROM new.deal_id)))) EXECUTE FUNCTION public.workspace_update_at_commit();
-
-CREATE CONSTRAINT TRIGGER summarize_update AFTER UPDATE ON public.workspace_timelineentry DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((num_nonnulls(old.client_id, old.contact_id, old.deal_id, new.client_id, new.contact_id, new.deal_id) > 0) AND ((old.kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text])) OR (new.kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text]))) AND ((((old.at IS DISTINCT FROM new.at) OR (old.client_id IS DISTINCT FROM new.client_id)) OR (old.contact_id IS DISTINCT FROM new.contact_id)) OR (old.deal_id IS DISTINCT FROM new.deal_id)))) EXECUTE FUNCTION public.workspace_update_at_commit();
+CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION search.relearn('trashable');
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_apitoken FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
@@ -3883,6 +3351,8 @@ CREATE TRIGGER take_id BEFORE INSERT ON public.forum_comment FOR EACH ROW WHEN (
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_commentversion FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_contentreport FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_follow FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_forum FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
@@ -3912,28 +3382,6 @@ CREATE TRIGGER take_id BEFORE INSERT ON public.workspace_merge FOR EACH ROW WHEN
 CREATE TRIGGER take_id BEFORE INSERT ON public.workspace_message FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.workspace_savedview FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
-
-CREATE TRIGGER unlearn AFTER DELETE ON public.accounts_group FOR EACH ROW WHEN (true) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER unlearn AFTER DELETE ON public.accounts_pipeline FOR EACH ROW WHEN (true) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER unlearn AFTER DELETE ON public.accounts_status FOR EACH ROW WHEN (true) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER unlearn AFTER DELETE ON public.accounts_user FOR EACH ROW WHEN ((((old.role)::text = ANY ((ARRAY['owner'::character varying, 'admin'::character varying, 'agent'::character varying])::text[])) OR ((old.role)::text = 'member'::text))) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER unlearn AFTER DELETE ON public.crm_client FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER unlearn AFTER DELETE ON public.crm_contact FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER unlearn AFTER DELETE ON public.crm_contactlist FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER unlearn AFTER DELETE ON public.crm_deal FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER unlearn AFTER DELETE ON public.crm_fielddefinition FOR EACH ROW WHEN (true) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER unlearn AFTER DELETE ON public.crm_note FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER unlearn AFTER DELETE ON public.forum_post FOR EACH ROW WHEN ((old.trashed_at IS NULL)) EXECUTE FUNCTION search.relearn();
 
 CREATE TRIGGER weigh_changed AFTER UPDATE ON public.forum_proxyvote REFERENCING OLD TABLE AS former NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_weigh_changed();
 
@@ -4241,6 +3689,18 @@ ALTER TABLE ONLY public.forum_commentversion
 
 ALTER TABLE ONLY public.forum_commentversion
     ADD CONSTRAINT forum_commentversion_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.forum_contentreport
+    ADD CONSTRAINT forum_contentreport_account_id_428750b0_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.forum_contentreport
+    ADD CONSTRAINT forum_contentreport_comment_id_fk FOREIGN KEY (account_id, comment_id) REFERENCES public.forum_comment(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.forum_contentreport
+    ADD CONSTRAINT forum_contentreport_post_id_fk FOREIGN KEY (account_id, post_id) REFERENCES public.forum_post(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.forum_contentreport
+    ADD CONSTRAINT forum_contentreport_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.forum_follow
     ADD CONSTRAINT forum_follow_account_id_d860395f_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;

@@ -91,17 +91,17 @@ DUE = f"{OPEN} AND scheduled_at <= now() AND (leased_until IS NULL OR leased_unt
 # The recursive query reads one index entry for each account with jobs, up to the first account with a due one. A scan of the index in this
 # order would read all jobs that are scheduled for later.
 CLAIM = f"""
-WITH RECURSIVE accounts (id) AS (
+WITH RECURSIVE account (id) AS (
     (SELECT account_id FROM core_job WHERE {OPEN} AND account_id > %(after)s ORDER BY account_id LIMIT 1)
     UNION ALL
-    SELECT (SELECT account_id FROM core_job WHERE {OPEN} AND account_id > accounts.id ORDER BY account_id LIMIT 1)
-    FROM accounts WHERE accounts.id IS NOT NULL
+    SELECT (SELECT account_id FROM core_job WHERE {OPEN} AND account_id > account.id ORDER BY account_id LIMIT 1)
+    FROM account WHERE account.id IS NOT NULL
 ), due AS (
-    SELECT job.* FROM accounts CROSS JOIN LATERAL (
-        SELECT id, leased_until IS NOT NULL AS is_lost FROM core_job WHERE {DUE} AND account_id = accounts.id
-            AND (%(max_running)s::int IS NULL OR accounts.id = 0 OR %(max_running)s::int > (
+    SELECT job.* FROM account CROSS JOIN LATERAL (
+        SELECT id, leased_until IS NOT NULL AS is_lost FROM core_job WHERE {DUE} AND account_id = account.id
+            AND (%(max_running)s::int IS NULL OR account.id = 0 OR %(max_running)s::int > (
                 SELECT count(*) FROM core_job
-                WHERE state = 'running' AND queue = %(queue)s AND account_id = accounts.id
+                WHERE state = 'running' AND queue = %(queue)s AND account_id = account.id
                     AND (leased_until > now() OR NOT %(take_over)s)
             ))
         ORDER BY scheduled_at, id LIMIT 1 FOR UPDATE SKIP LOCKED
