@@ -22,6 +22,7 @@ class ForumConfig(AppConfig):
         "forum": _("forum"),
         "internal": _("internal comment"),
         "post": _("post"),
+        "report": _("report"),
         "segment": _("segment"),
         "task_kind": _("task kind"),
         "title": _("title"),

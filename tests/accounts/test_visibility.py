@@ -323,6 +323,7 @@ def pages(world):
         merged = [make_client(acme.alice, f"{label} merged", **values).id for _ in range(2)]
         change = {"resource": "client", "action": "add_tags", "data": {"tags": [f"{label}tag"]}, "query": ""}
         found[label] = {
+            "authors": user.id,
             "posts": rows.task,
             "tasks": rows.task,
             "comments": rows.comment,

@@ -10,7 +10,6 @@ from tests.support.xml import (
     TOO_LARGE,
     UNAUTHENTICATED,
     UNSUPPORTED,
-    call,
     client_of,
     document,
     refusal,
@@ -232,26 +231,6 @@ def test_it_rejects_a_body_of_more_than_1_mib(acme, chunked):
     assert shown(send(MAX_BODY_SIZE + 1)) == refusal(413, TOO_LARGE)
     assert not acme.account.posts.exists()
     assert send(MAX_BODY_SIZE).status_code == 201
-
-
-class EndlessBody:
-    """An endless body in chunks. The test fails if too much of it is read."""
-
-    def __init__(self):
-        self.sent = 0
-
-    def read(self, size: int) -> bytes:
-        assert 0 < size <= MAX_BODY_SIZE + 1
-        self.sent += size
-        return b"x" * size
-
-
-def test_it_rejects_an_endless_body_before_it_ends(acme):
-    body = EndlessBody()
-    environ = {"wsgi.input": body, "HTTP_TRANSFER_ENCODING": "chunked", "CONTENT_TYPE": "application/xml"}
-    response = call(acme.host, b"/app/posts.xml", method="POST", user=("alice", PASSWORD), **environ)
-    assert shown(response) == refusal(413, TOO_LARGE)
-    assert body.sent == MAX_BODY_SIZE + 1
 
 
 def test_a_chunked_body_is_read(acme):
