@@ -143,5 +143,8 @@ def succeed(
 
 
 def warm_up(address: str, case: Case, token: str) -> None:
-    """Load a case for a second. The first response of a new process is slow: it imports modules and hashes a password."""
-    succeed(address, case, token, seconds=1, min_requests=0)
+    """Load a case for a second. The first response of a new process is slow: it imports modules and hashes a password.
+
+    There are no more connections than a process answers requests at a time, so that it rejects none.
+    """
+    succeed(address, case, token, seconds=1, connections=4, min_requests=0)
