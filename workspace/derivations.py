@@ -1,4 +1,4 @@
-"""What the stored values of this room derive from the rows of the rooms below (`core.db.derived`).
+"""The derivations of the stored values of this room from the rows of the rooms below (`core.db.derived`).
 
 - The summaries of clients, contacts and deals (`workspace.summaries`) depend on these rows, and on the entries of the timeline and the tasks
   that link to them. Triggers write the entries together with the rows that they are about.

@@ -21,7 +21,7 @@ EXCERPT_LENGTH = 200
 
 
 class AuthorPage(TeamPage):
-    """Who wrote something, what else they wrote in the forum, and the buttons to block and unblock."""
+    """The author of a text, their other texts in the forum, and the buttons to block and unblock them."""
 
     template_name = "forum/author.html"
     actions = {"block": "block", "block_only": "block_only", "unblock": "unblock"}

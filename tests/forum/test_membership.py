@@ -1,4 +1,4 @@
-"""Who belongs to a forum: the rule, and what depends on it. The walks over all routes are in test_page_access and test_route_contracts."""
+"""The rule of the members of a forum, and the readers of the rule. The walks over all routes are in test_page_access and test_route_contracts."""
 
 import importlib
 from pathlib import Path

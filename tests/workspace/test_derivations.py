@@ -1,4 +1,4 @@
-"""What is computed for a write, and when. Other tests compare the computed values with recounts."""
+"""The statements that compute derived values for a write. Other tests compare the computed values with recounts."""
 
 from django.db import connection
 
