@@ -10,6 +10,8 @@ from tests.support.people import HeldRequests, at, choose_name, count_of, messag
 
 
 def use_tool(page, name: str) -> None:
+    # Panels that are loaded after the page replace a part of it, in which a tool may be open.
+    page.wait_for_load_state("networkidle")
     page.locator("details.tool > summary").filter(has_text=name).click()
 
 
