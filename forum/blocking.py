@@ -1,4 +1,4 @@
-"""Members whom the team blocks: their texts are taken back in one act, and can be restored.
+"""Members whom the team blocks: their texts are withdrawn in one act, and can be restored.
 
 Suggestions go to the trash, where housekeeping erases them after 30 days. Comments have no trash: they are withdrawn, which hides them
 everywhere, and are erased with their posts only. Both have the time of the block as their mark, so that unblocking restores nothing else. The
@@ -17,7 +17,7 @@ from core.db.transactions import in_transaction
 from core.jobs.registration import RetryDelays, job
 from forum.models import Activity, Notification
 
-# When the texts are taken back again: a request that began before the block may still write.
+# When the texts are withdrawn again: a request that began before the block may still write.
 LATE_TEXTS_DELAY = timedelta(minutes=2)
 
 # Withdraw the member's comments on locked posts, or restore them if the time is null, and update the counts and the activities.
@@ -42,11 +42,11 @@ FROM moved WHERE activity.account_id = moved.account_id AND activity.comment_id 
 
 @transaction.atomic(savepoint=False)
 def block(member: User, *, by: User, takes_texts: bool) -> None:
-    """Block a member, and take back their texts if asked. Raise PermissionDenied if `by` may not block the member."""
+    """Block a member, and withdraw their texts if asked. Raise PermissionDenied if `by` may not block the member."""
     member.block(by=by)
     if takes_texts and member.blocked_at is not None:
-        _take_back(member, by)
-        take_back_late_texts.defer(
+        _withdraw(member, by)
+        withdraw_late_texts.defer(
             account_id=member.account_id,
             user_id=member.id,
             by_id=by.id,
@@ -56,20 +56,20 @@ def block(member: User, *, by: User, takes_texts: bool) -> None:
 
 
 @job(time_limit=60, retry=RetryDelays(60, 600))
-def take_back_late_texts(*, account_id: int, user_id: int, by_id: int, blocked_at: str) -> None:
-    """Take back the texts that requests which were in progress wrote after the block, unless the block has ended."""
+def withdraw_late_texts(*, account_id: int, user_id: int, by_id: int, blocked_at: str) -> None:
+    """Withdraw the texts that requests which were in progress wrote after the block, unless the block has ended."""
 
     def act() -> None:
         users = User.objects.select_related("account").filter(account_id=account_id)
         member = users.filter(id=user_id).select_for_update(no_key=True, of=("self",)).first()
         if member is not None and member.blocked_at == datetime.fromisoformat(blocked_at):
-            _take_back(member, users.get(id=by_id))
+            _withdraw(member, users.get(id=by_id))
 
     in_transaction(act)
 
 
 def restore_texts(sender: type, user: User, blocked_at: datetime, **kwargs: Any) -> None:
-    """Restore the texts that were taken back, when a block ends (`block_ended`)."""
+    """Restore the texts that were withdrawn, when a block ends (`block_ended`)."""
     comments: Any = user.account.comments(manager="with_withdrawn").filter(user_id=user.id)
     post_ids = _lock_posts(user, comments.exclude(withdrawn_at=None))
     for post in user.account.posts.filter(user_id=user.id, trashed_at=blocked_at).order_by("id"):
@@ -77,7 +77,7 @@ def restore_texts(sender: type, user: User, blocked_at: datetime, **kwargs: Any)
     _move_comments(user, post_ids, withdrawn_at=None)
 
 
-def _take_back(member: User, by: User) -> None:
+def _withdraw(member: User, by: User) -> None:
     post_ids = _lock_posts(member, member.account.comments.filter(user_id=member.id))
     _move_comments(member, post_ids, withdrawn_at=member.blocked_at)
     account = member.account

@@ -1,4 +1,4 @@
-"""What the triggers write to the timeline (`workspace.timeline`): the entries that mirror rows, and the columns whose changes are logged.
+"""The entries of the timeline (`workspace.timeline`) that triggers write for rows, and the columns whose changes are logged.
 
 A new client or contact has no entry. A new column of a resource has to be added to the arguments of its trigger `log_changes`.
 """

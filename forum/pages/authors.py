@@ -59,7 +59,7 @@ class AuthorPage(TeamPage):
         return {"row": comment, "excerpt": excerpt(comment.comment, max_length=EXCERPT_LENGTH)}
 
     def block(self, request: ForumUserRequest, id: int) -> HttpResponse:
-        message = _("%(name)s is blocked, and their suggestions and comments are taken back.")
+        message = _("%(name)s is blocked, and their suggestions and comments are withdrawn.")
         return self.act(id, lambda author: blocking.block(author, by=request.user, takes_texts=True), message)
 
     def block_only(self, request: ForumUserRequest, id: int) -> HttpResponse:
@@ -67,7 +67,7 @@ class AuthorPage(TeamPage):
         return self.act(id, lambda author: blocking.block(author, by=request.user, takes_texts=False), message)
 
     def unblock(self, request: ForumUserRequest, id: int) -> HttpResponse:
-        message = _("%(name)s is unblocked, and the texts that were taken back are restored.")
+        message = _("%(name)s is unblocked, and the texts that were withdrawn are restored.")
         return self.act(id, lambda author: author.unblock(by=request.user), message)
 
     def act(self, id: int, change: Any, message: str) -> HttpResponse:

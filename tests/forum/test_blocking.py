@@ -1,4 +1,4 @@
-"""Blocked members, and the texts that are taken back with them."""
+"""Blocked members, and the texts that are withdrawn with them."""
 
 import pytest
 from django.core.exceptions import PermissionDenied
@@ -237,7 +237,7 @@ def test_the_card_shows_what_the_member_did(acme, texts):
 def test_the_card_blocks_and_unblocks(acme, texts):
     path = f"/app/authors/{acme.carol.id}"
     bob = acme.page(acme.bob)
-    assert "are taken back" in send(bob, path, do="block").follow()
+    assert "are withdrawn" in send(bob, path, do="block").follow()
     assert state(*texts)[0]
     assert "Unblock and restore" in bob.get(path)
     assert "are restored" in send(bob, path, do="unblock").follow()
