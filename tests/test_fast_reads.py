@@ -278,9 +278,12 @@ def in_jsonb_order(pairs: dict) -> dict:
 
 
 def client_data(client: Client, typed_fields: dict, related_rows: list[list]) -> dict:
+    """Return the data of a client. A completed task counts as activity."""
     rows_of_client = [
         [row for row in rows if row.client_id == client.id and not row.trashed_at] for rows in related_rows
     ]
+    tasks = rows_of_client[1]
+    last_activity = max([client.created_at, *(task.completed_at for task in tasks if task.completed_at)])
     counts = {
         f"{name}_count": len(rows) for name, rows in zip(("contacts", "posts", "deals"), rows_of_client, strict=True)
     }
@@ -289,7 +292,7 @@ def client_data(client: Client, typed_fields: dict, related_rows: list[list]) ->
         "additional_fields": dict(sorted(additional.items())),
         "external_ids": in_jsonb_order(client.external_ids),
     }
-    data = resource(client, ClientSerializer, **counts, last_activity=client.created_at, **fields)
+    data = resource(client, ClientSerializer, **counts, last_activity=last_activity, **fields)
     return data | {name: typed_fields[name] for name in TYPED if name in typed_fields}
 
 
