@@ -164,6 +164,7 @@ class Post(Tagged, Commentable):
                 | (Q(forum_id=None, category_id=None) & ~Q(task_kind="feedback")),
                 name="post_of_forum_or_task",
             ),
+            models.CheckConstraint(condition=tasks.COMPLETION_OF_TASK, name="completion_of_task"),
         ]
         indexes = [
             # No index has a column that votes and comments change (`forum.sort_keys`).

@@ -904,7 +904,16 @@ class Migration(migrations.Migration):
                             _connector="OR",
                         ),
                         name="post_of_forum_or_task",
-                    )
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("category_id__isnull", False),
+                            models.Q(("closed", False), ("completed_at", None)),
+                            models.Q(("closed", True), ("completed_at__isnull", False)),
+                            _connector="OR",
+                        ),
+                        name="completion_of_task",
+                    ),
                 ],
             },
         ),

@@ -65,15 +65,6 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- A task is closed if and only if it has a completed_at, whichever code writes it. The condition of the trigger is false for most writes.
-CREATE FUNCTION public.forum_complete_task() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    NEW.completed_at := CASE WHEN NEW.closed THEN statement_timestamp() END;
-    RETURN NEW;
-END $$;
-
 -- The posts are locked in the order of their ids, as in all code that locks several posts, so that no deadlock can occur.
 CREATE FUNCTION public.forum_count_cast() RETURNS trigger
     LANGUAGE plpgsql
@@ -274,7 +265,6 @@ ALTER TABLE ONLY public.forum_vote ADD CONSTRAINT forum_vote_user_id_fk FOREIGN 
 -- Triggers
 
 CREATE TRIGGER copy_live_row AFTER INSERT OR UPDATE OR DELETE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.copy_live_row('forum_postsortkey', 'forum_id', 'category_id', 'status_id', 'shelf', 'client_id', 'contact_id', 'deal_id', 'votes_cache', 'comments_cache', 'trending', 'updated_at');
-CREATE TRIGGER complete_task BEFORE INSERT OR UPDATE ON public.forum_post FOR EACH ROW WHEN (((new.category_id IS NULL) AND (new.closed <> (new.completed_at IS NOT NULL)))) EXECUTE FUNCTION public.forum_complete_task();
 CREATE TRIGGER count_cast AFTER INSERT ON public.forum_proxyvote REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_cast();
 CREATE TRIGGER count_cast AFTER INSERT ON public.forum_vote REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_cast();
 CREATE TRIGGER count_created AFTER INSERT ON public.forum_notification REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.count_unread_notifications();
