@@ -154,14 +154,6 @@ CREATE FUNCTION public.crm_dealcount_insert_deltas() RETURNS trigger
                 RETURN NULL;
             END $$;
 
-CREATE FUNCTION public.drop_counts() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    DELETE FROM forum_postcount WHERE account_id = OLD.account_id AND category_id = OLD.id;
-    RETURN NULL;
-END $$;
-
 CREATE FUNCTION public.forum_count_cast() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -241,23 +233,6 @@ CREATE FUNCTION public.forum_log2_add(a double precision, b double precision) RE
     SELECT CASE WHEN a IS NULL THEN b WHEN b IS NULL THEN a
         ELSE greatest(a, b) + ln(1 + power(2::double precision, greatest(-abs(a - b), -60))) / ln(2::double precision) END
 $$;
-
-CREATE FUNCTION public.forum_postcount_insert_deltas() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-            BEGIN
-                IF TG_OP = 'UPDATE' AND (OLD.category_id, OLD.created_at, OLD.shelf, OLD.status_id) IS NOT DISTINCT FROM (NEW.category_id, NEW.created_at, NEW.shelf, NEW.status_id) THEN
-                    RETURN NULL;
-                END IF;
-                IF OLD.shelf > 0 THEN 
-            INSERT INTO forum_postcount (account_id, category_id, created_at, id, is_mark, shelf, status_id, posts, number)
-            SELECT *, nextval('forum_postcount_numbers') FROM (SELECT OLD.account_id, value.*, -1 FROM (SELECT OLD.category_id, OLD.created_at, OLD.id, false, OLD.shelf, OLD.status_id) AS value) AS rows
-        ; END IF; IF NEW.shelf > 0 THEN 
-            INSERT INTO forum_postcount (account_id, category_id, created_at, id, is_mark, shelf, status_id, posts, number)
-            SELECT *, nextval('forum_postcount_numbers') FROM (SELECT NEW.account_id, value.*, 1 FROM (SELECT NEW.category_id, NEW.created_at, NEW.id, false, NEW.shelf, NEW.status_id) AS value) AS rows
-        ; END IF;
-                RETURN NULL;
-            END $$;
 
 CREATE FUNCTION public.forum_trending(created_at timestamp with time zone, vote_weight double precision) RETURNS double precision
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -1968,27 +1943,6 @@ END) STORED,
 WITH (fillfactor='90', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.forum_post ALTER COLUMN account_id SET (n_distinct=2);
 
-CREATE TABLE public.forum_postcount (
-    account_id bigint NOT NULL,
-    number bigint NOT NULL,
-    category_id bigint NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    id bigint NOT NULL,
-    is_mark boolean NOT NULL,
-    shelf smallint NOT NULL,
-    status_id bigint NOT NULL,
-    posts integer NOT NULL
-)
-WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
-ALTER TABLE ONLY public.forum_postcount ALTER COLUMN account_id SET (n_distinct=2);
-
-CREATE SEQUENCE public.forum_postcount_numbers
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1;
-
 CREATE TABLE public.forum_postsortkey (
     account_id bigint NOT NULL,
     id bigint NOT NULL,
@@ -2515,9 +2469,6 @@ ALTER TABLE ONLY public.forum_notification
 
 ALTER TABLE ONLY public.forum_post
     ADD CONSTRAINT forum_post_pkey PRIMARY KEY (account_id, id);
-
-ALTER TABLE ONLY public.forum_postcount
-    ADD CONSTRAINT forum_postcount_pkey PRIMARY KEY (account_id, category_id, created_at, id, number);
 
 ALTER TABLE ONLY public.forum_postsortkey
     ADD CONSTRAINT forum_postsortkey_pkey PRIMARY KEY (account_id, id);
@@ -3112,8 +3063,6 @@ CREATE TRIGGER count_withdrawn AFTER DELETE ON public.forum_vote REFERENCING OLD
 
 CREATE TRIGGER crm_dealcount_count AFTER INSERT OR DELETE OR UPDATE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.crm_dealcount_insert_deltas();
 
-CREATE TRIGGER drop_counts AFTER DELETE ON public.forum_category FOR EACH ROW EXECUTE FUNCTION public.drop_counts();
-
 CREATE TRIGGER follow_link AFTER DELETE ON public.crm_client FOR EACH ROW EXECUTE FUNCTION public.workspace_follow_link('client');
 
 CREATE TRIGGER follow_link AFTER DELETE OR UPDATE ON public.crm_contact FOR EACH ROW EXECUTE FUNCTION public.workspace_follow_link('contact');
@@ -3121,8 +3070,6 @@ CREATE TRIGGER follow_link AFTER DELETE OR UPDATE ON public.crm_contact FOR EACH
 CREATE TRIGGER follow_link AFTER DELETE OR UPDATE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.workspace_follow_link('deal');
 
 CREATE TRIGGER forum_facetcount_count AFTER INSERT OR DELETE OR UPDATE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_facetcount_insert_deltas();
-
-CREATE TRIGGER forum_postcount_count AFTER INSERT OR DELETE OR UPDATE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_postcount_insert_deltas();
 
 CREATE TRIGGER learn AFTER INSERT ON public.accounts_group REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
 

@@ -388,46 +388,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name="PostCount",
-            fields=[
-                (
-                    "account",
-                    models.ForeignKey(
-                        db_constraint=False,
-                        db_index=False,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="+",
-                        to="accounts.account",
-                    ),
-                ),
-                ("number", models.BigIntegerField()),
-                (
-                    "pk",
-                    models.CompositePrimaryKey(
-                        "account_id",
-                        "category_id",
-                        "created_at",
-                        "id",
-                        "number",
-                        blank=True,
-                        editable=False,
-                        primary_key=True,
-                        serialize=False,
-                    ),
-                ),
-                ("category_id", models.BigIntegerField()),
-                ("created_at", models.DateTimeField()),
-                ("id", models.BigIntegerField()),
-                ("is_mark", models.BooleanField()),
-                ("shelf", models.SmallIntegerField()),
-                ("status_id", models.BigIntegerField()),
-                ("posts", models.IntegerField()),
-            ],
-            options={
-                "abstract": False,
-            },
-        ),
-        migrations.CreateModel(
             name="PostSortKey",
             fields=[
                 (

@@ -14,13 +14,6 @@ CREATE SEQUENCE public.forum_facetcount_numbers
     NO MAXVALUE
     CACHE 1;
 
-CREATE SEQUENCE public.forum_postcount_numbers
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1;
-
 -- Functions
 
 CREATE FUNCTION public.count_read_notifications() RETURNS trigger
@@ -53,15 +46,6 @@ BEGIN
         SELECT account_id, user_id, count(*) AS number FROM changed WHERE read_at IS NULL GROUP BY account_id, user_id
     ) AS counted
     WHERE accounts_user.account_id = counted.account_id AND accounts_user.id = counted.user_id;
-    RETURN NULL;
-END $$;
-
--- A category is deleted after its posts. Deleting the posts inserts deltas, which this trigger deletes.
-CREATE FUNCTION public.drop_counts() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    DELETE FROM forum_postcount WHERE account_id = OLD.account_id AND category_id = OLD.id;
     RETURN NULL;
 END $$;
 
@@ -133,23 +117,6 @@ CREATE FUNCTION public.forum_facetcount_insert_deltas() RETURNS trigger
                 RETURN NULL;
             END $$;
 
-CREATE FUNCTION public.forum_postcount_insert_deltas() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-            BEGIN
-                IF TG_OP = 'UPDATE' AND (OLD.category_id, OLD.created_at, OLD.shelf, OLD.status_id) IS NOT DISTINCT FROM (NEW.category_id, NEW.created_at, NEW.shelf, NEW.status_id) THEN
-                    RETURN NULL;
-                END IF;
-                IF OLD.shelf > 0 THEN 
-            INSERT INTO forum_postcount (account_id, category_id, created_at, id, is_mark, shelf, status_id, posts, number)
-            SELECT *, nextval('forum_postcount_numbers') FROM (SELECT OLD.account_id, value.*, -1 FROM (SELECT OLD.category_id, OLD.created_at, OLD.id, false, OLD.shelf, OLD.status_id) AS value) AS rows
-        ; END IF; IF NEW.shelf > 0 THEN 
-            INSERT INTO forum_postcount (account_id, category_id, created_at, id, is_mark, shelf, status_id, posts, number)
-            SELECT *, nextval('forum_postcount_numbers') FROM (SELECT NEW.account_id, value.*, 1 FROM (SELECT NEW.category_id, NEW.created_at, NEW.id, false, NEW.shelf, NEW.status_id) AS value) AS rows
-        ; END IF;
-                RETURN NULL;
-            END $$;
-
 -- An update that changes no time of a vote, such as SET NULL by a foreign key, changes no post.
 CREATE FUNCTION public.forum_weigh_changed() RETURNS trigger
     LANGUAGE plpgsql
@@ -204,8 +171,6 @@ ALTER TABLE public.forum_post
 ALTER TABLE public.forum_post SET (fillfactor='90', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE public.forum_post ALTER COLUMN additional_fields SET DEFAULT '{}';
 ALTER TABLE ONLY public.forum_post ALTER COLUMN account_id SET (n_distinct=2);
-ALTER TABLE public.forum_postcount SET (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
-ALTER TABLE ONLY public.forum_postcount ALTER COLUMN account_id SET (n_distinct=2);
 ALTER TABLE public.forum_postsortkey SET (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.forum_postsortkey ALTER COLUMN account_id SET (n_distinct=2);
 ALTER TABLE ONLY public.forum_proxyvote ALTER COLUMN account_id SET (n_distinct=2);
@@ -272,9 +237,7 @@ CREATE TRIGGER count_deleted AFTER DELETE ON public.forum_notification REFERENCI
 CREATE TRIGGER count_read AFTER UPDATE ON public.forum_notification REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION public.count_read_notifications();
 CREATE TRIGGER count_withdrawn AFTER DELETE ON public.forum_proxyvote REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_withdrawn();
 CREATE TRIGGER count_withdrawn AFTER DELETE ON public.forum_vote REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_withdrawn();
-CREATE TRIGGER drop_counts AFTER DELETE ON public.forum_category FOR EACH ROW EXECUTE FUNCTION public.drop_counts();
 CREATE TRIGGER forum_facetcount_count AFTER INSERT OR UPDATE OR DELETE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_facetcount_insert_deltas();
-CREATE TRIGGER forum_postcount_count AFTER INSERT OR UPDATE OR DELETE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_postcount_insert_deltas();
 CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('post', 'trashable');
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_activity FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION public.take_activity_id();
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_category FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
