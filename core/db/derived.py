@@ -54,8 +54,8 @@ class Derivation:
 
 
 _derivations: dict[type[models.Model], list[Derivation]] = {}
-# The CTEs for new rows, and whether they are only for an INSERT that is a transaction of its own.
-_ctes: dict[type[models.Model], tuple[str, bool]] = {}
+# The CTEs for new rows, each with whether it is only for an INSERT that is a transaction of its own.
+_ctes: dict[type[models.Model], list[tuple[str, bool]]] = {}
 # The keys to update at the end of the transaction: by the account and the function.
 Pending = dict[tuple[int, Callable[[int, list[Key]], None]], set[Key]]
 _pending: ContextVar[Pending | None] = ContextVar("pending", default=None)
@@ -71,7 +71,7 @@ def insert_with(model: type[models.Model], ctes: str, *, only_alone: bool = Fals
 
     CTEs that write rows of other rows too must be `only_alone`: in a transaction with several inserts, they would lock these in any order.
     """
-    _ctes[model] = ctes, only_alone
+    _ctes.setdefault(model, []).append((ctes, only_alone))
 
 
 def derivations_of(model: type[models.Model], columns: Collection[str] | None = None) -> list[Derivation]:
@@ -81,8 +81,7 @@ def derivations_of(model: type[models.Model], columns: Collection[str] | None = 
 
 def ctes_of(model: type[models.Model], *, alone: bool = False) -> str:
     """Return the text of the CTEs that `insert_with` registered, or "". `alone` says that the transaction consists of the INSERT."""
-    ctes, only_alone = _ctes.get(model, ("", False))
-    return ctes if alone or not only_alone else ""
+    return "".join(ctes for ctes, only_alone in _ctes.get(model, ()) if alone or not only_alone)
 
 
 @contextmanager

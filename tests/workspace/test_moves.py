@@ -10,8 +10,8 @@ from tests.support.queries import capture_queries
 from tests.support.threads import at_once
 from workspace import moves
 
-# The user with the account, the locked deals, the status, the position below, the write, the summaries.
-STATEMENTS = 6
+# The user with the account, the locked deals, the status, the position below, the outcomes, the write, the stages, the summaries.
+STATEMENTS = 8
 
 
 @pytest.fixture

@@ -110,7 +110,7 @@ def rows(acme) -> dict:
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_every_change_reaches_the_figures(acme, rows, statuses, name):
-    acme.account.deals.filter(id=rows["deal"].id).update(status_id=statuses["new"])
+    rows["deal"].write({"status_id": statuses["new"]}, by=acme.alice)
     process()
     before = stored(acme.account)
     CHANGES[name](acme, rows, statuses)

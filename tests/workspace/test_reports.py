@@ -37,7 +37,10 @@ def rows_of(found: dict, key: str) -> dict:
 
 def close(deal: Deal, status_id: int, at: datetime) -> None:
     """Move a deal to a status at a time."""
-    Deal.objects.filter(account_id=deal.account_id, id=deal.id).update(status_id=status_id, updated_at=at)
+    deal.refresh_from_db()
+    deal.assign({"status_id": status_id}, by=deal.account.users.get(id=deal.updater_id))
+    deal.updated_at = at
+    Deal.flush([deal])
 
 
 def midday(day: date) -> datetime:
