@@ -6,6 +6,7 @@ from django.db import connection
 from crm.models import DealCount
 from crm.stages import COUNTER
 from tests.support.queries import capture_parameters, explained
+from tests.support.tables import table
 
 ROWS = 28_000
 # Every fourth deal has no status.
@@ -49,11 +50,11 @@ def reads(acme, query: str) -> list[dict]:
     return found
 
 
-@pytest.mark.parametrize(
+@table(
     "query",
     ["", "mine=true", "price__after=1", "price=7", "column={status}&after=10000_110000", "column=0&after=10000_110000"],
 )
-@pytest.mark.parametrize("agents_see", ["all", "own"])
+@table("agents_see", ["all", "own"])
 def test_no_statement_reads_a_whole_column(large, query, agents_see):
     large.account.change(agents_see=agents_see)
     status = large.account.statuses_of_kind("deal").first()
