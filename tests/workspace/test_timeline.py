@@ -18,6 +18,7 @@ from tests.support.factories import (
     make_post,
     make_task,
 )
+from tests.support.tables import table
 from workspace.models import TimelineEntry
 from workspace.timeline import MIRRORED_KINDS
 from workspace.timeline_triggers import MAX_VALUE_LENGTH, MIRRORS, logged_columns
@@ -174,7 +175,7 @@ def test_a_client_in_the_trash_keeps_its_entries(acme, client):
     assert mirrored() == recount()
 
 
-@pytest.mark.parametrize("kind", ["note", "task", "suggestion", "deal"])
+@table("kind", ["note", "task", "suggestion", "deal"])
 def test_a_row_in_the_trash_is_not_shown(acme, client, kind):
     make = {"note": make_note, "task": make_task, "suggestion": make_post, "deal": make_deal}[kind]
     row = make(acme.bob, "Row", client_id=client.id)
