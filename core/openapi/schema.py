@@ -9,7 +9,8 @@ from core.api import preconditions
 from core.api.fields import WireField
 from core.api.formats import URL_ENCODED
 from core.api.idempotency import accepts_key
-from core.api.lists import MAX_PAGE_SIZE, Listing
+from core.api.lists import Listing
+from core.api.pagination import MAX_PAGE_SIZE
 from core.api.paging import DEFAULT_PAGE_SIZE
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer, declared_fields
@@ -230,8 +231,8 @@ class JSONOperationSchema(OperationSchema):
     def query_parameters(self) -> dict[str, JSONSchema]:
         if not (self.is_list and isinstance(self.view, Listing)):
             return self.operation.query_parameters()
-        orders = [f"{sign}{name}" for name in self.view.orders for sign in ("", "-")]
-        filters = self.view.filters.base_filters
+        orders = [f"{sign}{name}" for name in self.view.ordering_fields for sign in ("", "-")]
+        filters = self.view.filterset_class.base_filters
         return {
             **PAGE_PARAMETERS,
             "order": {"type": "string", "enum": orders},
