@@ -3,36 +3,24 @@
 from typing import Any
 
 from accounts.api.account import AccountSerializer, AccountSettingsSerializer, OwnerSerializer, Prefix
-from accounts.api.groups import GroupSerializer
 from accounts.api.pipelines import PipelineSerializer
-from accounts.api.statuses import StatusFilters, StatusSerializer
-from accounts.api.users import Login, Password, UserGroupSerializer, UserSerializer
-from accounts.models import Account, Group, Pipeline, Status, User
+from accounts.api.statuses import StatusSerializer
+from accounts.api.users import Login, NewUserSerializer, Password, UserGroupSerializer, UserSerializer
+from accounts.models import Pipeline, Status, User
 from core.api.changes import FeedSerializer, SinceField
 from core.api.fields import WireField
 from core.api.serializers import declared_fields
 from core.changes.models import Change
 from core.openapi.fields import NON_XML_CHARACTERS, WHITE_SPACE, TextExtension, WireFieldExtension
-from core.openapi.operations import (
-    SHAPES,
-    JSONSchema,
-    Operation,
-    Shape,
-    register_list,
-    register_operation,
-    register_resource,
-)
-from core.openapi.schema import ID, PAGE_PARAMETERS, JSONOperationSchema
+from core.openapi.operations import SHAPES, JSONSchema, Shape, register_list, register_operation, register_resource
+from core.openapi.schema import ID, JSONOperationSchema
+from core.openapi.values import NAME, TIME, object_of
 from core.registry import registry
 
 TIMES = {"created_at": "2026-11-21T12:00:00+01:00", "updated_at": "2026-11-21T12:00:00+01:00"}
-TIME = {"type": "string", "format": "date-time"}
 
-SHAPES[AccountSerializer] = Shape(Account)
 SHAPES[UserSerializer] = Shape(User)
-SHAPES[AccountSettingsSerializer] = Shape(Account)
-SHAPES[UserGroupSerializer] = Shape(User)
-SHAPES[GroupSerializer] = Shape(Group)
+SHAPES[NewUserSerializer] = Shape(User, computed=frozenset({"role"}))
 SHAPES[PipelineSerializer] = Shape(Pipeline, computed=frozenset({"position"}))
 SHAPES[StatusSerializer] = Shape(Status, computed=frozenset({"position"}))
 
@@ -143,53 +131,46 @@ PIPELINE = {"id": 1, "name": "Sales", "position": 1, **TIMES}
 
 register_operation(
     "GET /app/account.json",
-    Operation(
-        "read_account",
-        "Read the account",
-        "The account that the token belongs to.",
-        "Account",
-        response_example=ACCOUNT,
-        response=account_schema,
-    ),
+    "read_account",
+    "Read the account",
+    "The account that the token belongs to.",
+    "Account",
+    response_example=ACCOUNT,
+    response=account_schema,
 )
 for method, verb in (("PUT", "update"), ("PATCH", "patch")):
     register_operation(
         f"{method} /app/account.json",
-        Operation(
-            f"{verb}_account",
-            "Update the account",
-            "For admins. `agents_see` is `all` or `own`: the clients, contacts, deals and tasks that agents access. "
-            "With `link_guests_by_email`, a client inside a deal is the only client with its e-mail, without `try_update`. The reasons are offered to "
-            "the team when a deal is won or lost.",
-            "Account",
-            {"account": {"lost_reasons": ["Too expensive", "No answer"]}},
-            ACCOUNT,
-            body_serializers={"account": AccountSettingsSerializer},
-            response=account_schema,
-        ),
+        f"{verb}_account",
+        "Update the account",
+        "For admins. `agents_see` is `all` or `own`: the clients, contacts, deals and tasks that agents access. "
+        "With `link_guests_by_email`, a client inside a deal is the only client with its e-mail, without `try_update`. The reasons are offered to "
+        "the team when a deal is won or lost.",
+        "Account",
+        {"account": {"lost_reasons": ["Too expensive", "No answer"]}},
+        ACCOUNT,
+        body_serializers={"account": AccountSettingsSerializer},
+        response=account_schema,
     )
 register_operation(
     "POST /app/account.json",
-    Operation(
-        "create_account",
-        "Create an account",
-        "For admins of a partner. Creates an account with its first user and the first token of this user. Only this response contains the token.",
-        "Account",
-        {
-            "account": {"prefix": "new-shop", "initial_module": "crm"},
-            "user": {"login": "eve", "email": "eve@example.org", "password": "kind-of-blue-59"},
-        },
-        {
-            **ACCOUNT,
-            "prefix": "new-shop",
-            "url": "https://new-shop.example.com",
-            "user": {**USER, "role": "owner", "login": "eve", "email": "eve@example.org"},
-            "api_token": "x7KqNc2mBv8rTz4wLs6dHj1pGf5yQa3e/new-shop",
-        },
-        statuses=(201,),
-        body_serializers={"account": AccountSerializer, "user": OwnerSerializer},
-        response=account_schema,
-    ),
+    "create_account",
+    "Create an account",
+    "For admins of a partner. Creates an account with its first user and the first token of this user. Only this response contains the token.",
+    "Account",
+    {
+        "account": {"prefix": "new-shop", "initial_module": "crm"},
+        "user": {"login": "eve", "email": "eve@example.org", "password": "kind-of-blue-59"},
+    },
+    {
+        **ACCOUNT,
+        "prefix": "new-shop",
+        "url": "https://new-shop.example.com",
+        "user": {**USER, "role": "owner", "login": "eve", "email": "eve@example.org"},
+        "api_token": "x7KqNc2mBv8rTz4wLs6dHj1pGf5yQa3e/new-shop",
+    },
+    body_serializers={"account": AccountSerializer, "user": OwnerSerializer},
+    response=account_schema,
 )
 register_list(
     "/app/users.json",
@@ -201,42 +182,33 @@ register_list(
 )
 register_operation(
     "GET /app/users/{id}.json",
-    Operation(
-        "read_user",
-        "Read a user of the team",
-        "A user who can be responsible for a resource.",
-        "Account",
-        response_example=USER,
-        parameters={"id": 15},
-    ),
+    "read_user",
+    "Read a user of the team",
+    "A user who can be responsible for a resource.",
+    "Account",
+    response_example=USER,
 )
 for method, verb in (("PUT", "update"), ("PATCH", "patch")):
     register_operation(
         f"{method} /app/users/{{id}}.json",
-        Operation(
-            f"{verb}_user",
-            "Change the group of a user",
-            "For admins. Only an owner can change an owner.",
-            "Account",
-            {"user": {"group_id": 41}},
-            {**USER, "group_id": 41},
-            parameters={"id": 15},
-            body_serializers={"user": UserGroupSerializer},
-        ),
+        f"{verb}_user",
+        "Change the group of a user",
+        "For admins. Only an owner can change an owner.",
+        "Account",
+        {"user": {"group_id": 41}},
+        {**USER, "group_id": 41},
+        body_serializers={"user": UserGroupSerializer},
     )
 
 register_operation(
     "DELETE /app/users/{id}/sessions.json",
-    Operation(
-        "end_sessions",
-        "Sign a user out everywhere",
-        "For admins, also of members. Ends all sessions of the user on the pages. Passwords and tokens stay valid. Only an owner can do "
-        "this to an owner.",
-        "Account",
-        response_example="ok",
-        response={"type": "string", "const": "ok"},
-        parameters={"id": 15},
-    ),
+    "end_sessions",
+    "Sign a user out everywhere",
+    "For admins, also of members. Ends all sessions of the user on the pages. Passwords and tokens stay valid. Only an owner can do "
+    "this to an owner.",
+    "Account",
+    response_example="ok",
+    parameters={"id": 15},
 )
 
 register_list(
@@ -251,7 +223,6 @@ register_resource(
     "/app/groups",
     "group",
     "Account",
-    id=41,
     response_example=GROUP,
     create={"name": "Sales"},
     update={"name": "Sales in Poland"},
@@ -266,17 +237,12 @@ register_list(
     "Statuses",
     [STATUS],
     description="All statuses, by kind and position.",
-    query_parameters=lambda: {
-        **PAGE_PARAMETERS,
-        **{name: query_schema(StatusFilters.base_filters[name].wire) for name in ("kind", "pipeline_id")},
-    },
     kind="deal",
 )
 register_resource(
     "/app/statuses",
     "status",
     "Statuses",
-    id=37,
     response_example=STATUS,
     create={"kind": "deal", "code": "paid", "name": "Paid", "outcome": "won"},
     update={"color": "#16a34a"},
@@ -299,7 +265,6 @@ register_resource(
     "/app/pipelines",
     "pipeline",
     "Pipelines",
-    id=1,
     response_example=PIPELINE,
     create={"name": "Repairs"},
     update={"name": "Sales in Poland"},
@@ -314,18 +279,9 @@ register_resource(
     },
 )
 
-TRASHED = {
-    "type": "object",
-    "properties": {
-        "id": {"type": "integer"},
-        "resource": {"type": "string"},
-        "name": {"type": "string"},
-        "trashed_at": TIME,
-        "trashed_by_id": {"type": ["integer", "null"]},
-    },
-    "required": ["id", "resource", "name", "trashed_at", "trashed_by_id"],
-    "additionalProperties": False,
-}
+TRASHED = object_of(
+    id={"type": "integer"}, resource=NAME, name=NAME, trashed_at=TIME, trashed_by_id={"type": ["integer", "null"]}
+)
 
 
 def resource_parameter() -> dict[str, JSONSchema]:
@@ -353,91 +309,65 @@ register_list(
         }
     ],
     description="For admins. The resources that were deleted in the last 30 days, newest first.",
-    query_parameters=lambda: {**PAGE_PARAMETERS, **resource_parameter()},
+    query_parameters=resource_parameter,
     response={"type": "array", "items": TRASHED},
     resource="contact_list",
 )
 register_operation(
     "POST /app/trash/{id}/restore.json",
-    Operation(
-        "restore",
-        "Restore from the trash",
-        "For admins. The response is the restored resource. It gets its external ids back, except for those that another resource has now.",
-        "Trash",
-        response_example={"id": 27, "name": "Newsletter", "contacts_count": 0, **TIMES},
-        parameters={"id": 27},
-        body_serializers={},
-        query_parameters=resource_parameter,
-        response=restored_schema,
-    ),
+    "restore",
+    "Restore from the trash",
+    "For admins. The response is the restored resource. It gets its external ids back, except for those that another resource has now.",
+    "Trash",
+    response_example={"id": 27, "name": "Newsletter", "contacts_count": 0, **TIMES},
+    body_serializers={},
+    query_parameters=resource_parameter,
+    response=restored_schema,
 )
 
-CHANGE = {
-    "type": "object",
-    "properties": {
-        "resource": {"type": "string"},
-        "id": {"type": "integer"},
-        "change": {"type": "string", "enum": Change.Kind.values},
-        "at": TIME,
-    },
-    "required": ["resource", "id", "change", "at"],
-    "additionalProperties": False,
-}
-FEED = {
-    "type": "object",
-    "properties": {
-        "changes": {"type": "array", "items": CHANGE},
-        "cursor": {"type": "string"},
-        "more": {"type": "boolean"},
-    },
-    "required": ["changes", "cursor", "more"],
-    "additionalProperties": False,
-}
+CHANGE = object_of(
+    resource=NAME, id={"type": "integer"}, change={"type": "string", "enum": Change.Kind.values}, at=TIME
+)
+FEED = object_of(changes={"type": "array", "items": CHANGE}, cursor=NAME, more={"type": "boolean"})
 register_operation(
     "GET /app/changes.json",
-    Operation(
-        "list_changes",
-        "List changes",
-        "All changes since a cursor, in the order in which they were committed. With `since=now`, the response is a cursor to start from.",
-        "Changes",
-        response_example={
-            "changes": [{"resource": "client", "id": 26, "change": "updated", "at": TIMES["updated_at"]}],
-            "cursor": "AAAAAAAAAA0ABkbXn2kq8Q7r3vYt5wZa",
-            "more": False,
-        },
-        parameters={"since": "now"},
-        query_parameters=lambda: {name: query_schema(field) for name, field in declared_fields(FeedSerializer).items()},
-        response=FEED,
-    ),
+    "list_changes",
+    "List changes",
+    "All changes since a cursor, in the order in which they were committed. With `since=now`, the response is a cursor to start from.",
+    "Changes",
+    response_example={
+        "changes": [{"resource": "client", "id": 26, "change": "updated", "at": TIMES["updated_at"]}],
+        "cursor": "AAAAAAAAAA0ABkbXn2kq8Q7r3vYt5wZa",
+        "more": False,
+    },
+    parameters={"since": "now"},
+    query_parameters=lambda: {name: query_schema(field) for name, field in declared_fields(FeedSerializer).items()},
+    response=FEED,
 )
 
 register_operation(
     "GET /app/openapi.json",
-    Operation(
-        "read_openapi",
-        "This document",
-        "OpenAPI 3.1, for everyone.",
-        "Documentation",
-        response_example={"openapi": "3.1.0", "info": {"title": "Rostrum", "version": "0.1.0"}, "paths": {}},
-        response={
-            "type": "object",
-            "properties": {
-                "openapi": {"type": "string"},
-                "info": {"type": "object"},
-                "paths": {"type": "object"},
-            },
-            "required": ["openapi", "info", "paths"],
+    "read_openapi",
+    "This document",
+    "OpenAPI 3.1, for everyone.",
+    "Documentation",
+    response_example={"openapi": "3.1.0", "info": {"title": "Rostrum", "version": "0.1.0"}, "paths": {}},
+    response={
+        "type": "object",
+        "properties": {
+            "openapi": {"type": "string"},
+            "info": {"type": "object"},
+            "paths": {"type": "object"},
         },
-    ),
+        "required": ["openapi", "info", "paths"],
+    },
 )
 register_operation(
     "GET /app/docs/swagger",
-    Operation(
-        "show_interface",
-        "Browse and try out this document",
-        "Swagger UI, for everyone.",
-        "Documentation",
-        response_example="<!DOCTYPE html>…",
-        response={"type": "string"},
-    ),
+    "show_interface",
+    "Browse and try out this document",
+    "Swagger UI, for everyone.",
+    "Documentation",
+    response_example="<!DOCTYPE html>…",
+    response={"type": "string"},
 )

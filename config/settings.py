@@ -380,6 +380,7 @@ REST_FRAMEWORK = {
         "accounts.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["accounts.permissions.IsTeam"],
+    "DEFAULT_THROTTLE_CLASSES": ["core.api.throttling.CallerThrottle"],
 }
 
 SPECTACULAR_SETTINGS = {

@@ -13,7 +13,6 @@ from django.urls import get_resolver
 
 from accounts.models import Account
 from config.local.demo import demo_password, demo_token
-from core.api.unused_hooks import REPLACEMENTS
 from core.search.declaration import searched_models
 from tests.support.client import Client
 from tests.support.examples import ROOT, UPDATING, Example, compare_pasted, paste, run_document
@@ -206,15 +205,3 @@ def test_targets_of_links_exist():
     for document in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "bench" / "README.md"]:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text()):
             assert (document.parent / target).exists(), f"{document.name} links to {target}"
-
-
-def test_the_contributing_guide_lists_the_unused_hooks():
-    document = ROOT / "CONTRIBUTING.md"
-    rows = [f"| {', '.join(f'`{name}`' for name in names)} | {use} |\n" for names, use in REPLACEMENTS.items()]
-    table = "".join(["| DRF | here |\n", "|---|---|\n", *rows])
-    pattern = re.compile(r"^\| DRF \| here \|\n(?:\|.*\|\n)+", re.MULTILINE)
-    text = document.read_text()
-    if UPDATING:
-        document.write_text(pattern.sub(lambda _: table, text))
-    else:
-        assert pattern.findall(text) == [table]

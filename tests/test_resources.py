@@ -10,7 +10,9 @@ from django.urls import NoReverseMatch, get_resolver, resolve, reverse
 
 from core.api.fields import TextField
 from core.api.lists import Listing
-from core.api.resources import ResourceSerializer, ResourceViewSet
+from core.api.resources import ResourceSerializer, ResourceViewSet, depends_on_access
+from core.db.access import ALL_ROWS
+from core.db.limited_rows import LimitedQuerySet
 from core.db.tenancy import AccountIdField, account_of
 from core.db.trash import Trashable
 from core.registry import registry
@@ -74,9 +76,17 @@ def test_every_field_of_a_model_is_serialized(viewset):
 @every_viewset
 def test_every_serialized_field_is_read_from_the_rows(viewset):
     try:
-        viewset.rows_of(account_of(1)).values_list(*viewset.serializer_class.columns)
+        viewset.for_account(account_of(1), ALL_ROWS).get_queryset().values_list(*viewset.serializer_class.columns)
     except FieldError as error:
         pytest.fail(f"{viewset.serializer_class.__name__} has a field that {viewset.model.__name__} lacks: {error}")
+
+
+@every_viewset
+def test_every_queryset_is_limited_to_the_access(viewset):
+    rows = viewset.for_account(account_of(1), ALL_ROWS).get_queryset()
+    assert not isinstance(rows, LimitedQuerySet) or depends_on_access(viewset), (
+        f"some users access only a part of these rows: add `limited_to(self.access)` to get_queryset of {viewset.__name__}"
+    )
 
 
 @every_viewset

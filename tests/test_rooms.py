@@ -27,7 +27,6 @@ EXCEPTIONS = {
     ("accounts/account.py", "forum"): MODULE,
     ("accounts/openapi.py", "crm"): MODULE,
     ("accounts/pages/reference/guide.py", "webhooks.md"): "the name of a document, not of a module",
-    ("core/api/unused_hooks.py", "accounts.throttling"): "advice for developers, which no code reads",
     ("core/openapi/document.py", "tags"): "a key of OpenAPI, not the tags of an account",
     ("core/openapi/texts.py", "tags"): "a key of OpenAPI, not the tags of an account",
     ("core/openapi/schema.py", "tags"): "a key of OpenAPI, not the tags of an account",

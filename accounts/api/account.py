@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from accounts import throttling
 from accounts.account import MAX_REASONS, PREFIX_PATTERN, AgentsSee
@@ -108,21 +109,21 @@ class AccountViewSet(JSONViewSet):
     shown_once = ("api_token",)
 
     def retrieve(self, request: Request) -> HttpResponse:
-        return self.respond(self.represent(self.account))
+        return Response(self.represent(self.account))
 
     def create(self, request: Request) -> HttpResponse:
         partner = self.account
         if not partner.partner_key:
             raise PermissionDenied("Only a partner's account may create accounts")
 
-        def act() -> tuple[Account, Any, str, list[str]]:
+        def act() -> tuple[Account, Any, str]:
             context = {"account": partner, "user": request.user}
             account = AccountSerializer(data=self.body.get("account"), context=context)
             user = OwnerSerializer(data=self.body.get("user"), context={**context, "account": None})
-            ignored = self.check(account=account, user=user)
+            self.check(account=account, user=user)
             values = {name: value for name, value in account.values.items() if value is not None}
             owner = user.values
-            created = create_account(
+            return create_account(
                 login=owner["login"],
                 email=owner["email"],
                 password=owner["password"],
@@ -130,28 +131,24 @@ class AccountViewSet(JSONViewSet):
                 # The customers of a partner usually speak its language, in which the first category gets its name.
                 **{"language": partner.language, **values, "from_partner": partner.partner_key},
             )
-            return *created, ignored
 
         with throttling.limit_new_accounts(request, partner.id):
-            account, owner, token, ignored = in_transaction(act)
+            account, owner, token = in_transaction(act)
         data = self.represent(account, user=UserSerializer.represent(owner, account.zone), api_token=token)
-        return self.respond(
-            data, status=201, ignored=ignored, headers={"Location": data["url"] + reverse("accounts-json-account")}
-        )
+        return Response(data, status=201, headers={"Location": data["url"] + reverse("accounts-json-account")})
 
     def update(self, request: Request) -> HttpResponse:
-        def act() -> list[str]:
+        def act() -> None:
             serializer = AccountSettingsSerializer(
-                self.account, data=self.body.get("account"), partial=True, context={"account": self.account}
+                self.account, data=self.body.get("account"), partial=True, context=self.get_serializer_context()
             )
-            ignored = self.check(account=serializer)
+            self.check(account=serializer)
             # Null changes nothing. A list is never null.
             values = {name: value for name, value in serializer.values.items() if value is not None}
             self.account.change(**values)
-            return ignored
 
-        ignored = in_transaction(act)
-        return self.respond(self.represent(self.account), ignored=ignored)
+        in_transaction(act)
+        return Response(self.represent(self.account))
 
     def represent(self, row: Account, **extra: Any) -> dict[str, Any]:
         data = AccountSerializer.represent(row, row.zone)

@@ -3,18 +3,14 @@
 from typing import Any, cast
 
 from django.db.models import QuerySet
-from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Account, Group
+from accounts.models import Group
 from accounts.permissions import IsAdminOrTeamReadOnly
 from core.api.fields import TextField
-from core.api.filters import ListFilters
 from core.api.lists import Listing
-from core.api.requests import APIRequest
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer
-from core.db.transactions import in_transaction
 from core.db.trimmed import name_key
 
 
@@ -48,21 +44,13 @@ class GroupViewSet(Listing, ResourceViewSet):
     model = Group
     serializer_class = GroupSerializer
     permission_classes = [IsAdminOrTeamReadOnly]
-    filters = ListFilters
-    default_order = ("name", "id")
+    ordering = ("name", "id")
 
-    @staticmethod
-    def list_rows_of(account: Account) -> QuerySet[Group]:
-        return account.user_groups.all()
+    def get_queryset(self) -> QuerySet[Group]:
+        return self.account.user_groups.all()
 
-    def destroy(self, request: APIRequest, id: int) -> HttpResponse:
-        in_transaction(lambda: self.find(id, locked=True).delete())
-        return self.respond("ok")
+    def perform_update(self, serializer: ResourceSerializer) -> None:
+        serializer.instance.write(serializer.values)
 
-    def create_row(self, values: dict[str, Any]) -> Group:
-        row = Group(account=self.account)
-        row.write(values)
-        return row
-
-    def update_row(self, row: Group, values: dict[str, Any]) -> None:
-        row.write(values)
+    def perform_destroy(self, row: Group) -> None:
+        row.delete()

@@ -6,11 +6,11 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
+from rest_framework.response import Response
 
-from accounts.models import Account, Pipeline
+from accounts.models import Pipeline
 from accounts.permissions import IsAdminOrTeamReadOnly
 from core.api.fields import IntegerField, TextField
-from core.api.filters import ListFilters
 from core.api.lists import Listing
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer, WireSerializer
@@ -60,12 +60,10 @@ class PipelineViewSet(Listing, ResourceViewSet):
     model = Pipeline
     serializer_class = PipelineSerializer
     permission_classes = [IsAdminOrTeamReadOnly]
-    filters = ListFilters
-    default_order = ("position", "id")
+    ordering = ("position", "id")
 
-    @staticmethod
-    def list_rows_of(account: Account) -> QuerySet[Pipeline]:
-        return account.pipelines.all()
+    def get_queryset(self) -> QuerySet[Pipeline]:
+        return self.account.pipelines.all()
 
     def destroy(self, request: Request, id: int) -> HttpResponse:
         parameters = DeletionSerializer(data=self.parameters.dict())
@@ -82,12 +80,7 @@ class PipelineViewSet(Listing, ResourceViewSet):
             pipeline.erase(move_to=None if target_id is None else pipelines[target_id])
 
         in_transaction(act)
-        return self.respond("ok")
+        return Response("ok")
 
-    def create_row(self, values: dict[str, Any]) -> Pipeline:
-        row = Pipeline(account=self.account)
-        row.write(values)
-        return row
-
-    def update_row(self, row: Pipeline, values: dict[str, Any]) -> None:
-        row.write(values)
+    def perform_update(self, serializer: ResourceSerializer) -> None:
+        serializer.instance.write(serializer.values)

@@ -7,6 +7,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from accounts.models import Account, Status
 from accounts.permissions import IsAdminOrTeamReadOnly
@@ -87,12 +88,11 @@ class StatusViewSet(Listing, ResourceViewSet):
     model = Status
     serializer_class = StatusSerializer
     permission_classes = [IsAdminOrTeamReadOnly]
-    filters = StatusFilters
-    default_order = ("kind", "position", "id")
+    filterset_class = StatusFilters
+    ordering = ("kind", "position", "id")
 
-    @staticmethod
-    def list_rows_of(account: Account) -> QuerySet[Status]:
-        return account.statuses.all()
+    def get_queryset(self) -> QuerySet[Status]:
+        return self.account.statuses.all()
 
     def find_existing(self, given: Any) -> Status | None:
         code, kind = (given.get(name) for name in ("code", "kind")) if isinstance(given, dict) else (None, None)
@@ -112,12 +112,7 @@ class StatusViewSet(Listing, ResourceViewSet):
             statuses[id].erase()
 
         in_transaction(act)
-        return self.respond("ok")
+        return Response("ok")
 
-    def create_row(self, values: dict[str, Any]) -> Status:
-        row = Status(account=self.account)
-        row.write(values)
-        return row
-
-    def update_row(self, row: Status, values: dict[str, Any]) -> None:
-        row.write(values)
+    def perform_update(self, serializer: ResourceSerializer) -> None:
+        serializer.instance.write(serializer.values)

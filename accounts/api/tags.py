@@ -4,6 +4,7 @@ from typing import Any
 
 from django.http import HttpResponse
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from accounts.models import User
 from accounts.tags import count_tags
@@ -21,7 +22,7 @@ class TagViewSet(JSONViewSet):
     def list(self, request: Request) -> HttpResponse:
         if errors := self.ignore_parameters(()):
             raise FieldErrors(errors.values())
-        return self.respond(tags_in_use(self.request.user, self.kind))
+        return Response(tags_in_use(self.request.user, self.kind))
 
 
 def tags_in_use(user: User, kind: str) -> list[dict[str, Any]]:

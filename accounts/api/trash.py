@@ -4,6 +4,7 @@ from typing import Any
 
 from django.http import Http404, HttpResponse
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from accounts.permissions import IsAdmin
 from core.api.lists import Paged
@@ -28,9 +29,9 @@ class TrashViewSet(Paged, JSONViewSet):
         return {key: models[key]} if key else models
 
     def list(self, request: Request) -> HttpResponse:
-        page = self.read_page("resource")
-        rows = trash_contents(self.account, self.selected_models(), limit=page.stop)
-        return self.respond_with_page(page, rows[page.start : page.stop])
+        self.read_page("resource")
+        rows = self.paginate_queryset(trash_contents(self.account, self.selected_models(), limit=self.page.stop))
+        return self.get_paginated_response([self.represent(row) for row in rows])
 
     def represent(self, row: dict[str, Any]) -> dict[str, Any]:
         return {
@@ -42,13 +43,13 @@ class TrashViewSet(Paged, JSONViewSet):
         }
 
     def restore(self, request: Request, id: int) -> HttpResponse:
-        def act() -> tuple[ResourceViewSet, Any, list[str]]:
-            ignored = self.check()
+        def act() -> tuple[ResourceViewSet, Any]:
+            self.check()
             restored = restore(self.account, self.selected_models(), id)
             if restored is None:
                 raise Http404
             viewset = registry.trashable()[restored[0]].viewset(request=request)
-            return viewset, viewset.find(id), ignored
+            return viewset, viewset.find_object(id, locked=False)
 
-        viewset, row, ignored = in_transaction(act)
-        return self.respond(viewset.represent(row), ignored=ignored)
+        viewset, row = in_transaction(act)
+        return Response(viewset.represent(row))

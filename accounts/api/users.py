@@ -8,12 +8,12 @@ from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext_lazy as _
+from rest_framework.response import Response
 
-from accounts.models import Account, User
+from accounts.models import User
 from accounts.names import INVISIBLE_MESSAGE, has_invisible
 from accounts.permissions import IsAdminOrTeamReadOnly
 from core.api.fields import MAX_NAME_LENGTH, ChoiceField, EmailField, IntegerField, RelatedField, TextField
-from core.api.filters import ListFilters
 from core.api.lists import Listing
 from core.api.requests import APIRequest
 from core.api.serializers import ResourceSerializer
@@ -114,49 +114,38 @@ class UserViewSet(Listing, JSONViewSet):
     """List of the active users of the team, and the group of each. Only these users can be responsible for resources."""
 
     serializer_class = UserSerializer
-    filters = ListFilters
     permission_classes = [IsAdminOrTeamReadOnly]
     body_keys = ("user",)
 
     def retrieve(self, request: APIRequest, id: int) -> HttpResponse:
-        return self.respond(self.serializer_class.represent(self.find(id), self.account.zone))
+        return Response(self.represent(self.get_object()))
 
     def update(self, request: APIRequest, id: int) -> HttpResponse:
-        def act() -> tuple[User, list[str]]:
-            user = self.find(id)
+        def act() -> User:
+            user: User = self.get_object()
             serializer = UserGroupSerializer(
-                user, data=self.body.get("user"), partial=True, context={"account": self.account}
+                user, data=self.body.get("user"), partial=True, context=self.get_serializer_context()
             )
-            ignored = self.check(user=serializer)
+            self.check(user=serializer)
             if "group_id" in serializer.values:
                 user.change_group(serializer.values["group_id"], by=request.user)
-            return user, ignored
+            return user
 
-        user, ignored = in_transaction(act)
-        return self.respond(self.serializer_class.represent(user, self.account.zone), ignored=ignored)
+        return Response(self.represent(in_transaction(act)))
 
     def end_sessions(self, request: APIRequest, id: int) -> HttpResponse:
         """End the sessions of a user on the pages, whatever the user's role."""
 
-        def act() -> list[str]:
+        def act() -> None:
             user = self.account.users.filter(id=id).first()
             if user is None:
                 raise Http404
             user.account = self.account
-            ignored = self.check()
+            self.check()
             user.end_sessions(by=request.user)
-            return ignored
 
-        return self.respond("ok", ignored=in_transaction(act))
+        in_transaction(act)
+        return Response("ok")
 
-    def find(self, id: int) -> User:
-        """Return the user of the team with an id. Raise Http404 if there is none."""
-        user = self.list_rows_of(self.account).filter(id=id).first()
-        if user is None:
-            raise Http404
-        user.account = self.account
-        return user
-
-    @staticmethod
-    def list_rows_of(account: Account) -> QuerySet[User]:
-        return account.users.team()
+    def get_queryset(self) -> QuerySet[User]:
+        return self.account.users.team()

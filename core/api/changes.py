@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from django.http import HttpResponse
+from rest_framework.response import Response
 
 from core.api.fields import IntegerField, ScalarField
 from core.api.requests import APIRequest
@@ -66,7 +67,7 @@ class ChangeViewSet(JSONViewSet):
         rows = list(rows)
         page = rows[:limit]
         hidden = self.find_hidden(page)
-        return self.respond(
+        return Response(
             {
                 "changes": [
                     {

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import django_filters
 from django import forms
 from django.db.models import QuerySet
-from django.http import QueryDict
+from django_filters.rest_framework import DjangoFilterBackend
+from rest_framework.request import Request
 
 from core.api.fields import DateTimeField, IntegerField, TextField, WireField
+from core.api.requests import APIRequest
 from core.api.serializers import copy_field
 from core.db.last_changes import has_last_changes, with_last_change
 from core.errors import FieldError, FieldErrors
@@ -113,15 +115,16 @@ def link_filter() -> WireFilter:
 class ListFilters(django_filters.FilterSet):
     """The filters of every list."""
 
+    request: APIRequest
     # True if the statements of the list have a time limit, because no index may serve a filter.
     has_time_limit = False
     # Responses show times to the second. Rows that changed within that second are included, so that no change is missed.
     updated_since = UpdatedSinceFilter()
     q = SearchFilter()
 
-    def __init__(self, parameters: QueryDict, queryset: QuerySet[Any], *, account: "Account") -> None:
-        self.account = account
-        super().__init__(parameters, queryset=queryset)
+    @property
+    def account(self) -> "Account":
+        return self.request._request.account
 
     @classmethod
     @cache
@@ -165,3 +168,18 @@ class ListFilters(django_filters.FilterSet):
     def are_used(self) -> bool:
         """True if a filter other than `q` has a value."""
         return any(value not in (None, {}) for name, value in self.form.cleaned_data.items() if name != "q")
+
+
+class ListFilterBackend(DjangoFilterBackend):
+    """The filters of `filterset_class` of a `Paged` view. It reads the page too, so that a response has the errors of all parameters."""
+
+    def get_filterset_kwargs(self, request: Request, queryset: QuerySet[Any], view: Any) -> dict[str, Any]:
+        return {"data": view.parameters, "queryset": queryset, "request": request}
+
+    def filter_queryset(self, request: Request, queryset: QuerySet[Any], view: Any) -> QuerySet[Any]:
+        filters: ListFilters | None = self.get_filterset(request, queryset, view)
+        if filters is None:
+            view.read_page()
+            return queryset
+        view.read_page(*filters.parameters(), errors=filters.find_errors())
+        return filters.qs

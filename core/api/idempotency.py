@@ -18,6 +18,7 @@ from django.http import HttpResponse
 from django.utils import timezone
 from rest_framework.exceptions import ParseError
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from core.api.requests import APIRequest
 from core.db import locks
@@ -44,7 +45,7 @@ class IdempotentView(Protocol):
     @property
     def account(self) -> "Account": ...
 
-    def respond(self, data: Any) -> HttpResponse: ...
+    def render(self, response: HttpResponse) -> HttpResponse: ...
 
 
 class IdempotentAnswerQuerySet(models.QuerySet["IdempotentAnswer"]):
@@ -86,7 +87,7 @@ class IdempotentAnswer(models.Model):
         # Only some actions of a view respond with a secret.
         secrets = [name for name in view.shown_once if isinstance(data, dict) and name in data]
         if secrets:
-            body = view.respond({**data, **dict.fromkeys(secrets)}).content
+            body = view.render(Response({**data, **dict.fromkeys(secrets)})).content
         return cls(status=response.status_code, headers=dict(response.headers), body=body, **values)
 
     def replay(self) -> HttpResponse:
@@ -140,7 +141,7 @@ def _respond_once(view: "IdempotentView", key: str, handler: Callable[[], HttpRe
         if bytes(stored.fingerprint) != fingerprint:
             raise FieldError("idempotency_key", "was used for another request in the last 24 hours")
         return stored.replay()
-    response = handler()
+    response = view.render(handler())
     IdempotentAnswer.from_response(view, response, fingerprint=fingerprint, **identity).save(force_insert=True)
     return response
 

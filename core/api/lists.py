@@ -1,31 +1,29 @@
 """Lists of the Account API: pages, orders, filters and searches, the same for every resource."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, Self, cast
 
 from django.db import connection
 from django.db.models import QuerySet
 from django.db.models.expressions import F, OrderBy, RawSQL
 from django.http import HttpResponse
 
-from core.api.filters import ListFilters
+from core.api.filters import ListFilterBackend, ListFilters
+from core.api.pagination import LinkPagination
 from core.api.paging import Page
 from core.api.requests import APIRequest
-from core.api.resources import LimitedRows, hashable, values_query
+from core.api.resources import access_arguments, depends_on_access, hashable, values_query
 from core.api.views import JSONViewSet
+from core.db.access import ALL_ROWS
 from core.db.last_changes import has_last_changes, in_order_of_change, last_changes_of
-from core.db.limited_rows import LimitedQuerySet, limit
 from core.db.prepared import PreparedQuery, prepared
 from core.db.tenancy import account_of
 from core.errors import FieldError, FieldErrors
 from core.search.queries import MAX_RESULTS, estimate_counts, first_rows_cte, search, search_transaction
 
-if TYPE_CHECKING:
-    from accounts.account import Account
-
-# The maximum number of rows of a page. A LIMIT up to `MAX_LITERAL_LIMIT` is a literal in the statement, a higher LIMIT a parameter.
-MAX_PAGE_SIZE, MAX_LITERAL_LIMIT = 1000, 101
+# A LIMIT up to `MAX_LITERAL_LIMIT` is a literal in the statement, a higher LIMIT a parameter.
+MAX_LITERAL_LIMIT = 101
 # If more than `COMMON_ROWS` rows pass the filters, the first page is expected within the first `SCAN_ROWS` rows of the list. For a page
 # that ends at row n, `SPARSE_FACTOR` * n further rows are scanned.
 COMMON_ROWS, SCAN_ROWS, SPARSE_FACTOR = 5000, 10_000, 4
@@ -102,105 +100,92 @@ def collect_and_sort(rows: QuerySet[Any], *, start: int, stop: int) -> tuple[lis
 
 
 class Paged(JSONViewSet):
-    """The base of views with a list. It reads the parameters of the page, and links to the neighbouring pages.
+    """The base of views with a list. The lists of resources use `Listing`."""
 
-    The lists of comments and of the trash use this class directly, because they have a single order. Resources use `Listing`.
-    """
+    pagination_class = LinkPagination
+    filter_backends = [ListFilterBackend]
+    filterset_class: type[ListFilters] | None = None
 
-    max_page_size = MAX_PAGE_SIZE
+    @property
+    def page(self) -> Page:
+        """The requested page, after `read_page`."""
+        return cast(LinkPagination, self.paginator).page
 
-    def read_page(self, *other_parameters: str, errors: dict[str, FieldError] | None = None) -> Page:
-        """Return the requested page. `other_parameters` are the other parameters of the list. In `name[key]`, the key stands for any key.
+    def read_page(self, *other_parameters: str, errors: dict[str, FieldError] | None = None) -> None:
+        """Read the page. `other_parameters` are the other parameters of the list. In `name[key]`, the key stands for any key.
 
         Raise FieldErrors with all errors, including `errors`, which has at most one error for each parameter.
         """
         all_errors = self.ignore_parameters(["page", "per_page", *other_parameters])
-        # A blank parameter means the default.
-        values = {name: text for name in ("page", "per_page") if (text := self.parameters.get(name, "").strip())}
         try:
-            page = Page.read(values, max_size=self.max_page_size)
+            cast(LinkPagination, self.paginator).read_page(self.parameters)
         except FieldErrors as caught:
             all_errors |= {error.field: error for error in caught.errors}
         all_errors |= errors or {}
         if all_errors:
             raise FieldErrors(all_errors.values())
-        return page
 
-    def respond_with_page(
-        self, page: Page, rows: Iterable[Any], represent: Callable[[Any], Any] | None = None
-    ) -> HttpResponse:
-        """Return the response with a page of `rows`. If another page follows, `rows` has one more row than the page.
+    def take_page(self, rows: Iterable[Any]) -> list[Any]:
+        """Return the rows of the page, as `paginate_queryset` does, of rows that were read from `page.start` to `page.stop`."""
+        return cast(LinkPagination, self.paginator).take_page(rows, self)
 
-        In `rows`, None stands for a row that was deleted meanwhile.
-        """
-        rows, represent = list(rows), represent or self.represent
-        # The links repeat all parameters, including those from the body.
-        values = cast(dict[str, str], self.parameters.dict())
-        parameters = [(name, value) for name, value in values.items() if name not in self.ignored_parameters]
-        link = page.link(self.base_url + self.request.path, parameters, more=len(rows) > page.size)
-        shown = [represent(row) for row in rows[: page.size] if row is not None]
-        return self.respond(shown, headers={"Link": link})
+    def list(self, request: APIRequest) -> HttpResponse:
+        rows = self.paginate_queryset(self.filter_queryset(self.get_queryset()))
+        return self.get_paginated_response([self.represent(row) for row in rows])
 
 
-class Listing(Paged, LimitedRows):
-    """The base of views with the list of a resource.
+class Listing(Paged):
+    """A mixin for the list of a resource, which `list` renders from tuples.
 
     A page takes two statements. The first reads the ids of the page from an index alone, the second reads the rows. For a later page,
-    PostgreSQL thus skips index entries instead of rows, and computes the counts of a row only for the rows of the page.
+    PostgreSQL thus skips index entries instead of rows, and computes the counts of a row only for the rows of the page. The first
+    reads `get_list_queryset`, the second `get_queryset`.
     """
 
-    filters: type[ListFilters]
-    orders: tuple[str, ...] = ("id", "created_at", "updated_at", "name")
+    filterset_class: type[ListFilters] = ListFilters
+    # The names in the parameter `order`.
+    ordering_fields: tuple[str, ...] = ("id", "created_at", "updated_at", "name")
     # The order of a list without the parameter `order`. A search without it is ordered by rank.
-    default_order: tuple[str, ...] = ("id",)
-    # False if all rows of the list are accessible, although the queryset could be limited.
-    has_limited_rows = True
+    ordering: tuple[str, ...] = ("id",)
 
-    @staticmethod
-    def list_rows_of(account: "Account") -> QuerySet[Any]:
-        """Return the rows of the list, without annotations."""
-        raise NotImplementedError
+    def get_list_queryset(self) -> QuerySet[Any]:
+        """Return the accessible rows of the list. Override it if `get_queryset` has annotations, which the ids of a page do not need."""
+        return self.get_queryset()
 
-    @classmethod
-    def rows_of(cls, account: "Account") -> QuerySet[Any]:
-        """Return the rows with the annotations that a response needs, for the list and for a single row."""
-        return cls.list_rows_of(account)
-
-    def list_rows(self) -> QuerySet[Any]:
-        """Return the rows of the list that the user may access."""
-        rows = self.list_rows_of(self.account)
-        return limit(rows, self.access) if self.is_limited else rows
+    @property
+    def unlimited(self) -> Self:
+        """A view with all rows of the list, whatever the access."""
+        return self.for_account(self.account, ALL_ROWS)
 
     @property
     def is_limited(self) -> bool:
         """True if the user may access only a part of the rows of the list."""
-        if not self.access.is_limited or not self.has_limited_rows:
-            return False
-        return isinstance(self.list_rows_of(self.account), LimitedQuerySet)
+        return self.access.is_limited and depends_on_access(hashable(type(self)), "get_list_queryset")
 
-    def read_list(self) -> tuple[Page, str | None, ListFilters | None]:
-        """Return the page, the requested order or None, and the filters or None. Raise FieldErrors with all errors."""
+    def read_list(self) -> tuple[str | None, ListFilters | None]:
+        """Read the page, and return the requested order or None, and the filters or None. Raise FieldErrors with all errors."""
         parameters = self.parameters
         errors: dict[str, FieldError] = {}
         order = parameters.get("order", "").strip() or None
-        if order is not None and order.removeprefix("-") not in self.orders:
-            allowed = [f"{sign}{name}" for name in self.orders for sign in ("", "-")]
+        if order is not None and order.removeprefix("-") not in self.ordering_fields:
+            allowed = [f"{sign}{name}" for name in self.ordering_fields for sign in ("", "-")]
             errors["order"] = FieldError("order", f"is not one of {', '.join(allowed)}", "choice")
         filters = None
         if self.is_limited or not parameters.keys() <= {"page", "per_page", "order", *self.common_keys}:
             filters = self.read_filters()
             errors |= filters.find_errors()
-        return self.read_page("order", *self.filters.parameters(), errors=errors), order, filters
+        self.read_page("order", *self.filterset_class.parameters(), errors=errors)
+        return order, filters
 
     def read_filters(self) -> ListFilters:
         """Return the filters with the parameters of the request."""
-        return self.used_filters(self.parameters, self.list_rows(), account=self.account)
+        return self.used_filterset_class(self.parameters, self.get_list_queryset(), request=self.request)
 
     @property
-    def used_filters(self) -> type[ListFilters]:
+    def used_filterset_class(self) -> type[ListFilters]:
         """The class of the filters. A search without other parameters needs only the filter `q`, because copying all of them takes 2 ms."""
         is_search = self.parameters.keys() <= {"page", "per_page", "order", "q", *self.common_keys}
-        return self.filters.only_search() if is_search else self.filters
+        return self.filterset_class.only_search() if is_search else self.filterset_class
 
     def ids_from_parameters(self) -> list[int] | None:
         """Return the ids of the rows if the parameters identify the rows, for example by an external id. Otherwise return None."""
@@ -223,11 +208,11 @@ class Listing(Paged, LimitedRows):
                 return self.filtered_ids(filters, order, start=start, stop=stop)
             if start >= MAX_RESULTS:
                 return []
-            list_rows = self.list_rows_of(self.account) if filters.are_used or self.is_limited else None
+            list_rows = self.unlimited.get_list_queryset() if filters.are_used or self.is_limited else None
             if order is None:
                 return search(rows, query, list_rows=list_rows, enough=stop)[start:stop]
             found_ids = search(rows, query, list_rows=list_rows, ranked=False)
-            rows = self.sort(self.list_rows().filter(id__in=found_ids), order)
+            rows = self.sort(self.get_list_queryset().filter(id__in=found_ids), order)
             return list(rows.values_list("id", flat=True)[start:stop])
 
     def filtered_ids(self, filters: ListFilters, order: str | None, *, start: int, stop: int) -> list[int]:
@@ -245,59 +230,57 @@ class Listing(Paged, LimitedRows):
         if stop <= SORT_LIMIT:
             if estimate_counts(filters.rows_for_estimate)[0] > COMMON_ROWS:
                 # A filter by the column of the order shortens the list at its beginning.
-                all_rows = self.all_in_order(self.account, order)
+                all_rows = self.unlimited.all_in_order(order)
                 list_rows = filters.filter_by_column(all_rows, next(iter(self.columns(order))))
                 ids = scan_in_order(rows, list_rows, start=start, stop=stop)
             if ids is None and (collected := collect_and_sort(rows, start=start, stop=stop)) is not None:
                 ids, _number = collected
         return list(rows.values_list("id", flat=True)[start:stop]) if ids is None else ids
 
-    @classmethod
-    def sort(cls, rows: QuerySet[Any], order: str | None) -> QuerySet[Any]:
+    def sort(self, rows: QuerySet[Any], order: str | None) -> QuerySet[Any]:
         """Return the rows in an order of the list. A subclass adds the condition of the index of the order."""
-        rows = rows.order_by(*cls.order_by(order))
-        return in_order_of_change(rows) if cls._is_by_last_change(rows, order) else rows
+        rows = rows.order_by(*self.order_by(order))
+        return in_order_of_change(rows) if self._is_by_last_change(rows, order) else rows
 
-    @classmethod
-    def all_in_order(cls, account: "Account", order: str | None) -> QuerySet[Any]:
-        """Return all rows of the list in an order, to read their ids, or the rows of another table with the same ids."""
-        rows = cls.list_rows_of(account)
-        if cls._is_by_last_change(rows, order):
-            return last_changes_of(rows.model, account).order_by(*cls.order_by(order))
-        return cls.sort(rows, order)
+    def all_in_order(self, order: str | None) -> QuerySet[Any]:
+        """Return the rows of the list in an order, to read their ids, or the rows of another table with the same ids."""
+        rows = self.get_list_queryset()
+        if self._is_by_last_change(rows, order):
+            return last_changes_of(rows.model, self.account).order_by(*self.order_by(order))
+        return self.sort(rows, order)
 
-    @classmethod
-    def _is_by_last_change(cls, rows: QuerySet[Any], order: str | None) -> bool:
-        return "updated_at" in cls.columns(order) and has_last_changes(rows.model)
+    def _is_by_last_change(self, rows: QuerySet[Any], order: str | None) -> bool:
+        return "updated_at" in self.columns(order) and has_last_changes(rows.model)
 
-    @classmethod
-    def columns(cls, order: str | None) -> dict[str, bool]:
+    def columns(self, order: str | None) -> dict[str, bool]:
         """Return the columns of an order. The value of a column is true if its order is descending. The id breaks ties."""
-        terms = cls.default_order if order is None else (order, "-id" if order.startswith("-") else "id")
+        terms = self.ordering if order is None else (order, "-id" if order.startswith("-") else "id")
         return {term.removeprefix("-"): term.startswith("-") for term in terms}
 
-    @classmethod
-    def order_by(cls, order: str | None) -> list[OrderBy]:
+    def order_by(self, order: str | None) -> list[OrderBy]:
         return [
             OrderBy(RawSQL("search_name", []) if name == "name" else F(name), descending=descending)
-            for name, descending in cls.columns(order).items()
+            for name, descending in self.columns(order).items()
         ]
 
     # This is the last method of the class, because in the class body after it `list` is no longer the built-in type.
     def list(self, request: APIRequest) -> HttpResponse:
         ids = self.ids_from_parameters()
         if ids is not None:
-            page = Page.read({})
+            ids = self.take_page(ids)
         else:
-            page, order, filters = self.read_list()
-            ids = self.ids(filters, order, start=page.start, stop=page.stop)
+            order, filters = self.read_list()
+            ids = self.take_page(self.ids(filters, order, start=self.page.start, stop=self.page.stop))
         query = values_query(hashable(type(self)))
-        shown = query(account_id=self.account.id, ids=ids[: page.size], **self.access_arguments) if ids else []
-        id_index, zone = self.serializer_class.names.index("id"), self.account.zone
-        rows = {values[id_index]: values for values in shown}
-        return self.respond_with_page(
-            page, [rows.get(id) for id in ids], lambda values: self.serializer_class.represent_values(values, zone)
+        shown = query(account_id=self.account.id, ids=ids, **access_arguments(self)) if ids else []
+        id_index, zone, represent = (
+            self.serializer_class.names.index("id"),
+            self.account.zone,
+            self.serializer_class.represent_values,
         )
+        by_id = {values[id_index]: values for values in shown}
+        # Another transaction may have deleted a row.
+        return self.get_paginated_response([represent(by_id[id], zone) for id in ids if id in by_id])
 
 
 @cache
@@ -308,7 +291,7 @@ def list_query(listing: type[Any]) -> PreparedQuery:
     def query(
         account_id: int, order: str | None, first: int | None = None, start: int = 0, size: int | None = None
     ) -> QuerySet[Any, Any]:
-        rows = listing.all_in_order(account_of(account_id), order)
+        rows = listing.for_account(account_of(account_id), ALL_ROWS).all_in_order(order)
         return rows.values_list("id", flat=True)[start : start + (first or size or 0)]
 
     return query

@@ -41,6 +41,8 @@ class ConditionalView(Protocol):
     def prepare_reading(self, action: str) -> None:
         """Make the view answer a GET of the same URL."""
 
+    def render(self, response: HttpResponse) -> HttpResponse: ...
+
 
 class PreconditionFailed(APIException):
     status_code = 412
@@ -97,10 +99,9 @@ def current_response(view: ConditionalView) -> HttpResponse | None:
     request: Any = view.request._request
     method, request.method = request.method, "GET"
     try:
-        response: HttpResponse = getattr(reader, action)(view.request, *view.args, **view.kwargs)
+        return reader.render(getattr(reader, action)(view.request, *view.args, **view.kwargs))
     finally:
         request.method = method
-    return response
 
 
 def check(headers: dict[str, Any], current: HttpResponse | None) -> None:

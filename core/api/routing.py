@@ -1,6 +1,7 @@
 """The path converter `id`, the path of a row, and the actions of the routes of a resource, for `as_view`."""
 
 from functools import cache
+from typing import Any
 
 from django.urls import reverse
 
@@ -30,6 +31,7 @@ def _path_around_id(route: str) -> tuple[str, str]:
     return start, end
 
 
-CREATE = {"post": "create"}
-BULK = {"post": "bulk"}
-ITEM = {"get": "retrieve", "put": "update", "patch": "update", "delete": "destroy"}
+LIST: dict[str, Any] = {"get": "list"}
+CREATE: dict[str, Any] = {"post": "create"}
+BULK: dict[str, Any] = {"post": "bulk"}
+ITEM: dict[str, Any] = {"get": "retrieve", "put": "update", "patch": "update", "delete": "destroy"}

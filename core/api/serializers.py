@@ -40,6 +40,8 @@ def copy_field(field: WireField) -> WireField:
 class WireSerializer(serializers.Serializer[Any]):
     """An object whose fields are `WireField`s."""
 
+    instance: Any
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.values: dict[str, Any] = {}

@@ -5,18 +5,22 @@ for the row of the count.
 """
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from django.conf import settings
 from django.http import HttpRequest
 from django.utils.functional import Promise
 from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
 
 from core import client_address
 from core.api.requests import APIRequest
 from core.db.rate_limits import LimitStatus, hashed_key, hit, rate_limiter
 from core.errors import Throttled
 from core.requests import PageRequest, TenantRequest
+
+if TYPE_CHECKING:
+    from rest_framework.views import APIView
 
 # A request of an API or of a page.
 AnyRequest = Request | HttpRequest
@@ -58,12 +62,22 @@ def enforce_limit(request: AnyRequest, status: LimitStatus, message: str | Promi
         raise Throttled(status.reset, message)
 
 
-def count_request(request: APIRequest) -> None:
-    """Apply RATE_LIMIT to the token, or to the user of a request without a token. Raise Throttled."""
-    if settings.RATE_LIMIT and request.user is not None:
-        kind, caller = ("token", request.auth) if request.auth is not None else ("user", request.user)
-        key = f"{kind}:{caller.account_id}:{caller.id}"
-        enforce_limit(request, rate_limiter.hit(key, settings.RATE_LIMIT, MINUTE))
+class CallerThrottle(BaseThrottle):
+    """RATE_LIMIT of a token, or of the user of a request without a token."""
+
+    status: LimitStatus
+
+    def allow_request(self, request: Request, view: "APIView") -> bool:
+        caller = cast(APIRequest, request).auth or cast(APIRequest, request).user
+        if not settings.RATE_LIMIT or caller is None:
+            return True
+        kind = "user" if request.auth is None else "token"
+        self.status = rate_limiter.hit(f"{kind}:{caller.account_id}:{caller.id}", settings.RATE_LIMIT, MINUTE)
+        django_request(request).limit_status = self.status
+        return self.status.allowed
+
+    def wait(self) -> int:
+        return self.status.reset
 
 
 def count_page_action(request: PageRequest) -> None:

@@ -4,27 +4,25 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 from urllib.parse import quote
 
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.utils.http import http_date
 from django.utils.translation import gettext_lazy as _
 from rest_framework import viewsets
 from rest_framework.exceptions import PermissionDenied
-from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from core.api import idempotency, preconditions, throttling
 from core.api.fields import to_object
 from core.api.formats import FORM_TYPES, BodyParser, JSONRenderer, media_type_of
-from core.api.negotiation import SingleFormatNegotiation
 from core.api.parameters import as_parameters
 from core.api.requests import APIRequest
 from core.api.serializers import ResourceSerializer
-from core.api.unused_hooks import check_view, reject_unused_hooks
 from core.db.access import Access
-from core.errors import FieldError, FieldErrors
+from core.errors import FieldError, FieldErrors, Throttled
 from core.request_shares import hold_share
 
 if TYPE_CHECKING:
@@ -92,66 +90,75 @@ def without_indexes(query: QueryDict) -> QueryDict:
     return parameters
 
 
-class TenantViewSet(viewsets.ViewSet):
+class TenantViewSet(viewsets.GenericViewSet[Any]):
     """The base of all API views. A view belongs to the account of its request.
 
-    `dispatch` calls `initial` and then the handler, which returns a response made by `respond`. `core.api.unused_hooks` lists the
-    attributes of DRF that are not used. A subclass that defines such an attribute raises TypeError.
+    It differs from DRF's `GenericViewSet` in these hooks: `dispatch` calls the handler at most once for each Idempotency-Key,
+    `initial` checks throttles before permissions, and `get_object` applies no filters of a list.
     """
+
+    if TYPE_CHECKING:
+        # The stubs know nothing of `WireSerializer`, nor that every list has pages.
+        def get_serializer(self, *args: Any, **kwargs: Any) -> Any: ...
+        def paginate_queryset(self, queryset: Any) -> list[Any]: ...
 
     request: APIRequest
 
     # OPTIONS is not supported. The response 405 to an unsupported method lists the supported methods.
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
+    lookup_field = "id"
+    # DRF would add `Allow` to every response.
+    default_response_headers: dict[str, str] = {}
     # Secret fields of a response. They are null in the response that is stored for an Idempotency-Key.
     shown_once: tuple[str, ...] = ()
     # The Idempotency-Key of the request, which `initial` sets.
     idempotency_key: str | None = None
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        check_view(cls, TenantViewSet)
-
     @classmethod
-    def as_view(cls, actions: Any = None, **initkwargs: Any) -> Any:
-        reject_unused_hooks(cls, initkwargs, source=cls)
-        return super().as_view(actions, **initkwargs)
+    def for_account(cls, account: "Account", access: Access) -> Self:
+        """Return a view without a request, whose querysets have the rows of an account. Prepared queries are built with it."""
+        view = cls()
+        view.account, view.access = account, access
+        return view
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Return the response: call `initial`, then the handler, once for each Idempotency-Key.
-
-        DRF would render the response in a second pass. Here, handlers return a rendered response.
-        """
+        """Return the response, as DRF does, but pass the handler to `respond_once` or `respond_if_met`."""
         self.args, self.kwargs = args, kwargs
-        api_request = cast(APIRequest, self.initialize_request(request, *args, **kwargs))
-        self.request = api_request
+        self.request = cast(APIRequest, self.initialize_request(request, *args, **kwargs))
+        self.headers = self.default_response_headers
         try:
-            self.initial(api_request, *args, **kwargs)
-            handler = partial(self.get_handler(), api_request, *args, **kwargs)
+            self.initial(self.request, *args, **kwargs)
+            handler = partial(self.get_handler(), self.request, *args, **kwargs)
+            response: Any
             if self.idempotency_key is not None:
-                return idempotency.respond_once(self, self.idempotency_key, handler)
-            if self.action is not None and preconditions.has_conditions(self):
-                return preconditions.respond_if_met(self, handler)
-            return handler()
+                response = idempotency.respond_once(self, self.idempotency_key, handler)
+            elif self.action is not None and preconditions.has_conditions(self):
+                response = preconditions.respond_if_met(self, handler)
+            else:
+                response = handler()
         except Exception as error:  # noqa: BLE001, the handler raises unexpected exceptions again
-            return cast(HttpResponse, self.handle_exception(error))
+            response = self.handle_exception(error)
+        return self.finalize_response(self.request, response, *args, **kwargs)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Authenticate and count the request, check permissions and read the Idempotency-Key. Raise an exception to reject it.
 
-        DRF's `initial` is not called: it would also negotiate a format, determine a version and check throttles.
+        DRF checks throttles last. Here, requests without permission count too.
         """
+        self.format_kwarg = self.get_format_suffix(**kwargs)
+        request.accepted_renderer, request.accepted_media_type = self.perform_content_negotiation(request)
         self.perform_authentication(request)
+        self.check_throttles(request)
         self.check_permissions(request)
         accepts_key = idempotency.accepts_key(request.method, self.action)
         self.idempotency_key = idempotency.key_of(request) if accepts_key else None
 
     def perform_authentication(self, request: Request) -> None:
         super().perform_authentication(request)
-        api_request = cast(APIRequest, request)
-        hold_share(throttling.django_request(request), api_request.user)
-        # Before the permissions are checked, so that requests without permission count too.
-        throttling.count_request(api_request)
+        hold_share(throttling.django_request(request), cast(APIRequest, request).user)
+
+    def throttled(self, request: Request, wait: float) -> NoReturn:
+        raise Throttled(int(wait))
 
     def get_handler(self) -> Callable[..., HttpResponse]:
         """Return the handler of the HTTP method, or the handler that responds with 405."""
@@ -161,6 +168,25 @@ class TenantViewSet(viewsets.ViewSet):
             handler = getattr(self, name, None)
         return handler or cast(Callable[..., HttpResponse], self.http_method_not_allowed)
 
+    def render(self, response: Any) -> HttpResponse:
+        """Render the response within the view. Django renders it after the view, when a transaction has ended."""
+        response = self.finalize_response(self.request, response, *self.args, **self.kwargs)
+        return response.render() if isinstance(response, Response) else response
+
+    def get_object(self, *, locked: bool = False) -> Any:
+        """Return the row of the URL. Raise Http404 if there is none, or if the user may not access it."""
+        row = self.find_object(self.kwargs[self.lookup_url_kwarg or self.lookup_field], locked=locked)
+        if row is None:
+            raise Http404
+        row.account = self.account
+        self.check_object_permissions(self.request, row)
+        return row
+
+    def find_object(self, id: int, *, locked: bool) -> Any:
+        """Return the row of `get_queryset` with an id, or None."""
+        rows: Any = self.get_queryset()
+        return (rows.locked() if locked else rows).filter(**{self.lookup_field: id}).first()
+
     def lock_row(self) -> None:
         """Lock the row of the URL, if there is one, for a conditional write."""
 
@@ -168,30 +194,21 @@ class TenantViewSet(viewsets.ViewSet):
         """Change this copy of a view so that it can respond to a GET of the same URL."""
         self.action = action
 
-    def get_content_negotiator(self) -> BaseContentNegotiation:
-        """Return the negotiation, which selects the parser of a body. Each view has a single renderer."""
-        return SingleFormatNegotiation()
-
-    def respond(self, data: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> HttpResponse:
-        """Return the response with the rendered data."""
-        renderer = self.renderer_classes[0]()
-        content_type = f"{renderer.media_type}; charset={renderer.charset}" if renderer.charset else renderer.media_type
-        response = HttpResponse(renderer.render(data), status=status, content_type=content_type, headers=headers)
-        # `IdempotentAnswer.from_response` reads this attribute.
-        response.data = data  # type: ignore[attr-defined]
-        return response
+    def get_serializer_context(self) -> dict[str, Any]:
+        """Return the context of the serializer, which its fields use for lookups."""
+        return {"account": self.account, "access": self.access}
 
     @property
     def request_options(self) -> list[str]:
         """Options from headers that change the effect of the request. The fingerprint of an idempotent request includes them."""
         return []
 
-    @property
+    @cached_property
     def account(self) -> "Account":
         """The account, which authentication reads together with the user."""
         return self.request._request.account
 
-    @property
+    @cached_property
     def access(self) -> Access:
         """The rows of the account that the user may access."""
         user: Any = self.request.user
@@ -220,6 +237,9 @@ class JSONViewSet(TenantViewSet):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.ignored_parameters: list[str] = []
+        self.ignored_fields: list[str] = []
+        # The names of fields that link to a row in the trash.
+        self.pending_links: list[str] = []
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         is_overridden = self.override_method(request)
@@ -251,7 +271,7 @@ class JSONViewSet(TenantViewSet):
         super().prepare_reading(action)
         # The body belongs to the write.
         self.__dict__["parameters"] = without_indexes(self.request.query_params)
-        self.ignored_parameters = []
+        self.ignored_parameters, self.ignored_fields, self.pending_links = [], [], []
 
     @cached_property
     def parameters(self) -> QueryDict:
@@ -297,26 +317,24 @@ class JSONViewSet(TenantViewSet):
         """Return the response for a row."""
         return self.serializer_class.represent(row, self.account.zone)
 
-    def respond(
-        self,
-        data: Any,
-        *,
-        status: int = 200,
-        ignored: list[str] | None = None,
-        pending: list[str] | None = None,
-        headers: dict[str, str] | None = None,
-    ) -> HttpResponse:
-        """Return the response with the rendered data. Headers name ignored fields, ignored parameters and pending links."""
-        headers = dict(headers or {})
-        if ignored:
-            headers["X-Ignored-Fields"] = join_names(ignored)
-        if self.ignored_parameters:
-            headers["X-Ignored-Parameters"] = join_names(self.ignored_parameters)
-        if pending:
-            headers["X-Pending-Links"] = join_names(pending)
-        if self.action == "retrieve" and isinstance(data, dict) and data.get("updated_at"):
-            headers["Last-Modified"] = http_date(datetime.fromisoformat(data["updated_at"]).timestamp())
-        return super().respond(data, status=status, headers=headers)
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        """Add the headers that name ignored fields, ignored parameters and pending links, and the time of the last change.
+
+        Neither the response to an error nor a stored response is a `Response`.
+        """
+        if isinstance(response, Response):
+            names = {
+                "X-Ignored-Fields": self.ignored_fields,
+                "X-Ignored-Parameters": self.ignored_parameters,
+                "X-Pending-Links": self.pending_links,
+            }
+            for header, listed in names.items():
+                if listed:
+                    response.headers[header] = join_names(listed)
+            data = response.data
+            if self.action == "retrieve" and isinstance(data, dict) and data.get("updated_at"):
+                response.headers["Last-Modified"] = http_date(datetime.fromisoformat(data["updated_at"]).timestamp())
+        return super().finalize_response(request, response, *args, **kwargs)
 
     @property
     def strict(self) -> bool:
@@ -328,8 +346,8 @@ class JSONViewSet(TenantViewSet):
     def request_options(self) -> list[str]:
         return ["strict"] if self.strict else []
 
-    def check(self, **serializers_by_key: ResourceSerializer) -> list[str]:
-        """Validate the body, each key with its serializer, and return the names of ignored fields.
+    def check(self, **serializers_by_key: ResourceSerializer) -> None:
+        """Validate the body, each key with its serializer, and set `ignored_fields` and `pending_links`.
 
         Raise FieldErrors with the errors of all keys. With `Prefer: handling=strict`, an ignored field is an error.
         """
@@ -344,4 +362,5 @@ class JSONViewSet(TenantViewSet):
             errors += not_settable_errors(ignored, errors)
         if errors:
             raise FieldErrors(errors)
-        return ignored
+        self.ignored_fields = ignored
+        self.pending_links = [name for serializer in serializers_by_key.values() for name in serializer.pending_links]

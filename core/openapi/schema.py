@@ -7,9 +7,11 @@ from drf_spectacular.plumbing import ResolvedComponent
 
 from core.api import preconditions
 from core.api.fields import WireField
+from core.api.filters import ListFilters
 from core.api.formats import URL_ENCODED
 from core.api.idempotency import accepts_key
-from core.api.lists import MAX_PAGE_SIZE, Listing
+from core.api.lists import Listing
+from core.api.pagination import MAX_PAGE_SIZE
 from core.api.paging import DEFAULT_PAGE_SIZE
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer, declared_fields
@@ -41,6 +43,12 @@ def page_parameters(max_size: int) -> dict[str, JSONSchema]:
 
 # The parameters of lists of the Account API.
 PAGE_PARAMETERS = page_parameters(MAX_PAGE_SIZE)
+
+
+def filter_parameters(filterset_class: type[ListFilters]) -> dict[str, JSONSchema]:
+    """Return the parameters of the filters of a list."""
+    filters = filterset_class.base_filters.items()
+    return {name: WireFieldExtension.of(each.wire).query_schema() for name, each in filters}
 
 
 def add_defaults(properties: dict[str, JSONSchema], shape: Shape) -> None:
@@ -129,8 +137,8 @@ class OperationSchema(AutoSchema):
         elif name not in PAGE_PARAMETERS:
             # A blank parameter is ignored.
             parameter["allowEmptyValue"] = True
-        if name in self.operation.parameters:
-            parameter["example"] = self.operation.parameters[name]
+        if name in (examples := self.operation.parameter_examples):
+            parameter["example"] = examples[name]
         return parameter
 
     def path_parameters(self) -> dict[str, JSONSchema]:
@@ -155,7 +163,7 @@ class OperationSchema(AutoSchema):
         return [{name: []} for name in names]
 
     def shape_of(self, serializer: type[ResourceSerializer]) -> Shape:
-        return SHAPES.get(serializer, Shape())
+        return SHAPES.get(serializer) or Shape(serializer.model)
 
     def input_schema(self, serializer: type[ResourceSerializer], *, partial: bool) -> JSONSchema:
         """Return the schema of a body. Unknown fields are allowed, because serializers ignore them."""
@@ -176,9 +184,10 @@ class OperationSchema(AutoSchema):
 
     def responses(self) -> JSONSchema:
         responses: JSONSchema = {}
-        for status in self.operation.statuses:
+        statuses = self.operation.statuses or ((201,) if self.view.action == "create" else (200,))
+        for status in statuses:
             content = {"schema": self.response_schema(status)}
-            if status == self.operation.statuses[0]:
+            if status == statuses[0]:
                 content["examples"] = {"answer": {"value": self.operation.response_example}}
             responses[str(status)] = {
                 "description": {200: "Success", 201: "Created"}[status],
@@ -228,15 +237,21 @@ class JSONOperationSchema(OperationSchema):
         return self.secured_by("bearer", "api_token")
 
     def query_parameters(self) -> dict[str, JSONSchema]:
-        if not (self.is_list and isinstance(self.view, Listing)):
-            return self.operation.query_parameters()
-        orders = [f"{sign}{name}" for name in self.view.orders for sign in ("", "-")]
-        filters = self.view.filters.base_filters
-        return {
-            **PAGE_PARAMETERS,
-            "order": {"type": "string", "enum": orders},
-            **{name: WireFieldExtension.of(filter.wire).query_schema() for name, filter in filters.items()},
-        }
+        parameters: JSONSchema = {}
+        if self.is_paged:
+            parameters |= PAGE_PARAMETERS
+        if self.is_list and isinstance(self.view, Listing):
+            orders = [f"{sign}{name}" for name in self.view.ordering_fields for sign in ("", "-")]
+            parameters["order"] = {"type": "string", "enum": orders}
+        if self.is_list and getattr(self.view, "filterset_class", None) is not None:
+            parameters |= filter_parameters(self.view.filterset_class)
+        return parameters | self.operation.query_parameters()
+
+    @property
+    def is_paged(self) -> bool:
+        """True if the response is a page: the view has a paginator, and the example is a list."""
+        has_paginator = getattr(self.view, "pagination_class", None) is not None
+        return has_paginator and self.method == "GET" and isinstance(self.operation.response_example, list)
 
     def header_parameters(self) -> list[str]:
         return [*super().header_parameters(), *(["Prefer"] if self.writes or self.is_list else [])]
@@ -288,6 +303,8 @@ class JSONOperationSchema(OperationSchema):
         return self.component("schemas", f"{name}Changes" if self.is_partial else f"New{name}", schema)
 
     def response_schema(self, status: int) -> JSONSchema:
+        if self.operation.response_example == "ok":
+            return {"type": "string", "const": "ok"}
         response = self.operation.response or self.view.serializer_class
         if isinstance(response, dict):
             return response

@@ -1,6 +1,8 @@
 """JSON schemas that several operations share."""
 
-from core.openapi.operations import JSONSchema
+from typing import Any
+
+JSONSchema = dict[str, Any]
 
 ROW_ID: JSONSchema = {"type": "integer", "minimum": 1}
 NAME: JSONSchema = {"type": "string"}

@@ -61,6 +61,7 @@ class PublicViewSet(viewsets.ViewSet):
 
     authentication_classes = []
     permission_classes = []
+    throttle_classes = []
     default_response_headers: dict[str, str] = {}
     http_method_names = ["get", "head"]
 

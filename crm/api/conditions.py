@@ -108,7 +108,7 @@ class ConditionListing(Listing):
     """The base of lists with conditions. `key` of the resource selects the fields."""
 
     key: str
-    filters: type[ConditionFilters]
+    filterset_class: type[ConditionFilters]
     # The names of the further parameters of the request.
     further_names: Collection[str] = ()
 

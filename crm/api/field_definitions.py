@@ -6,8 +6,8 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
+from rest_framework.response import Response
 
-from accounts.models import Account
 from accounts.permissions import IsAdminOrTeamReadOnly
 from core.api.additional_fields import AdditionalFieldsSerializer
 from core.api.fields import BooleanField, ChoiceField, IntegerField, TextField, WireField, to_list
@@ -20,7 +20,6 @@ from core.db.access import Access
 from core.db.ordering import MAX_POSITION
 from core.db.tenancy import rows_of
 from core.db.text import is_xml_text
-from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
 from crm.api.defined_fields import compatible_types, fits
 from crm.api.fields import EXTERNAL_ID
@@ -190,25 +189,18 @@ class FieldDefinitionViewSet(Listing, ResourceViewSet):
     model = FieldDefinition
     serializer_class = FieldDefinitionSerializer
     permission_classes = [IsAdminOrTeamReadOnly]
-    filters = FieldDefinitionFilters
-    default_order = ("resource", "position", "id")
+    filterset_class = FieldDefinitionFilters
+    ordering = ("resource", "position", "id")
 
-    @staticmethod
-    def list_rows_of(account: Account) -> QuerySet[FieldDefinition]:
-        return account.field_definitions.all()
+    def get_queryset(self) -> QuerySet[FieldDefinition]:
+        return self.account.field_definitions.all()
 
-    def create_row(self, values: dict[str, Any]) -> FieldDefinition:
-        row = FieldDefinition(account=self.account)
-        row.write(values)
-        return row
+    def perform_update(self, serializer: ResourceSerializer) -> None:
+        serializer.instance.write(serializer.values)
 
-    def update_row(self, row: FieldDefinition, values: dict[str, Any]) -> None:
-        row.write(values)
-
-    def destroy(self, request: APIRequest, id: int) -> HttpResponse:
-        in_transaction(lambda: self.find(id, locked=True).erase())
-        return self.respond("ok")
+    def perform_destroy(self, row: FieldDefinition) -> None:
+        row.erase()
 
     def misfits(self, request: APIRequest, id: int) -> HttpResponse:
         """Respond with the number of values that do not fit the definition."""
-        return self.respond(count_misfits(self.find(id), self.access))
+        return Response(count_misfits(self.get_object(), self.access))

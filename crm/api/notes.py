@@ -1,10 +1,16 @@
 """Notes in the Account API (JSON)."""
 
-from rest_framework.exceptions import PermissionDenied
+from typing import cast
 
-from accounts.models import Account
+from rest_framework.exceptions import PermissionDenied
+from rest_framework.permissions import SAFE_METHODS
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from accounts.permissions import IsTeam
 from core.api.fields import ChoiceField, DateTimeField, IntegerField, RelatedField, TextField, WireField
 from core.api.filters import ListFilters, WireFilter, link_filter
+from core.api.requests import APIRequest
 from core.api.serializers import ResourceSerializer
 from crm.api.views import CRMViewSet
 from crm.notes import MAX_DURATION, Note, NoteQuerySet
@@ -38,21 +44,23 @@ class NoteFilters(ListFilters):
     updater_id = link_filter()
 
 
+class MayChangeNote(IsTeam):
+    """Access for the team. A note may be changed as `Note.may_be_changed_by` says."""
+
+    def has_object_permission(self, request: Request, view: APIView, obj: Note) -> bool:
+        self.message = str(PermissionDenied.default_detail)
+        return request.method in SAFE_METHODS or obj.may_be_changed_by(cast(APIRequest, request).user)
+
+
 class NoteViewSet(CRMViewSet):
     key = "note"
     route = "crm-json-note"
     model = Note
     serializer_class = NoteSerializer
-    filters = NoteFilters
-    orders = ("id", "created_at", "updated_at")
+    filterset_class = NoteFilters
+    ordering_fields = ("id", "created_at", "updated_at")
+    permission_classes = [MayChangeNote]
 
-    @staticmethod
-    def list_rows_of(account: Account) -> NoteQuerySet:
-        return account.notes.live()
-
-    def find(self, id: int, *, locked: bool = False) -> Note:
-        """Return the note. Raise PermissionDenied if it is locked for a write, and the user may not change it."""
-        note: Note = super().find(id, locked=locked)
-        if locked and not note.may_be_changed_by(self.request.user):
-            raise PermissionDenied("You do not have permission to perform this action.")
-        return note
+    def get_queryset(self) -> NoteQuerySet:
+        rows: NoteQuerySet = self.account.notes.live().limited_to(self.access)
+        return rows

@@ -1,6 +1,7 @@
 """Clients and contacts that are similar to one that a program is about to create, in the Account API (JSON)."""
 
 from django.http import HttpResponse
+from rest_framework.response import Response
 
 from accounts.permissions import IsTeam
 from core.api.fields import TextField
@@ -31,7 +32,7 @@ class SimilarViewSet(JSONViewSet):
             raise FieldErrors(errors.values())
         values = {name: value for name, value in serializer.values.items() if value}
         found = find_similar(self.account, request.user, **values)
-        return self.respond(
+        return Response(
             [
                 {
                     "resource": row.kind,

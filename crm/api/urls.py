@@ -1,14 +1,13 @@
 from django.urls import path
 
 from accounts.api.tags import TagViewSet
-from core.api.routing import BULK, CREATE, ITEM
+from core.api.routing import BULK, CREATE, ITEM, LIST
 from crm.api.field_definitions import FieldDefinitionViewSet
 from crm.api.notes import NoteViewSet
 from crm.api.similar import SimilarViewSet
 from crm.api.user_links import UserLinkViewSet
 from crm.api.views import ClientViewSet, ContactListViewSet, ContactViewSet, DealViewSet
 
-LIST = {"get": "list"}
 UPSERT = {"put": "upsert", "patch": "upsert"}
 
 urlpatterns = [

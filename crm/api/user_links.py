@@ -2,17 +2,13 @@
 
 from typing import Any
 
-from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Account
 from core.api.fields import ChoiceField, IntegerField, RelatedField
 from core.api.filters import ListFilters, WireFilter, link_filter
 from core.api.lists import Paged
-from core.api.requests import APIRequest
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer
-from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
 from crm.user_links import UserLink, UserLinkQuerySet
 
@@ -61,24 +57,11 @@ class UserLinkViewSet(Paged, ResourceViewSet):
     route = "crm-json-user-link"
     model = UserLink
     serializer_class = UserLinkSerializer
+    filterset_class = UserLinkFilters
 
-    @staticmethod
-    def rows_of(account: Account) -> UserLinkQuerySet:
-        return account.user_links.all()
+    def get_queryset(self) -> UserLinkQuerySet:
+        rows: UserLinkQuerySet = self.account.user_links.limited_to(self.access)
+        return rows.order_by("id")
 
-    def create_row(self, values: dict[str, Any]) -> UserLink:
-        row = UserLink(account=self.account)
-        self.update_row(row, values)
-        return row
-
-    def update_row(self, row: UserLink, values: dict[str, Any]) -> None:
-        row.write(values, by=self.request.user)
-
-    def destroy(self, request: APIRequest, id: int) -> HttpResponse:
-        in_transaction(lambda: self.find(id, locked=True).erase())
-        return self.respond("ok")
-
-    def list(self, request: APIRequest) -> HttpResponse:
-        filters = UserLinkFilters(self.parameters, self.rows(), account=self.account)
-        page = self.read_page(*UserLinkFilters.parameters(), errors=filters.find_errors())
-        return self.respond_with_page(page, filters.qs.order_by("id")[page.start : page.stop])
+    def perform_destroy(self, row: UserLink) -> None:
+        row.erase()

@@ -3,8 +3,8 @@
 from typing import Any, cast
 
 from django.http import HttpResponse
+from rest_framework.response import Response
 
-from accounts.models import Account
 from core.api.errors import envelope
 from core.api.fields import MISSING, BooleanField, to_list, to_object
 from core.api.lists import Listing
@@ -12,7 +12,6 @@ from core.api.requests import APIRequest
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer, declared_fields, format_time
 from core.api.views import NOT_SETTABLE, REPEATED, nest_errors, not_settable_errors
-from core.db.access import ALL_ROWS, Access
 from core.db.transactions import in_transaction
 from core.db.trash import TrashableQuerySet
 from core.errors import ConcurrentUpdate, FieldError, FieldErrors
@@ -35,6 +34,7 @@ from crm.api.serializers import (
     links_by_email,
 )
 from crm.base import Resource
+from crm.deals import DealQuerySet
 from crm.external_ids import MAX_EXTERNAL_IDS, ExternallyIdentified, normalize_value
 from crm.models import (
     Client,
@@ -61,26 +61,22 @@ class CRMViewSet(Listing, ResourceViewSet):
     optimistic = True
     lookup: Lookup
 
-    def context(self) -> dict[str, Any]:
+    def get_serializer_context(self) -> dict[str, Any]:
         """Return the context of one attempt. Only the first attempt is optimistic."""
         self.lookup, self.optimistic = Lookup(self.account, self.access, optimistic=self.optimistic), False
-        return {**super().context(), "lookup": self.lookup}
+        return {**super().get_serializer_context(), "lookup": self.lookup}
 
-    def check(self, **serializers_by_key: ResourceSerializer) -> list[str]:
+    def check(self, **serializers_by_key: ResourceSerializer) -> None:
         try:
-            return super().check(**serializers_by_key)
+            super().check(**serializers_by_key)
         except FieldErrors:
             if self.lookup.skipped_lookup:
                 raise ConcurrentUpdate("What was not looked up may be wrong too") from None
             raise
 
-    def create_row(self, values: dict[str, Any]) -> Resource:
-        row = self.model(account=self.account)
-        row.write(values, by=self.request.user, single_statement=self.lookup.optimistic)
-        return row
-
-    def update_row(self, row: Resource, values: dict[str, Any]) -> None:
-        row.write(values, by=self.request.user)
+    def perform_create(self, serializer: ResourceSerializer) -> None:
+        row = serializer.instance = self.model(account=self.account)
+        row.write(serializer.values, by=self.request.user, single_statement=self.lookup.optimistic)
 
 
 class BulkViewSet(CRMViewSet):
@@ -100,12 +96,9 @@ class BulkViewSet(CRMViewSet):
         headers: dict[str, str] = {}
         results, ignored_in_items = in_transaction(lambda: self.write_items(items, all_or_nothing, headers))
         pending = [name for result in results for name in result.get("pending_links", [])]
-        return self.respond(
-            results,
-            ignored=list(dict.fromkeys(ignored + ignored_in_items)),
-            pending=list(dict.fromkeys(pending)),
-            headers=headers,
-        )
+        self.ignored_fields = list(dict.fromkeys(ignored + ignored_in_items))
+        self.pending_links = list(dict.fromkeys(pending))
+        return Response(results, headers=headers)
 
     def read_items(self) -> list[Any]:
         items = to_list(self.body.get(f"{self.key}s"))
@@ -138,7 +131,7 @@ class BulkViewSet(CRMViewSet):
         Add the headers of the response to `headers`.
         """
         lookup = self.look_up_bulk([item for item in items if isinstance(item, dict)])
-        context = {**self.context(), "lookup": lookup, "existing_ids": lookup.existing_ids}
+        context = {**self.get_serializer_context(), "lookup": lookup, "existing_ids": lookup.existing_ids}
         outcomes: list[tuple[int, Resource | None]] = []
         errors: dict[int, list[FieldError]] = {}
         pending: dict[int, dict[str, list[str]]] = {}
@@ -146,7 +139,7 @@ class BulkViewSet(CRMViewSet):
         for position, data in enumerate(items):
             try:
                 row = self.find_existing_in_bulk(data, lookup)
-                serializer = self.serializer(data, row, context)
+                serializer = self.get_serializer(row, data=data, partial=row is not None, context=context)
                 ignored += self.check_item(serializer)
             except FieldErrors as caught:
                 errors[position] = caught.errors
@@ -208,7 +201,9 @@ class ExternallyIdentifiedViewSet(ConditionListing, BulkViewSet):
         pairs = self.read_pairs()
 
         def find() -> ExternallyIdentified | None:
-            row = self.model.lock_holder(cast(TrashableQuerySet, self.rows()), self.account.id, pairs, self.access)
+            row = self.model.lock_holder(
+                cast(TrashableQuerySet, self.get_queryset()), self.account.id, pairs, self.access
+            )
             if row is None:
                 return None
             if others := sorted(pairs.items() - row.held_pairs):
@@ -278,19 +273,14 @@ class ClientViewSet(ExternallyIdentifiedViewSet):
     body_keys = ("try_update",)
     model = Client
     serializer_class = ClientSerializer
-    filters = ClientFilters
+    filterset_class = ClientFilters
 
-    @staticmethod
-    def list_rows_of(account: Account) -> ClientQuerySet:
-        return account.clients.live()
+    def get_list_queryset(self) -> ClientQuerySet:
+        rows: ClientQuerySet = self.account.clients.live().limited_to(self.access)
+        return rows
 
-    @classmethod
-    def rows_of(cls, account: Account) -> ClientQuerySet:
-        return cls.accessible_rows_of(account, ALL_ROWS)
-
-    @classmethod
-    def accessible_rows_of(cls, account: Account, access: Access) -> ClientQuerySet:
-        return cls.list_rows_of(account).limited_to(access).with_counts(account, access)
+    def get_queryset(self) -> ClientQuerySet:
+        return self.get_list_queryset().with_counts(self.account, self.access)
 
     def complete(self, given: Any, row: Any = None) -> Any:
         """Return the input with the `try_update` that is beside the client in the body, and with `external_id` among the external ids."""
@@ -302,7 +292,7 @@ class ClientViewSet(ExternallyIdentifiedViewSet):
     def find_existing(self, given: Any) -> Client | None:
         if not is_try_update(given):
             return None
-        return cast(ClientQuerySet, self.rows()).find_existing(
+        return self.get_queryset().find_existing(
             self.account.id,
             email=given.get("email"),
             external_ids=ExternalIds.valid_pairs(given.get("external_ids")),
@@ -311,9 +301,7 @@ class ClientViewSet(ExternallyIdentifiedViewSet):
 
     def lock_bulk(self, lookup: BulkLookup, bodies: list[dict[str, Any]], nested_clients: list[dict[str, Any]]) -> None:
         lookup.look_up_holders(Client, bodies)
-        lookup.lock_clients(
-            cast(ClientQuerySet, self.rows()), [body for body in bodies if is_try_update(body)], by_email=True
-        )
+        lookup.lock_clients(self.get_queryset(), [body for body in bodies if is_try_update(body)], by_email=True)
 
     def find_existing_in_bulk(self, given: Any, lookup: BulkLookup) -> Client | None:
         if not is_try_update(given):
@@ -328,15 +316,14 @@ class ContactViewSet(ExternallyIdentifiedViewSet):
     route = "crm-json-contact"
     model = Contact
     serializer_class = ContactSerializer
-    filters = ContactFilters
+    filterset_class = ContactFilters
 
-    @staticmethod
-    def list_rows_of(account: Account) -> ContactQuerySet:
-        return account.contacts.live()
+    def get_list_queryset(self) -> ContactQuerySet:
+        rows: ContactQuerySet = self.account.contacts.live().limited_to(self.access)
+        return rows
 
-    @classmethod
-    def rows_of(cls, account: Account) -> ContactQuerySet:
-        return cls.list_rows_of(account).with_list_ids()
+    def get_queryset(self) -> ContactQuerySet:
+        return self.get_list_queryset().with_list_ids()
 
     def lock_bulk(self, lookup: BulkLookup, bodies: list[dict[str, Any]], nested_clients: list[dict[str, Any]]) -> None:
         lookup.look_up_holders(Contact, bodies)
@@ -347,19 +334,14 @@ class ContactListViewSet(CRMViewSet):
     route = "crm-json-contact-list"
     model = ContactList
     serializer_class = ContactListSerializer
-    filters = ContactListFilters
+    filterset_class = ContactListFilters
 
-    @staticmethod
-    def list_rows_of(account: Account) -> ContactListQuerySet:
-        return account.contact_lists.live()
+    def get_list_queryset(self) -> ContactListQuerySet:
+        rows: ContactListQuerySet = self.account.contact_lists.live()
+        return rows
 
-    @classmethod
-    def rows_of(cls, account: Account) -> ContactListQuerySet:
-        return cls.accessible_rows_of(account, ALL_ROWS)
-
-    @classmethod
-    def accessible_rows_of(cls, account: Account, access: Access) -> ContactListQuerySet:
-        return cls.list_rows_of(account).with_counts(access)
+    def get_queryset(self) -> ContactListQuerySet:
+        return self.get_list_queryset().with_counts(self.access)
 
 
 class DealViewSet(ExternallyIdentifiedViewSet):
@@ -368,11 +350,11 @@ class DealViewSet(ExternallyIdentifiedViewSet):
     body_keys = ("try_update",)
     model = Deal
     serializer_class = DealSerializer
-    filters = DealFilters
+    filterset_class = DealFilters
 
-    @staticmethod
-    def list_rows_of(account: Account) -> TrashableQuerySet:
-        return account.deals.live()
+    def get_queryset(self) -> DealQuerySet:
+        rows: DealQuerySet = self.account.deals.live().limited_to(self.access)
+        return rows
 
     def lock_bulk(self, lookup: BulkLookup, bodies: list[dict[str, Any]], nested_clients: list[dict[str, Any]]) -> None:
         lookup.look_up_holders(Deal, bodies)
@@ -393,9 +375,10 @@ class DealViewSet(ExternallyIdentifiedViewSet):
 
     def stages(self, request: APIRequest, id: int) -> HttpResponse:
         """Return the stages of a deal, oldest first."""
-        deal, page = self.find(id), self.read_page()
-        rows = self.account.deal_stages.filter(deal_id=deal.id).order_by("number")
-        return self.respond_with_page(page, rows[page.start : page.stop], self.represent_stage)
+        deal = self.get_object()
+        self.read_page()
+        rows = self.paginate_queryset(self.account.deal_stages.filter(deal_id=deal.id).order_by("number"))
+        return self.get_paginated_response([self.represent_stage(row) for row in rows])
 
     def represent_stage(self, row: DealStage) -> dict[str, Any]:
         return {

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.utils.translation import override
+from rest_framework.response import Response
 
 from accounts.permissions import IsAuthenticated
 from core.api.fields import BooleanField
@@ -24,7 +25,7 @@ class NotificationViewSet(Paged):
     request: APIRequest
     permission_classes = [IsAuthenticated]
 
-    def rows(self) -> NotificationQuerySet:
+    def get_queryset(self) -> NotificationQuerySet:
         rows: NotificationQuerySet = self.account.notifications.shown_to(self.request.user).with_details()
         return rows
 
@@ -35,11 +36,11 @@ class NotificationViewSet(Paged):
             unread = BooleanField().run_validation(self.parameters.get("unread") or None)
         except FieldErrors as caught:
             errors["unread"] = caught.errors[0].within("unread")
-        page = self.read_page("unread", errors=errors)
-        rows = self.rows()
+        self.read_page("unread", errors=errors)
+        rows = self.get_queryset()
         if unread is not None:
             rows = rows.filter(read_at__isnull=unread)
-        return self.respond_with_page(page, rows[page.start : page.stop])
+        return self.get_paginated_response([self.represent(row) for row in self.paginate_queryset(rows)])
 
     def represent(self, row: Notification) -> dict[str, Any]:
         activity, zone = row.activity, self.account.zone
@@ -63,44 +64,42 @@ class NotificationViewSet(Paged):
     def read(self, request: APIRequest, id: int) -> HttpResponse:
         """Mark one notification as read."""
 
-        def act() -> tuple[Notification, list[str]]:
-            ignored = self.check()
+        def act() -> Notification:
+            self.check()
             rows = self.account.notifications.of_user(request.user).filter(id=id)
             rows.mark_read()
-            row = self.rows().filter(id=id).first()
-            if row is None:
-                raise Http404
-            return row, ignored
+            row: Notification = self.get_object()
+            return row
 
-        row, ignored = in_transaction(act)
-        return self.respond(self.represent(row), ignored=ignored)
+        return Response(self.represent(in_transaction(act)))
 
     def read_all(self, request: APIRequest) -> HttpResponse:
         """Mark all notifications as read."""
 
-        def act() -> list[str]:
-            ignored = self.check()
+        def act() -> None:
+            self.check()
             self.account.notifications.of_user(request.user).mark_read()
-            return ignored
 
-        return self.respond("ok", ignored=in_transaction(act))
+        in_transaction(act)
+        return Response("ok")
 
 
 class FollowViewSet(PostViewSet):
     """Following a suggestion, as the user of the token."""
 
     def follow(self, request: APIRequest, id: int) -> HttpResponse:
-        return self.choose(id, follows=True)
+        return self.choose(follows=True)
 
     def unfollow(self, request: APIRequest, id: int) -> HttpResponse:
-        return self.choose(id, follows=False)
+        return self.choose(follows=False)
 
-    def choose(self, id: int, *, follows: bool) -> HttpResponse:
-        def act() -> list[str]:
-            ignored = self.check() if follows else []
-            post = self.find(id, locked=True)
+    def choose(self, *, follows: bool) -> HttpResponse:
+        def act() -> None:
+            if follows:
+                self.check()
+            post = self.get_object(locked=True)
             post.check_not_merged()
             Follow.objects.choose(post, by=self.request.user, follows=follows)
-            return ignored
 
-        return self.respond("ok", ignored=in_transaction(act))
+        in_transaction(act)
+        return Response("ok")

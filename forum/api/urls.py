@@ -1,11 +1,9 @@
 from django.urls import path
 
 from accounts.api.tags import TagViewSet
-from core.api.routing import CREATE, ITEM
+from core.api.routing import CREATE, ITEM, LIST
 from forum.api.notifications import FollowViewSet, NotificationViewSet
 from forum.api.views import PostViewSet, TaskViewSet
-
-LIST = {"get": "list"}
 
 urlpatterns = [
     path("app/posts.json", PostViewSet.as_view(LIST | CREATE), name="forum-json-posts"),

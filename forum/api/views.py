@@ -6,14 +6,15 @@ from django.db.models import F, QuerySet
 from django.db.models.expressions import OrderBy
 from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework.exceptions import PermissionDenied
+from rest_framework.response import Response
 
 from accounts.api.filters import TagFilter
-from accounts.models import Account
 from core.api.fields import BooleanField
 from core.api.filters import ListFilters, QueryDateTimeField, WireFilter, link_filter
 from core.api.lists import SORT_LIMIT, Listing, collect_and_sort
 from core.api.requests import APIRequest
 from core.api.resources import ResourceViewSet
+from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
 from core.db.text import replace_non_xml
 from core.db.transactions import in_transaction
@@ -76,24 +77,20 @@ class PostListing(Listing):
 
     has_tasks = False
 
-    @classmethod
-    def columns(cls, order: str | None) -> dict[str, bool]:
+    def columns(self, order: str | None) -> dict[str, bool]:
         columns = super().columns(order)
         return {f"sort_key__{name}": value for name, value in columns.items()} if is_by_change(order) else columns
 
-    @classmethod
-    def sort(cls, rows: QuerySet[Any], order: str | None) -> QuerySet[Any]:
+    def sort(self, rows: QuerySet[Any], order: str | None) -> QuerySet[Any]:
         rows = super().sort(rows, order)
-        return rows.filter(sort_key__category_id__isnull=cls.has_tasks) if is_by_change(order) else rows
+        return rows.filter(sort_key__category_id__isnull=self.has_tasks) if is_by_change(order) else rows
 
-    @classmethod
-    def all_in_order(cls, account: Account, order: str | None) -> QuerySet[Any]:
-        return cls.sort_keys_in_order(account, order) if is_by_change(order) else super().all_in_order(account, order)
+    def all_in_order(self, order: str | None) -> QuerySet[Any]:
+        return self.sort_keys_in_order(order) if is_by_change(order) else super().all_in_order(order)
 
-    @classmethod
-    def sort_keys_in_order(cls, account: Account, order: str | None) -> QuerySet[Any]:
+    def sort_keys_in_order(self, order: str | None) -> QuerySet[Any]:
         """Return the sort keys of the rows of the list, in an order by the id or by the last change."""
-        keys = account.post_sort_keys.filter(category_id__isnull=cls.has_tasks)
+        keys = self.account.post_sort_keys.filter(category_id__isnull=self.has_tasks)
         columns = super().columns(order).items()
         return keys.order_by(*(OrderBy(F(name), descending=descending) for name, descending in columns))
 
@@ -103,7 +100,7 @@ class PostListing(Listing):
         is_sorted = is_by_change(order)
         if used != {"updated_since"} or self.is_limited or not (is_sorted or self.columns(order).keys() == {"id"}):
             return super().filtered_ids(filters, order, start=start, stop=stop)
-        keys = filters.filter_by_column(self.sort_keys_in_order(self.account, order), "sort_key__updated_at")
+        keys = filters.filter_by_column(self.sort_keys_in_order(order), "sort_key__updated_at")
         if not is_sorted and stop <= SORT_LIMIT and (collected := collect_and_sort(keys, start=start, stop=stop)):
             return collected[0]
         return list(keys.values_list("id", flat=True)[start:stop])
@@ -121,24 +118,23 @@ class PostViewSet(PostListing, ResourceViewSet):
     route = "forum-json-post"
     model = Post
     serializer_class = PostSerializer
-    filters = ForumPostFilters
-    orders = ("id", "created_at", "updated_at")
-    # The whole team sees the posts of the forums.
-    has_limited_rows = False
+    filterset_class = ForumPostFilters
+    ordering_fields = ("id", "created_at", "updated_at")
 
-    @staticmethod
-    def list_rows_of(account: Account) -> PostQuerySet:
-        return account.posts.live().exclude(category_id=None)
+    def get_list_queryset(self) -> PostQuerySet:
+        """Return the posts of the forums, which the whole team sees."""
+        rows: PostQuerySet = self.account.posts.live().exclude(category_id=None)
+        return rows
 
-    @staticmethod
-    def rows_of(account: Account) -> PostQuerySet:
-        return account.posts.live().with_names()
+    def get_queryset(self) -> PostQuerySet:
+        rows: PostQuerySet = self.account.posts.live().limited_to(self.access)
+        return rows.with_names()
 
     def retrieve(self, request: APIRequest, id: int) -> HttpResponse:
         try:
             return super().retrieve(request, id)
         except Http404:
-            return self.respond(self.represent_as_post(self.find_comment(id)))
+            return Response(self.represent_as_post(self.find_comment(id)))
 
     def update(self, request: APIRequest, id: int) -> HttpResponse:
         try:
@@ -151,7 +147,7 @@ class PostViewSet(PostListing, ResourceViewSet):
             return super().destroy(request, id)
         except Http404:
             in_transaction(lambda: self.erase_comment(id))
-            return self.respond("ok")
+            return Response("ok")
 
     def create(self, request: APIRequest) -> HttpResponse:
         data = self.read_content(None)
@@ -160,18 +156,16 @@ class PostViewSet(PostListing, ResourceViewSet):
         return super().create(request)
 
     def comment(self, data: dict[str, Any]) -> HttpResponse:
-        def act() -> tuple[Comment, list[str], list[str]]:
-            context = self.context()
+        def act() -> Comment:
+            context = self.get_serializer_context()
             serializer = CommentOnPostSerializer(data=data, context=context)
-            ignored = self.check(post=serializer)
-            pending = serializer.pending_links
+            self.check(post=serializer)
             comment = self.add_comment(context["post"], serializer.values["content"], serializer.values.get("internal"))
-            if pending:
+            if self.pending_links:
                 comment.post_id = None  # type: ignore[assignment]  # null in the response, but not saved
-            return comment, ignored, pending
+            return comment
 
-        comment, ignored, pending = in_transaction(act)
-        return self.answer_comment(comment, self.represent_as_post(comment), ignored, pending)
+        return self.respond_created(self.represent_as_post(in_transaction(act)))
 
     def find_comment(self, id: int) -> Comment:
         """Return the comment with this id. Raise Http404 if it does not exist, or if its post is in the trash."""
@@ -194,20 +188,19 @@ class PostViewSet(PostListing, ResourceViewSet):
         return post, comment
 
     def update_comment(self, id: int) -> HttpResponse:
-        def act() -> tuple[Comment, list[str]]:
+        def act() -> Comment:
             post, comment = self.lock_comment(id)
             serializer = CommentAsPostSerializer(
-                comment, data=self.body.get(self.key), partial=True, context=self.context()
+                comment, data=self.body.get(self.key), partial=True, context=self.get_serializer_context()
             )
-            ignored = self.check(post=serializer)
+            self.check(post=serializer)
             if "comment" in serializer.values:
                 post.edit_comment(comment, serializer.values["comment"], by=self.request.user)
             if serializer.values.get("approved"):
                 post.approve_comment(comment)
-            return comment, ignored
+            return comment
 
-        comment, ignored = in_transaction(act)
-        return self.respond(self.represent_as_post(comment), ignored=ignored)
+        return Response(self.represent_as_post(in_transaction(act)))
 
     def erase_comment(self, id: int) -> None:
         post, comment = self.lock_comment(id)
@@ -219,16 +212,16 @@ class PostViewSet(PostListing, ResourceViewSet):
 
         A client may show the list to the public, so it must request them explicitly.
         """
-        post = self.find(id)
+        post = self.get_object()
         text = self.parameters.get("internal", "").strip().lower()
         wants_internal = BooleanField.WORDS.get(text, None if text else False)
         errors = (
             {"internal": FieldError("internal", "is not true or false", "boolean")} if wants_internal is None else {}
         )
-        page = self.read_page("internal", errors=errors)
+        self.read_page("internal", errors=errors)
         rows = self.account.comments.filter(post_id=post.id)
         rows = (rows if wants_internal else rows.public()).with_names().order_by("created_at", "id")
-        return self.respond_with_page(page, rows[page.start : page.stop], self.represent_comment)
+        return self.get_paginated_response([self.represent_comment(row) for row in self.paginate_queryset(rows)])
 
     def represent_comment(self, row: Comment) -> dict[str, Any]:
         return CommentSerializer.represent(row, self.account.zone)
@@ -237,14 +230,13 @@ class PostViewSet(PostListing, ResourceViewSet):
         return CommentAsPostSerializer.represent(row, self.account.zone)
 
     def create_comment(self, request: APIRequest, id: int) -> HttpResponse:
-        def act() -> tuple[Comment, list[str]]:
-            post = self.find(id)
+        def act() -> Comment:
+            post = self.get_object()
             serializer = CommentSerializer(data=self.body.get("comment"), context={"account": self.account})
-            ignored = self.check(comment=serializer)
-            return self.add_comment(post, serializer.values["comment"], serializer.values.get("internal")), ignored
+            self.check(comment=serializer)
+            return self.add_comment(post, serializer.values["comment"], serializer.values.get("internal"))
 
-        comment, ignored = in_transaction(act)
-        return self.answer_comment(comment, self.represent_comment(comment), ignored)
+        return self.respond_created(self.represent_comment(in_transaction(act)))
 
     def add_comment(self, post: Post, text: str, internal: bool | None) -> Comment:
         user, agent = self.request.user, agent_of(self.request)
@@ -252,35 +244,28 @@ class PostViewSet(PostListing, ResourceViewSet):
         comment.nick = self.request.user.name
         return comment
 
-    def answer_comment(
-        self, comment: Comment, data: dict[str, Any], ignored: list[str], pending: list[str] | None = None
-    ) -> HttpResponse:
-        headers = {"Location": self.location_of(comment)}
-        return self.respond(data, status=201, ignored=ignored, pending=pending, headers=headers)
+    def respond_created(self, data: dict[str, Any]) -> HttpResponse:
+        return Response(data, status=201, headers=self.get_success_headers(data))
 
     def vote(self, request: APIRequest, id: int) -> HttpResponse:
         """Cast the user's vote. The HTTP status is 201 for a new vote and 200 for an existing vote."""
 
-        def act() -> tuple[Post, bool, list[str]]:
-            ignored = self.check()
-            post = self.find(id)
-            return post, post.vote(by=request.user), ignored
+        def act() -> tuple[Post, bool]:
+            self.check()
+            post: Post = self.get_object()
+            return post, post.vote(by=request.user)
 
-        post, is_new, ignored = in_transaction(act)
-        headers = {"Location": self.location_of(post)} if is_new else {}
-        return self.respond(self.represent(post), status=201 if is_new else 200, ignored=ignored, headers=headers)
+        post, is_new = in_transaction(act)
+        data = self.represent(post)
+        return self.respond_created(data) if is_new else Response(data)
 
     def withdraw_vote(self, request: APIRequest, id: int) -> HttpResponse:
-        in_transaction(lambda: self.find(id, locked=True).withdraw_vote(by=request.user))
-        return self.respond("ok")
+        in_transaction(lambda: self.get_object(locked=True).withdraw_vote(by=request.user))
+        return Response("ok")
 
-    def create_row(self, values: dict[str, Any]) -> Post:
-        row = Post(account=self.account, agent=agent_of(self.request))
-        row.write(values, by=self.request.user, single_statement=True)
-        return row
-
-    def update_row(self, row: Post, values: dict[str, Any]) -> None:
-        row.write(values, by=self.request.user)
+    def perform_create(self, serializer: ResourceSerializer) -> None:
+        row = serializer.instance = Post(account=self.account, agent=agent_of(self.request))
+        row.write(serializer.values, by=self.request.user, single_statement=True)
 
     def handover_header(self, row: Post) -> dict[str, str]:
         return super().handover_header(row) if row.category_id is None else {}
@@ -306,14 +291,13 @@ class TaskViewSet(PostListing, JSONViewSet):
 
     has_tasks = True
     serializer_class = PostSerializer
-    filters = TaskFilters
-    orders = ("id", "created_at", "updated_at", "scheduled_at", "completed_at")
-    default_order = ("closed", "-created_at", "-id")
+    filterset_class = TaskFilters
+    ordering_fields = ("id", "created_at", "updated_at", "scheduled_at", "completed_at")
+    ordering = ("closed", "-created_at", "-id")
 
-    @staticmethod
-    def list_rows_of(account: Account) -> PostQuerySet:
-        return account.posts.tasks()
+    def get_list_queryset(self) -> PostQuerySet:
+        rows: PostQuerySet = self.account.posts.tasks().limited_to(self.access)
+        return rows
 
-    @classmethod
-    def rows_of(cls, account: Account) -> PostQuerySet:
-        return cls.list_rows_of(account).with_names()
+    def get_queryset(self) -> PostQuerySet:
+        return self.get_list_queryset().with_names()

@@ -10,7 +10,6 @@ from core.openapi.operations import (
     SHAPES,
     TO_TRASH,
     JSONSchema,
-    Operation,
     Shape,
     example_of,
     register_list,
@@ -18,7 +17,7 @@ from core.openapi.operations import (
     register_resource,
     register_tags,
 )
-from core.openapi.schema import PAGE_PARAMETERS, JSONOperationSchema
+from core.openapi.schema import JSONOperationSchema
 from forum.api.serializers import (
     COMMENT,
     CommentAsPostSerializer,
@@ -144,55 +143,45 @@ register_resource(
 register_tags("post", "Posts")
 register_operation(
     "GET /app/posts/{id}/comments.json",
-    Operation(
-        "list_comments",
-        "List the comments of a post",
-        "The public comments of a post or of a task, oldest first. With internal=true, those that are internal or wait for "
-        "approval are included.",
-        "Posts",
-        response_example=[COMMENT_EXAMPLE],
-        parameters={"id": 20},
-        query_parameters=lambda: {**PAGE_PARAMETERS, **internal_parameter()},
-        response=CommentSerializer,
-    ),
+    "list_comments",
+    "List the comments of a post",
+    "The public comments of a post or of a task, oldest first. With internal=true, those that are internal or wait for "
+    "approval are included.",
+    "Posts",
+    response_example=[COMMENT_EXAMPLE],
+    parameters={"id": 20},
+    query_parameters=internal_parameter,
+    response=CommentSerializer,
 )
 register_operation(
     "POST /app/posts/{id}/comments.json",
-    Operation(
-        "create_comment",
-        "Comment on a post",
-        "Adds a comment to a post or to a task. A comment with internal=true is visible to the team only.",
-        "Posts",
-        {"comment": {"comment": "It is on the list for spring."}},
-        COMMENT_EXAMPLE,
-        {"id": 20},
-        statuses=(201,),
-        body_serializers={"comment": CommentSerializer},
-        response=CommentSerializer,
-    ),
+    "create_comment",
+    "Comment on a post",
+    "Adds a comment to a post or to a task. A comment with internal=true is visible to the team only.",
+    "Posts",
+    {"comment": {"comment": "It is on the list for spring."}},
+    COMMENT_EXAMPLE,
+    {"id": 20},
+    statuses=(201,),
+    body_serializers={"comment": CommentSerializer},
+    response=CommentSerializer,
 )
 register_operation(
     "POST /app/posts/{id}/vote.json",
-    Operation(
-        "vote",
-        "Vote for a post",
-        "201 if the vote is new, 200 if the user had voted before.",
-        "Posts",
-        response_example=POST,
-        parameters={"id": 20},
-        statuses=(201, 200),
-        body_serializers={},
-    ),
+    "vote",
+    "Vote for a post",
+    "201 if the vote is new, 200 if the user had voted before.",
+    "Posts",
+    response_example=POST,
+    statuses=(201, 200),
+    body_serializers={},
 )
 register_operation(
     "DELETE /app/posts/{id}/vote.json",
-    Operation(
-        "withdraw_vote",
-        "Withdraw a vote",
-        "Also succeeds if there is no vote.",
-        "Posts",
-        response_example="ok",
-        parameters={"id": 20},
-        response={"type": "string", "const": "ok"},
-    ),
+    "withdraw_vote",
+    "Withdraw a vote",
+    "Also succeeds if there is no vote.",
+    "Posts",
+    response_example="ok",
+    parameters={"id": 20},
 )

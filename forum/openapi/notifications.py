@@ -1,33 +1,26 @@
 """The operations of the Account API on notifications."""
 
-from core.openapi.operations import JSONSchema, Operation, register_list, register_operation
-from core.openapi.schema import PAGE_PARAMETERS
+from core.openapi.operations import JSONSchema, register_list, register_operation
+from core.openapi.values import NAME, TIME, object_of, or_null
 from forum.activities import Reason
 from forum.models import Activity
 
 OK: JSONSchema = {"type": "string", "const": "ok"}
-TIME: JSONSchema = {"type": "string", "format": "date-time"}
 ID_OR_NULL: JSONSchema = {"type": ["integer", "null"]}
-PROPERTIES: dict[str, JSONSchema] = {
-    "id": {"type": "integer"},
-    "kind": {"type": "string", "enum": Activity.Kind.values},
-    "reason": {"type": "string", "enum": [reason.name.lower() for reason in Reason]},
-    "post_id": ID_OR_NULL,
-    "comment_id": ID_OR_NULL,
-    "note_id": ID_OR_NULL,
-    "user_id": {"type": "integer"},
-    "title": {"type": "string"},
-    "text": {"type": "string"},
-    "excerpt": {"type": "string"},
-    "read_at": {"type": ["string", "null"], "format": "date-time"},
-    "created_at": TIME,
-}
-NOTIFICATION: JSONSchema = {
-    "type": "object",
-    "properties": PROPERTIES,
-    "required": list(PROPERTIES),
-    "additionalProperties": False,
-}
+NOTIFICATION = object_of(
+    id={"type": "integer"},
+    kind={"type": "string", "enum": Activity.Kind.values},
+    reason={"type": "string", "enum": [reason.name.lower() for reason in Reason]},
+    post_id=ID_OR_NULL,
+    comment_id=ID_OR_NULL,
+    note_id=ID_OR_NULL,
+    user_id={"type": "integer"},
+    title=NAME,
+    text=NAME,
+    excerpt=NAME,
+    read_at=or_null(TIME),
+    created_at=TIME,
+)
 EXAMPLE = {
     "id": 41,
     "kind": "comment",
@@ -50,57 +43,45 @@ register_list(
     "Notifications",
     [EXAMPLE],
     description="The notifications of the user of the token, newest first. Those of the last 90 days are kept.",
-    query_parameters=lambda: {**PAGE_PARAMETERS, "unread": {"type": "boolean"}},
+    query_parameters=lambda: {"unread": {"type": "boolean"}},
     response={"type": "array", "items": NOTIFICATION},
     unread=True,
 )
 register_operation(
     "POST /app/notifications/{id}/read.json",
-    Operation(
-        "read_notification",
-        "Mark a notification as read",
-        "The response is the notification. A notification that was read before stays as it is.",
-        "Notifications",
-        response_example={**EXAMPLE, "read_at": "2026-11-21T13:00:00+01:00"},
-        parameters={"id": 41},
-        body_serializers={},
-        response=NOTIFICATION,
-    ),
+    "read_notification",
+    "Mark a notification as read",
+    "The response is the notification. A notification that was read before stays as it is.",
+    "Notifications",
+    response_example={**EXAMPLE, "read_at": "2026-11-21T13:00:00+01:00"},
+    body_serializers={},
+    response=NOTIFICATION,
 )
 register_operation(
     "POST /app/notifications/read.json",
-    Operation(
-        "read_all_notifications",
-        "Mark all notifications as read",
-        "Marks all notifications of the user of the token as read.",
-        "Notifications",
-        response_example="ok",
-        body_serializers={},
-        response=OK,
-    ),
+    "read_all_notifications",
+    "Mark all notifications as read",
+    "Marks all notifications of the user of the token as read.",
+    "Notifications",
+    response_example="ok",
+    body_serializers={},
 )
 register_operation(
     "POST /app/posts/{id}/follow.json",
-    Operation(
-        "follow",
-        "Follow a post",
-        "The user of the token is notified of what becomes of the post.",
-        "Notifications",
-        response_example="ok",
-        parameters={"id": 20},
-        body_serializers={},
-        response=OK,
-    ),
+    "follow",
+    "Follow a post",
+    "The user of the token is notified of what becomes of the post.",
+    "Notifications",
+    response_example="ok",
+    parameters={"id": 20},
+    body_serializers={},
 )
 register_operation(
     "DELETE /app/posts/{id}/follow.json",
-    Operation(
-        "unfollow",
-        "Unfollow a post",
-        "The user of the token is no longer notified of the post, even if they wrote it, voted for it or commented on it.",
-        "Notifications",
-        response_example="ok",
-        parameters={"id": 20},
-        response=OK,
-    ),
+    "unfollow",
+    "Unfollow a post",
+    "The user of the token is no longer notified of the post, even if they wrote it, voted for it or commented on it.",
+    "Notifications",
+    response_example="ok",
+    parameters={"id": 20},
 )

@@ -5,7 +5,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from accounts.models import User
-from core.openapi.operations import JSONSchema, Operation, register_operation
+from core.openapi.operations import JSONSchema, register_operation
 from forum.models import Category, Comment, Post
 from forum.xml import documents
 from forum.xml.documents import Shape
@@ -103,131 +103,117 @@ LISTS = {
 
 register_operation(
     "GET /app/users/me.xml",
-    Operation(
-        "read_me",
-        "The current user",
-        "The user whose credentials the request has.",
-        TAG,
-        response_example=USER_DOCUMENT,
-        response=user,
-    ),
+    "read_me",
+    "The current user",
+    "The user whose credentials the request has.",
+    TAG,
+    response_example=USER_DOCUMENT,
+    response=user,
 )
 register_operation(
     "GET /app/users/team.xml",
-    Operation(
-        "list_team",
-        "List the team",
-        "Owners, admins and agents, by name.",
-        TAG,
-        response_example=document(array_of("users", documents.USER)),
-        response=users,
-    ),
+    "list_team",
+    "List the team",
+    "Owners, admins and agents, by name.",
+    TAG,
+    response_example=document(array_of("users", documents.USER)),
+    response=users,
 )
 register_operation(
     "POST /app/users.xml",
-    Operation(
-        "create_user",
-        "Create a user",
-        "Agents create members; admins create users with any role but owner; owners create users with any role.",
-        TAG,
-        "<user><login>ann</login><email>ann@example.com</email><password>kind-of-blue-59</password></user>",
-        USER_DOCUMENT,
-        statuses=(201,),
-        body_serializers={"user": NewUserSerializer},
-        response=user,
-        error_statuses=frozenset({403}),
-    ),
+    "create_user",
+    "Create a user",
+    "Agents create members; admins create users with any role but owner; owners create users with any role.",
+    TAG,
+    "<user><login>ann</login><email>ann@example.com</email><password>kind-of-blue-59</password></user>",
+    USER_DOCUMENT,
+    statuses=(201,),
+    body_serializers={"user": NewUserSerializer},
+    response=user,
+    error_statuses=frozenset({403}),
 )
 register_operation(
     "GET /app/categories.xml",
-    Operation(
-        "list_categories",
-        "List categories",
-        "The categories of the forum, in their order.",
-        TAG,
-        response_example=document(array_of("categories", documents.CATEGORY)),
-        response=categories,
-    ),
+    "list_categories",
+    "List categories",
+    "The categories of the forum, in their order.",
+    TAG,
+    response_example=document(array_of("categories", documents.CATEGORY)),
+    response=categories,
 )
 for path, (id, description) in LISTS.items():
     example = {"category_name": "General", **PARAMETERS} if "{" in path else PARAMETERS
     register_operation(
         f"GET {path}",
-        Operation(
-            id, "List posts", description, TAG, response_example=POST_LIST_DOCUMENT, parameters=example, response=posts
-        ),
+        id,
+        "List posts",
+        description,
+        TAG,
+        response_example=POST_LIST_DOCUMENT,
+        parameters=example,
+        response=posts,
     )
     if path != "/app/posts.xml":
         description += " The body may contain the parameters: a single one as the root element, several ones in a hash."
         body = '<hash><order>top</order><page type="integer">1</page></hash>'
         register_operation(
             f"POST {path}",
-            Operation(
-                f"query{id.removeprefix('list')}",
-                "List posts",
-                description,
-                TAG,
-                body,
-                POST_LIST_DOCUMENT,
-                example,
-                response=posts,
-            ),
+            f"query{id.removeprefix('list')}",
+            "List posts",
+            description,
+            TAG,
+            body,
+            POST_LIST_DOCUMENT,
+            example,
+            response=posts,
         )
 register_operation(
     "POST /app/posts.xml",
-    Operation(
-        "create_forum_post",
-        "Create a post",
-        "Without category-id, the post is created in the first category.",
-        TAG,
-        "<post><title>Keyboard shortcuts</title><content>At least for voting &amp; searching.</content></post>",
-        POST_DOCUMENT,
-        statuses=(201,),
-        body_serializers={"post": PostSerializer},
-        response=post,
-    ),
+    "create_forum_post",
+    "Create a post",
+    "Without category-id, the post is created in the first category.",
+    TAG,
+    "<post><title>Keyboard shortcuts</title><content>At least for voting &amp; searching.</content></post>",
+    POST_DOCUMENT,
+    statuses=(201,),
+    body_serializers={"post": PostSerializer},
+    response=post,
 )
 register_operation(
     "GET /app/posts/{id}.xml",
-    Operation(
-        "read_forum_post",
-        "Read a post with its comments",
-        "All comments are included, oldest first.",
-        TAG,
-        response_example=document(
-            "<hash>\n", array_of("comments", documents.COMMENT, 1), element_of(documents.POST, 1), "</hash>\n"
-        ),
-        parameters={"id": 20},
-        response=post_with_comments,
+    "read_forum_post",
+    "Read a post with its comments",
+    "All comments are included, oldest first.",
+    TAG,
+    response_example=document(
+        "<hash>\n", array_of("comments", documents.COMMENT, 1), element_of(documents.POST, 1), "</hash>\n"
     ),
+    parameters={"id": 20},
+    response=post_with_comments,
 )
 for method, verb, addition in (("PUT", "update", ""), ("PATCH", "patch", " The same as PUT.")):
     register_operation(
         f"{method} /app/posts/{{id}}.xml",
-        Operation(
-            f"{verb}_forum_post",
-            "Change a post",
-            "For the team, and for the author until another user comments or votes. Fields that are not sent keep their values. If the"
-            f" posts of members wait for approval, the post waits again after its author has changed the title or content.{addition}",
-            TAG,
-            '<post><status>planned</status><responsible-id type="integer">15</responsible-id></post>',
-            document(element_of(documents.POST, changes={"status": "planned", "responsible-id": 15})),
-            {"id": 20},
-            body_serializers={"post": TeamPostSerializer},
-            response=post,
-            error_statuses=frozenset({403}),
-        ),
+        f"{verb}_forum_post",
+        "Change a post",
+        "For the team, and for the author until another user comments or votes. Fields that are not sent keep their values. If the"
+        f" posts of members wait for approval, the post waits again after its author has changed the title or content.{addition}",
+        TAG,
+        '<post><status>planned</status><responsible-id type="integer">15</responsible-id></post>',
+        document(element_of(documents.POST, changes={"status": "planned", "responsible-id": 15})),
+        {"id": 20},
+        body_serializers={"post": TeamPostSerializer},
+        response=post,
+        error_statuses=frozenset({403}),
     )
 register_operation(
     "DELETE /app/posts/{id}.xml",
-    Operation(
-        "delete_forum_post",
-        "Delete a post",
-        "For the users who may change the post. It is moved to the trash for 30 days.",
-        TAG,
-        response_example=POST_DOCUMENT,
-        parameters={"id": 20},
-        response=post,
-        error_statuses=frozenset({403}),
-    ),
+    "delete_forum_post",
+    "Delete a post",
+    "For the users who may change the post. It is moved to the trash for 30 days.",
+    TAG,
+    response_example=POST_DOCUMENT,
+    parameters={"id": 20},
+    response=post,
+    error_statuses=frozenset({403}),
 )

@@ -1,3 +1,5 @@
+from typing import Any
+
 from django.urls import path, register_converter
 
 from core.api.routing import ITEM
@@ -20,7 +22,7 @@ class CategoryNameConverter:
 register_converter(CategoryNameConverter, "category_name")
 
 # Old examples send the parameters of a list with POST (`curl -d`), which is handled like GET.
-LIST = {"get": "list", "post": "list"}
+LIST: dict[str, Any] = {"get": "list", "post": "list"}
 
 urlpatterns = [
     path("app/users/me.xml", UserViewSet.as_view({"get": "me"}), name="forum-xml-me"),

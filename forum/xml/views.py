@@ -1,6 +1,6 @@
 """The views of the Forum API (XML)."""
 
-from contextlib import suppress
+from functools import cached_property
 from typing import Any, cast
 from zoneinfo import ZoneInfo
 
@@ -8,7 +8,10 @@ from django.http import Http404, HttpResponse
 from django.utils.encoding import escape_uri_path
 from django.utils.http import http_date
 from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
+from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
 
 from accounts.api.users import NewUserSerializer
 from accounts.authentication import BasicAuthentication, SessionAuthentication
@@ -25,6 +28,7 @@ from core.errors import FieldError, FieldErrors
 from forum.api.views import agent_of
 from forum.limits import limit_new_member
 from forum.lists import PostQuerySet
+from forum.membership import Entry
 from forum.models import Category, Comment, Forum, ForumMember, Post
 from forum.xml import documents
 from forum.xml.formats import XMLParser, XMLRenderer
@@ -32,34 +36,35 @@ from forum.xml.schema import XMLOperationSchema
 from forum.xml.serializers import PostSerializer, TeamPostSerializer
 
 
+class MayReadForum(BasePermission):
+    """Access for users who may read the forum of the request. The forum does not show who belongs to it."""
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        if not cast(XMLViewSet, view).entry.may_read:
+            # The request was counted, but the answer to wrong credentials has no headers of limits.
+            request._request.limit_status = None  # type: ignore[attr-defined]  # an attribute of `TenantRequest`
+            raise AuthenticationFailed
+        return True
+
+
 class XMLViewSet(TenantViewSet):
     """The base of the views of the Forum API."""
 
     request: APIRequest
     authentication_classes = [BasicAuthentication, SessionAuthentication]
-    permission_classes = [IsAuthenticated]
+    permission_classes = [IsAuthenticated, MayReadForum]
     parser_classes = [XMLParser]
     renderer_classes = [XMLRenderer]
     schema = XMLOperationSchema()
 
-    # Whether the user may suggest, and change their suggestions: not a reader who is not a member of the forum.
-    may_write = True
-
-    def perform_authentication(self, request: Request) -> None:
-        """Answer a user who may not read the forum as if the credentials were wrong. The forum does not show who belongs to it."""
-        super().perform_authentication(request)
-        user = cast("User | None", request.user)
-        if user is not None:
-            entry = Forum.objects.entry_of(user, self.forum_id)
-            if not entry.may_read:
-                # The request was counted, but the answer to wrong credentials has no headers of limits.
-                request._request.limit_status = None  # type: ignore[attr-defined]  # an attribute of `TenantRequest`
-                raise AuthenticationFailed
-            self.may_write = entry.may_write
+    @cached_property
+    def entry(self) -> Entry:
+        """What the user may do in the forum: read, suggest, and change their suggestions."""
+        return Forum.objects.entry_of(self.request.user, self.forum_id)
 
     def check_may_write(self) -> None:
         """Raise PermissionDenied for a user who may only read the forum."""
-        if not self.may_write:
+        if not self.entry.may_write:
             raise PermissionDenied("Only members of this forum may do this")
 
     @property
@@ -91,14 +96,14 @@ class XMLViewSet(TenantViewSet):
 
 class UserViewSet(XMLViewSet):
     def me(self, request: APIRequest) -> HttpResponse:
-        return self.respond(documents.document(self.as_element(request.user)))
+        return Response(documents.document(self.as_element(request.user)))
 
     def team(self, request: APIRequest) -> HttpResponse:
         users = self.account.users.team().order_by("name", "id").with_private_names_for(self.request.user)
         rows = users.values_list(
             *(f"shown_{name}" if name in PRIVATE_NAMES else name for name in documents.USER.columns)
         )
-        return self.respond(documents.document(documents.array("users", documents.USER, rows, self.zone)))
+        return Response(documents.document(documents.array("users", documents.USER, rows, self.zone)))
 
     def create(self, request: APIRequest) -> HttpResponse:
         request.user.check_may_create(User.Role.MEMBER)
@@ -113,7 +118,7 @@ class UserViewSet(XMLViewSet):
                 ForumMember.objects.add(self.account, [self.forum_id], [user.id])
             return user
 
-        return self.respond(documents.document(self.as_element(in_transaction(act))), status=201)
+        return Response(documents.document(self.as_element(in_transaction(act))), status=201)
 
     def as_element(self, user: User) -> str:
         return documents.USER.write([getattr(user, name) for name in documents.USER.columns], self.zone)
@@ -122,23 +127,16 @@ class UserViewSet(XMLViewSet):
 class CategoryViewSet(XMLViewSet):
     def list(self, request: APIRequest) -> HttpResponse:
         rows = self.account.categories.of_forum(self.forum_id).values_list(*documents.CATEGORY.columns)
-        return self.respond(documents.document(documents.array("categories", documents.CATEGORY, rows, self.zone)))
+        return Response(documents.document(documents.array("categories", documents.CATEGORY, rows, self.zone)))
 
 
 class PostViewSet(XMLViewSet):
-    def rows(self) -> PostQuerySet:
-        return self.account.posts.visible_in_forum(self.request.user).of_forum(self.forum_id).with_names()
-
-    def find(self, id: int, *, locked: bool = False) -> Post:
-        rows = self.rows()
-        post = (rows.locked() if locked else rows).filter(id=id).first()
-        if post is None:
-            raise Http404
-        return post
+    def get_queryset(self) -> PostQuerySet:
+        rows: PostQuerySet = self.account.posts.visible_in_forum(self.request.user)
+        return rows.of_forum(self.forum_id).with_names()
 
     def lock_row(self) -> None:
-        with suppress(Http404):
-            self.find(self.kwargs["id"], locked=True)
+        self.find_object(self.kwargs["id"], locked=True)
 
     def list(self, request: APIRequest, category_name: str | None = None) -> HttpResponse:
         parameters = self.parameters()
@@ -165,7 +163,7 @@ class PostViewSet(XMLViewSet):
         repeated = [(name, parameters[name]) for name in ("order", "per_page") if parameters.get(name)]
         link = page.link(self.base_url + escape_uri_path(request.path), repeated, more=len(rows) > page.size)
         body = documents.document(documents.array("posts", documents.POST_IN_LIST, rows[: page.size], self.zone))
-        return self.respond(body, headers={"Link": link})
+        return Response(body, headers={"Link": link})
 
     def read_list(self, parameters: dict[str, Any]) -> tuple[Page, str, Status | None]:
         """Return the page, the order, and the status to filter by. Raise FieldErrors with all invalid parameters."""
@@ -197,13 +195,13 @@ class PostViewSet(XMLViewSet):
         body += documents.POST.write(post, self.zone, depth=1)
         modified = post[documents.POST.columns.index("updated_at")]
         headers = {"Last-Modified": http_date(modified.timestamp())}
-        return self.respond(documents.document("<hash>\n", body, "</hash>\n"), headers=headers)
+        return Response(documents.document("<hash>\n", body, "</hash>\n"), headers=headers)
 
     def create(self, request: APIRequest) -> HttpResponse:
         self.check_may_write()
 
         def act() -> Post:
-            values = self.serializer().read()
+            values = self.get_serializer(data=self.element("post")).read()
             post = Post(account=self.account, forum_id=self.forum_id, agent=agent_of(request))
             post.write(values, by=request.user, single_statement=True)
             return post
@@ -211,36 +209,37 @@ class PostViewSet(XMLViewSet):
         with limit_new_member(request, request.user, Post):
             post = in_transaction(act)
         location = self.base_url + path_of("forum-xml-post", post.id)
-        return self.respond(documents.document(self.as_element(post)), status=201, headers={"Location": location})
+        return Response(documents.document(self.as_element(post)), status=201, headers={"Location": location})
 
     def update(self, request: APIRequest, id: int) -> HttpResponse:
         self.check_may_write()
 
         def act() -> Post:
-            post = self.find(id, locked=True)
+            post: Post = self.get_object(locked=True)
             if not post.may_be_changed_by(request.user):
                 raise PermissionDenied("Only the team may change this post")
-            post.write(self.serializer(post).read(), by=request.user)
+            post.write(self.get_serializer(post, data=self.element("post"), partial=True).read(), by=request.user)
             return post
 
-        return self.respond(documents.document(self.as_element(in_transaction(act))))
+        return Response(documents.document(self.as_element(in_transaction(act))))
 
     def destroy(self, request: APIRequest, id: int) -> HttpResponse:
         self.check_may_write()
 
         def act() -> Post:
-            post = self.find(id, locked=True)
+            post: Post = self.get_object(locked=True)
             if not post.may_be_changed_by(request.user):
                 raise PermissionDenied("Only the team may delete this post")
             post.trash(by=request.user)
             return post
 
-        return self.respond(documents.document(self.as_element(in_transaction(act))))
+        return Response(documents.document(self.as_element(in_transaction(act))))
 
-    def serializer(self, post: Post | None = None) -> PostSerializer:
-        serializer_class = TeamPostSerializer if post is not None and self.request.user.is_team else PostSerializer
-        context = {"account": self.account, "forum_id": self.forum_id}
-        return serializer_class(post, data=self.element("post"), partial=post is not None, context=context)
+    def get_serializer_class(self) -> type[PostSerializer]:
+        return TeamPostSerializer if self.action == "update" and self.request.user.is_team else PostSerializer
+
+    def get_serializer_context(self) -> dict[str, Any]:
+        return {**super().get_serializer_context(), "forum_id": self.forum_id}
 
     def as_element(self, post: Post) -> str:
         values = [post.status_code if name == "status" else getattr(post, name) for name in documents.POST.columns]

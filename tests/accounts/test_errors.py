@@ -6,6 +6,7 @@ from django.db import InterfaceError, OperationalError
 
 from accounts.models import APIToken
 from config.database.base import Connection
+from core.api.views import JSONViewSet
 from tests.support.assertions import assert_refused
 from tests.support.client import JSONClient
 from tests.support.factories import make_post
@@ -179,7 +180,8 @@ def test_a_connection_lost_after_the_commit_is_reported_as_uncertain(transaction
     def fail(*args, **kwargs):
         raise OperationalError("server closed the connection unexpectedly")
 
-    monkeypatch.setattr("core.api.views.TenantViewSet.respond", fail)
+    for name in ("represent", "get_paginated_response"):
+        monkeypatch.setattr(JSONViewSet, name, fail)
     response = acme.json().post("/app/contact_lists.json", json={"contact_list": {"name": "a"}})
     assert_refused(response, 503, "unavailable", message=LOST, retry_after="5")
     # A read can be repeated.

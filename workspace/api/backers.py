@@ -1,9 +1,9 @@
 """The clients behind a suggestion in the Account API (JSON)."""
 
 from dataclasses import asdict
-from typing import Any
 
 from django.http import Http404, HttpResponse
+from rest_framework.response import Response
 
 from core.api.lists import Paged
 from core.api.requests import APIRequest
@@ -21,17 +21,15 @@ class BackersViewSet(Paged):
 
     def clients(self, request: APIRequest, id: int) -> HttpResponse:
         """Return the clients, those with the highest revenue in the currency of the account first."""
-        page, account, user = self.read_page(), self.account, request.user
+        self.read_page()
         self.check_post(id)
+        account, user = self.account, request.user
         clients = in_order_of_revenue(backers_of(account, user, id), account, user)
-        rows = list(clients.values_list("id", "name")[page.start : page.stop])
-        revenue = revenue_of(account, user, [id for id, _ in rows[: page.size]]) if rows else {}
-
-        def represent(row: tuple[int, str]) -> dict[str, Any]:
-            client_id, name = row
-            return {"client_id": client_id, "name": name, "revenue": list(map(asdict, revenue.get(client_id, [])))}
-
-        return self.respond_with_page(page, rows, represent)
+        rows = self.paginate_queryset(clients.values_list("id", "name"))
+        revenue = revenue_of(account, user, [id for id, _ in rows]) if rows else {}
+        return self.get_paginated_response(
+            [{"client_id": id, "name": name, "revenue": list(map(asdict, revenue.get(id, [])))} for id, name in rows]
+        )
 
     def revenue(self, request: APIRequest, id: int) -> HttpResponse:
         """Return the number of the clients, and the sums of all of their deals per currency."""
@@ -41,4 +39,4 @@ class BackersViewSet(Paged):
         account, user = self.account, request.user
         number = backers_of(account, user, id).count()
         revenue = total_revenue(account, user, id) if number else []
-        return self.respond({"clients": number, "revenue": list(map(asdict, revenue))})
+        return Response({"clients": number, "revenue": list(map(asdict, revenue))})

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.http import Http404, HttpResponse, QueryDict
+from rest_framework.response import Response
 
 from accounts.models import Status
 from core.api.fields import IntegerField, TextField
@@ -57,7 +58,7 @@ class BoardViewSet(JSONViewSet):
             ) from None
         if query.errors:
             raise FieldErrors(query.errors)
-        return self.respond(self.represent_board(board))
+        return Response(self.represent_board(board))
 
     def read_query(self) -> BoardQuery:
         """Return the query of the parameters. Unknown parameters are ignored, unless the request is strict."""
@@ -80,17 +81,15 @@ class BoardViewSet(JSONViewSet):
 
     def move(self, request: APIRequest, id: int) -> HttpResponse:
         """Move a deal to another status or place, and return the deal."""
-        serializer = MoveSerializer(
-            data=self.body.get("move"), context={"account": self.account, "access": self.access}
-        )
-        ignored = self.check(move=serializer)
+        serializer = MoveSerializer(data=self.body.get("move"), context=self.get_serializer_context())
+        self.check(move=serializer)
         values = serializer.values
         move = Move(id, place=values.pop("position", None), **values)
         try:
             deal = in_transaction(lambda: move_deal(self.account, request.user, move))
         except Deal.DoesNotExist:
             raise Http404 from None
-        return self.respond(self.represent(deal), ignored=ignored)
+        return Response(self.represent(deal))
 
     def represent_board(self, board: Board) -> dict[str, Any]:
         return {

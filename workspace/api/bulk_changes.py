@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from django.http import Http404, HttpResponse, QueryDict
+from django.http import HttpResponse, QueryDict
 from django.urls import reverse
+from rest_framework.response import Response
 
 from core.api.fields import (
     MAX_INTEGER,
@@ -100,18 +101,18 @@ class BulkChangeViewSet(Paged):
 
     serializer_class = BulkChangeSerializer
 
-    def rows(self) -> BulkChangeQuerySet:
-        rows: BulkChangeQuerySet = self.account.bulk_changes.all()
+    def get_queryset(self) -> BulkChangeQuerySet:
+        rows: BulkChangeQuerySet = self.account.bulk_changes.order_by("-id")
         return rows.visible_to(self.request.user)
 
-    def respond_with(self, change: BulkChange, **options: Any) -> HttpResponse:
-        change.account = self.account
-        data = self.represent(change) | {"left_alone": change.left_alone(self.request.user)}
-        return self.respond(data, **options)
+    def represent(self, row: BulkChange) -> dict[str, Any]:
+        """Return the response for a change. A list leaves out the rows that were left alone."""
+        left_alone = [] if self.action == "list" else row.left_alone(self.request.user)
+        return super().represent(row) | {"left_alone": left_alone}
 
     def create(self, request: APIRequest) -> HttpResponse:
-        serializer = BulkChangeSerializer(data=self.body.get("bulk_change"), context={"account": self.account})
-        ignored = self.check(bulk_change=serializer)
+        serializer = BulkChangeSerializer(data=self.body.get("bulk_change"), context=self.get_serializer_context())
+        self.check(bulk_change=serializer)
         values = serializer.values
         ids, query = values.get("ids"), values.get("query")
         if (ids is None) == (query is None):
@@ -136,7 +137,7 @@ class BulkChangeViewSet(Paged):
 
         change = in_transaction(act)
         location = self.base_url + reverse("workspace-json-bulk-change", args=[change.id])
-        return self.respond_with(change, status=201, ignored=ignored, headers={"Location": location})
+        return Response(self.represent(change), status=201, headers={"Location": location})
 
     def ids_of(self, resource: str, text: str) -> list[int]:
         """Return the ids of the rows that match the parameters of a list. Raise FieldErrors."""
@@ -156,31 +157,19 @@ class BulkChangeViewSet(Paged):
         return list(ids)
 
     def retrieve(self, request: APIRequest, id: int) -> HttpResponse:
-        change = self.rows().filter(id=id).first()
-        if change is None:
-            raise Http404
-        return self.respond_with(change)
+        return Response(self.represent(self.get_object()))
 
     def undo(self, request: APIRequest, id: int) -> HttpResponse:
-        return self.act(id, lambda change: change.undo(by=request.user))
+        return self.act(lambda change: change.undo(by=request.user))
 
     def cancel(self, request: APIRequest, id: int) -> HttpResponse:
-        return self.act(id, lambda change: change.cancel())
+        return self.act(lambda change: change.cancel())
 
-    def act(self, id: int, action: Callable[[BulkChange], None]) -> HttpResponse:
+    def act(self, action: Callable[[BulkChange], None]) -> HttpResponse:
         def act() -> BulkChange:
             self.check()
-            change = self.rows().locked().filter(id=id).first()
-            if change is None:
-                raise Http404
-            change.account = self.account
+            change: BulkChange = self.get_object(locked=True)
             action(change)
             return change
 
-        return self.respond_with(in_transaction(act))
-
-    # This is the last method of the class, because in the class body after it `list` is no longer the built-in type.
-    def list(self, request: APIRequest) -> HttpResponse:
-        page = self.read_page()
-        rows = self.rows().order_by("-id")[page.start : page.stop]
-        return self.respond_with_page(page, rows, lambda row: self.represent(row) | {"left_alone": []})
+        return Response(self.represent(in_transaction(act)))

@@ -2,6 +2,7 @@
 
 from django.http import HttpResponse
 from django.urls import reverse
+from rest_framework.response import Response
 
 from accounts.api.account import url_of_account
 from accounts.permissions import IsTeam
@@ -18,7 +19,7 @@ class CalendarFeedViewSet(JSONViewSet):
     permission_classes = [IsTeam]
     shown_once = ("url",)
 
-    def rows(self) -> CalendarFeedQuerySet:
+    def get_queryset(self) -> CalendarFeedQuerySet:
         rows: CalendarFeedQuerySet = CalendarFeed.objects.filter(
             account_id=self.account.id, user_id=self.request.user.id
         )
@@ -26,20 +27,20 @@ class CalendarFeedViewSet(JSONViewSet):
 
     def created_at(self) -> str | None:
         """Return the time at which the address was created, or None if there is none."""
-        return format_time(self.rows().values_list("created_at", flat=True).first(), self.account.zone)
+        return format_time(self.get_queryset().values_list("created_at", flat=True).first(), self.account.zone)
 
     def retrieve(self, request: APIRequest) -> HttpResponse:
-        return self.respond({"created_at": self.created_at()})
+        return Response({"created_at": self.created_at()})
 
     def create(self, request: APIRequest) -> HttpResponse:
         """Create an address. An earlier one no longer works."""
-        ignored = self.check()
+        self.check()
         token = in_transaction(lambda: CalendarFeed.objects.issue(request.user))
         path = reverse("workspace-tasks-ics", query={"token": token})
         data = {"url": url_of_account(request._request, self.account) + path, "created_at": self.created_at()}
         location = self.base_url + reverse("workspace-json-calendar-feed")
-        return self.respond(data, status=201, ignored=ignored, headers={"Location": location})
+        return Response(data, status=201, headers={"Location": location})
 
     def destroy(self, request: APIRequest) -> HttpResponse:
-        in_transaction(lambda: self.rows().delete())
-        return self.respond("ok")
+        in_transaction(lambda: self.get_queryset().delete())
+        return Response("ok")

@@ -1,6 +1,7 @@
 """The search over everything in the Account API (JSON)."""
 
 from django.http import HttpResponse
+from rest_framework.response import Response
 
 from accounts.permissions import IsTeam
 from core.api.fields import MISSING
@@ -35,4 +36,4 @@ class FindViewSet(JSONViewSet):
             ]
             for group, rows in groups
         }
-        return self.respond(data)
+        return Response(data)

@@ -5,8 +5,8 @@ from typing import Any, cast
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
+from rest_framework.response import Response
 
-from accounts.models import Account
 from core.api.fields import DateTimeField, IntegerField, WireField, to_object
 from core.api.filters import ListFilters, link_filter
 from core.api.lists import Listing
@@ -102,52 +102,40 @@ class MergeViewSet(Listing):
 
     request: APIRequest
     serializer_class = MergeSerializer
-    filters = MergeFilters
-    orders = ("id", "created_at", "updated_at")
+    filterset_class = MergeFilters
+    ordering_fields = ("id", "created_at", "updated_at")
     # The resource of the path of `merge`: `client` or `contact`.
     kind = ""
 
-    @staticmethod
-    def list_rows_of(account: Account) -> MergeQuerySet:
-        rows: MergeQuerySet = cast(Any, account).merges.all()
+    def get_queryset(self) -> MergeQuerySet:
+        rows: MergeQuerySet = cast(Any, self.account).merges.limited_to(self.access)
         return rows
 
     def retrieve(self, request: APIRequest, id: int) -> HttpResponse:
-        return self.respond(self.represent(self.find(id)))
-
-    def find(self, id: int) -> Merge:
-        row: Merge | None = self.list_rows().filter(id=id).first()
-        if row is None:
-            raise Http404
-        row.account = self.account
-        return row
-
-    def context(self) -> dict[str, Any]:
-        return {"account": self.account, "access": self.access}
+        return Response(self.represent(self.get_object()))
 
     def merge(self, request: APIRequest, id: int) -> HttpResponse:
-        def act() -> tuple[Merge, list[str]]:
-            serializer = BODIES[self.kind](data=self.body.get("merge"), context=self.context())
-            ignored = self.check(merge=serializer)
+        def act() -> Merge:
+            serializer = BODIES[self.kind](data=self.body.get("merge"), context=self.get_serializer_context())
+            self.check(merge=serializer)
             merged_id, choices = serializer.values[f"merged_{self.kind}_id"], serializer.values.get("fields") or {}
             rows = Merge.objects.all()
-            return rows.merge(self.account, self.kind, id, merged_id, choices, by=request.user), ignored
+            return rows.merge(self.account, self.kind, id, merged_id, choices, by=request.user)
 
         try:
-            row, ignored = in_transaction(act)
+            row = in_transaction(act)
         except FieldErrors as caught:
             if any(error.field == f"{self.kind}_id" and error.code in ("missing", "gone") for error in caught.errors):
                 raise Http404 from None
             raise
         headers = {"Location": self.base_url + reverse("workspace-json-merge", args=[row.id])}
-        return self.respond(self.represent(row), status=201, ignored=ignored, headers=headers)
+        return Response(self.represent(row), status=201, headers=headers)
 
     def undo(self, request: APIRequest, id: int) -> HttpResponse:
-        def act() -> tuple[Merge, list[str]]:
-            ignored = self.check()
-            row = self.find(id)
+        def act() -> Merge:
+            self.check()
+            row: Merge = self.get_object()
             row.undo(by=request.user)
-            return row, ignored
+            return row
 
-        row, ignored = in_transaction(act)
-        return self.respond(self.represent(row), ignored=ignored)
+        return Response(self.represent(in_transaction(act)))

@@ -6,9 +6,9 @@ from zoneinfo import ZoneInfo
 
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext_lazy as _
+from rest_framework.response import Response
 
 from accounts.mail import single_line
-from accounts.models import Account
 from core.api.fields import BooleanField, ChoiceField, DateTimeField, IntegerField, RelatedField, TextField, WireField
 from core.api.filters import ListFilters, WireFilter, link_filter
 from core.api.lists import Paged
@@ -90,68 +90,55 @@ class MessageViewSet(Paged, ResourceViewSet):
     route = "workspace-json-message"
     model = Message
     serializer_class = MessageSerializer
+    filterset_class = MessageFilters
 
-    @staticmethod
-    def rows_of(account: Account) -> MessageQuerySet:
-        rows: MessageQuerySet = cast(Any, account).customer_messages.all()
-        return rows
+    def get_queryset(self) -> MessageQuerySet:
+        rows: MessageQuerySet = cast(Any, self.account).customer_messages.limited_to(self.access)
+        return rows.order_by("-id")
 
-    def create_row(self, values: dict[str, Any]) -> Message:
-        row = Message(account=self.account)
-        self.update_row(row, values)
-        return row
-
-    def update_row(self, row: Message, values: dict[str, Any]) -> None:
-        row.write(values, by=self.request.user)
-
-    def destroy(self, request: APIRequest, id: int) -> HttpResponse:
-        in_transaction(lambda: self.find(id, locked=True).erase())
-        return self.respond("ok")
+    def perform_destroy(self, row: Message) -> None:
+        row.erase()
 
     def send(self, request: APIRequest, id: int) -> HttpResponse:
-        def act(row: Message) -> list[str]:
+        def act(row: Message) -> None:
             serializer = SendingSerializer(data=self.body.get(self.key))
-            ignored = self.check(message=serializer)
+            self.check(message=serializer)
             start_message(row, by=request.user, expected=serializer.values["total"])
-            return ignored
 
-        return self.act(id, act)
+        return self.act(act)
 
     def cancel(self, request: APIRequest, id: int) -> HttpResponse:
-        def act(row: Message) -> list[str]:
-            ignored = self.check()
+        def act(row: Message) -> None:
+            self.check()
             row.cancel()
-            return ignored
 
-        return self.act(id, act)
+        return self.act(act)
 
-    def act(self, id: int, action: Callable[[Message], list[str]]) -> HttpResponse:
-        """Call `action` with the locked message, and respond with the message. `action` returns the names of ignored fields."""
+    def act(self, action: Callable[[Message], None]) -> HttpResponse:
+        """Call `action` with the locked message, and respond with the message."""
 
-        def act() -> tuple[Message, list[str]]:
-            row: Message = self.find(id, locked=True)
-            return row, action(row)
+        def act() -> Message:
+            row: Message = self.get_object(locked=True)
+            action(row)
+            return row
 
-        row, ignored = in_transaction(act)
-        return self.respond(self.represent(row), ignored=ignored)
+        return Response(self.represent(in_transaction(act)))
 
     def test(self, request: APIRequest, id: int) -> HttpResponse:
         """Send the draft to the user alone."""
-        ignored = self.check()
-        row: Message = self.find(id)
+        self.check()
+        row: Message = self.get_object()
         row.check_is_draft()
         request_test(request.user, find_post(row), subject=row.subject, text=row.text)
-        return self.respond(self.represent(row), ignored=ignored)
+        return Response(self.represent(row))
 
     def recipients(self, request: APIRequest, id: int) -> HttpResponse:
         """Return the recipients of a message, in the order of their e-mail addresses."""
-        if not self.rows().filter(id=id).exists():
+        if not self.get_queryset().filter(id=id).exists():
             raise Http404
-        rows = MessageRecipient.objects.of(self.account.id, id)
-        filters = RecipientFilters(self.parameters, rows, account=self.account)
-        page = self.read_page(*RecipientFilters.parameters(), errors=filters.find_errors())
-        found = list(filters.qs.order_by("email_key")[page.start : page.stop])
-        names = names_of(self.account, found[: page.size], request.user)
+        rows = MessageRecipient.objects.of(self.account.id, id).order_by("email_key")
+        found = self.paginate_queryset(self.filter_queryset(rows))
+        names = names_of(self.account, found, request.user)
 
         def represent(row: MessageRecipient) -> dict[str, Any]:
             is_accessible = not self.access.is_limited or (row.resource, row.row_id) in names
@@ -165,10 +152,4 @@ class MessageViewSet(Paged, ResourceViewSet):
                 "sent_at": format_time(row.sent_at, self.account.zone),
             }
 
-        return self.respond_with_page(page, found, represent)
-
-    # This is the last method of the class, because in the class body after it `list` is no longer the built-in type.
-    def list(self, request: APIRequest) -> HttpResponse:
-        filters = MessageFilters(self.parameters, self.rows(), account=self.account)
-        page = self.read_page(*MessageFilters.parameters(), errors=filters.find_errors())
-        return self.respond_with_page(page, filters.qs.order_by("-id")[page.start : page.stop])
+        return self.get_paginated_response(list(map(represent, found)))

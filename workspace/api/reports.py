@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.http import HttpResponse
+from rest_framework.response import Response
 
 from accounts.permissions import IsTeam
 from core.api.requests import APIRequest
@@ -40,4 +41,4 @@ class ReportViewSet(JSONViewSet):
             **(months if report.has_period else {}),
             "rows": table.as_objects(with_ids=report.has_ids),
         }
-        return self.respond(data)
+        return Response(data)

@@ -1,13 +1,18 @@
 """Saved views in the Account API (JSON)."""
 
-from typing import Any
+from typing import Any, cast
 
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
-from rest_framework.exceptions import PermissionDenied
+from rest_framework.permissions import SAFE_METHODS
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
 
+from accounts.permissions import IsTeam
 from core.api.fields import BooleanField, ChoiceField, IntegerField, TextField
+from core.api.filters import ListFilters, WireFilter
 from core.api.lists import Paged
 from core.api.requests import APIRequest
 from core.api.serializers import ResourceSerializer
@@ -39,60 +44,55 @@ class SavedViewSerializer(ResourceSerializer):
         return values
 
 
+class MayChangeView(IsTeam):
+    """Read access for the team. The owner of a view may change it, and an admin if the view is shared."""
+
+    def has_object_permission(self, request: Request, view: APIView, obj: SavedView) -> bool:
+        self.message = "Only the owner of a view may do this, and an admin if the view is shared"
+        return request.method in SAFE_METHODS or obj.may_be_changed_by(cast(APIRequest, request).user)
+
+
+class TargetField(ChoiceField):
+    def to_internal_value(self, data: Any) -> str:
+        return super().to_internal_value(str(data).strip())
+
+
+class SavedViewFilters(ListFilters):
+    # The list is neither searched nor read by time.
+    q = updated_since = None  # type: ignore[assignment]  # removes the filters of the base class
+    resource = WireFilter(TargetField(SavedView.Target.values))
+
+
 class SavedViewViewSet(Paged):
     """The views that the user owns, and those that are shared with the team. Others do not exist for the user."""
 
     serializer_class = SavedViewSerializer
+    filterset_class = SavedViewFilters
+    permission_classes = [MayChangeView]
 
-    def rows(self) -> SavedViewQuerySet:
-        rows: SavedViewQuerySet = self.account.saved_views.visible_to(self.request.user)
+    def get_queryset(self) -> SavedViewQuerySet:
+        rows: SavedViewQuerySet = self.account.saved_views.visible_to(self.request.user).in_order()
         return rows
 
-    def find(self, id: int) -> SavedView:
-        """Return the locked view with an id. Raise Http404 if there is none, and PermissionDenied if the user may not change it."""
-        row = self.rows().locked().filter(id=id).first()
-        if row is None:
-            raise Http404
-        if not row.may_be_changed_by(self.request.user):
-            raise PermissionDenied("Only the owner of a view may do this, and an admin if the view is shared")
-        row.account = self.account
-        return row
-
     def create(self, request: APIRequest) -> HttpResponse:
-        row, ignored = in_transaction(lambda: self.write(SavedView(account=self.account, owner_id=request.user.id)))
+        row = in_transaction(lambda: self.write(SavedView(account=self.account, owner_id=request.user.id)))
         location = self.base_url + reverse("workspace-json-view", args=[row.id])
-        return self.respond(self.represent(row), status=201, ignored=ignored, headers={"Location": location})
+        return Response(self.represent(row), status=201, headers={"Location": location})
 
     def retrieve(self, request: APIRequest, id: int) -> HttpResponse:
-        row = self.rows().filter(id=id).first()
-        if row is None:
-            raise Http404
-        return self.respond(self.represent(row))
+        return Response(self.represent(self.get_object()))
 
     def update(self, request: APIRequest, id: int) -> HttpResponse:
-        row, ignored = in_transaction(lambda: self.write(self.find(id)))
-        return self.respond(self.represent(row), ignored=ignored)
+        return Response(self.represent(in_transaction(lambda: self.write(self.get_object(locked=True)))))
 
-    def write(self, row: SavedView) -> tuple[SavedView, list[str]]:
-        """Validate the body, and write the view. Return it with the names of ignored fields."""
+    def write(self, row: SavedView) -> SavedView:
+        """Validate the body, and write and return the view."""
         existing = None if row._state.adding else row
-        data, context = self.body.get("view"), {"account": self.account}
-        serializer = SavedViewSerializer(existing, data=data, partial=existing is not None, context=context)
-        ignored = self.check(view=serializer)
+        serializer = self.get_serializer(existing, data=self.body.get("view"), partial=existing is not None)
+        self.check(view=serializer)
         row.write(serializer.values, by=self.request.user)
-        return row, ignored
+        return row
 
     def destroy(self, request: APIRequest, id: int) -> HttpResponse:
-        in_transaction(lambda: self.find(id).erase())
-        return self.respond("ok")
-
-    # This is the last method of the class, because in the class body after it `list` is no longer the built-in type.
-    def list(self, request: APIRequest) -> HttpResponse:
-        resource = self.parameters.get("resource", "").strip()
-        errors = {}
-        if resource and resource not in SavedView.Target.values:
-            message = f"is not one of {', '.join(SavedView.Target.values)}"
-            errors["resource"] = FieldError("resource", message, "choice")
-        page = self.read_page("resource", errors=errors)
-        rows = self.rows().filter(resource=resource) if resource else self.rows()
-        return self.respond_with_page(page, rows.in_order()[page.start : page.stop])
+        in_transaction(lambda: self.get_object(locked=True).erase())
+        return Response("ok")

@@ -38,13 +38,14 @@ class SuggestionRevenueViewSet(Paged):
             errors["order"] = FieldError("order", "is not one of {orders}", "choice", {"orders": ", ".join(ORDERS)})
         if forum_id and not re.fullmatch(r"[0-9]{1,18}", forum_id, re.ASCII):
             errors["forum_id"] = FieldError("forum_id", "is not an id", "number")
-        page = self.read_page(*texts, errors=errors)
+        self.read_page(*texts, errors=errors)
         forums = account.forums.filter(id=int(forum_id)) if forum_id else account.forums.all()
         forum_ids = list(forums.values_list("id", flat=True))
         try:
             with search_transaction(account.id, is_limited=True):
                 matching: Any = filters.select(account.posts.listed_for(user))
-                ids = page_by(ORDERS[order], matching, account, forum_ids, start=page.start, stop=page.stop)
+                start, stop = self.page.start, self.page.stop
+                ids = self.take_page(page_by(ORDERS[order], matching, account, forum_ids, start=start, stop=stop))
         except TooSlow:
             names = [name for name in PARAMETERS if texts[name]] or ["page"]
             raise FieldErrors(FieldError(name, TOO_SLOW, "too_slow") for name in names) from None
@@ -57,4 +58,5 @@ class SuggestionRevenueViewSet(Paged):
             values = dict(zip(COLUMNS, rows[id], strict=True))
             return {"id": id, **values, "clients": number, "revenue": list(map(asdict, sums))}
 
-        return self.respond_with_page(page, [id if id in rows else None for id in ids], represent)
+        # Another transaction may have deleted a post.
+        return self.get_paginated_response([represent(id) for id in ids if id in rows])

@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from django.http import Http404, HttpResponse
+from rest_framework.response import Response
 
 from accounts.permissions import IsTeam
 from core.api.requests import APIRequest
@@ -35,4 +36,4 @@ class SummaryViewSet(JSONViewSet):
         }
         if self.resource == "client":
             data["revenue"] = [asdict(each) for each in revenue_of(row.revenue, self.account)]
-        return self.respond(data)
+        return Response(data)

@@ -21,12 +21,12 @@ class TimelineViewSet(Paged):
 
     def entries(self, request: APIRequest, id: int) -> HttpResponse:
         kinds, errors = self.read_kinds()
-        page = self.read_page("kind", errors=errors)
+        self.read_page("kind", errors=errors)
         rows: Any = getattr(self.account, f"{self.resource}s")
         if not rows.live().accessible_to(request.user).filter(id=id).exists():
             raise Http404
-        entries = timeline_of(self.account, self.resource, id, access=self.access, page=page, kinds=kinds)
-        return self.respond_with_page(page, entries, self.represent_entry)
+        entries = timeline_of(self.account, self.resource, id, access=self.access, page=self.page, kinds=kinds)
+        return self.get_paginated_response([self.represent_entry(entry) for entry in self.take_page(entries)])
 
     def read_kinds(self) -> tuple[list[str], dict[str, FieldError]]:
         """Return the kinds in the parameter `kind`, separated by commas, and the error of the parameter. No kind means all."""

@@ -7,7 +7,7 @@ from workspace.api.bulk_changes import BulkChangeViewSet
 from workspace.api.calendar_feeds import CalendarFeedViewSet
 from workspace.api.finding import FindViewSet
 from workspace.api.merges import MergeViewSet
-from workspace.api.messages import MessageViewSet
+from workspace.api.messages import MessageViewSet, RecipientFilters
 from workspace.api.reports import ReportViewSet
 from workspace.api.saved_views import SavedViewViewSet
 from workspace.api.suggestions import SuggestionRevenueViewSet
@@ -98,7 +98,7 @@ urlpatterns: list[URLPattern] = [
     path("app/messages/<id:id>.json", MessageViewSet.as_view(ITEM), name="workspace-json-message"),
     path(
         "app/messages/<id:id>/recipients.json",
-        MessageViewSet.as_view({"get": "recipients"}),
+        MessageViewSet.as_view({"get": "recipients"}, filterset_class=RecipientFilters),
         name="workspace-json-message-recipients",
     ),
     *(

@@ -3,13 +3,7 @@
 from typing import Any
 
 from core.openapi.fields import NOT_BLANK
-from core.openapi.operations import (
-    SHAPES,
-    JSONSchema,
-    Operation,
-    Shape,
-    register_operation,
-)
+from core.openapi.operations import SHAPES, JSONSchema, Shape, register_operation
 from core.openapi.values import COUNT, NAME, NUMBER, ROW_ID, object_of, or_null
 from core.search.queries import MAX_QUERY_LENGTH
 from crm.openapi import DEAL
@@ -90,34 +84,30 @@ SHAPES[MoveSerializer] = Shape(refine_input=one_place)
 
 register_operation(
     "GET /app/deals/board.json",
-    Operation(
-        "read_board",
-        "Read the deal board",
-        "The statuses of a pipeline, each with its number of deals, their sums, and its first 50 deals in the order of the board. "
-        "weighted_sum is the sum times the probability of the status. The conditions of the list of deals on the pages, such as "
-        "`price__after=1000`, select deals. If they select more than 5,000, count and totals are null. A deal is rotting if it is in its "
-        "status for `rot_days` and no task is planned. The board of the first pipeline begins with the deals without a status "
-        "(`status_id` null), if there are any.",
-        "Deals",
-        response_example=BOARD,
-        parameters={"pipeline_id": 1},
-        query_parameters=board_parameters,
-        response=object_of(pipeline_id=ROW_ID, columns={"type": "array", "items": COLUMN}),
-    ),
+    "read_board",
+    "Read the deal board",
+    "The statuses of a pipeline, each with its number of deals, their sums, and its first 50 deals in the order of the board. "
+    "weighted_sum is the sum times the probability of the status. The conditions of the list of deals on the pages, such as "
+    "`price__after=1000`, select deals. If they select more than 5,000, count and totals are null. A deal is rotting if it is in its "
+    "status for `rot_days` and no task is planned. The board of the first pipeline begins with the deals without a status "
+    "(`status_id` null), if there are any.",
+    "Deals",
+    response_example=BOARD,
+    parameters={"pipeline_id": 1},
+    query_parameters=board_parameters,
+    response=object_of(pipeline_id=ROW_ID, columns={"type": "array", "items": COLUMN}),
 )
 register_operation(
     "POST /app/deals/{id}/move.json",
-    Operation(
-        "move_deal",
-        "Move a deal on the board",
-        "Moves the deal to a status (0 for none), below the deal `after_id` (0 for the first place) or to the place `position`, counted from 1. Without "
-        "them, the deal comes first in another status, and keeps its place in its own. `reason` becomes the reason for winning or losing "
-        "the deal. If the deal is no longer in `seen_status_id`, or `after_id` no longer in the status, the answer is 409, and the deal "
-        "stays where it is.",
-        "Deals",
-        {"move": {"position": 1}},
-        DEAL | {"status_id": 12, "stage_entered_at": "2026-11-21T12:00:00+01:00"},
-        {"id": 29},
-        body_serializers={"move": MoveSerializer},
-    ),
+    "move_deal",
+    "Move a deal on the board",
+    "Moves the deal to a status (0 for none), below the deal `after_id` (0 for the first place) or to the place `position`, counted from 1. Without "
+    "them, the deal comes first in another status, and keeps its place in its own. `reason` becomes the reason for winning or losing "
+    "the deal. If the deal is no longer in `seen_status_id`, or `after_id` no longer in the status, the answer is 409, and the deal "
+    "stays where it is.",
+    "Deals",
+    {"move": {"position": 1}},
+    DEAL | {"status_id": 12, "stage_entered_at": "2026-11-21T12:00:00+01:00"},
+    {"id": 29},
+    body_serializers={"move": MoveSerializer},
 )

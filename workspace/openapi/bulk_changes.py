@@ -1,18 +1,8 @@
 """Bulk changes in the OpenAPI document."""
 
-from typing import Any
-
 from core.api.fields import MAX_INTEGER
 from core.openapi.fields import WireFieldExtension
-from core.openapi.operations import (
-    SHAPES,
-    JSONSchema,
-    Operation,
-    Shape,
-    example_of,
-    register_operation,
-)
-from core.openapi.schema import PAGE_PARAMETERS
+from core.openapi.operations import SHAPES, JSONSchema, Shape, example_of, register_operation
 from core.openapi.values import object_of
 from workspace.api.bulk_changes import MAX_IDS, BulkChangeSerializer, LeftAloneField, SelectedIdsField
 from workspace.bulk import MAX_LEFT_ALONE, MAX_ROWS, BulkChange
@@ -77,50 +67,40 @@ BULK_CHANGE = example_of(
     left_alone=[{"id": 17, "name": "Northwind", "result": "in_trash"}],
 )
 BULK_TAG = "Bulk changes"
-ONE: dict[str, Any] = {"id": 41}
 
 register_operation(
     "GET /app/bulk_changes.json",
-    Operation(
-        "list_bulk_changes",
-        "List bulk changes",
-        "The newest first. Agents see their own changes. `left_alone` is empty in the list.",
-        BULK_TAG,
-        response_example=[{**BULK_CHANGE, "left_alone": []}],
-        query_parameters=lambda: PAGE_PARAMETERS,
-    ),
+    "list_bulk_changes",
+    "List bulk changes",
+    "The newest first. Agents see their own changes. `left_alone` is empty in the list.",
+    BULK_TAG,
+    response_example=[{**BULK_CHANGE, "left_alone": []}],
 )
 register_operation(
     "POST /app/bulk_changes.json",
-    Operation(
-        "create_bulk_change",
-        "Change many rows",
-        "One action on the clients, contacts or deals with these `ids`, or on all rows that match the `query`: the parameters of the address"
-        f" of their list on the pages, at most {MAX_ROWS} rows. Many rows are changed in the background; read the change to see its progress.",
-        BULK_TAG,
-        body={
-            "bulk_change": {
-                "resource": "client",
-                "action": "set_responsible",
-                "ids": [24],
-                "responsible_id": 4,
-            }
-        },
-        response_example=BULK_CHANGE,
-        statuses=(201,),
-        body_serializers={"bulk_change": BulkChangeSerializer},
-    ),
+    "create_bulk_change",
+    "Change many rows",
+    "One action on the clients, contacts or deals with these `ids`, or on all rows that match the `query`: the parameters of the address"
+    f" of their list on the pages, at most {MAX_ROWS} rows. Many rows are changed in the background; read the change to see its progress.",
+    BULK_TAG,
+    body={
+        "bulk_change": {
+            "resource": "client",
+            "action": "set_responsible",
+            "ids": [24],
+            "responsible_id": 4,
+        }
+    },
+    response_example=BULK_CHANGE,
+    body_serializers={"bulk_change": BulkChangeSerializer},
 )
 register_operation(
     "GET /app/bulk_changes/{id}.json",
-    Operation(
-        "read_bulk_change",
-        "Read a bulk change",
-        f"Its progress, and the rows that it left alone, at most {MAX_LEFT_ALONE}.",
-        BULK_TAG,
-        response_example=BULK_CHANGE,
-        parameters=ONE,
-    ),
+    "read_bulk_change",
+    "Read a bulk change",
+    f"Its progress, and the rows that it left alone, at most {MAX_LEFT_ALONE}.",
+    BULK_TAG,
+    response_example=BULK_CHANGE,
 )
 for action, summary, description in (
     (
@@ -132,14 +112,11 @@ for action, summary, description in (
 ):
     register_operation(
         f"POST /app/bulk_changes/{{id}}/{action}.json",
-        Operation(
-            f"{action}_bulk_change",
-            summary,
-            description,
-            BULK_TAG,
-            response_example=BULK_CHANGE,
-            parameters=ONE,
-            body_serializers={},
-            error_statuses=frozenset({409}),
-        ),
+        f"{action}_bulk_change",
+        summary,
+        description,
+        BULK_TAG,
+        response_example=BULK_CHANGE,
+        body_serializers={},
+        error_statuses=frozenset({409}),
     )

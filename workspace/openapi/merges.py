@@ -1,19 +1,9 @@
 """Merges in the OpenAPI document."""
 
 from core.openapi.fields import WireFieldExtension
-from core.openapi.operations import (
-    SHAPES,
-    JSONSchema,
-    Operation,
-    Shape,
-    example_of,
-    register_list,
-    register_operation,
-)
-from core.openapi.schema import JSONOperationSchema
+from core.openapi.operations import JSONSchema, example_of, register_list, register_operation
 from workspace.api.merges import BODIES, ChangesField, ChoicesField, FieldNamesField, MergeSerializer, PairsField
 from workspace.comparison import Choice
-from workspace.merging import Merge
 
 MERGES = "Merges"
 
@@ -53,8 +43,6 @@ class FieldNamesExtension(WireFieldExtension):
         return {"type": "array", "items": {"type": "string"}}
 
 
-SHAPES[MergeSerializer] = Shape(Merge)
-
 MERGE = example_of(
     MergeSerializer,
     id=45,
@@ -70,28 +58,21 @@ MERGE = example_of(
 UNDONE = {**MERGE, "undone_at": "2026-11-21T12:05:00+01:00", "undone_by_id": 15}
 
 
-def merge_schema(schema: JSONOperationSchema, status: int) -> JSONSchema:
-    return schema.output_component(MergeSerializer)
-
-
 for kind, id, other in (("client", 26, 31), ("contact", 28, 33)):
     register_operation(
         f"POST /app/{kind}s/{{id}}/merge.json",
-        Operation(
-            f"merge_{kind}s",
-            f"Merge another {kind} into a {kind}",
-            f"The rows of the other {kind} are linked to this {kind}, which also gets its external ids. The other {kind} is moved to the "
-            "trash. `fields` tells for which fields the value of the other one is taken.",
-            MERGES,
-            {"merge": {f"merged_{kind}_id": other, "fields": {"phone": "merged"}}},
-            MERGE
-            if kind == "client"
-            else {**MERGE, "client_id": None, "merged_client_id": None, "contact_id": id, "merged_contact_id": other},
-            {"id": id},
-            statuses=(201,),
-            body_serializers={"merge": BODIES[kind]},
-            response=merge_schema,
-        ),
+        f"merge_{kind}s",
+        f"Merge another {kind} into a {kind}",
+        f"The rows of the other {kind} are linked to this {kind}, which also gets its external ids. The other {kind} is moved to the "
+        "trash. `fields` tells for which fields the value of the other one is taken.",
+        MERGES,
+        {"merge": {f"merged_{kind}_id": other, "fields": {"phone": "merged"}}},
+        MERGE
+        if kind == "client"
+        else {**MERGE, "client_id": None, "merged_client_id": None, "contact_id": id, "merged_contact_id": other},
+        {"id": id},
+        statuses=(201,),
+        body_serializers={"merge": BODIES[kind]},
     )
 register_list(
     "/app/merges.json",
@@ -104,25 +85,18 @@ register_list(
 )
 register_operation(
     "GET /app/merges/{id}.json",
-    Operation(
-        "read_merge",
-        "Read a merge",
-        "The merge with that id.",
-        MERGES,
-        response_example=MERGE,
-        parameters={"id": 45},
-    ),
+    "read_merge",
+    "Read a merge",
+    "The merge with that id.",
+    MERGES,
+    response_example=MERGE,
 )
 register_operation(
     "POST /app/merges/{id}/undo.json",
-    Operation(
-        "undo_merge",
-        "Undo a merge",
-        "Restores the merged client or contact, with the rows that are still linked to the kept one. `unrestored_fields` has the names of "
-        "the fields that were changed after the merge, and that keep their values.",
-        MERGES,
-        response_example=UNDONE,
-        parameters={"id": 45},
-        response=merge_schema,
-    ),
+    "undo_merge",
+    "Undo a merge",
+    "Restores the merged client or contact, with the rows that are still linked to the kept one. `unrestored_fields` has the names of "
+    "the fields that were changed after the merge, and that keep their values.",
+    MERGES,
+    response_example=UNDONE,
 )

@@ -4,22 +4,15 @@ from core.openapi.fields import NOT_BLANK, WireFieldExtension
 from core.openapi.operations import (
     SHAPES,
     JSONSchema,
-    Operation,
     Shape,
     example_of,
     register_list,
     register_operation,
     register_resource,
 )
-from core.openapi.schema import PAGE_PARAMETERS, JSONOperationSchema
+from core.openapi.schema import filter_parameters
 from core.openapi.values import COUNT, NAME, TIME, object_of, or_null
-from workspace.api.messages import (
-    LeftOutField,
-    MessageFilters,
-    MessageSerializer,
-    RecipientFilters,
-    SendingSerializer,
-)
+from workspace.api.messages import LeftOutField, MessageSerializer, RecipientFilters, SendingSerializer
 from workspace.audience import LeftOut
 from workspace.messages import Message, MessageRecipient
 
@@ -63,11 +56,6 @@ DRAFT = example_of(
 )
 STARTED = {**DRAFT, "state": "sending", "started_at": "2026-11-21T12:05:00+01:00"}
 SENT = {**STARTED, "state": "sent", "sent": 12, "finished_at": "2026-11-21T12:06:00+01:00"}
-ONE = {"id": 47}
-
-
-def message_schema(schema: JSONOperationSchema, status: int) -> JSONSchema:
-    return schema.output_component(MessageSerializer)
 
 
 register_list(
@@ -77,10 +65,6 @@ register_list(
     MESSAGES,
     [SENT],
     description="The messages and drafts that match the filters, the newest first. Agents with limited access see their own.",
-    query_parameters=lambda: {
-        **PAGE_PARAMETERS,
-        **{name: WireFieldExtension.of(each.wire).query_schema() for name, each in MessageFilters.base_filters.items()},
-    },
     post_id=30,
 )
 register_resource(
@@ -117,18 +101,14 @@ for action, summary, description, example in (
 ):
     register_operation(
         f"POST /app/messages/{{id}}/{action}.json",
-        Operation(
-            f"{action}_message",
-            summary,
-            description,
-            MESSAGES,
-            body={"message": {"total": 12}} if action == "send" else None,
-            response_example=example,
-            parameters=ONE,
-            body_serializers={"message": SendingSerializer} if action == "send" else {},
-            response=message_schema,
-            error_statuses=frozenset({409}),
-        ),
+        f"{action}_message",
+        summary,
+        description,
+        MESSAGES,
+        body={"message": {"total": 12}} if action == "send" else None,
+        response_example=example,
+        body_serializers={"message": SendingSerializer} if action == "send" else {},
+        error_statuses=frozenset({409}),
     )
 
 RECIPIENT = object_of(
@@ -142,30 +122,22 @@ RECIPIENT = object_of(
 )
 register_operation(
     "GET /app/messages/{id}/recipients.json",
-    Operation(
-        "list_recipients_of_message",
-        "List the recipients of a message",
-        "The clients and contacts that a message is sent to, by e-mail address, and why an e-mail was skipped or failed. A draft has none yet.",
-        MESSAGES,
-        response_example=[
-            {
-                "client_id": 26,
-                "contact_id": None,
-                "name": "Ann Kowalska",
-                "email": "ann@example.com",
-                "state": "sent",
-                "reason": None,
-                "sent_at": "2026-11-21T12:05:10+01:00",
-            }
-        ],
-        parameters=ONE,
-        query_parameters=lambda: {
-            **PAGE_PARAMETERS,
-            **{
-                name: WireFieldExtension.of(each.wire).query_schema()
-                for name, each in RecipientFilters.base_filters.items()
-            },
-        },
-        response={"type": "array", "items": RECIPIENT},
-    ),
+    "list_recipients_of_message",
+    "List the recipients of a message",
+    "The clients and contacts that a message is sent to, by e-mail address, and why an e-mail was skipped or failed. A draft has none yet.",
+    MESSAGES,
+    response_example=[
+        {
+            "client_id": 26,
+            "contact_id": None,
+            "name": "Ann Kowalska",
+            "email": "ann@example.com",
+            "state": "sent",
+            "reason": None,
+            "sent_at": "2026-11-21T12:05:10+01:00",
+        }
+    ],
+    parameters={"id": 47},
+    query_parameters=lambda: filter_parameters(RecipientFilters),
+    response={"type": "array", "items": RECIPIENT},
 )

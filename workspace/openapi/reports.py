@@ -2,11 +2,7 @@
 
 from typing import Any
 
-from core.openapi.operations import (
-    JSONSchema,
-    Operation,
-    register_operation,
-)
+from core.openapi.operations import JSONSchema, register_operation
 from core.openapi.values import object_of
 from workspace.reports.periods import DEFAULT_MONTHS, MAX_MONTHS
 from workspace.reports.queries import MAX_SUGGESTIONS, REPORTS, Report
@@ -52,25 +48,23 @@ for report in REPORTS.values():
     example = {column.name: EXAMPLES[column.kind] for column in report.columns} | ({"id": 16} if report.has_ids else {})
     register_operation(
         f"GET /app/reports/{report.name}.json",
-        Operation(
-            f"get_{report.name}_report",
-            f"Read the report “{report.label}”",
-            description_of(report),
-            "Reports",
-            response_example={
-                "report": report.name,
-                **({"from": "2026-11", "to": "2026-11"} if report.has_period else {}),
-                "rows": [example],
-            },
-            query_parameters=lambda report=report: {  # type: ignore[misc]  # the value of this turn of the loop
-                name: MONTH if name in ("from", "to") else ID for name in report.parameters
-            },
-            response=object_of(
-                {
-                    "report": {"type": "string", "const": report.name},
-                    **({"from": MONTH, "to": MONTH} if report.has_period else {}),
-                    "rows": {"type": "array", "items": row_of(tuple(report.columns), report)},
-                }
-            ),
+        f"get_{report.name}_report",
+        f"Read the report “{report.label}”",
+        description_of(report),
+        "Reports",
+        response_example={
+            "report": report.name,
+            **({"from": "2026-11", "to": "2026-11"} if report.has_period else {}),
+            "rows": [example],
+        },
+        query_parameters=lambda report=report: {
+            name: MONTH if name in ("from", "to") else ID for name in report.parameters
+        },
+        response=object_of(
+            {
+                "report": {"type": "string", "const": report.name},
+                **({"from": MONTH, "to": MONTH} if report.has_period else {}),
+                "rows": {"type": "array", "items": row_of(tuple(report.columns), report)},
+            }
         ),
     )

@@ -1,15 +1,6 @@
 """Saved views in the OpenAPI document."""
 
-from core.api.serializers import declared_fields
-from core.openapi.fields import WireFieldExtension
-from core.openapi.operations import (
-    SHAPES,
-    Shape,
-    example_of,
-    register_list,
-    register_resource,
-)
-from core.openapi.schema import PAGE_PARAMETERS
+from core.openapi.operations import SHAPES, Shape, example_of, register_list, register_resource
 from workspace.api.saved_views import SavedViewSerializer
 from workspace.views import MAX_SHARED_VIEWS, MAX_VIEWS_OF_USER, SavedView
 
@@ -34,17 +25,13 @@ register_list(
     "Saved views",
     [SAVED_VIEW],
     description="The own views and those that are shared with the team, by list and position. The shared ones of a list come first.",
-    query_parameters=lambda: {
-        **PAGE_PARAMETERS,
-        "resource": WireFieldExtension.of(declared_fields(SavedViewSerializer)["resource"]).query_schema(),
-    },
+    query_parameters=lambda: {"resource": {"type": "string", "enum": SavedView.Target.values}},
     resource="client",
 )
 register_resource(
     "/app/views",
     "view",
     "Saved views",
-    id=48,
     response_example=SAVED_VIEW,
     create={
         "resource": "client",

@@ -1,10 +1,6 @@
 """Stored values in the OpenAPI document."""
 
-from core.openapi.operations import (
-    JSONSchema,
-    Operation,
-    register_operation,
-)
+from core.openapi.operations import JSONSchema, register_operation
 from core.openapi.values import TIME, object_of
 from workspace.openapi.backers import REVENUE, REVENUE_EXAMPLE
 
@@ -19,13 +15,11 @@ for resource, id, tag in (("client", 26, "Clients"), ("contact", 27, "Contacts")
     )
     register_operation(
         f"GET /app/{resource}s/{{id}}/summary.json",
-        Operation(
-            f"read_{resource}_summary",
-            f"Read the summary of a {resource}",
-            f"The time of the last activity of the {resource} and all that belongs to it, and of its next planned task.{sums}",
-            tag,
-            response_example=STORED_EXAMPLE | ({"revenue": [REVENUE_EXAMPLE]} if revenue else {}),
-            parameters={"id": id},
-            response=object_of(STORED | revenue),
-        ),
+        f"read_{resource}_summary",
+        f"Read the summary of a {resource}",
+        f"The time of the last activity of the {resource} and all that belongs to it, and of its next planned task.{sums}",
+        tag,
+        response_example=STORED_EXAMPLE | ({"revenue": [REVENUE_EXAMPLE]} if revenue else {}),
+        parameters={"id": id},
+        response=object_of(STORED | revenue),
     )

@@ -1,12 +1,7 @@
 """Timelines in the OpenAPI document."""
 
 from core.openapi.fields import WHITE_SPACE
-from core.openapi.operations import (
-    JSONSchema,
-    Operation,
-    register_operation,
-)
-from core.openapi.schema import PAGE_PARAMETERS
+from core.openapi.operations import JSONSchema, register_operation
 from core.openapi.values import TIME, object_of
 from workspace.timeline import KINDS
 
@@ -54,14 +49,12 @@ for resource, article, id, tag in (
 ):
     register_operation(
         f"GET /app/{resource}s/{{id}}/timeline.json",
-        Operation(
-            f"list_{resource}_timeline",
-            f"Read the timeline of a {resource}",
-            f"The events of {article}, newest first: notes, tasks, deals and their stages, suggestions, votes, and changed fields.",
-            tag,
-            response_example=[ENTRY_EXAMPLE],
-            parameters={"id": id},
-            query_parameters=lambda: KIND_PARAMETER | PAGE_PARAMETERS,
-            response={"type": "array", "items": ENTRY},
-        ),
+        f"list_{resource}_timeline",
+        f"Read the timeline of a {resource}",
+        f"The events of {article}, newest first: notes, tasks, deals and their stages, suggestions, votes, and changed fields.",
+        tag,
+        response_example=[ENTRY_EXAMPLE],
+        parameters={"id": id},
+        query_parameters=lambda: KIND_PARAMETER,
+        response={"type": "array", "items": ENTRY},
     )
