@@ -68,9 +68,8 @@ def requests_of_apis(data_set: dict) -> list[Case]:
     clients = sample_ids(data_set["first_client"], data_set["last_client"])
     commented = sample_ids(data_set["first_commented"], data_set["last_post"])
     # The client with the number n has the external id 100000 + n.
-    shop_ids = [
-        100_000 + id - data_set["first_client"] + 1
-        for id in sample_ids(data_set["first_client"], data_set["last_client"])
+    numbers = [
+        id - data_set["first_client"] + 1 for id in sample_ids(data_set["first_client"], data_set["last_client"])
     ]
     pages = min(data_set["posts"], data_set["clients"]) // 25
     # Each post of a list and each client has one match.
@@ -82,7 +81,7 @@ def requests_of_apis(data_set: dict) -> list[Case]:
         "external_ids": {"shop": "U"}}}""".replace("U", UNIQUE)
     changes = f'{{"client": {{"note": "Changed {UNIQUE}", "street_no": "7"}}}}'
     paths_of_clients = tuple(f"/app/clients/{id}.json" for id in clients)
-    by_external_id = tuple(f"/app/clients.json?external_ids%5Bshop%5D={value}" for value in shop_ids)
+    by_external_id = tuple(f"/app/clients.json?external_ids%5Bshop%5D={100_000 + n}" for n in numbers)
     # fmt: off
     return [
         Case("posts, page 1", XML, ("/",), post_pattern, posts_on_page),

@@ -341,15 +341,10 @@ def create_accounts(size: Size) -> dict:
         for number in range(size.others):
             login = f"owner-{number}"
             create_account(prefix=f"other-{number}", login=login, email=f"{login}@example.com", password=PASSWORD)
-    return {
-        "account": account.id,
-        "forum": forum.id,
-        "category": account.categories.of_forum(forum.id).first().id,
-        "status": account.default_status("post").id,
-        "user": owner.id,
-        "token": token,
-        **{f"{kind}_statuses": [status.id for status in account.statuses_of_kind(kind)] for kind in ("deal", "client")},
-    }
+    category, status = account.categories.of_forum(forum.id).first(), account.default_status("post")
+    ids = {"account": account.id, "forum": forum.id, "category": category.id, "status": status.id, "user": owner.id}
+    statuses = {kind: [status.id for status in account.statuses_of_kind(kind)] for kind in ("deal", "client")}
+    return {**ids, "token": token, **{f"{kind}_statuses": values for kind, values in statuses.items()}}
 
 
 def allocate_ids(size: Size, data_set: dict) -> dict:

@@ -3,7 +3,6 @@
 import os
 import platform
 import re
-import subprocess
 import sys
 from contextlib import suppress
 from importlib import metadata
@@ -49,12 +48,6 @@ def load_since(before: list[int]) -> str:
     return f"load {os.getloadavg()[0]:.1f}{shares}"
 
 
-def output_of(*command: str) -> str:
-    with suppress(OSError):
-        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-    return ""
-
-
 def description(postgresql: str) -> dict[str, object]:
     memory_kb = first_match(PROC / "meminfo", r"^MemTotal:\s+(\d+)")
     names = ("django", "djangorestframework", "psycopg", "granian", "orjson")
@@ -65,7 +58,5 @@ def description(postgresql: str) -> dict[str, object]:
         "memory_gib": round(int(memory_kb) / 2**20, 1) if memory_kb else None,
         "python": sys.version.split()[0],
         "postgresql": postgresql,
-        "wrk": output_of("wrk", "-v").split(" Copyright")[0].removeprefix("wrk "),
-        "commit": output_of("git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"),
         **{name: metadata.version(name) for name in names},
     }

@@ -1,7 +1,6 @@
 """`make bench`: measure requests per second beside a bare view with the same SQL, pages, scaling and memory.
 
-It needs `wrk`. It starts the rest itself: a PostgreSQL with durable commits, the data, the service and its bare twin.
-See bench/README.md for how to read the result.
+It needs `wrk`, and starts the rest itself. See bench/README.md for how to read the result.
 """
 
 import argparse
@@ -60,12 +59,10 @@ class Run:
     """A run of the benchmark. It writes the results after each part, because a later part may fail."""
 
     def __init__(self, options: argparse.Namespace, cluster: Cluster, logs: Path):
-        self.results = options.results
-        self.cluster = cluster
+        self.results, self.cluster = options.results, cluster
         self.size = Size(options.posts, options.clients or options.posts, options.others)
         self.parts = options.only or (["cases"] if options.case else list(PARTS))
-        self.options = options
-        self.logs = logs
+        self.options, self.logs = options, logs
         # The static files are collected as for production: compressed, and with a hash in their names.
         self.variables = {"STATIC_ROOT": str(logs / "static")}
         self.report: dict = {}
@@ -83,7 +80,7 @@ class Run:
         facts = self.report["machine"]
         report.say(
             f"{facts['cores']} cores ({facts['processor']}), {facts['memory_gib']} GiB; Python {facts['python']}, Django {facts['django']}, "
-            f"PostgreSQL {facts['postgresql']}, {facts['wrk']}; load {os.getloadavg()[0]:.1f} at the start"
+            f"PostgreSQL {facts['postgresql']}; load {os.getloadavg()[0]:.1f} at the start"
         )
         if set(self.parts) - {"scaling"}:
             data_set = DataSet(self.cluster, self.size)
@@ -167,8 +164,6 @@ def main() -> None:
         raise SystemExit(str(error)) from error
     except subprocess.CalledProcessError as error:
         raise SystemExit(f"{' '.join(error.cmd)} failed") from error
-    except KeyboardInterrupt:
-        raise SystemExit(130) from None
 
 
 if __name__ == "__main__":
