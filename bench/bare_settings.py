@@ -2,4 +2,3 @@ from config.settings import *  # noqa: F403
 
 ROOT_URLCONF = "bench.bare"
 MIDDLEWARE = []
-WSGI_APPLICATION = "bench.bare_wsgi.application"

@@ -6,13 +6,22 @@ import re
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from bench import rows
-from bench.data import LOGIN, PASSWORD
+from bench.data import (
+    CITY,
+    COMMENTS_PER_POST,
+    FIRST_NAME,
+    LOGIN,
+    PASSWORD,
+    SURNAME_END,
+    SURNAME_START,
+    WORDS,
+    pick_word,
+)
 
 # A placeholder in a body for a value that is unique to each request.
 UNIQUE = "@unique@"
 # A case with ids sends requests for this number of rows, in turn.
-ROTATED_ROWS = 1_000
+ROTATED_ROWS = 200
 HOST = "bench.localhost"
 
 XML, JSON, HTML = "application/xml", "application/json", "text/html"
@@ -49,8 +58,8 @@ class Case:
         return None
 
 
-def of(data_set: dict) -> list[Case]:
-    """Return the cases for a data set (`bench.data`)."""
+def requests_of_apis(data_set: dict) -> list[Case]:
+    """Return the cases of the APIs for a data set (`bench.data`)."""
     generator = random.Random(2)  # noqa: S311, every run requests the same rows
 
     def sample_ids(first: int, last: int) -> list[int]:
@@ -58,78 +67,71 @@ def of(data_set: dict) -> list[Case]:
 
     clients = sample_ids(data_set["first_client"], data_set["last_client"])
     commented = sample_ids(data_set["first_commented"], data_set["last_post"])
-    # `bench.rows` gives the client with the number n the external id 100000 + n.
-    shop_ids = [
-        100_000 + id - data_set["first_client"] + 1
-        for id in sample_ids(data_set["first_client"], data_set["last_client"])
+    # The client with the number n has the external id 100000 + n.
+    numbers = [
+        id - data_set["first_client"] + 1 for id in sample_ids(data_set["first_client"], data_set["last_client"])
     ]
     pages = min(data_set["posts"], data_set["clients"]) // 25
     # Each post of a list and each client has one match.
     post_pattern, client_pattern = "<post>", r'"additional_fields":'
     posts_on_page = min(25, data_set["posts"])
-    cases = [
+    page_numbers = [number for number in (100, 10_000) if number <= pages]
+    post = f"<post><title>Post {UNIQUE}</title><content>Created by the benchmark.</content></post>"
+    new_client = """{"client": {"name": "Client U", "email": "U@bench.example", "phone": "+48 600 100 200", "city": "Gdynia",
+        "external_ids": {"shop": "U"}}}""".replace("U", UNIQUE)
+    changes = f'{{"client": {{"note": "Changed {UNIQUE}", "street_no": "7"}}}}'
+    paths_of_clients = tuple(f"/app/clients/{id}.json" for id in clients)
+    by_external_id = tuple(f"/app/clients.json?external_ids%5Bshop%5D={100_000 + n}" for n in numbers)
+    # fmt: off
+    return [
         Case("posts, page 1", XML, ("/",), post_pattern, posts_on_page),
-        *(
-            Case(f"posts, page {number:,}", XML, (f"/?page={number}",), post_pattern, 25, scales=number == 100)
-            for number in (100, 10_000)
-            if number <= pages
-        ),
-        Case(
-            "post, 20 comments",
-            XML,
-            tuple(f"/app/posts/{id}.xml" for id in commented),
-            "<comment>\n",
-            rows.COMMENTS_PER_POST,
-        ),
+        *(Case(f"posts, page {number:,}", XML, (f"/?page={number}",), post_pattern, 25, scales=number == 100) for number in page_numbers),
+        Case("post, 20 comments", XML, tuple(f"/app/posts/{id}.xml" for id in commented), "<comment>\n", COMMENTS_PER_POST),
         Case("me.xml", XML, ("/app/users/me.xml",), f"<login>{LOGIN}</login>", 1),
-        Case("client by id", JSON, tuple(f"/app/clients/{id}.json" for id in clients), client_pattern, 1),
+        Case("client by id", JSON, paths_of_clients, client_pattern, 1),
         Case("list of clients", JSON, ("/app/clients.json",), client_pattern, min(25, data_set["clients"])),
-        Case(
-            "client by ext. id",
-            JSON,
-            tuple(f"/app/clients.json?external_ids%5Bshop%5D={value}" for value in shop_ids),
-            client_pattern,
-            1,
-        ),
-        *(
-            # The pattern: a list with at least one object.
-            Case(name, JSON, tuple(f"/app/clients.json?q={quote(text)}" for text in texts), r"^\[\{", 1)
-            for name, texts in searches(data_set).items()
-        ),
-        Case(
-            "create a post",
-            XML,
-            ("/app/posts.xml",),
-            "<votes-cache",
-            1,
-            method="POST",
-            body=f"<post><title>Post {UNIQUE}</title><content>Created by the benchmark.</content></post>",
-            status=201,
-        ),
-        Case(
-            "create a client",
-            JSON,
-            ("/app/clients.json",),
-            client_pattern,
-            1,
-            method="POST",
-            body='{"client": {"name": "Client U", "email": "U@bench.example", "phone": "+48 600 100 200", "city": "Gdynia",'
-            ' "external_ids": {"shop": "U"}}}'.replace("U", UNIQUE),
-            status=201,
-        ),
-        Case(
-            "update a client",
-            JSON,
-            tuple(f"/app/clients/{id}.json" for id in clients),
-            client_pattern,
-            1,
-            method="PUT",
-            body=f'{{"client": {{"note": "Changed {UNIQUE}", "street_no": "7"}}}}',
-        ),
+        Case("client by ext. id", JSON, by_external_id, client_pattern, 1),
+        # The pattern: a list with at least one object.
+        *(Case(name, JSON, tuple(f"/app/clients.json?q={quote(text)}" for text in texts), r"^\[\{", 1)
+          for name, texts in searches(data_set).items()),
+        Case("create a post", XML, ("/app/posts.xml",), "<votes-cache", 1, method="POST", body=post, status=201),
+        Case("create a client", JSON, ("/app/clients.json",), client_pattern, 1, method="POST", body=new_client, status=201),
+        Case("update a client", JSON, paths_of_clients, client_pattern, 1, method="PUT", body=changes),
     ]
-    if len({case.name for case in cases}) != len(cases):
-        raise AssertionError("two cases have the same name")
-    return cases
+    # fmt: on
+
+
+def pages(data_set: dict) -> list[Case]:
+    """Return the pages of the team for a data set."""
+    generator = random.Random(3)  # noqa: S311, every run requests the same rows
+
+    def sample_paths(path: str, kind: str, *, first: str = "") -> tuple[str, ...]:
+        ids = range(data_set[first or f"first_{kind}"], data_set[f"last_{kind}"] + 1)
+        return tuple(path.format(id) for id in generator.sample(ids, min(20, len(ids))))
+
+    found = {name: tuple(f"/app/find?q={quote(text)}" for text in texts) for name, texts in searches(data_set).items()}
+    paths: dict[str, tuple[str, ...]] = {
+        "forum home": ("/",),
+        "suggestion, 20 comments": sample_paths("/app/posts/{}", "post", first="first_commented"),
+        "clients": ("/app/clients",),
+        "clients, page 400": ("/app/clients?page=400",),
+        "clients by a text": (f"/app/clients?city={quote(WORDS['cities'][0])}&sort=name",),
+        "clients by a sum": ("/app/clients?open_sum__after=45000&sort=-open_sum",),
+        "clients by a choice": (f"/app/clients?additional_fields%5Bindustry%5D={WORDS['industries'][7]}&sort=name",),
+        "clients without activity": ("/app/clients?inactive_days=90&sort=last_activity_at",),
+        "clients, search": (f"/app/clients?q={quote(WORDS['cities'][3])}",),
+        "contacts": ("/app/contacts?sort=name",),
+        "deals": ("/app/deals?sort=-last_activity_at",),
+        "client": sample_paths("/app/clients/{}", "client"),
+        "client, long timeline": (f"/app/clients/{data_set['first_client']}",),
+        "deal": sample_paths("/app/deals/{}", "deal"),
+        "board": ("/app/deals/board",),
+        "board, own deals": ("/app/deals/board?mine=true",),
+        "board, by a currency": ("/app/deals/board?currency=GBP",),
+        "tasks": ("/app/tasks",),
+        **{name.replace("search", "find"): texts for name, texts in found.items()},
+    }
+    return [Case(name, HTML, each, "<main", 1) for name, each in paths.items()]
 
 
 def searches(data_set: dict) -> dict[str, list[str]]:
@@ -141,10 +143,8 @@ def searches(data_set: dict) -> dict[str, list[str]]:
     many, few = [], []
     for step in range(1, 6):
         n = data_set["clients"] * step // 6 + 1
-        first = rows.pick_word(rows.FIRST_NAMES, rows.FIRST_NAME_SEED, n)
-        last = rows.pick_word(rows.SURNAME_STARTS, rows.SURNAME_START_SEED, n)
-        last += rows.pick_word(rows.SURNAME_ENDS, rows.SURNAME_END_SEED, n)
-        town = rows.pick_word(rows.CITIES, rows.CITY_SEED, n)
+        first, town = pick_word("first_names", FIRST_NAME, n), pick_word("cities", CITY, n)
+        last = pick_word("surname_starts", SURNAME_START, n) + pick_word("surname_ends", SURNAME_END, n)
         many += [last, last[:5], town, str(100_000 + n)]
         # The last text has two letters swapped.
         few += [f"{first} {last} {n}", f"{first} {last} {town}", last[:2] + last[3] + last[2] + last[4:]]

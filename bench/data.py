@@ -1,35 +1,39 @@
 """The data sets of the benchmarks, created by SQL.
 
-Each size is a database in the benchmark's cluster. It is created once and reused by every run. Rows that a run has written
-are removed before the next run. An unfinished set is created again.
-
-The command `python -m bench.data` fills the database of DATABASE_URL with one set, or removes such rows from it.
+Each size is a database in the benchmark's cluster. It is created once, and each run works on a copy of it.
+The command `python -m bench.data` fills the database of DATABASE_URL with one set.
 """
 
 import argparse
 import dataclasses
+import hashlib
 import json
 import os
-import queue
 import re
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
 
-from bench import crm_rows, rows
-from bench.progress import Bar
-
+ROOT = Path(__file__).resolve().parent.parent
 LOGIN, PASSWORD = "bench", "bench-0123456789"
-# Increase the version when the contents of the data sets change. Existing sets are then created again.
-VERSION = 6
 # The rows that one INSERT statement creates.
 BATCH_ROWS = 10_000
-TABLES = rows.TABLES + crm_rows.TABLES
+# The number of posts with comments and votes, which are the newest ones, and the number of comments on each.
+COMMENTED_POSTS, COMMENTS_PER_POST = 5_000, 20
+AGENTS, MEMBERS = 12, 40
+# The number of posts and of clients in each of the other accounts.
+ROWS_PER_OTHER_ACCOUNT = 50
+# The rows that link to the *busy client*, the first one: at most so many, and at most a quarter of all rows of the kind.
+BUSY_ROWS = 10_000
+# A set is created again when the schema or this module changes.
+DIGEST = hashlib.sha256((ROOT / "docs" / "schema.sql").read_bytes() + Path(__file__).read_bytes()).hexdigest()[:8]
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class Size:
 
     @property
     def database(self) -> str:
-        return f"bench{VERSION}_{self.posts}_{self.clients}_{self.others}"
+        return f"bench_{DIGEST}_{self.posts}_{self.clients}_{self.others}"
 
     def __str__(self) -> str:
         return f"{self.posts:,} posts, {self.clients:,} clients, {self.others:,} other accounts"
@@ -52,380 +56,379 @@ def address(url: str, database: str, user: str = "rostrum") -> str:
     return re.sub(r"//\w+@(.*)/\w+$", rf"//{user}@\1/{database}", url)
 
 
-def get_or_create(url: str, size: Size, environment: dict[str, str]) -> dict:
-    """Return the description of the data set of this size. Create the set if it does not exist."""
+def copy(url: str, size: Size, environment: dict[str, str]) -> tuple[str, dict]:
+    """Copy the data set of this size, and create the set if it does not exist. Return the address of the copy and the description."""
+    copied = f"run_{size.database}"
     with psycopg.connect(address(url, "postgres", "postgres"), autocommit=True) as connection:
-        exists = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [size.database]).fetchone()
-        if exists and (data_set := read(url, size)):
-            run(url, size, environment, "--clean")
-            return data_set
-        print(f"Creating {size}", flush=True)
-        older_databases = (
-            "SELECT datname FROM pg_database WHERE datname ~ '^bench[0-9]+_' AND NOT starts_with(datname, %s)"
-        )
-        for [name] in connection.execute(older_databases, [f"bench{VERSION}_"]).fetchall():
-            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
-        connection.execute(f'DROP DATABASE IF EXISTS "{size.database}" WITH (FORCE)')
-        connection.execute(f'CREATE DATABASE "{size.database}" OWNER rostrum')
-        # These settings apply only while the set is created. Otherwise pending checkpoints and autovacuum would slow down the first case.
-        settings = {"max_wal_size": "8GB", "autovacuum": "off"}
-        try:
-            for name, value in settings.items():
-                connection.execute(f"ALTER SYSTEM SET {name} = '{value}'")
-            connection.execute("SELECT pg_reload_conf()")
-            run(url, size, environment)
-        finally:
-            for name in settings:
-                connection.execute(f"ALTER SYSTEM RESET {name}")
-            connection.execute("SELECT pg_reload_conf()")
+        found = connection.execute("SELECT datname FROM pg_database WHERE datname ~ '^(run_)?bench_'")
+        names = [name for (name,) in found]
+        for name in names:
+            if name == copied or DIGEST not in name:
+                connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+        if size.database not in names:
+            print(f"Creating {size}", flush=True)
+            connection.execute("DROP DATABASE IF EXISTS bench_new WITH (FORCE)")
+            connection.execute("CREATE DATABASE bench_new OWNER rostrum")
+            command = [sys.executable, "-m", "bench.data", *(str(value) for value in dataclasses.astuple(size))]
+            variables = environment | {"DATABASE_URL": address(url, "bench_new")}
+            subprocess.run(command, cwd=ROOT, env=variables, check=True)
+            connection.execute(f'ALTER DATABASE bench_new RENAME TO "{size.database}"')
+        connection.execute(f'CREATE DATABASE "{copied}" OWNER rostrum TEMPLATE "{size.database}" STRATEGY FILE_COPY')
         connection.execute("CHECKPOINT")
-    data_set = read(url, size)
-    assert data_set, "the new set has no description"
-    return data_set
+    with psycopg.connect(address(url, copied)) as connection:
+        return address(url, copied), connection.execute("SELECT data_set FROM bench_data_set").fetchone()[0]
 
 
-def run(url: str, size: Size, environment: dict[str, str], *options: str) -> None:
-    """Run this module as a command, because a process can use only one database with Django."""
-    command = [sys.executable, "-m", "bench.data", *(str(value) for value in dataclasses.astuple(size)), *options]
-    variables = environment | {"DATABASE_URL": address(url, size.database)}
-    subprocess.run(command, cwd=Path(__file__).resolve().parent.parent, env=variables, check=True)
+# The SQL. Rows have the numbers n from 1, and the ids from the parameter `first_…` of their kind. Values depend on n, not on chance.
+
+# fmt: off
+WORDS = {
+    "first_names": [
+        "Anna", "Jan", "Maria", "Piotr", "Katarzyna", "Andrzej", "Małgorzata", "Krzysztof", "Agnieszka", "Tomasz", "Barbara", "Paweł",
+        "Emma", "Liam", "Olivia", "Noah", "Charlotte", "James", "Amelia", "William", "Lena", "Lukas", "Mia", "Felix", "Chloé", "Hugo",
+    ],
+    "surname_starts": [
+        "Kowal", "Nowa", "Wiśniew", "Dąbrow", "Lewandow", "Zieliń", "Szymań", "Kozłow", "Jankow", "Mazur", "Wojciechow", "Kwiatkow",
+        "Piotrow", "Grabow", "Pawłow", "Michal", "Król", "Wieczor", "Jabłoń", "Wróblew", "Majew", "Olszew", "Jaworow", "Malinow",
+    ],
+    "surname_ends": ["ski", "czyk", "ewicz", "owicz", "ak", "ek", "iak", "er", "mann", "son"],
+    "cities": [
+        "Warszawa", "Kraków", "Łódź", "Wrocław", "Poznań", "Gdańsk", "Szczecin", "Lublin", "Białystok", "Gdynia", "Toruń", "Berlin",
+        "Hamburg", "Praha", "Wien", "London", "Leeds", "Dublin", "Paris", "Lyon",
+    ],
+    "client_tags": ["vip", "newsletter", "wholesale", "returning", "late payer"],
+    "industries": ["Retail", "Wholesale", "Food", "Textiles", "Furniture", "Electronics", "Cosmetics", "Books", "Toys", "Garden"],
+    "verbs": ["Add", "Show", "Allow", "Remember", "Export", "Import", "Simplify", "Speed up", "Translate", "Group"],
+    "things": [
+        "the calendar", "invoices", "dark mode", "keyboard shortcuts", "the basket", "search results", "the report", "price lists",
+        "delivery dates", "discount codes", "order history", "the contact form", "barcodes", "two currencies", "product photos",
+    ],
+    "reasons": [
+        "It would save us an hour every day.", "Our customers ask for it again and again.", "Now we copy it by hand into a table.",
+        "The old version had this, and we miss it.", "We would gladly try it out early.", "Other tools that we use can do it.",
+    ],
+    "task_kinds": ["task", "phone", "email", "help"],
+    "note_kinds": ["note", "call", "meeting", "email"],
+    # The first one is the currency of the account.
+    "currencies": ["EUR", "EUR", "EUR", "PLN", "PLN", "USD", "GBP"],
+}
+# fmt: on
+# The seeds of columns, so that values of different columns do not correlate. Each is the multiplier of a multiplicative hash of n.
+FIRST_NAME, SURNAME_START, SURNAME_END, CITY = 8191, 6841, 10061, 5087
 
 
-def read(url: str, size: Size) -> dict | None:
-    """Return the description of the data set of this size, or None if the set does not exist, is unfinished or lacks rows."""
-    with psycopg.connect(address(url, size.database)) as connection:
-        if connection.execute("SELECT to_regclass('bench_data_set')").fetchone()[0] is None:
-            return None
-        data_set = connection.execute("SELECT data_set FROM bench_data_set").fetchone()[0]
-        values = {"account": data_set["account"], "id": data_set["last_id"], "number": data_set["last_entry"]}
-        expected = (
-            ("forum_post", "id", data_set["posts"] + data_set["tasks"]),
-            ("crm_client", "id", data_set["clients"]),
-            ("crm_deal", "id", data_set["deals"]),
-            ("workspace_timelineentry", "number", data_set["entries"]),
-        )
-        for table, column, number in expected:
-            statement = f"SELECT count(*) FROM {table} WHERE account_id = %(account)s AND {column} <= %({column})s"  # noqa: S608
-            if connection.execute(statement, values).fetchone()[0] != number:
-                return None
-        return data_set
+def multiplier(seed: int) -> int:
+    return seed * 2654435761 % 2**32
 
 
-def remove_added_rows(url: str, size: Size) -> None:
-    """Remove the rows that earlier runs have written. The set may have been created by an older version of the code."""
+def pick_word(words: str, seed: int, n: int) -> str:
+    """Return the word that the SQL of `pick` selects for the row number n."""
+    return WORDS[words][n * multiplier(seed) % 2**32 // 2**12 % len(WORDS[words])]
+
+
+def pick(words: str, seed: int) -> str:
+    """Return SQL that selects one of the words for the row number n."""
+    return f"(%({words})s::text[])[1 + (n * {multiplier(seed)} %% {2**32} / {2**12}) %% {len(WORDS[words])}]"
+
+
+def spread(number: str, seed: int) -> str:
+    """Return SQL for an integer from 0 to `number` - 1, which depends on n. All values are about equally frequent."""
+    return f"(n * {multiplier(seed)} %% {2**32} * {number} / {2**32})"
+
+
+def client(kind: str, seed: int) -> str:
+    """Return SQL for the id of the client to whom a row of a kind links: the busy client for the first rows."""
+    busy = f"n <= least({BUSY_ROWS}, %({kind}s)s / 4)"
+    return f"CASE WHEN {busy} THEN %(first_client)s ELSE %(first_client)s + {spread('%(clients)s', seed)} END"
+
+
+def numbered(kind: str, minutes: float = 1) -> str:
+    """Return SQL for the row numbers of a batch, each with a time. The last row of the kind is the newest one."""
+    return f"""(SELECT n, now() - (%({kind}s)s - n) * interval '{minutes} minutes' AS moment
+        FROM generate_series(%(first)s::bigint, %(last)s::bigint) AS n) AS numbered"""
+
+
+MEMBER_OF_TEAM = f"(%(team)s::bigint[])[1 + {spread(str(AGENTS + 1), 4513)}]"
+RESPONSIBLE = f"CASE WHEN n %% 10 <> 0 THEN {MEMBER_OF_TEAM} END"
+TAGS_OF_ROW = f"CASE WHEN n %% 3 = 0 THEN ARRAY[{pick('client_tags', 5501)}] ELSE ARRAY[]::text[] END"
+PERSON = f"""(
+    SELECT *, first_name || ' ' || last_name AS name, 'client' || n || '@example.com' AS email FROM (
+        SELECT *, {pick("first_names", FIRST_NAME)} AS first_name,
+            {pick("surname_starts", SURNAME_START)} || {pick("surname_ends", SURNAME_END)} AS last_name FROM {{rows}}
+    ) AS named) AS person"""
+# The posts and clients of the first account, and those of the others.
+POST = f"""
+INSERT INTO forum_post (account_id, id, forum_id, category_id, status_id, user_id, title, content, agent, kind, task_kind, tags, private,
+    approved, closed, priority, votes_cache, comments_cache, created_at, updated_at)
+SELECT {{account}}, {{id}}, {{forum}}, {{category}}, {{status}}, {{user}}, {pick("verbs", 9176)} || ' ' || {pick("things", 6151)},
+    {pick("reasons", 7919)} || ' ' || {pick("reasons", 3571)} || ' Number ' || n, 'Mozilla/5.0', 'suggestion', 'feedback', '{{{{}}}}',
+    false, true, false, 0, {{votes}}, {{comments}}, moment, moment FROM {{rows}}"""
+CLIENT = f"""
+INSERT INTO crm_client (account_id, id, creator_id, updater_id, created_at, updated_at, name, first_name, last_name, email, email_key, phone,
+    city, street, street_no, post_code, country, note, tags, external_ids, company, tax_no, additional_fields, status_id, responsible_id)
+SELECT {{account}}, {{id}}, {{user}}, {{user}}, moment, moment, name, first_name, last_name, email, email, '+48 ' || 500000000 + n * 7,
+    {pick("cities", CITY)}, {pick("surname_starts", 2039)} || 'a', 1 + n %% 120, to_char(n %% 100000, 'FM00-000'), 'PL',
+    CASE WHEN n %% 4 = 0 THEN {pick("reasons", 1361)} END, {TAGS_OF_ROW}, jsonb_build_object('shop', (100000 + n)::text), n %% 2 = 0,
+    CASE WHEN n %% 2 = 0 THEN 'PL' || 5000000000 + n * 7 END, jsonb_build_object('industry', {pick("industries", 6733)}),
+    {{status}}, {{responsible}} FROM {{rows}}"""
+OTHERS = f"""(
+    SELECT account.id AS account_id, forum.id AS forum_id, category.id AS category_id, status.id AS status_id, owner.id AS user_id, n,
+        now() AS moment
+    FROM accounts_account AS account
+    JOIN forum_forum AS forum ON forum.account_id = account.id AND forum.is_default
+    JOIN forum_category AS category ON category.account_id = account.id AND category.forum_id = forum.id
+    JOIN accounts_status AS status ON status.account_id = account.id AND status.kind = 'post' AND status.position = 1
+    JOIN accounts_user AS owner ON owner.account_id = account.id, generate_series(1::bigint, {ROWS_PER_OTHER_ACCOUNT}) AS n
+    WHERE account.id <> %(account)s) AS numbered"""
+OF_OTHERS = {"account": "account_id", "id": "account_ids.reserve(account_id, 1)", "user": "user_id"}
+POSTS_OF_OTHERS = POST.format(
+    **OF_OTHERS, forum="forum_id", category="category_id", status="status_id", votes=0, comments=0, rows=OTHERS
+)
+CLIENTS_OF_OTHERS = CLIENT.format(**OF_OTHERS, status="NULL", responsible="NULL", rows=PERSON.format(rows=OTHERS))
+# The statements for the rows of a kind in the first account.
+# fmt: off
+IS_COMMENTED = "%(first_post)s - 1 + n >= %(first_commented)s"
+ROWS = {
+    "post": POST.format(
+        account="%(account)s", id="%(first_post)s - 1 + n", forum="%(forum)s", category="%(category)s", status="%(status)s", user="%(user)s",
+        votes=f"n * 31 / 7 %% 39 + ({IS_COMMENTED})::integer", comments=f"{COMMENTS_PER_POST} * ({IS_COMMENTED})::integer", rows=numbered("post"),
+    ),
+    "client": CLIENT.format(
+        account="%(account)s", id="%(first_client)s - 1 + n", user="%(user)s", responsible=RESPONSIBLE,
+        status=f"(%(client_statuses)s::bigint[])[1 + {spread('4', 5939)}]", rows=PERSON.format(rows=numbered("client")),
+    ),
+    "user": f"""
+INSERT INTO accounts_user (account_id, id, password, login, login_key, login_skeleton, email, email_key, email_skeleton, name, role,
+    notification, is_active, created_at, updated_at)
+SELECT %(account)s, %(first_user)s - 1 + n, '!', login, login, login, login || '@example.com', login || '@example.com',
+    login || '@example.com', name, CASE WHEN n <= {AGENTS} THEN 'agent' ELSE 'member' END, 'none', true, now(), now()
+FROM {PERSON.format(rows=numbered("user"))} CROSS JOIN LATERAL (SELECT 'user-' || n AS login) AS named_user""",
+    "comment": f"""
+INSERT INTO forum_comment (account_id, id, post_id, user_id, agent, comment, created_at, updated_at)
+SELECT %(account)s, %(first_comment)s - 1 + n, %(first_commented)s + (n - 1) / {COMMENTS_PER_POST}, %(user)s, 'Mozilla/5.0',
+    {pick("reasons", 2371)} || ' Comment ' || n, moment, moment FROM {numbered("comment", 0.01)}""",
+    "vote": f"""
+INSERT INTO forum_vote (account_id, post_id, user_id, created_at)
+SELECT %(account)s, %(first_commented)s - 1 + n, %(last_user)s - {MEMBERS} + vote, now()
+FROM {numbered("vote")}, generate_series(1, (%(first_commented)s - %(first_post)s + n) * 31 / 7 %% 39) AS vote""",
+    "proxy_vote": f"""
+INSERT INTO forum_proxyvote (account_id, id, post_id, client_id, user_id, created_at)
+SELECT %(account)s, %(first_proxy_vote)s - 1 + n, %(first_commented)s - 1 + n, {client("proxy_vote", 6701)}, %(user)s, now()
+FROM {numbered("proxy_vote")}""",
+    "contact": f"""
+INSERT INTO crm_contact (account_id, id, tags, creator_id, updater_id, created_at, updated_at, client_id, name, first_name, last_name, email,
+    email_key, phone, responsible_id, additional_fields)
+SELECT %(account)s, %(first_contact)s - 1 + n, {TAGS_OF_ROW}, %(user)s, %(user)s, moment, moment, {client("contact", 6037)}, name, first_name,
+    last_name, email, email, '+48 ' || 600000000 + n * 7, {RESPONSIBLE}, '{{}}' FROM {PERSON.format(rows=numbered("contact", 4))}""",
+    # One deal in seven has no status.
+    "deal": f"""
+INSERT INTO crm_deal (account_id, id, tags, external_ids, creator_id, updater_id, created_at, updated_at, client_id, name, price, currency,
+    status_id, responsible_id, expected_close_date, additional_fields, closed_at, stage_entered_at, board_position)
+SELECT %(account)s, %(first_deal)s - 1 + n, {TAGS_OF_ROW}, '{{}}', %(user)s, %(user)s, moment, moment, {client("deal", 7211)},
+    initcap({pick("things", 6563)}) || ' ' || n, CASE WHEN n %% 50 <> 0 THEN {spread("500000", 8087)} / 10.0 END, {pick("currencies", 2399)},
+    status.id, {RESPONSIBLE}, CASE WHEN n %% 5 <> 1 THEN current_date + ({spread("400", 9293)} - 100)::integer END, '{{}}',
+    CASE WHEN outcome <> 'open' THEN moment END, CASE WHEN status.id IS NOT NULL THEN moment END, -(extract(epoch FROM moment) * 1000000)::bigint
+FROM {numbered("deal")}
+LEFT JOIN accounts_status AS status ON account_id = %(account)s AND status.id = (%(deal_statuses)s::bigint[])[1 + {spread("7", 8461)}]""",
+    # Three of four tasks are closed. The others are due within 100 days, or were due within the last 10 days.
+    "task": f"""
+INSERT INTO forum_post (account_id, id, tags, task_kind, kind, title, content, agent, user_id, status_id, responsible_id, client_id,
+    private, approved, closed, priority, votes_cache, comments_cache, created_at, updated_at, scheduled_at, completed_at)
+SELECT %(account)s, %(first_task)s - 1 + n, '{{}}', {pick("task_kinds", 5303)}, 'suggestion', {pick("verbs", 6871)} || ' ' || n,
+    {pick("reasons", 4457)}, '', {MEMBER_OF_TEAM}, %(status)s, {RESPONSIBLE}, {client("task", 5437)}, false, true, closed, 0, 0, 0,
+    due - interval '20 days', due, due, CASE WHEN closed THEN due END
+FROM (SELECT *, n %% 4 <> 0 AS closed, now() + {spread("110", 9049)} * interval '1 day'
+    - CASE WHEN n %% 4 <> 0 THEN interval '120 days' ELSE interval '10 days' END AS due FROM {numbered("task")}) AS task""",
+    "note": f"""
+INSERT INTO crm_note (account_id, id, creator_id, updater_id, created_at, updated_at, client_id, kind, content, excerpt, noted_at,
+    mentioned_user_ids)
+SELECT %(account)s, %(first_note)s - 1 + n, %(user)s, %(user)s, moment, moment, {client("note", 3719)}, {pick("note_kinds", 9461)},
+    content, content, moment, '{{}}' FROM {numbered("note")} CROSS JOIN LATERAL (SELECT {pick("reasons", 5077)} || ' Note ' || n AS content) AS text""",
+    # Changes of clients.
+    "entry": f"""
+INSERT INTO workspace_timelineentry (account_id, client_id, at, kind, resource, resource_id, user_id, data)
+SELECT %(account)s, client_id, moment, 'change', 'client', client_id, %(user)s, jsonb_build_object('changes', jsonb_build_array(
+    jsonb_build_object('field', 'city', 'before', {pick("cities", 9473)}, 'after', {pick("cities", 4021)})))
+FROM (SELECT *, {client("entry", 4649)} AS client_id FROM {numbered("entry")}) AS change""",
+}
+# fmt: on
+EXTERNAL_IDS = """
+INSERT INTO crm_clientexternalid (account_id, key, value, holder_id)
+SELECT account_id, key, value, id FROM crm_client, jsonb_each_text(external_ids)"""
+TAGS = """
+INSERT INTO accounts_tag (account_id, id, name, name_key)
+SELECT account.id, account_ids.reserve(account.id, 1), tag, tag FROM accounts_account AS account, unnest(%(client_tags)s::text[]) AS tag"""
+TAG_COUNTS = """
+INSERT INTO accounts_tagcount (account_id, kind, tag_id, shard, uses)
+SELECT tagged.account_id, '{kind}', tag.id, 0, count(*)
+FROM crm_{kind} AS tagged, unnest(tagged.tags) AS called JOIN accounts_tag AS tag ON tag.name = called
+WHERE tag.account_id = tagged.account_id GROUP BY tagged.account_id, tag.id"""
+# The clients behind the suggestions with votes, and the figures of these clients. There is always a row in the currency of the account.
+BACKERS = """
+INSERT INTO workspace_postbacker (account_id, post_id, client_id) SELECT account_id, post_id, client_id FROM forum_proxyvote"""
+REVENUE_OF_POSTS = """
+INSERT INTO workspace_postrevenue (account_id, post_id, currency, forum_id, clients, open_deals, open_sum, won_deals, won_sum)
+SELECT account_id, post_id, currency, %(forum)s, 1, coalesce(open_deals, 0), coalesce(open_sum, 0), coalesce(won_deals, 0), coalesce(won_sum, 0)
+FROM (
+    SELECT account_id, post_id, client_id, currency FROM workspace_postbacker JOIN accounts_account AS account ON account.id = account_id
+    UNION SELECT account_id, post_id, client_id, currency FROM workspace_postbacker JOIN workspace_clientrevenue USING (account_id, client_id)
+) AS figure LEFT JOIN workspace_clientrevenue USING (account_id, client_id, currency)"""
+LARGE_TABLES = [
+    "forum_post",
+    "forum_comment",
+    "forum_vote",
+    "crm_client",
+    "crm_contact",
+    "crm_deal",
+    "crm_note",
+    "workspace_timelineentry",
+]
+SECONDARY_INDEXES = """
+SELECT indexrelid::regclass::text, pg_get_indexdef(indexrelid) FROM pg_index
+WHERE indrelid = ANY (%s::regclass[]) AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid)
+ORDER BY pg_get_indexdef(indexrelid) NOT LIKE '%% gin %%'"""
+
+
+def connect() -> psycopg.Connection:
+    """Connect as a superuser. Triggers and foreign keys are off, as for the restore of a backup: the rows are valid by construction."""
+    url = os.environ["DATABASE_URL"]
+    connection = psycopg.connect(
+        url.replace("//rostrum@", "//postgres@"), autocommit=True, cursor_factory=psycopg.ClientCursor
+    )
+    for name, value in {
+        "session_replication_role": "replica",
+        "synchronous_commit": "off",
+        "statement_timeout": "0",
+    }.items():
+        connection.execute(f"SET {name} = {value}")
+    return connection
+
+
+@contextmanager
+def step(name: str) -> Iterator[None]:
+    started_at = time.monotonic()
+    yield
+    print(f"  {name}: {time.monotonic() - started_at:.1f} s", flush=True)
+
+
+def execute_all(name: str, statements: list[tuple[str, dict]]) -> None:
+    """Execute statements on as many connections as there are cores, in any order."""
+
+    def execute(statement: tuple[str, dict]) -> None:
+        with connect() as connection:
+            connection.execute(statement[0], statement[1] or None)
+
+    with step(name), ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(execute, statements))
+
+
+def create_accounts(size: Size) -> dict:
+    """Create the accounts with the code of the service, and return the description of the set."""
+    from accounts import passwords
+    from accounts.account_creation import create_account
+
+    account, owner, token = create_account(prefix="bench", login=LOGIN, email="bench@example.com", password=PASSWORD)
+    forum = account.forums.get(is_default=True)
+    account.statuses.create(
+        kind="deal", code="negotiation", name="Negotiation", outcome="open", probability=70, pipeline_id=1, position=4
+    )
+    for position, name in enumerate(("Lead", "Customer", "Former"), start=1):
+        account.statuses.create(kind="client", code=name.lower(), name=name, position=position)
+    # Nobody signs in to the other accounts, so their passwords are hashed cheaply.
+    passwords.Argon2idPasswordHasher.time_cost = 1
+    passwords.Argon2idPasswordHasher.memory_cost = 8
+    with step("Other accounts"):
+        for number in range(size.others):
+            login = f"owner-{number}"
+            create_account(prefix=f"other-{number}", login=login, email=f"{login}@example.com", password=PASSWORD)
+    category, status = account.categories.of_forum(forum.id).first(), account.default_status("post")
+    ids = {"account": account.id, "forum": forum.id, "category": category.id, "status": status.id, "user": owner.id}
+    statuses = {kind: [status.id for status in account.statuses_of_kind(kind)] for kind in ("deal", "client")}
+    return {**ids, "token": token, **{f"{kind}_statuses": values for kind, values in statuses.items()}}
+
+
+def allocate_ids(size: Size, data_set: dict) -> dict:
+    """Take ids for all rows of the account. Return the first one, the last one and the number of each kind."""
+    commented = min(COMMENTED_POSTS, size.posts)
+    # fmt: off
+    numbers = {
+        "post": size.posts, "client": size.clients, "user": AGENTS + MEMBERS, "comment": commented * COMMENTS_PER_POST, "vote": commented,
+        "proxy_vote": commented, "contact": size.clients // 4, "deal": size.clients, "task": size.posts // 4, "note": size.clients // 2,
+        "entry": size.clients,
+    }
+    # fmt: on
+    values = {}
+    with connect() as connection:
+        [last_id] = connection.execute("SELECT account_ids.reserve(%s, 1)", [data_set["account"]]).fetchone()
+        for kind, number in numbers.items():
+            values |= {f"first_{kind}": last_id + 1, f"last_{kind}": last_id + number, f"{kind}s": number}
+            last_id += number
+        connection.execute("SELECT account_ids.advance(%s, %s)", [data_set["account"], last_id])
+    team = [data_set["user"], *range(values["first_user"], values["first_user"] + AGENTS)]
+    return {**values, "first_commented": values["last_post"] - commented + 1, "team": team}
+
+
+def build(size: Size) -> None:
+    """Fill the database of DATABASE_URL."""
     from django.core.management import call_command
+    from django.db import connection as service
 
-    from forum.facets import COUNTER
+    from accounts.models import Account, User
+    from core.db import last_changes
+    from crm import stages
+    from crm.models import Client, Contact, Deal, Note
+    from forum import facets, sort_keys
+    from forum.models import Post
+    from workspace import recount
 
-    call_command("migrate", interactive=False, verbosity=0)
-    data_set = read(url, size) or {}
-    with psycopg.connect(address(url, size.database, "postgres"), autocommit=True) as connection:
-        # Disable triggers, which would record the deletions in the change feed.
-        connection.execute("SET session_replication_role = replica")
-        values = {"account": data_set["account"], "id": data_set["last_id"], "number": data_set["last_entry"]}
-        deleted = 0
-        for table, column, last in (
-            ("crm_clientexternalid", "holder_id", "id"),
-            ("crm_clientlastchange", "id", "id"),
-            ("workspace_clientsummary", "client_id", "id"),
-            ("workspace_timelineentry", "number", "number"),
-            ("crm_client", "id", "id"),
-            ("forum_post", "id", "id"),
-            ("forum_postsortkey", "id", "id"),
-            ("accounts_session", "id", "id"),
-        ):
-            statement = f"DELETE FROM {table} WHERE account_id = %(account)s AND {column} > %({last})s"  # noqa: S608
-            deleted += connection.execute(statement, values).rowcount
-        connection.execute("TRUNCATE accounts_change, accounts_idempotentanswer")
-        if deleted:
-            connection.execute("TRUNCATE forum_facetcount")
-            connection.execute(COUNTER.count_all)
-            with Bar(f"Removing {deleted:,} rows of earlier runs", len(TABLES)) as bar:
-                for table in TABLES:
-                    connection.execute(f"VACUUM ANALYZE {table}")
-                    bar.add(1)
-                connection.execute("CHECKPOINT")
-
-
-class DataSetBuilder:
-    """The builder of one data set. It creates rows and indexes on as many connections as there are cores."""
-
-    def __init__(self, size: Size):
-        self.size = size
-        self.url = address(os.environ["DATABASE_URL"], size.database, "postgres")
-        self.data_set: dict = {}
-
-    def build(self) -> None:
-        from django.core.management import call_command
-
-        with Bar("Tables", 1):
-            call_command("migrate", verbosity=0)
-        self.create_accounts()
-        with self.connect() as connection:
-            indexes = self.secondary_indexes(connection)
-            for name, _ in indexes:
-                connection.execute(f"DROP INDEX {name}")
-        self.fill()
-        # Create the largest index first, so that all connections finish at about the same time.
-        indexes.sort(key=lambda index: (" gin " not in index[1], "search_name" not in index[1]))
-        self.execute_all("Indexes", [(definition, {}, 1) for _, definition in indexes])
-        self.summarize()
-        with Bar("Vacuum and statistics", 1), self.connect() as connection:
-            connection.execute("VACUUM ANALYZE")
-            connection.execute("CREATE TABLE bench_data_set (data_set jsonb NOT NULL)")
-            connection.execute("GRANT SELECT ON bench_data_set TO rostrum")
-            connection.execute("INSERT INTO bench_data_set VALUES (%s)", [json.dumps(self.data_set)])
-
-    def connect(self) -> psycopg.Connection:
-        connection = psycopg.connect(self.url, autocommit=True, cursor_factory=psycopg.ClientCursor)
-        # Disable triggers and foreign keys, as for the restore of a backup: the rows are valid by construction, and need no
-        # changes in the feed.
-        connection.execute("SET session_replication_role = replica")
-        connection.execute("SET synchronous_commit = off")
-        connection.execute("SET statement_timeout = 0")
-        connection.execute("SET maintenance_work_mem = '512MB'")
-        connection.execute("SET max_parallel_maintenance_workers = 0")
-        return connection
-
-    def create_accounts(self) -> None:
-        """Create the accounts with the code of the service."""
-        from accounts import passwords
-        from accounts.account_creation import create_account
-        from crm.models import FieldDefinition
-
-        account, owner, token = create_account(
-            prefix="bench", login=LOGIN, email="bench@example.com", password=PASSWORD
-        )
-        forum = account.forums.get(is_default=True)
-        self.data_set = {
-            "account": account.id,
-            "forum": forum.id,
-            "category": account.categories.of_forum(forum.id).first().id,
-            "status": account.default_status("post").id,
-            "user": owner.id,
-            "token": token,
-            **dataclasses.asdict(self.size),
-        }
-        account.statuses.create(
-            kind="deal",
-            code="negotiation",
-            name="Negotiation",
-            outcome="open",
-            probability=70,
-            pipeline_id=1,
-            position=4,
-        )
-        for position, name in enumerate(crm_rows.CLIENT_STATUSES, start=1):
-            account.statuses.create(kind="client", code=name.lower(), name=name, position=position)
-        for key, choices in crm_rows.DEAL_FIELDS.items():
-            definition = FieldDefinition(account=account, resource="deal", key=key)
-            definition.write({"label": key.capitalize(), "type": "choice", "choices": choices, "in_lists": True})
-        # Nobody signs in to the other accounts, so their passwords are hashed cheaply.
-        passwords.Argon2idPasswordHasher.time_cost = 1
-        passwords.Argon2idPasswordHasher.memory_cost = 8
-        with Bar("Other accounts", self.size.others) as bar:
-            for number in range(self.size.others):
-                create_account(
-                    prefix=f"other-{number}",
-                    login=f"owner-{number}",
-                    email=f"owner-{number}@example.com",
-                    password=PASSWORD,
-                )
-                bar.add(1)
-
-    @staticmethod
-    def secondary_indexes(connection: psycopg.Connection) -> list[tuple[str, str]]:
-        """Return the names and definitions of all indexes except those of constraints."""
-        return connection.execute(
-            """
-            SELECT indexrelid::regclass::text, pg_get_indexdef(indexrelid) FROM pg_index
-            WHERE indrelid = ANY(%s::regclass[]) AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid)
-            """,
-            [list(TABLES)],
-        ).fetchall()
-
-    def fill(self) -> None:
-        """Create the rows, and what triggers would create for them, except for summaries."""
-        self.allocate_ids()
-        size, data_set = self.size, self.data_set
-        values = {**rows.PARAMETERS, **crm_rows.PARAMETERS, **data_set}
-        with self.connect() as connection:
-            for statement in (rows.TAGS, crm_rows.USERS, crm_rows.CONTACT_LISTS):
-                connection.execute(statement, values)
-        commented = data_set["commented"]
-        batches = [
-            *self.batches(rows.CLIENTS, values, size.clients),
-            *self.batches(rows.POSTS, values, size.posts),
-            *self.batches(rows.COMMENTS, values, commented, weight=rows.COMMENTS_PER_POST),
-            *self.batches(crm_rows.DEALS, values, data_set["deals"]),
-            *self.batches(crm_rows.CONTACTS, values, data_set["contacts"]),
-            *self.batches(crm_rows.TASKS, values, data_set["tasks"]),
-            *self.batches(crm_rows.NOTES, values, data_set["notes"]),
-            *self.batches(crm_rows.CHANGES, values, data_set["changes"]),
-        ]
-        self.execute_all("Rows", batches)
-        links = [
-            *self.batches(crm_rows.STAGES, values, data_set["deals"]),
-            *self.batches(crm_rows.MEMBERSHIPS, values, data_set["contacts"]),
-            *((statement, values, commented) for statement in crm_rows.FEEDBACK),
-            (rows.OTHERS_POSTS, values, rows.ROWS_PER_OTHER_ACCOUNT),
-            (rows.OTHERS_CLIENTS, values, rows.ROWS_PER_OTHER_ACCOUNT),
-        ]
-        self.execute_all("Stages, votes, rows of other accounts", links)
-        entries = [
-            batch
-            for statement, number in crm_rows.mirrored_entries()
-            for batch in self.batches(statement, values, data_set[number])
-        ]
-        self.execute_all("Timeline", [(crm_rows.stage_entries(), {}, data_set["deals"]), *entries])
-        self.execute_all("External ids, counts, words", self.derived(values))
-        self.execute_all("Sort keys of posts", [(rows.sort_keys(), {}, size.posts)])
-
-    def allocate_ids(self) -> None:
-        """Take ids for all rows of the account. The ids of each kind follow each other, from `first_…` to `last_…`."""
-        size, data_set = self.size, self.data_set
-        commented = min(rows.COMMENTED_POSTS, size.posts)
-        numbers = {
-            "post": size.posts,
-            "client": size.clients,
-            "comment": commented * rows.COMMENTS_PER_POST,
-            "agent": rows.AGENTS,
-            "member": crm_rows.MEMBERS,
-            "contact": size.clients // 4,
-            "contact_list": len(crm_rows.LISTS),
-            "deal": size.clients,
-            "task": size.posts // 4,
-            "note": size.clients // 2,
-            "proxy_vote": commented * crm_rows.PROXY_VOTES,
-            "user_link": crm_rows.MEMBERS,
-            "tag": len(rows.TAGS_OF_CLIENTS),
-        }
-        with self.connect() as connection:
-            last_id = connection.execute("SELECT account_ids.reserve(%s, 1)", [data_set["account"]]).fetchone()[0]
-            for kind, number in numbers.items():
-                data_set |= {f"first_{kind}": last_id + 1, f"last_{kind}": last_id + number, f"{kind}s": number}
-                # The tags take their ids from the counter of the account.
-                if kind == "tag":
-                    connection.execute("SELECT account_ids.advance(%s, %s)", [data_set["account"], last_id])
-                last_id += number
-            statuses = (
-                "SELECT array_agg(id ORDER BY position, id) FROM accounts_status WHERE account_id = %s AND kind = %s"
-            )
-            for kind in ("deal", "client"):
-                [data_set[f"{kind}_statuses"]] = connection.execute(statuses, [data_set["account"], kind]).fetchone()
-        data_set |= {
-            "commented": commented,
-            "first_commented": data_set["last_post"] - commented + 1,
-            "changes": 2 * size.clients // 5,
-            "team": [data_set["user"], *range(data_set["first_agent"], data_set["last_agent"] + 1)],
-            "last_id": last_id,
-        }
-
-    @staticmethod
-    def derived(values: dict) -> list[tuple[str, dict, int]]:
-        """Return the statements for external ids, counts, and the words of searches."""
-        from accounts.models import User
-        from crm import stages
-        from crm.models import Client, Contact, Deal, Note
-        from forum import facets
-        from forum.models import Post
-
-        statements = [
-            *(model.search.learn_statement(model) for model in (Client, Post, Deal, Note, Contact, User)),
-            facets.COUNTER.count_all,
-            stages.COUNTER.count_all,
-            crm_rows.MEMBERSHIP_COUNTS,
-        ]
-        of_account = [rows.EXTERNAL_IDS, *map(rows.tag_counts, ("client", "contact", "deal")), crm_rows.vote_weights()]
-        return [
-            *((statement, {}, 1) for statement in statements),
-            *((statement, values, 1) for statement in of_account),
-        ]
-
-    def summarize(self) -> None:
-        """Store the summaries of clients, contacts, deals and suggestions. Their functions and queries need the indexes of the rows."""
-        data_set = self.data_set
-        with Bar("Statistics", 1), self.connect() as connection:
-            connection.execute("ANALYZE")
-        # In this order, because the summaries of contacts depend on those of deals, and those of clients on all others.
-        for kind in ("deal", "contact", "client"):
-            self.execute_all(f"Last changes of {kind}s", [(crm_rows.last_changes(kind), data_set, 1)])
-            batches = self.batches(crm_rows.summaries(kind), data_set, data_set[f"{kind}s"])
-            others = (crm_rows.summaries_of_others(kind), data_set, 1)
-            self.execute_all(f"Summaries of {kind}s", [*batches, others])
-            if kind == "deal":
-                self.execute_all("Revenue of clients", self.revenue_batches())
-        for statement in (crm_rows.BACKERS, crm_rows.REVENUE_OF_POSTS):
-            self.execute_all("Clients and revenue of suggestions", [(statement, data_set, 1)])
-        with self.connect() as connection:
-            entries = "SELECT count(*), max(number) FROM workspace_timelineentry"
-            data_set["entries"], data_set["last_entry"] = connection.execute(entries).fetchone()
-
-    def revenue_batches(self) -> list[tuple[str, dict, int]]:
-        from workspace.recount import WRITE_REVENUE
-
-        first, last = self.data_set["first_client"], self.data_set["last_client"]
-        return [
-            (WRITE_REVENUE, {"account_id": self.data_set["account"], "ids": ids}, len(ids))
-            for id in range(first, last + 1, BATCH_ROWS)
-            if (ids := list(range(id, min(last + 1, id + BATCH_ROWS))))
-        ]
-
-    @staticmethod
-    def batches(statement: str, values: dict, total: int, *, weight: int = 1) -> Iterable[tuple[str, dict, int]]:
-        """Yield the statement for each batch of row numbers. `weight` is the number of rows that it inserts for each number."""
-        for first in range(1, total + 1, BATCH_ROWS):
-            last = min(total, first + BATCH_ROWS - 1)
-            yield statement, {**values, "first": first, "last": last}, (last - first + 1) * weight
-
-    def execute_all(self, name: str, statements: list[tuple[str, dict, int]]) -> None:
-        """Execute statements on several connections, in any order. Each has its SQL, its parameters, and its share of the progress bar."""
-        pending: queue.SimpleQueue = queue.SimpleQueue()
-        for statement in statements:
-            pending.put(statement)
-        errors: list[BaseException] = []
-
-        with Bar(name, sum(weight for _, _, weight in statements)) as bar:
-
-            def execute_pending() -> None:
-                try:
-                    with self.connect() as connection:
-                        while not errors:
-                            statement, values, weight = pending.get_nowait()
-                            connection.execute(statement, values or None)
-                            bar.add(weight)
-                except queue.Empty:
-                    pass
-                except BaseException as error:  # noqa: BLE001, raised again below
-                    errors.append(error)
-
-            run_in_threads([execute_pending] * min(os.cpu_count() or 1, len(statements)))
-            if errors:
-                raise errors[0]
-
-
-def run_in_threads(functions: list[Callable[[], None]]) -> None:
-    threads = [threading.Thread(target=function) for function in functions]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    call_command("migrate", verbosity=0, from_schema=True)
+    data_set = create_accounts(size)
+    data_set |= allocate_ids(size, data_set)
+    values = {**WORDS, **data_set}
+    with connect() as connection:
+        indexes = connection.execute(SECONDARY_INDEXES, [LARGE_TABLES]).fetchall()
+        for name, _ in indexes:
+            connection.execute(f"DROP INDEX {name}")
+        connection.execute(TAGS, values)
+    batches = [
+        (statement, {**values, "first": first, "last": min(data_set[f"{kind}s"], first + BATCH_ROWS - 1)})
+        for kind, statement in ROWS.items()
+        for first in range(1, data_set[f"{kind}s"] + 1, BATCH_ROWS)
+    ]
+    execute_all("Rows", [*batches, (POSTS_OF_OTHERS, values), (CLIENTS_OF_OTHERS, values)])
+    execute_all("Indexes", [(definition, {}) for _, definition in indexes])
+    derived = [
+        *(model.search.learn_statement(model) for model in (Client, Post, Deal, Note, Contact, User)),
+        *(TAG_COUNTS.format(kind=kind) for kind in ("client", "contact", "deal")),
+        *(last_changes.INSERT.format(table=model._meta.db_table) for model in (Client, Contact, Deal)),
+        *(facets.COUNTER.count_all, stages.COUNTER.count_all, sort_keys.ADD_MISSING, EXTERNAL_IDS, BACKERS),
+    ]
+    execute_all("External ids, counts, words, sort keys", [(statement, {}) for statement in derived])
+    with step("Statistics"), connect() as connection:
+        connection.execute("VACUUM ANALYZE")
+    with step("Summaries and sums"), service.without_statement_timeout():
+        for account_id in Account.objects.values_list("id", flat=True):
+            for name in recount.SUMMARIES:
+                source = ("client", "workspace_clientrevenue") if name == "revenue" else (name[:-1],)
+                for ids in recount.batches(account_id, *source):
+                    recount.write(account_id, name, ids)
+    with step("Vacuum"), connect() as connection:
+        connection.execute(REVENUE_OF_POSTS, values)
+        connection.execute("TRUNCATE accounts_change")
+        connection.execute("VACUUM ANALYZE")
+        connection.execute("CREATE TABLE bench_data_set AS SELECT %s::jsonb AS data_set", [json.dumps(data_set)])
+        connection.execute("GRANT SELECT ON bench_data_set TO rostrum")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name in ("posts", "clients", "others"):
         parser.add_argument(name, type=int)
-    parser.add_argument("--clean", action="store_true", help="only remove the rows that earlier runs have written")
-    options = vars(parser.parse_args())
-    clean, size = options.pop("clean"), Size(**options)
     import django
 
+    size = Size(**vars(parser.parse_args()))
     django.setup()
-    if clean:
-        remove_added_rows(os.environ["DATABASE_URL"], size)
-    else:
-        DataSetBuilder(size).build()
+    build(size)
 
 
 if __name__ == "__main__":

@@ -1,38 +1,24 @@
-"""Measure cases on the service beside its bare twin, and on data sets of two sizes. The functions return dicts for the report."""
+"""Measure cases on the service beside its bare twin, on data sets of two sizes, and the memory of the service."""
 
 import dataclasses
 import re
 import statistics
-import time
-from collections.abc import Callable, Iterable
+from argparse import Namespace
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import cycle
+from urllib.parse import urljoin
 
-from bench import cases, wrk
-from bench.cases import Case
-from bench.machine import LoadMonitor
-from bench.progress import Bar
+from bench import machine, wrk
+from bench.cases import HTML, Case
 from bench.serving import Server
 
-# The number of paths of a case whose responses are compared before the measurement.
-COMPARED_PATHS = 5
-
-
-@dataclass(frozen=True)
-class Options:
-    """The options of a run."""
-
-    # The duration of a measurement.
-    seconds: int
-    rounds: int
-    workers: int
-    # The number of requests between two measurements of memory.
-    requests: int
-    logs: Path
-    case: str | None = None
-
-    def selects(self, case: Case) -> bool:
-        return self.case is None or self.case in case.name
+# The number of paths of a page whose weight is measured. The heaviest one counts.
+WEIGHED_PATHS = 5
+# In the measurement of memory, one page is requested after this number of cases. Pages take longer, and there are more of them.
+CASES_BEFORE_PAGE = 4
+RESOURCE = re.compile(rb'<link [^>]*rel="stylesheet"[^>]*>|<script [^>]*src="[^"]*"[^>]*>')
+ADDRESS = re.compile(rb'(?:href|src)="([^"]*)"')
 
 
 @dataclass(frozen=True)
@@ -43,116 +29,138 @@ class Target:
     case: Case
     token: str
 
-    def load(self, seconds: int) -> wrk.Load:
-        return wrk.succeed(self.server.address, self.case, self.token, seconds=seconds)
+    def load(self, seconds: int, **options: int) -> wrk.Load:
+        try:
+            return wrk.succeed(self.server.address, self.case, self.token, seconds=seconds, **options)
+        except wrk.LoadError as error:
+            raise wrk.LoadError(f"{error}\n{self.server.log_end()}") from error
 
 
 def figures(loads: list[wrk.Load]) -> dict[str, float]:
     """Return the medians of the rounds."""
-    return {
-        "per second": round(statistics.median(load.per_second for load in loads), 1),
-        "p50 ms": round(statistics.median(load.p50 for load in loads), 2),
-        "p95 ms": round(statistics.median(load.p95 for load in loads), 2),
-        "p99 ms": round(statistics.median(load.p99 for load in loads), 2),
-    }
+    names = {"per second": "per_second", "p50 ms": "p50", "p95 ms": "p95", "p99 ms": "p99"}
+    return {name: round(statistics.median(getattr(load, field) for load in loads), 2) for name, field in names.items()}
 
 
-def load_in_turn(targets: list[Target], options: Options) -> tuple[list[list[wrk.Load]], dict]:
-    """Load the targets in turn, in several rounds, so that the state of the machine is similar for all of them.
+def load_in_turn(targets: list[Target], options: Namespace) -> tuple[list[list[wrk.Load]], float, str]:
+    """Load two targets in turn, in several rounds, so that the state of the machine is similar for both.
 
-    Return the loads of each target, and the load of the machine.
+    Return the loads of each target, the median of the ratios of their rates, and the load of the machine.
     """
     loads: list[list[wrk.Load]] = [[] for _ in targets]
-    with Bar(targets[0].case.name, len(targets) * (1 + options.rounds * options.seconds), print_time=False) as bar:
-        for target in targets:
-            wrk.warm_up(target.server.address, target.case, target.token)
-            bar.add(1)
-        monitor = LoadMonitor()
-        for number in range(options.rounds):
-            # Alternate the order, because each target is affected by the target before it.
-            for index in range(len(targets)) if number % 2 == 0 else reversed(range(len(targets))):
-                loads[index].append(targets[index].load(options.seconds))
-                bar.add(options.seconds)
-        return loads, dataclasses.asdict(monitor.end())
-
-
-def ratio(first_loads: list[wrk.Load], second_loads: list[wrk.Load]) -> float:
-    """Return the ratio of the request rates: the median of the ratios of the rounds. The two loads of a round are close in time."""
-    return round(
-        statistics.median(
-            first.per_second / second.per_second for first, second in zip(first_loads, second_loads, strict=True)
-        ),
-        3,
-    )
-
-
-def compare_responses(service: Server, bare: Server, case: Case, token: str) -> None:
-    """Raise SystemExit if a response of the twin differs from that of the service."""
-    for number in range(min(COMPARED_PATHS, len(case.paths))):
-        bodies = []
-        for server in (service, bare):
-            unique = f"{time.time_ns():x}"
-            body = server.checked_response(case, token, unique=unique, path=number).body
-            # Ids and times differ in the response to each write.
-            bodies.append(re.sub(rb"\d+", b"0", body.replace(unique.encode(), b"U")) if case.body else body)
-        if bodies[0] != bodies[1]:
-            raise SystemExit(
-                f"{case.name}: bench/bare.py does not answer {case.paths[number]} as the service does.\n"
-                f"The service: {bodies[0].decode()}\nThe twin: {bodies[1].decode()}"
-            )
+    for target in targets:
+        # The first response of a new process is slow. There are no more connections than a process answers at a time, so it rejects none.
+        target.load(1, connections=4, min_requests=0)
+    before = machine.cpu_times()
+    for number in range(options.rounds):
+        # Alternate the order, because each target is affected by the target before it.
+        for index in range(len(targets)) if number % 2 == 0 else reversed(range(len(targets))):
+            loads[index].append(targets[index].load(options.seconds))
+    ratios = [first.per_second / second.per_second for first, second in zip(*loads, strict=True)]
+    return loads, round(statistics.median(ratios), 3), machine.load_since(before)
 
 
 def beside_bare(
     service: Server,
     bare: Server,
-    selected: Iterable[Case],
+    cases: list[Case],
     token: str,
-    options: Options,
-    queries: dict[str, float],
+    recorded: dict,
+    options: Namespace,
     show: Callable[[dict], None],
 ) -> list[dict]:
-    """Measure each case on the service and on its twin, in turn, and call `show` with each result."""
-    results = []
-    for case in selected:
-        compare_responses(service, bare, case, token)
-        targets = [Target(service, case, token), Target(bare, case, token)]
-        (service_loads, bare_loads), machine_load = load_in_turn(targets, options)
-        results.append(
-            {
-                "case": case.name,
-                "service": figures(service_loads),
-                "bare": figures(bare_loads),
-                "ratio": ratio(service_loads, bare_loads),
-                "queries": queries.get(case.name),
-                "machine load": machine_load,
-            }
-        )
-        show(results[-1])
-    return results
-
-
-def scaling(servers: list[Server], sets: list[dict], options: Options, show: Callable[[dict], None]) -> list[dict]:
-    """Run the same cases on two data sets. The result `times` says how many times as long a request takes on the second."""
-    results = []
-    cases_of_second = {case.name: case for case in cases.of(sets[1])}
-    for case in filter(options.selects, cases.of(sets[0])):
-        if not case.scales or case.name not in cases_of_second:
+    """Measure each case on the service and on its twin, in turn, then a page with one connection. Call `show` with each result."""
+    results: list[dict] = []
+    for number, name in enumerate(recorded["cases"]):
+        case = next((case for case in cases if case.name == name), None)
+        if case is None:
             continue
-        targets = [
-            Target(server, set_case, data_set["token"])
-            for server, set_case, data_set in zip(servers, (case, cases_of_second[case.name]), sets, strict=True)
-        ]
+        paths = tuple(f"/recorded/{number}/{path}" for path in range(len(case.paths)))
+        targets = [Target(service, case, token), Target(bare, dataclasses.replace(case, paths=paths), token)]
+        loads, ratio, load_of_machine = load_in_turn(targets, options)
+        result = {
+            "case": name,
+            "service": figures(loads[0]),
+            "bare": figures(loads[1]),
+            "ratio": ratio,
+            "queries": recorded["cases"][name]["queries"],
+            "machine": load_of_machine,
+        }
+        if case.kind == HTML:
+            alone = [targets[0].load(options.seconds, connections=1) for _ in range(options.rounds)]
+            weights = [first_visit(service, case, token, path) for path in range(min(WEIGHED_PATHS, len(case.paths)))]
+            result |= {"alone": figures(alone), "bytes": max(weights)}
+        results.append(result)
+        show(result)
+    return results
+
+
+def first_visit(service: Server, case: Case, session: str, path: int) -> int:
+    """Return the number of bytes of a page with its styles and scripts, for a browser without a cache. Headers are not counted."""
+    headers = {**case.headers(session), "Accept-Encoding": "gzip, deflate, br"}
+    plain = service.checked_response(case, session, path=path)
+    addresses = {case.paths[path]}
+    for element in RESOURCE.findall(plain.body):
+        if address := ADDRESS.search(element):
+            addresses.add(urljoin(case.paths[path], address[1].decode()))
+    responses = [service.request("GET", address, headers=headers) for address in addresses]
+    if any(response.status != 200 for response in responses):
+        raise SystemExit(f"{case.name}: {addresses} have the statuses {[response.status for response in responses]}")
+    return sum(len(response.body) for response in responses)
+
+
+def scaling(
+    servers: list[Server], sets: list[list[Case]], tokens: list[str], options: Namespace, show: Callable[[dict], None]
+) -> list[dict]:
+    """Run the same cases on two data sets. The result `times` says how many times as long a request takes on the second."""
+    results: list[dict] = []
+    seconds = {case.name: case for case in sets[1]}
+    for case in sets[0]:
+        if not case.scales or case.name not in seconds or (options.case or "") not in case.name:
+            continue
+        pair = (case, seconds[case.name])
+        targets = [Target(*parts) for parts in zip(servers, pair, tokens, strict=True)]
         for target in targets:
-            target.server.checked_response(target.case, target.token, unique=f"{time.time_ns():x}")
-        (first_loads, second_loads), machine_load = load_in_turn(targets, options)
+            target.server.checked_response(target.case, target.token)
+        loads, ratio, load_of_machine = load_in_turn(targets, options)
+        first, second = map(figures, loads)
         results.append(
-            {
-                "case": case.name,
-                "first": figures(first_loads),
-                "second": figures(second_loads),
-                "times": ratio(first_loads, second_loads),
-                "machine load": machine_load,
-            }
+            {"case": case.name, "first": first, "second": second, "times": ratio, "machine": load_of_machine}
         )
         show(results[-1])
     return results
+
+
+def measure_memory(
+    server: Server, cases: list[Case], token: str, pages: list[Case], session: str, options: Namespace
+) -> dict:
+    """Return the memory of all workers in MiB: at the start, after `options.requests` requests, and after as many again.
+
+    `mib with parent` includes the parent process. The requests are those of the cases in turn, and of a page after each `CASES_BEFORE_PAGE`
+    cases.
+    """
+    steps = [memory_step(server, 0)]
+    requests, failed = in_turn(cases, token, pages, session), 0
+    for _ in range(2):
+        done = 0
+        while done < options.requests:
+            # The measurement takes minutes, so failed requests, such as after a stall of the disk, do not end it.
+            load = wrk.run(server.address, *next(requests), seconds=1)
+            done += load.requests
+            failed += load.failed
+        steps.append(memory_step(server, int(steps[-1]["requests"]) + done))
+    return {"workers": len(server.workers()), "steps": steps, "failed": failed}
+
+
+def in_turn(cases: list[Case], token: str, pages: list[Case], session: str) -> Iterator[tuple[Case, str]]:
+    cases_in_turn, pages_in_turn = cycle(cases), cycle(pages)
+    while True:
+        for _ in range(CASES_BEFORE_PAGE):
+            yield next(cases_in_turn), token
+        if pages:
+            yield next(pages_in_turn), session
+
+
+def memory_step(server: Server, requests: int) -> dict[str, float]:
+    sizes = {"mib": server.memory(), "mib with parent": server.memory(parent=True)}
+    return {"requests": requests, **{name: round(size / 2**20, 1) for name, size in sizes.items()}}

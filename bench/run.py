@@ -1,28 +1,26 @@
-"""`make bench`: measure requests per second beside bare views with the same SQL, pages, scaling and memory.
+"""`make bench`: measure requests per second beside a bare view with the same SQL, pages, scaling and memory.
 
-It needs `wrk`. It starts the rest itself: a PostgreSQL with durable commits, the data, the service and its bare twin.
-See bench/README.md for how to read the result.
+It needs `wrk`, and starts the rest itself. See bench/README.md for how to read the result.
 """
 
 import argparse
-import contextlib
 import dataclasses
-import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
+from contextlib import AbstractContextManager, ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
 import psycopg
 
-from bench import cases, data, machine, measure, pages, report, wrk
-from bench.data import Size
-from bench.measure import Options
-from bench.memory import measure_memory
-from bench.serving import BARE, ROOT, SERVICE, Server, environment, serving
+from bench import cases, data, machine, measure, report, wrk
+from bench.data import ROOT, Size
+from bench.record import record_all
+from bench.serving import BARE, SERVICE, Server, environment, serving
 from config.local.postgres import Cluster, ClusterError
 
 PARTS = ("cases", "pages", "scaling", "memory")
@@ -32,56 +30,42 @@ ACCOUNTS_FACTOR = 20
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--posts", type=int, default=1_000_000, help="the number of posts; scaling also measures a tenth of it"
-    )
+    # fmt: off
+    parser.add_argument("--posts", type=int, default=1_000_000, help="the number of posts; scaling also measures a tenth of it")
     parser.add_argument("--clients", type=int, help="by default as many as posts")
-    parser.add_argument(
-        "--others",
-        type=int,
-        default=50,
-        help="the number of other accounts; scaling also measures twenty times as many",
-    )
+    parser.add_argument("--others", type=int, default=50, help="the other accounts; scaling also measures twenty times as many")
     parser.add_argument("--seconds", type=int, default=2, help="the duration of each measurement")
-    parser.add_argument(
-        "--rounds", type=int, default=5, help="the rounds of each measurement, of which the median counts"
-    )
-    parser.add_argument("--workers", type=int, help="the worker processes of the service, by default one per core")
+    parser.add_argument("--rounds", type=int, default=5, help="the rounds of each measurement, of which the median counts")
+    parser.add_argument("--workers", type=int, default=os.cpu_count(), help="the worker processes of the service, by default one per core")
     parser.add_argument("--requests", type=int, default=100_000, help="the requests between two measurements of memory")
     parser.add_argument("--case", help="only the cases with this text in their name")
     parser.add_argument("--only", choices=PARTS, action="append", help="only this part; may be repeated")
-    parser.add_argument(
-        "--results", type=Path, default=ROOT / "bench" / "results", help="the directory for the results"
-    )
+    parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results", help="the directory for the results")
+    # fmt: on
     return parser.parse_args()
+
+
+class DataSet:
+    """A copy of a data set of one size, and its cases."""
+
+    def __init__(self, cluster: Cluster, size: Size):
+        self.size = size
+        self.url, self.values = data.copy(cluster.url, size, environment(cluster.url))
+        self.token: str = self.values["token"]
+        self.requests, self.pages = cases.requests_of_apis(self.values), cases.pages(self.values)
 
 
 class Run:
     """A run of the benchmark. It writes the results after each part, because a later part may fail."""
 
     def __init__(self, options: argparse.Namespace, cluster: Cluster, logs: Path):
-        self.results = options.results
-        self.cluster = cluster
+        self.results, self.cluster = options.results, cluster
         self.size = Size(options.posts, options.clients or options.posts, options.others)
         self.parts = options.only or (["cases"] if options.case else list(PARTS))
-        self.options = Options(
-            seconds=options.seconds,
-            rounds=options.rounds,
-            workers=options.workers or os.cpu_count() or 1,
-            requests=options.requests,
-            logs=logs,
-            case=options.case,
-        )
+        self.options, self.logs = options, logs
+        # The static files are collected as for production: compressed, and with a hash in their names.
+        self.variables = {"STATIC_ROOT": str(logs / "static")}
         self.report: dict = {}
-
-    def data_set(self, size: Size) -> dict:
-        return data.get_or_create(self.cluster.url, size, environment(self.cluster.url))
-
-    def serving(
-        self, program: tuple[str, ...], size: Size, data_set: dict, **variables: str
-    ) -> contextlib.AbstractContextManager[Server]:
-        url, options = data.address(self.cluster.url, size.database), self.options
-        return serving(program, url, data_set, workers=options.workers, logs=options.logs, variables=variables)
 
     def run(self) -> None:
         with psycopg.connect(self.cluster.url) as connection:
@@ -96,123 +80,90 @@ class Run:
         facts = self.report["machine"]
         report.say(
             f"{facts['cores']} cores ({facts['processor']}), {facts['memory_gib']} GiB; Python {facts['python']}, Django {facts['django']}, "
-            f"PostgreSQL {facts['postgresql']}, {facts['wrk']}; load {os.getloadavg()[0]:.1f} at the start"
+            f"PostgreSQL {facts['postgresql']}; load {os.getloadavg()[0]:.1f} at the start"
         )
-        data_set = self.data_set(self.size)
+        if set(self.parts) - {"scaling"}:
+            data_set = DataSet(self.cluster, self.size)
+            collect = [sys.executable, "manage.py", "collectstatic", "--no-input", "--verbosity", "0"]
+            subprocess.run(collect, cwd=ROOT, env=environment(data_set.url) | self.variables, check=True)
         if "cases" in self.parts:
-            self.measure_cases(data_set)
+            self.beside_bare("cases", "Requests of the APIs", data_set, data_set.requests)
         if "pages" in self.parts:
-            self.measure_pages(data_set)
-        if "scaling" in self.parts:
-            tenth = dataclasses.replace(
-                self.size, posts=max(1, self.size.posts // 10), clients=max(1, self.size.clients // 10)
-            )
-            self.scaling("rows x 10", tenth, self.size)
-            self.scaling(
-                f"accounts x {ACCOUNTS_FACTOR}",
-                tenth,
-                dataclasses.replace(tenth, others=tenth.others * ACCOUNTS_FACTOR),
-            )
+            self.beside_bare("pages", "Pages of the team", data_set, data_set.pages)
         if "memory" in self.parts:
             self.measure_memory(data_set)
-        report.say(f"Written: {self.write()}")
+        if "scaling" in self.parts:
+            size = self.size
+            tenth = dataclasses.replace(size, posts=max(1, size.posts // 10), clients=max(1, size.clients // 10))
+            self.scaling("rows x 10", tenth, size)
+            more = dataclasses.replace(tenth, others=tenth.others * ACCOUNTS_FACTOR)
+            self.scaling(f"accounts x {ACCOUNTS_FACTOR}", tenth, more)
+        report.say(f"Written: {report.write(self.results, self.report)}")
 
-    def write(self) -> Path:
-        return report.write(self.results, self.report)
-
-    def measure_cases(self, data_set: dict) -> None:
-        token, options = data_set["token"], self.options
-        selected = self.select(cases.of(data_set))
-        with (
-            self.serving(SERVICE, self.size, data_set) as service,
-            self.serving(BARE, self.size, data_set) as bare,
-        ):
-            queries, show = self.count_queries(data_set, selected), report.BesideBare().show
-            self.report["cases"] = measure.beside_bare(service, bare, selected, token, options, queries, show)
-        self.write()
-
-    def measure_memory(self, data_set: dict) -> None:
-        selected = self.select(cases.of(data_set))
-        url, options = data.address(self.cluster.url, self.size.database), self.options
-        static = self.collect_static(url)
-        session = pages.record_all(url, data_set, [], options.logs / "session.json")["session"]
-        selected_pages = list(filter(options.selects, pages.of(data_set)))
-        starts = []
-        for _ in range(options.rounds):
-            with self.serving(SERVICE, self.size, data_set, **static) as service:
-                starts.append(service.started_in)
-        self.report["start s"] = round(statistics.median(starts), 2)
-        report.show_start(self.report["start s"])
-        # Use a new service, whose memory does not depend on the other parts.
-        with self.serving(SERVICE, self.size, data_set, **static) as service:
-            result = measure_memory(service, selected, data_set["token"], selected_pages, session, options)
-        self.report["memory"] = result
-        report.show_memory(result)
-
-    def collect_static(self, url: str) -> dict[str, str]:
-        """Collect the static files as for production: compressed, and with a hash in their names. Return the variable with their directory."""
-        static = {"STATIC_ROOT": str(self.options.logs / "static")}
-        command = [sys.executable, "manage.py", "collectstatic", "--no-input", "--verbosity", "0"]
-        subprocess.run(command, cwd=ROOT, env=environment(url) | static, check=True)
-        return static
-
-    def measure_pages(self, data_set: dict) -> None:
-        all_pages, options = pages.of(data_set), self.options
-        selected = self.select(all_pages)
-        url, recorded_path = data.address(self.cluster.url, self.size.database), options.logs / "pages.json"
-        static = self.collect_static(url)
-        recorded = pages.record_all(url, data_set, selected, recorded_path)
-        twin = {**static, pages.RECORDED: str(recorded_path)}
-        with (
-            self.serving(SERVICE, self.size, data_set, **static) as service,
-            self.serving(BARE, self.size, data_set, **twin) as bare,
-        ):
-            show = report.Pages().show
-            self.report["pages"] = pages.beside_bare(service, bare, selected, recorded, options, show)
-        self.write()
+    def serving(self, program: tuple[str, ...], data_set: DataSet, **variables: str) -> AbstractContextManager[Server]:
+        return serving(program, data_set.url, self.options.workers, self.logs, self.variables | variables)
 
     def select(self, all_cases: list[cases.Case]) -> list[cases.Case]:
-        selected = list(filter(self.options.selects, all_cases))
+        selected = [case for case in all_cases if (self.options.case or "") in case.name]
         if not selected:
             names = ", ".join(case.name for case in all_cases)
             raise SystemExit(f"No case has {self.options.case!r} in its name: {names}")
         return selected
 
-    def count_queries(self, data_set: dict, selected: list[cases.Case]) -> dict[str, float]:
-        url = data.address(self.cluster.url, self.size.database)
-        variables = {**environment(url), "BENCH_DATA_SET": json.dumps(data_set)}
-        command = [sys.executable, "-m", "bench.inside", *(case.name for case in selected)]
-        result = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
-        if result.returncode:
-            raise SystemExit(f"The statements cannot be counted:\n{result.stderr}")
-        return json.loads(result.stdout)
+    def beside_bare(self, part: str, title: str, data_set: DataSet, all_cases: list[cases.Case]) -> None:
+        selected, path = self.select(all_cases), self.logs / f"{part}.json"
+        recorded = record_all(
+            data_set.values, [case.name for case in selected], environment(data_set.url) | self.variables, path
+        )
+        token = recorded["session"] if part == "pages" else data_set.token
+        with self.serving(SERVICE, data_set) as service, self.serving(BARE, data_set, BENCH_RECORDED=str(path)) as bare:
+            report.start_cases(f"{title}, beside a bare view of the same statements")
+            results = measure.beside_bare(service, bare, selected, token, recorded, self.options, report.show_case)
+        self.report[part] = results
+        report.write(self.results, self.report)
 
-    def scaling(self, name: str, first: Size, second: Size) -> None:
-        sets = [self.data_set(first), self.data_set(second)]
-        with contextlib.ExitStack() as running:
-            servers = [
-                running.enter_context(self.serving(SERVICE, size, data_set))
-                for size, data_set in zip((first, second), sets, strict=True)
-            ]
-            headings = (f"{first.posts:,} / {first.others}", f"{second.posts:,} / {second.others}")
-            show = report.Scaling(f"{name} (rows of a kind / other accounts)", headings).show
-            self.report[name] = measure.scaling(servers, sets, self.options, show)
-        self.write()
+    def measure_memory(self, data_set: DataSet) -> None:
+        selected, pages = (
+            self.select(data_set.requests),
+            [page for page in data_set.pages if (self.options.case or "") in page.name],
+        )
+        recorded = record_all(data_set.values, [], environment(data_set.url), self.logs / "session.json")
+        starts = []
+        for _ in range(self.options.rounds):
+            with self.serving(SERVICE, data_set) as service:
+                starts.append(service.started_in)
+        self.report["start s"] = round(statistics.median(starts), 2)
+        report.say(f"\nStart: the first response after {self.report['start s']:.2f} s")
+        # Use a new service, whose memory does not depend on the other parts.
+        with self.serving(SERVICE, data_set) as service:
+            result = measure.measure_memory(service, selected, data_set.token, pages, recorded["session"], self.options)
+        self.report["memory"] = result
+        report.show_memory(result)
+        report.write(self.results, self.report)
+
+    def scaling(self, name: str, *sizes: Size) -> None:
+        with ExitStack() as running:
+            sets = [DataSet(self.cluster, size) for size in sizes]
+            servers = [running.enter_context(self.serving(SERVICE, data_set)) for data_set in sets]
+            headings = [f"{size.posts:,}/{size.others}" for size in sizes]
+            report.start_table(f"{name} (requests/s by rows of a kind / other accounts)", [*headings, "times"])
+            requests, tokens = [data_set.requests for data_set in sets], [data_set.token for data_set in sets]
+            self.report[name] = measure.scaling(servers, requests, tokens, self.options, report.show_scaling)
+        report.write(self.results, self.report)
 
 
 def main() -> None:
     options = arguments()
     directory = Path(os.environ.get("DATA_DIR") or ROOT / ".data") / "bench"
     try:
-        wrk.check_installed()
+        if not shutil.which("wrk"):
+            raise wrk.LoadError("The benchmark needs wrk: install the package of that name.")
         with tempfile.TemporaryDirectory(prefix="rostrum-bench-") as logs, Cluster(directory) as cluster:
             Run(options, cluster, Path(logs)).run()
     except (wrk.LoadError, ClusterError) as error:
         raise SystemExit(str(error)) from error
     except subprocess.CalledProcessError as error:
         raise SystemExit(f"{' '.join(error.cmd)} failed") from error
-    except KeyboardInterrupt:
-        raise SystemExit(130) from None
 
 
 if __name__ == "__main__":

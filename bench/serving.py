@@ -2,43 +2,38 @@
 
 import contextlib
 import http.client
-import json
 import os
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 from bench.cases import UNIQUE, Case
-from bench.machine import children, command_of, memory
+from bench.data import ROOT
+from bench.machine import children, is_worker, memory
+from config.local.processes import ProcessGroup
 from config.local.run import ALLOCATOR_VARIABLES
 
-ROOT = Path(__file__).resolve().parent.parent
 # The only difference between the service and its twin.
-SERVICE, BARE = ("manage.py", "serve"), ("-m", "bench.bare_serve")
+SERVICE, BARE = ("manage.py", "serve"), ("-m", "bench.bare")
 
 
 def environment(url: str) -> dict[str, str]:
     """Return the environment of the service: as in production, with a rate limit that is counted but never reached."""
     removed = ("LOCAL_ACCOUNT", "STATEMENT_TIMEOUT", "TRUST_PROXY", "HOST", "PORT", "WORKERS")
-    inherited = {name: value for name, value in os.environ.items() if name not in removed}
-    return (
-        ALLOCATOR_VARIABLES
-        | inherited
-        | {
-            "DATABASE_URL": url,
-            "SECRET_KEY": "bench-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-            "BASE_DOMAIN": "localhost",
-            "HTTPS": "off",
-            "LOG_LEVEL": "INFO",
-            "RATE_LIMIT": "1000000000",
-            "DJANGO_SETTINGS_MODULE": "config.settings",
-        }
-    )
+    variables = ALLOCATOR_VARIABLES | {name: value for name, value in os.environ.items() if name not in removed}
+    return variables | {
+        "DATABASE_URL": url,
+        "SECRET_KEY": "bench-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+        "BASE_DOMAIN": "localhost",
+        "HTTPS": "off",
+        "LOG_LEVEL": "INFO",
+        "RATE_LIMIT": "1000000000",
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+    }
 
 
 @dataclass(frozen=True)
@@ -65,9 +60,9 @@ class Server:
             http_response = connection.getresponse()
             return Response(http_response.status, http_response.read())
 
-    def checked_response(self, case: Case, token: str, *, unique: str, path: int = 0) -> Response:
+    def checked_response(self, case: Case, token: str, *, path: int = 0) -> Response:
         """Send one request of a case and return the response. Raise SystemExit for an unexpected response, so that errors are never measured."""
-        body = case.body and case.body.replace(UNIQUE, unique)
+        body = case.body and case.body.replace(UNIQUE, f"{time.time_ns():x}")
         response = self.request(case.method, case.paths[path], headers=case.headers(token), body=body)
         if error := case.find_error(response.status, response.body):
             raise SystemExit(
@@ -77,15 +72,14 @@ class Server:
 
     def workers(self) -> list[int]:
         """Return the ids of the worker processes."""
-        return [pid for pid in children(self.process.pid) if "resource_tracker" not in command_of(pid)]
+        return list(filter(is_worker, children(self.process.pid)))
 
-    def memory(self, *, parent: bool = False) -> int | None:
-        """Return the memory of all workers in bytes, and of their parent, with shared pages counted once. Return None if it is unknown.
+    def memory(self, *, parent: bool = False) -> int:
+        """Return the memory of all workers in bytes, and of their parent, with shared pages counted once.
 
         Without the parent, its part of the pages that the workers share with it is not counted.
         """
-        sizes = [memory(pid) for pid in (*self.workers(), *([self.process.pid] if parent else []))]
-        return sum(sizes) if sizes and None not in sizes else None
+        return sum(map(memory, [*self.workers(), *([self.process.pid] if parent else [])]))
 
     def log_end(self) -> str:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-20:])
@@ -99,21 +93,16 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def serving(
-    program: tuple[str, ...],
-    url: str,
-    data_set: dict,
-    *,
-    workers: int,
-    logs: Path,
-    variables: Mapping[str, str] = MappingProxyType({}),
+    program: tuple[str, ...], url: str, workers: int, logs: Path, variables: dict[str, str]
 ) -> Iterator[Server]:
     """Run a server, with further environment `variables` and its log in a file in `logs`. Raise SystemExit if it does not start."""
     port = free_port()
     log = logs / f"{program[-1].rpartition('.')[2]}-{port}.log"
-    all_variables = {**environment(url), "BENCH_DATA_SET": json.dumps(data_set), **variables}
+    all_variables = {**environment(url), **variables}
     command = [sys.executable, *program, "--port", str(port), "--workers", str(workers)]
+    group = ProcessGroup()
     with log.open("wb") as output:
-        process = subprocess.Popen(command, cwd=ROOT, env=all_variables, stdout=output, stderr=output)
+        process = group.start(command, cwd=ROOT, env=all_variables, stdout=output, stderr=output)
     server, started_at = Server(process, port, log), time.monotonic()
     try:
         deadline = time.monotonic() + 60
@@ -129,10 +118,7 @@ def serving(
         yield server
     finally:
         process.terminate()
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(10)
-        except subprocess.TimeoutExpired:
-            for pid in (*children(process.pid), process.pid):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, 9)
-            process.wait()
+        group.kill()
+        process.wait()

@@ -16,7 +16,7 @@ from granian import Granian
 from granian.constants import HTTPModes, Interfaces
 from granian.log import LogLevels
 
-# Each worker calls this function. `bench.bare_serve` replaces it.
+# Each worker calls this function. `bench.bare` replaces it.
 FACTORY = "config.server:make_application"
 # By default, Docker kills a container ten seconds after asking it to stop. The workers have to end earlier.
 STOP_TIMEOUT = 8

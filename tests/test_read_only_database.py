@@ -131,18 +131,18 @@ class Standby(Cluster):
     """A hot standby of another cluster, until it is promoted."""
 
     def follow(self, primary: Cluster) -> None:
-        self._open()
+        self.prepare()
         arguments = [
             "-D",
-            str(self._data),
+            str(self.data),
             "-h",
-            str(primary._socket_directory),
+            str(primary.directory),
             "-U",
             "postgres",
             "-R",
             "--checkpoint=fast",
         ]
-        self._run("pg_basebackup", *arguments)
+        self.run("pg_basebackup", *arguments)
         self.start()
 
     def promote(self) -> None:
@@ -171,7 +171,7 @@ def connect_backend(url: str):
 
 def test_writes_reach_the_new_primary_after_a_failover(primary_and_standby):
     primary, standby = primary_and_standby
-    hosts = ",".join(str(cluster._socket_directory) for cluster in (standby, primary))
+    hosts = ",".join(str(cluster.directory) for cluster in (standby, primary))
     service = connect_backend(
         f"postgresql://rostrum@/rostrum?host={hosts}&target_session_attrs=read-write&connect_timeout=5"
     )
@@ -181,14 +181,14 @@ def test_writes_reach_the_new_primary_after_a_failover(primary_and_standby):
             cursor.execute(statement)
             return service.connection.info.host
 
-    assert write() == str(primary._socket_directory)
+    assert write() == str(primary.directory)
     primary.stop()
     for _ in range(2):
         with pytest.raises(OperationalError):
             write()
         service.close_if_unusable_or_obsolete()
     standby.promote()
-    assert write() == str(standby._socket_directory)
+    assert write() == str(standby.directory)
     service.close()
 
 

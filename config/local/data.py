@@ -5,14 +5,17 @@ import fcntl
 import json
 import os
 import secrets
+import time
 from argparse import ArgumentTypeError
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from config.arguments import integer_between
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 DEMO_ACCOUNT = "demo"
+# The line that `config.local.prepare` prints before it creates the demo account.
+MIGRATED = "Migrated\n"
 # The variables that a command needs in order to work on the database of a running service and to print its addresses.
 SHARED_VARIABLES = (
     "SECRET_KEY",
@@ -34,79 +37,60 @@ class LocalError(Exception):
 class DataDirectory:
     """The directory that holds the database and the key of a local service (DATA_DIR).
 
-    Two files in the directory tell processes about each other. The file `lock` is locked by the processes that may start PostgreSQL on
-    the data: `make run` and its guard, or `make manage`. The file `running` is locked only by `make run`, so this lock ends when
-    `make run` is killed. While the service is ready, `running` contains the variables that a command needs, as JSON.
+    Its file `lock` is locked by `make run` or `make manage`, and by the processes that they start on the data, so the lock ends with
+    the last of them. `make run` writes its process id to the file and, when the service is ready, the variables that a command needs.
     """
 
     def __init__(self) -> None:
         self.path = Path(os.environ.get("DATA_DIR") or BASE_DIR / ".data").absolute()
         self.postgres = self.path / "postgres"
-        self._running: int | None = None
 
-    def try_lock(self) -> int | None:
-        """Lock the data and return the descriptor that holds the lock, or None if another process holds it."""
+    def lock(self, seconds: int, report: Callable[[str], object], *, join: bool = False) -> tuple[int, dict[str, str]]:
+        """Wait for the lock and return its descriptor. With `join`, a `make run` that is ready also ends the wait.
+
+        Return its variables in that case. Raise LocalError after `seconds`.
+        """
         descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            return None
-        return descriptor
+        started_at = time.monotonic()
+        is_reported = False
+        while True:
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.truncate(descriptor, 0)
+                return descriptor, {}
+            variables = self.read_variables()
+            if join and "SECRET_KEY" in variables:
+                return descriptor, variables
+            waited = time.monotonic() - started_at
+            holder = "make run" if variables else "make manage"
+            # A `make run` that is stopping takes less than five seconds.
+            if waited > (5 if variables and not join else seconds):
+                raise LocalError(f"{self.path} is in use by {holder}: end that first, or choose another DATA_DIR.")
+            if waited > 2 and not is_reported:
+                is_reported = True
+                report(f"Waiting for {holder}")
+            time.sleep(0.05)
 
-    @contextlib.contextmanager
-    def migration_lock(self) -> Iterator[None]:
-        """Wait for the lock under which `make manage` applies migrations, and hold it until the block ends."""
-        descriptor = os.open(self.path / "migrating", os.O_RDWR | os.O_CREAT, 0o600)
+    def read_variables(self) -> dict[str, str]:
+        """Return what the running `make run` has published, or nothing if none is running."""
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(descriptor)
+            variables: dict[str, str] = json.loads((self.path / "lock").read_text())
+            os.kill(int(variables["PID"]), 0)
+        except (ValueError, ProcessLookupError):
+            return {}
+        return variables
+
+    def publish(self, lock: int, variables: dict[str, str]) -> None:
+        """Write the process id and these variables to the lock file, as `make run`."""
+        os.pwrite(lock, json.dumps({"PID": str(os.getpid()), **variables}).encode(), 0)
 
     def secret_key(self) -> str:
         """Return the key of this directory, and create it the first time. Signatures and the demo password depend on the key."""
         path = self.path / "secret_key"
-        if not path.exists():
-            new_path = self.path / "secret_key.new"
-            new_path.unlink(missing_ok=True)
-            new_path.touch(mode=0o600)
-            new_path.write_text(secrets.token_urlsafe(48))
-            new_path.rename(path)
+        if not path.exists() or not path.read_text():
+            path.touch(mode=0o600)
+            path.write_text(secrets.token_urlsafe(48))
         return path.read_text().strip()
-
-    def open_run(self) -> None:
-        """Mark the service as running, but not ready yet. The caller must hold the lock on the data."""
-        self._running = os.open(self.path / "running", os.O_RDWR | os.O_CREAT, 0o600)
-        # `run_state` of another process may hold the lock for a moment.
-        fcntl.flock(self._running, fcntl.LOCK_EX)
-        os.truncate(self._running, 0)
-
-    def publish(self, variables: dict[str, str]) -> None:
-        """Mark the service as ready."""
-        if self._running is None:
-            raise RuntimeError("open_run() has to be called first")
-        os.pwrite(self._running, json.dumps(variables).encode(), 0)
-
-    def withdraw(self) -> None:
-        """Mark the service as not ready, before it stops."""
-        if self._running is not None:
-            os.truncate(self._running, 0)
-
-    def run_state(self) -> tuple[bool, dict[str, str] | None]:
-        """Return whether `make run` is running on this directory and, once it is ready, the variables that it published."""
-        try:
-            descriptor = os.open(self.path / "running", os.O_RDONLY)
-        except FileNotFoundError:
-            return False, None
-        with os.fdopen(descriptor, "rb") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                with contextlib.suppress(ValueError):
-                    return True, json.loads(file.read())
-                return True, None
-        return False, None
 
 
 def local_environment(data: DataDirectory) -> dict[str, str]:

@@ -139,7 +139,7 @@ def test_make_run_waits_for_the_command(start_service, stopped_data):
     with start(stopped_data, *create_account_arguments("patient"), **PIPES) as process:
         wait_until(lambda: is_postgresql_running(stopped_data))
         service = start_service(data=stopped_data)
-        service.wait_for_output("Waiting for make manage to end\n")
+        service.wait_for_output("Waiting for make manage\n")
         out, _ = process.communicate(PASSWORD + "\n", timeout=180)
     assert process.returncode == 0
     service.wait_for_output(READY)
@@ -224,9 +224,8 @@ def test_it_rejects_another_database(data):
 
 def test_it_rejects_a_running_service_on_another_database(data, capsys, monkeypatch):
     service = DataDirectory()
-    lock = service.try_lock()
-    service.open_run()
-    service.publish({"PORT": "8123"})
+    lock, _ = service.lock(0, print)
+    service.publish(lock, {"SECRET_KEY": "key", "PORT": "8123"})
     monkeypatch.setattr("sys.argv", ["manage", "check"])
     assert manage.main() == 1
     assert capsys.readouterr().err == (
@@ -240,24 +239,23 @@ def test_it_gives_up_waiting(data, capsys, monkeypatch):
     monkeypatch.setattr(manage, "MAX_WAIT", 0)
     monkeypatch.setattr("sys.argv", ["manage", "check"])
     service = DataDirectory()
-    lock = service.try_lock()
+    lock, _ = service.lock(0, print)
     assert manage.main() == 1
-    service.open_run()
+    service.publish(lock, {})
     assert manage.main() == 1
     os.close(lock)
-    messages = [f"Gave up after 0 s: {holder} keeps {data} locked.\n" for holder in ("another make manage", "make run")]
+    messages = [
+        f"{data} is in use by {holder}: end that first, or choose another DATA_DIR.\n"
+        for holder in ("make manage", "make run")
+    ]
     assert capsys.readouterr().err == "".join(messages)
 
 
-def test_it_reports_that_make_run_stopped_meanwhile(data, capsys):
+def test_it_ignores_the_variables_of_a_killed_service(data):
     service = DataDirectory()
-    lock = service.try_lock()
-    service.open_run()
-    service.publish({"DATABASE_URL": "postgresql://rostrum@127.0.0.1:1/rostrum", "PORT": "8123"})
-    with manage.local_database(DataDirectory()) as environment:
-        assert environment["PORT"] == "8123"
-    assert capsys.readouterr().err == ""
-    with manage.local_database(DataDirectory()):
-        service.withdraw()
-    assert capsys.readouterr().err == "make run stopped while the command ran.\n"
+    lock, _ = service.lock(0, print)
+    with subprocess.Popen(["/bin/true"]) as ended:
+        pass
+    service.publish(lock, {"SECRET_KEY": "key", "PID": str(ended.pid)})
+    assert service.read_variables() == {}
     os.close(lock)

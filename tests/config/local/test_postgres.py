@@ -5,6 +5,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import psycopg
 import pytest
 
 from config.environment import database
+from config.local.data import DataDirectory
 from config.local.postgres import SHARED_MEMORY_IN_USE, Cluster, ClusterError
 from tests.support.service import wait_until
 
@@ -19,10 +21,11 @@ pytestmark = pytest.mark.soak
 
 # A program that starts a cluster and waits. The test kills it.
 SUPERVISOR = """
-import sys, time
-from config.environment import database
+import time
+from config.local.data import DataDirectory
 from config.local.postgres import Cluster
-cluster = Cluster(sys.argv[1])
+data = DataDirectory()
+cluster = Cluster(data.postgres, lock=data.lock(0, print)[0])
 cluster.start()
 print(cluster.process.pid, cluster.url, flush=True)
 time.sleep(600)
@@ -33,6 +36,14 @@ time.sleep(600)
 def cluster(tmp_path):
     with Cluster(tmp_path / "postgres", durable=False) as cluster:
         yield cluster
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch):
+    """Return an empty data directory."""
+    (tmp_path / "data").mkdir()
+    monkeypatch.setenv("DATA_DIR", str(tmp_path / "data"))
+    return DataDirectory()
 
 
 @contextlib.contextmanager
@@ -72,7 +83,6 @@ def test_it_shuts_down_cleanly_while_clients_are_connected(cluster):
     with connect(cluster):
         cluster.stop(timeout=60)
     assert not is_running(pid)
-    assert cluster._processes() == []
     log = (cluster.directory / "log").read_text()
     assert "received fast shutdown request" in log
     assert "database system is shut down" in log
@@ -84,8 +94,6 @@ def test_it_stops_an_unresponsive_server(cluster):
     os.kill(pid, signal.SIGSTOP)
     cluster.stop(timeout=0.2)
     assert not is_running(pid)
-    # Killed backends take a moment to end.
-    wait_until(lambda: cluster._processes() == [])
 
 
 def test_it_stops_the_server_if_a_signal_interrupts_its_start(cluster, monkeypatch):
@@ -94,9 +102,9 @@ def test_it_stops_the_server_if_a_signal_interrupts_its_start(cluster, monkeypat
 
         def __init__(self, command, **options):
             super().__init__(command, **options)
-            if f"cluster_name={cluster._name}" in command:
-                signal.raise_signal(signal.SIGTERM)
+            if "cluster_name=rostrum" in command:
                 started.append(self)
+                signal.raise_signal(signal.SIGTERM)
 
     class Terminated(BaseException):
         pass
@@ -116,7 +124,6 @@ def test_it_stops_the_server_if_a_signal_interrupts_its_start(cluster, monkeypat
     [server] = started
     # No exit status yet means that the server was left running.
     assert server.poll() is not None
-    assert cluster._processes() == []
 
 
 def test_it_keeps_data_over_a_restart(cluster):
@@ -166,37 +173,12 @@ def test_it_keeps_values_out_of_its_log(cluster):
     assert "hunter2" not in log
 
 
-def test_it_recovers_from_a_kill_of_the_server_during_a_query(tmp_path):
-    with Cluster(tmp_path / "postgres") as cluster:
-        with connect(cluster) as connection:
-            connection.execute("CREATE TABLE t (n integer)")
-            connection.execute("INSERT INTO t VALUES (1)")
-
-        # A backend that executes a query does not notice that its server has ended.
-        def compute():
-            with contextlib.suppress(psycopg.Error):
-                query(cluster, "SELECT count(*) FROM generate_series(1, 100000000000) AS s(n) WHERE n % 7 = 8")
-
-        thread = threading.Thread(target=compute)
-        thread.start()
-        count_of_running_queries = (
-            "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%% = 8'"
-        )
-        wait_until(lambda: query(cluster, count_of_running_queries) == 1)
-        os.kill(cluster.process.pid, signal.SIGKILL)
-        cluster.process.wait()
-        assert cluster._processes() != []
-        cluster.start()
-        thread.join()
-        assert query(cluster, "SELECT n FROM t") == 1
-
-
 def test_it_waits_until_the_shared_memory_of_a_killed_server_is_free(tmp_path):
     with Cluster(tmp_path / "postgres") as cluster:
         with connect(cluster) as connection:
             connection.execute("CREATE TABLE t (n integer)")
             connection.execute("INSERT INTO t VALUES (1)")
-        [_key, segment] = (cluster._data / "postmaster.pid").read_text().splitlines()[6].split()
+        [_key, segment] = (cluster.data / "postmaster.pid").read_text().splitlines()[6].split()
         libc = ctypes.CDLL(None, use_errno=True)
         libc.shmat.restype = ctypes.c_void_p
         libc.shmat.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_int)
@@ -211,7 +193,6 @@ def test_it_waits_until_the_shared_memory_of_a_killed_server_is_free(tmp_path):
             wait_until(lambda: SHARED_MEMORY_IN_USE in cluster._log_end())
             libc.shmdt(address)
 
-        # `start` runs in this thread, because the server ends with the thread that has started it.
         thread = threading.Thread(target=release)
         thread.start()
         cluster.start()
@@ -219,37 +200,30 @@ def test_it_waits_until_the_shared_memory_of_a_killed_server_is_free(tmp_path):
         assert query(cluster, "SELECT n FROM t") == 1
 
 
-def test_it_starts_again_after_a_kill_of_the_process_that_started_it(tmp_path):
-    supervisor = subprocess.Popen(
-        [sys.executable, "-c", SUPERVISOR, str(tmp_path / "postgres")], stdout=subprocess.PIPE, text=True
-    )
-    with supervisor:
+def test_it_starts_again_after_a_kill_of_the_process_that_started_it(data):
+    with subprocess.Popen([sys.executable, "-c", SUPERVISOR], stdout=subprocess.PIPE, text=True) as supervisor:
         pid, url = supervisor.stdout.readline().split()
         with contextlib.closing(psycopg.connect(url, autocommit=True)) as connection:
             connection.execute("CREATE TABLE t AS SELECT 7 AS n")
             supervisor.kill()
             supervisor.wait()
-            with Cluster(tmp_path / "postgres") as cluster:
-                assert not is_running(int(pid))
+            # The server and its processes keep the lock until they have ended.
+            lock, _ = data.lock(60, print)
+            assert not is_running(int(pid))
+            with Cluster(data.postgres, lock=lock) as cluster:
                 assert query(cluster, "SELECT n FROM t") == 7
-    assert cluster._processes() == []
+    os.close(lock)
 
 
-def test_it_starts_with_a_pid_file_of_another_process(cluster):
-    pidfile = cluster.directory / "data" / "postmaster.pid"
-    os.kill(cluster.process.pid, signal.SIGKILL)
-    cluster.process.wait()
-    lines = pidfile.read_text().splitlines()
-    pidfile.write_text("\n".join([str(os.getpid()), *lines[1:]]))
-    cluster.start()
-    assert query(cluster, "SELECT 1") == 1
-
-
-def test_it_starts_with_an_empty_pid_file(cluster):
-    cluster.stop()
-    (cluster.directory / "data" / "postmaster.pid").touch()
-    cluster.start()
-    assert query(cluster, "SELECT 1") == 1
+@pytest.mark.parametrize("line", [str(os.getpid()), ""], ids=["another", "empty"])
+def test_it_starts_with_a_pid_file_of_another_process(data, line):
+    lock, _ = data.lock(0, print)
+    with Cluster(data.postgres, durable=False, lock=lock) as cluster:
+        cluster.stop()
+        (cluster.data / "postmaster.pid").write_text(line)
+        cluster.start()
+        assert query(cluster, "SELECT 1") == 1
+    os.close(lock)
 
 
 def test_it_starts_after_an_interrupted_creation(tmp_path):
@@ -261,23 +235,21 @@ def test_it_starts_after_an_interrupted_creation(tmp_path):
     assert not unfinished.exists()
 
 
-@pytest.mark.parametrize("name", ["long" * 30, "Żółw @ 50%: it's \"odd\", isn't it", "Mixed Case"])
-def test_it_accepts_paths_of_any_length_and_letters(tmp_path, name):
-    with Cluster(tmp_path / name / "postgres", durable=False) as cluster:
-        assert query(cluster, "SELECT 1") == 1
+@pytest.mark.parametrize("name", ['Żółw @ 50%: it\'s "odd"', "Mixed Case"])
+def test_it_accepts_paths_of_any_letters(name):
+    # The path of a socket must be short.
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        Cluster(Path(directory, name), durable=False) as cluster,
+    ):
         # Django's URL parser lowers the case of host names.
-        parsed = database(cluster.url)
-        socket_directory = Path(parsed["HOST"])
-        psycopg.connect(
-            host=str(socket_directory), port=parsed["PORT"], user=parsed["USER"], dbname=parsed["NAME"]
-        ).close()
-        # A restarted server has the same address.
-        os.kill(cluster.process.pid, signal.SIGKILL)
-        cluster.process.wait()
-        cluster.start()
-        assert database(cluster.url) == parsed
+        assert Path(database(cluster.url)["HOST"]) == cluster.directory
         assert query(cluster, "SELECT 1") == 1
-    assert socket_directory == cluster.directory or not socket_directory.exists()
+
+
+def test_it_rejects_a_path_that_is_too_long_for_a_socket(tmp_path):
+    with pytest.raises(ClusterError, match="too long for a socket: choose another DATA_DIR"):
+        Cluster(tmp_path / ("long" * 30)).start()
 
 
 def test_it_ignores_pg_variables(tmp_path, monkeypatch):
@@ -291,21 +263,15 @@ def test_it_ignores_pg_variables(tmp_path, monkeypatch):
 
 
 def test_it_rejects_a_directory_in_use(cluster):
-    with pytest.raises(ClusterError, match="is in use by another process"):
+    with pytest.raises(ClusterError, match="already exists"):
         Cluster(cluster.directory).start()
     assert query(cluster, "SELECT 1") == 1
-
-
-def test_it_rejects_a_directory_with_other_files(tmp_path):
-    (tmp_path / "thesis.odt").touch()
-    with pytest.raises(ClusterError, match=r"holds other files than those of a cluster, such as thesis\.odt"):
-        Cluster(tmp_path).start()
 
 
 def test_it_rejects_data_of_another_version(cluster):
     cluster.stop()
     (cluster.directory / "data" / "PG_VERSION").write_text("14\n")
-    with pytest.raises(ClusterError, match=r"are of PostgreSQL 14, but the programs of PostgreSQL \d+: set PGBIN"):
+    with pytest.raises(ClusterError, match="files are incompatible with server"):
         cluster.start()
 
 

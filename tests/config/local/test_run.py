@@ -120,9 +120,9 @@ def test_it_rejects_data_and_a_port_in_use(start_service, tmp_path):
     service.wait_for_output(READY)
     second = Service(service.data, free_port())
     assert second.process.wait(20) == 1
-    assert second.output() == (
-        f"{service.data} is in use by another make run: stop that one, or choose another DATA_DIR.\n"
-    )
+    waiting, error = second.output().splitlines()
+    assert waiting.endswith("Waiting for make run")
+    assert error == f"{service.data} is in use by make run: end that first, or choose another DATA_DIR."
 
     third = Service(tmp_path / "elsewhere", service.port)
     assert third.process.wait(20) == 1
@@ -141,5 +141,5 @@ def test_it_rejects_an_invalid_port(start_new_service):
 def test_it_uses_the_database_of_database_url(start_new_service, tmp_path):
     service = start_new_service(DATABASE_URL="postgresql://nobody@127.0.0.1:1/nothing")
     assert service.process.wait(30) == 1
-    assert "manage.py migrate failed (status 1)." in service.output()
+    assert "Preparing the database failed (status 1)." in service.output()
     assert not (service.data / "postgres").exists()

@@ -1,0 +1,121 @@
+"""Record the statements of the service for the requests of all cases, which the bare twin (`bench.bare`) repeats.
+
+The command `python -m bench.record` starts a session of the owner, sends the requests of the cases in its arguments within this process,
+and writes the statements and the sizes of the responses as JSON.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from bench.cases import HTML, UNIQUE, Case, pages, requests_of_apis
+from bench.data import ROOT
+
+# How often each request is recorded.
+RECORDINGS = 3
+_counter = count(1)
+
+
+def send(client: Any, case: Case, token: str, path: int) -> tuple[bytes, str]:
+    """Send one request with Django's test client. Return the body of the response, and the text that replaced UNIQUE."""
+    unique = f"{time.time_ns():x}-{next(_counter)}"
+    body = (case.body or "").replace(UNIQUE, unique)
+    headers = case.headers(token)
+    response = client.generic(case.method, case.paths[path], body, headers.pop("Content-Type"), headers=headers)
+    if error := case.find_error(response.status_code, response.content):
+        raise SystemExit(f"{case.name}: {case.paths[path]}: {error}")
+    return response.content, unique
+
+
+@contextmanager
+def watch_statements(watch: Callable[[psycopg.Connection, Any, Any], object]) -> Iterator[None]:
+    """Call `watch` with the connection, the text and the parameters of each statement, before it is executed."""
+    from config.database.base import Connection
+
+    execute, fetch_prepared = psycopg.Cursor.execute, Connection.fetch_prepared
+
+    def watch_and_execute(cursor: Any, text: Any, parameters: Any = None, **options: Any) -> Any:
+        watch(cursor.connection, text, parameters)
+        return execute(cursor, text, parameters, **options)
+
+    def watch_and_fetch(connection: Any, text: Any, parameters: Any, **options: Any) -> Any:
+        watch(connection, text, parameters)
+        return fetch_prepared(connection, text, parameters, **options)
+
+    psycopg.Cursor.execute, Connection.fetch_prepared = watch_and_execute, watch_and_fetch
+    try:
+        yield
+    finally:
+        psycopg.Cursor.execute, Connection.fetch_prepared = execute, fetch_prepared
+
+
+def record(client: Any, case: Case, token: str, path: int) -> tuple[list[str], int]:
+    """Send a request. Return its statements, with their values and the placeholder UNIQUE, and the number of bytes of the response."""
+    statements: list[str] = []
+
+    def record_statement(connection: psycopg.Connection, text: Any, parameters: Any) -> None:
+        statements.append(psycopg.ClientCursor(connection).mogrify(text, parameters))
+
+    with watch_statements(record_statement):
+        body, unique = send(client, case, token, path)
+    return [statement.replace(unique, UNIQUE) for statement in statements], len(body)
+
+
+def record_case(client: Any, case: Case, token: str) -> dict[str, Any]:
+    """Record the requests of a case several times. Leave out statements that only some requests execute, such as a look-up that is cached."""
+    for path in range(len(case.paths)):  # warm up: prepare the statements
+        send(client, case, token, path)
+    recorded = [
+        min((record(client, case, token, path) for _ in range(RECORDINGS)), key=lambda each: len(each[0]))
+        for path in range(len(case.paths))
+    ]
+    return {
+        "status": case.status,
+        "statements": [statements for statements, _ in recorded],
+        "bytes": [number for _, number in recorded],
+        "queries": sum(len(statements) for statements, _ in recorded) / len(recorded),
+    }
+
+
+def record_all(data_set: dict, names: list[str], environment: dict[str, str], path: Path) -> dict:
+    """Record the cases with these names in another process, and write the result to a file for the twin. Return it."""
+    command = [sys.executable, "-m", "bench.record", *names]
+    variables = {**environment, "BENCH_DATA_SET": json.dumps(data_set), "BENCH_RECORDED": str(path)}
+    result = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise SystemExit(f"The requests cannot be recorded:\n{result.stderr}")
+    recorded: dict = json.loads(path.read_text())
+    return recorded
+
+
+def main() -> None:
+    import django
+
+    django.setup()
+    from django.test import Client
+
+    from accounts.models import Session, User
+
+    client = Client()
+    data_set, names = json.loads(os.environ["BENCH_DATA_SET"]), sys.argv[1:]
+    owner = User.objects.get(account_id=data_set["account"], id=data_set["user"])
+    session = Session.objects.start(owner)[1]
+    recorded = {
+        case.name: record_case(client, case, session if case.kind == HTML else data_set["token"])
+        for case in (*requests_of_apis(data_set), *pages(data_set))
+        if case.name in names
+    }
+    Path(os.environ["BENCH_RECORDED"]).write_text(json.dumps({"session": session, "cases": recorded}))
+
+
+if __name__ == "__main__":
+    main()
