@@ -282,17 +282,34 @@ WHERE account_id = %(account)s AND id BETWEEN %(first_commented)s AND %(last_pos
 
 def stage_entries() -> str:
     """Return the statement for the entries of the stages of deals."""
-    from workspace.timeline_triggers import FILL_STAGES
+    from workspace.logged_entries import status_object
+    from workspace.mirrored_entries import either
 
-    return FILL_STAGES
+    return f"""
+INSERT INTO workspace_timelineentry (account_id, at, kind, resource, resource_id, client_id, contact_id, deal_id, user_id, data)
+SELECT stage.account_id, stage.entered_at, 'stage', 'deal', source.id,
+    {either("source", "client")}, {either("source", "contact")}, source.id, stage.user_id, jsonb_build_object(
+        'before', {status_object("stage.account_id", "stage.former_id")},
+        'after', {status_object("stage.account_id", "stage.status_id")}
+    )
+FROM (
+    SELECT account_id, deal_id, status_id, entered_at, user_id,
+        lag(status_id) OVER deal AS former_id, lag(number) OVER deal AS former
+    FROM crm_dealstage WINDOW deal AS (PARTITION BY account_id, deal_id ORDER BY number)
+) AS stage JOIN crm_deal AS source ON source.account_id = stage.account_id AND source.id = stage.deal_id
+WHERE stage.former IS NOT NULL AND NOT EXISTS (
+    SELECT FROM workspace_timelineentry AS entry
+    WHERE entry.account_id = stage.account_id AND entry.deal_id = stage.deal_id AND entry.kind = 'stage'
+)
+"""  # noqa: S608
 
 
 def mirrored_entries() -> list[tuple[str, str]]:
     """Return the statements for the entries of rows, each with the parameter for the number of these rows."""
-    from workspace.timeline_triggers import COLUMNS, MIRRORS
+    from workspace.mirrored_entries import COLUMNS, MIRRORS
 
     statements = []
-    for mirror in MIRRORS:
+    for mirror in MIRRORS.values():
         for first_id, number in ROWS_WITH_ENTRIES[mirror.resource]:
             ids = f"%({first_id})s - 1 + %(first)s AND %({first_id})s - 1 + %(last)s"
             entries = mirror.entries(f"source.account_id = %(account)s AND source.id BETWEEN {ids}")

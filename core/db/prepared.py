@@ -50,7 +50,7 @@ from psycopg import Binary
 from psycopg.errors import ConnectionTimeout
 from psycopg.types.numeric import Int2, Int4, Int8
 
-from core.db.derived import ctes_of, inserted, inserting, is_followed, writing, writing_row
+from core.db.derived import comparison_of, ctes_of, inserted, inserting, is_followed, writing, writing_row
 from core.db.triggers import TriggerField
 
 # Values that stand for arguments while a query is compiled. Each is unique, so that it can be found in the compiled query, and within
@@ -355,8 +355,10 @@ def update(row: Model, names: Collection[str]) -> None:
     Raise the model's DoesNotExist if the row was deleted.
     """
     text, columns, returned = _update_statement(type(row), tuple(sorted(names)))
-    with writing_row(row, names):
+    with writing_row(row, names, is_compared=True):
         rows = execute(text, [column(row, False) for column in columns])
+        if (comparison := comparison_of(type(row), names)) and rows and rows[0][-1]:
+            comparison.add_ids(row.account_id, [row.id])  # type: ignore[attr-defined]  # a row of any tenant
     if not rows:
         raise type(row).DoesNotExist  # type: ignore[attr-defined]  # Django adds it to each model
     for field, value in zip(returned, rows[0], strict=False):
@@ -367,8 +369,9 @@ def update_many(rows: Sequence[Model], names: Collection[str]) -> None:
     """Update the same fields of several locked rows of one account and model, as `update` does for one row, in one statement."""
     model = type(rows[0])
     meta = model._meta
-    _, columns, triggered = _update_statement(model, tuple(sorted(names)))
+    _, _, triggered = _update_statement(model, tuple(sorted(names)))
     fields = [*(cast(Field, meta.get_field(name)) for name in sorted(names)), *meta.pk_fields]
+    columns = list(map(_column_value, fields))
     # Without its length, a type does not cut the values.
     casts = ", ".join(f"%s::{re.sub('[(].*?[)]', '', str(field.db_type(connection)))}" for field in fields)
     changes = ", ".join(f'"{field.column}" = given."{field.column}"' for field in fields[: len(names)])
@@ -440,10 +443,19 @@ def _update_statement(
     changes = ", ".join(f'"{field.column}" = {_placeholder(field)}' for field in fields)
     condition = " AND ".join(f'"{key.column}" = %s' for key in keys)
     returned = [field for field in meta.local_concrete_fields if isinstance(field, TriggerField)]
+    text = f'UPDATE "{meta.db_table}" SET {changes} WHERE {condition} RETURNING'  # noqa: S608
+    columns = [_column_value(field) for field in (*fields, *keys)]
+    if comparison := comparison_of(model, names):
+        old = f'SELECT {comparison.old_columns(names)} FROM "{meta.db_table}" WHERE {condition}'  # noqa: S608
+        returning = ", ".join([*(f'row."{field.column}"' for field in returned), comparison.condition])
+        text = f"""
+            WITH before AS ({old}), row AS ({text} *){comparison.ctes(names)}
+            SELECT {returning} FROM row JOIN before USING (account_id, id)
+        """  # noqa: S608
+        return text, [*map(_column_value, keys), *columns], returned
     # RETURNING needs at least one column.
     returning = ", ".join(f'"{field.column}"' for field in returned) or "true"
-    text = f'UPDATE "{meta.db_table}" SET {changes} WHERE {condition} RETURNING {returning}'  # noqa: S608
-    return text, [_column_value(field) for field in (*fields, *keys)], returned
+    return f"{text} {returning}", columns, returned
 
 
 # A function that returns the parameter for the column of a field, from the row and whether the row is new.
