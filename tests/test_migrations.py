@@ -11,10 +11,22 @@ from pathlib import Path
 import psycopg
 import pytest
 from django.conf import settings
+from django.contrib.postgres.functions import RandomUUID
+from django.contrib.postgres.operations import (
+    AddConstraintNotValid,
+    AddIndexConcurrently,
+    RemoveIndexConcurrently,
+    ValidateConstraint,
+)
 from django.core.management import call_command
 from django.db import connection
+from django.db.migrations import Migration, operations
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.state import ProjectState
+from django.db.models import CharField, CheckConstraint, Index, Q, TextField, UUIDField
 
 from tests.support.schema import PATH, dump_schema
+from tests.support.squawk import find_long_locks
 
 ROOT = Path(settings.BASE_DIR)
 ROOMS = {path.parent.name for path in ROOT.glob("*/__init__.py")}
@@ -90,3 +102,59 @@ def test_migrations_import_nothing_of_the_project():
             offenders += [f"{path.relative_to(ROOT)} imports {name}" for name in names if name.split(".")[0] in ROOMS]
     assert offenders == []
     assert {"accounts", "core", "tests"} <= ROOMS
+
+
+@pytest.mark.django_db(transaction=True)
+def test_migrations_lock_tables_only_briefly():
+    """The initial migrations create tables, which have no rows yet."""
+    loader = MigrationLoader(connection)
+    migrations = [each for each in loader.disk_migrations.values() if each.app_label in ROOMS and not each.initial]
+    found = {
+        str(each): find_long_locks(sql_of(each, loader.project_state((each.app_label, each.name), at_end=False)))
+        for each in migrations
+    }
+    assert {name: rules for name, rules in found.items() if rules} == {}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_long_locks_are_found():
+    """The ways of CONTRIBUTING.md are accepted, and those that `makemigrations` writes for large tables are not."""
+    state = MigrationLoader(connection).project_state()
+    index, name = Index(fields=["account", "city"], name="client_city"), "client_trash"
+    check = CheckConstraint(condition=Q(city__isnull=False), name="client_city_known")
+    accepted = {
+        "a nullable column": (operations.AddField("client", "nickname", CharField(max_length=255, null=True)), True),
+        "a concurrent index": (AddIndexConcurrently("client", index), False),
+        "no index": (RemoveIndexConcurrently("client", name), False),
+        "a constraint for new rows": (AddConstraintNotValid("client", check), True),
+    }
+    with_check = state.clone()
+    accepted["a constraint for new rows"][0].state_forwards("crm", with_check)
+    rejected = {
+        "adding-field-with-default": operations.AddField("client", "key", UUIDField(db_default=RandomUUID())),
+        "require-concurrent-index-creation": operations.AddIndex("client", index),
+        "require-concurrent-index-deletion": operations.RemoveIndex("client", name),
+        "constraint-missing-not-valid": operations.AddConstraint("client", check),
+        "changing-column-type": operations.AlterField("client", "city", TextField(null=True)),
+    }
+    for case, (operation, atomic) in accepted.items():
+        assert find_long_locks(sql_of(migration_of(operation, atomic=atomic), state)) == [], case
+    validation = migration_of(ValidateConstraint("client", check.name))
+    assert find_long_locks(sql_of(validation, with_check)) == []
+    assert {rule: find_long_locks(sql_of(migration_of(operation), state)) for rule, operation in rejected.items()} == {
+        rule: [rule] for rule in rejected
+    }
+
+
+def migration_of(operation: operations.base.Operation, *, atomic: bool = True) -> Migration:
+    migration = Migration("made_up", "crm")
+    migration.operations, migration.atomic = [operation], atomic
+    return migration
+
+
+def sql_of(migration: Migration, state: ProjectState) -> str:
+    """Return the SQL of a migration, as `manage.py sqlmigrate` prints it."""
+    with connection.schema_editor(collect_sql=True, atomic=migration.atomic) as editor:
+        migration.apply(state.clone(), editor, collect_sql=True)
+    statements = ["BEGIN;", *editor.collected_sql, "COMMIT;"] if migration.atomic else editor.collected_sql
+    return "\n".join(statements)

@@ -5,6 +5,7 @@ import django.contrib.postgres.fields
 import django.contrib.postgres.functions
 import django.core.validators
 import django.db.models.deletion
+import django.db.models.functions.datetime
 import django.utils.timezone
 from django.db import migrations, models
 
@@ -48,6 +49,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("confirms_user_links", models.BooleanField(db_default=False, default=False)),
+                ("link_guests_by_email", models.BooleanField(db_default=False, default=True)),
                 (
                     "won_reasons",
                     django.contrib.postgres.fields.ArrayField(
@@ -115,12 +117,13 @@ class Migration(migrations.Migration):
                 ),
                 ("id", models.BigIntegerField(editable=False)),
                 ("name", models.CharField(max_length=255)),
+                ("name_key", models.TextField(editable=False, null=True)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ("updated_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
             ],
             options={
                 "default_related_name": "user_groups",
-                "constraints": [models.UniqueConstraint(fields=("account", "name"), name="group_name_unique")],
+                "constraints": [models.UniqueConstraint(fields=("account", "name_key"), name="group_name_key_unique")],
             },
         ),
         migrations.CreateModel(
@@ -137,10 +140,32 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("name", models.CharField(max_length=255)),
+                (
+                    "token",
+                    models.UUIDField(
+                        db_default=django.contrib.postgres.functions.RandomUUID(), default=uuid.uuid4, editable=False
+                    ),
+                ),
+                (
+                    "proven_at",
+                    models.DateTimeField(
+                        db_default=django.db.models.functions.datetime.Now(), default=None, editable=False, null=True
+                    ),
+                ),
+                (
+                    "checked_at",
+                    models.DateTimeField(
+                        db_default=django.db.models.functions.datetime.Now(), default=None, editable=False, null=True
+                    ),
+                ),
+                ("failing_since", models.DateTimeField(editable=False, null=True)),
             ],
             options={
                 "constraints": [
-                    models.UniqueConstraint(fields=("name",), name="host_name_unique"),
+                    models.UniqueConstraint(
+                        condition=models.Q(("proven_at__isnull", False)), fields=("name",), name="host_name_unique"
+                    ),
+                    models.UniqueConstraint(fields=("account", "name"), name="host_name_of_account"),
                     models.UniqueConstraint(fields=("account", "id"), name="host_of_account"),
                 ],
             },
@@ -162,13 +187,16 @@ class Migration(migrations.Migration):
                 ),
                 ("id", models.BigIntegerField(editable=False)),
                 ("name", models.CharField(max_length=255)),
+                ("name_key", models.TextField(editable=False, null=True)),
                 ("position", models.IntegerField(default=0)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ("updated_at", models.DateTimeField(auto_now=True)),
             ],
             options={
                 "default_related_name": "pipelines",
-                "constraints": [models.UniqueConstraint(fields=("account", "name"), name="pipeline_name_unique")],
+                "constraints": [
+                    models.UniqueConstraint(fields=("account", "name_key"), name="pipeline_name_key_unique")
+                ],
             },
         ),
         migrations.CreateModel(
@@ -225,6 +253,8 @@ class Migration(migrations.Migration):
                 ),
                 ("code", models.CharField(max_length=255)),
                 ("name", models.CharField(max_length=255)),
+                ("code_key", models.TextField(editable=False, null=True)),
+                ("name_key", models.TextField(editable=False, null=True)),
                 ("color", models.CharField(blank=True, max_length=255, null=True)),
                 ("position", models.IntegerField(default=0)),
                 ("closed", models.BooleanField(default=False)),
@@ -245,16 +275,16 @@ class Migration(migrations.Migration):
                 "verbose_name_plural": "statuses",
                 "default_related_name": "statuses",
                 "constraints": [
-                    models.UniqueConstraint(fields=("account", "kind", "code"), name="status_code_unique"),
+                    models.UniqueConstraint(fields=("account", "kind", "code_key"), name="status_code_key_unique"),
                     models.UniqueConstraint(
                         condition=models.Q(("kind", "deal"), _negated=True),
-                        fields=("account", "kind", "name"),
-                        name="status_name_unique",
+                        fields=("account", "kind", "name_key"),
+                        name="status_name_key_unique",
                     ),
                     models.UniqueConstraint(
                         condition=models.Q(("kind", "deal")),
-                        fields=("account", "pipeline_id", "name"),
-                        name="deal_status_name_unique",
+                        fields=("account", "pipeline_id", "name_key"),
+                        name="deal_status_name_key_unique",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
@@ -420,6 +450,7 @@ class Migration(migrations.Migration):
                 ("bounced_at", models.DateTimeField(editable=False, null=True)),
                 ("shortcuts", models.BooleanField(db_default=True, default=True)),
                 ("is_active", models.BooleanField(default=True)),
+                ("blocked_at", models.DateTimeField(editable=False, null=True)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ("updated_at", models.DateTimeField(auto_now=True)),
             ],
@@ -510,6 +541,12 @@ class Migration(migrations.Migration):
                 ("email", models.CharField(max_length=255)),
                 ("email_key", models.TextField(editable=False)),
                 ("role", models.CharField(max_length=255)),
+                (
+                    "site_ids",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.BigIntegerField(), db_default=[], default=list, size=None
+                    ),
+                ),
                 ("digest", models.BinaryField()),
                 ("invited_by_id", models.BigIntegerField()),
                 (
@@ -569,6 +606,7 @@ class Migration(migrations.Migration):
                         db_default=django.contrib.postgres.functions.RandomUUID(), default=uuid.uuid4, editable=False
                     ),
                 ),
+                ("domain", models.CharField(blank=True, db_default="", default="", max_length=255)),
                 ("agent", models.CharField(blank=True, default="", max_length=255)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ("seen_at", models.DateTimeField()),

@@ -7,3 +7,5 @@ ALTER TABLE ONLY public.accounts_staleword ALTER COLUMN account_id SET (n_distin
 ALTER TABLE ONLY public.accounts_word ALTER COLUMN account_id SET (n_distinct=2);
 ALTER TABLE public.core_follower SET (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
 ALTER TABLE ONLY public.core_follower ALTER COLUMN account_id SET (n_distinct=2);
+-- Rows are deleted soon, whatever the size of the table.
+ALTER TABLE public.core_job SET (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');

@@ -369,6 +369,7 @@ class Migration(migrations.Migration):
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ("updated_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ("name", models.CharField(max_length=255)),
+                ("name_key", models.TextField(editable=False, null=True)),
             ],
             options={
                 "default_related_name": "contact_lists",
@@ -382,8 +383,8 @@ class Migration(migrations.Migration):
                 "constraints": [
                     models.UniqueConstraint(
                         condition=models.Q(("trashed_at", None)),
-                        fields=("account", "name"),
-                        name="contact_list_name_unique",
+                        fields=("account", "name_key"),
+                        name="contact_list_name_key_unique",
                     )
                 ],
             },
@@ -848,21 +849,6 @@ class Migration(migrations.Migration):
                         condition=models.Q(("trashed_deal_id__isnull", False)),
                         fields=["account", "trashed_deal_id"],
                         name="note_of_trashed_deal",
-                    ),
-                    models.Index(
-                        condition=models.Q(("client_id__isnull", False), ("trashed_at", None)),
-                        fields=["account", "client_id", "updated_at"],
-                        name="note_of_client_by_change",
-                    ),
-                    models.Index(
-                        condition=models.Q(("contact_id__isnull", False), ("trashed_at", None)),
-                        fields=["account", "contact_id", "updated_at"],
-                        name="note_of_contact_by_change",
-                    ),
-                    models.Index(
-                        condition=models.Q(("deal_id__isnull", False), ("trashed_at", None)),
-                        fields=["account", "deal_id", "updated_at"],
-                        name="note_of_deal_by_change",
                     ),
                     models.Index(
                         condition=models.Q(("trashed_at__isnull", False)),

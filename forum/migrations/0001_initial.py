@@ -112,6 +112,8 @@ class Migration(migrations.Migration):
                 ("comment_html", models.CharField(editable=False, max_length=1048576, null=True)),
                 ("kind", models.CharField(max_length=255, null=True)),
                 ("internal", models.BooleanField(db_default=False, default=False)),
+                ("approved", models.BooleanField(db_default=True, default=True)),
+                ("withdrawn_at", models.DateTimeField(editable=False, null=True)),
                 ("edited_at", models.DateTimeField(editable=False, null=True)),
                 ("edited_by_other", models.BooleanField(db_default=False, default=False, editable=False)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
@@ -125,6 +127,12 @@ class Migration(migrations.Migration):
                         condition=models.Q(("from_post_id__isnull", False)),
                         fields=["account", "from_post_id"],
                         name="comment_from_post",
+                    ),
+                    models.Index(fields=["account", "user_id", "created_at", "id"], name="comment_by_author"),
+                    models.Index(
+                        condition=models.Q(("approved", False)),
+                        fields=["account", "created_at", "id"],
+                        name="comment_waiting",
                     ),
                 ],
             },
@@ -262,12 +270,19 @@ class Migration(migrations.Migration):
                 (
                     "access",
                     models.CharField(
-                        choices=[("public", "Public"), ("members", "Members"), ("private", "Private")],
+                        choices=[
+                            ("public", "Public"),
+                            ("members", "Members"),
+                            ("private", "Private"),
+                            ("list", "List"),
+                            ("segment", "Segment"),
+                        ],
                         db_default="public",
                         default="public",
                         max_length=255,
                     ),
                 ),
+                ("segment_id", models.BigIntegerField(null=True)),
                 ("approval", models.BooleanField(db_default=False, default=False)),
                 ("is_default", models.BooleanField(default=False)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
@@ -275,14 +290,100 @@ class Migration(migrations.Migration):
             ],
             options={
                 "default_related_name": "forums",
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("segment_id__isnull", False)),
+                        fields=["account", "segment_id"],
+                        name="forum_by_segment",
+                    )
+                ],
                 "constraints": [
                     models.UniqueConstraint(fields=("account", "host_id"), name="forum_host_unique"),
                     models.UniqueConstraint(
                         condition=models.Q(("is_default", True)), fields=("account",), name="forum_one_default"
                     ),
                     models.CheckConstraint(
-                        condition=models.Q(("access__in", ["public", "members", "private"])), name="forum_access_known"
+                        condition=models.Q(("access__in", ["public", "members", "private", "list", "segment"])),
+                        name="forum_access_known",
                     ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="ForumAddress",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
+                    ),
+                ),
+                ("id", models.BigIntegerField(editable=False)),
+                ("forum_id", models.BigIntegerField()),
+                ("address", models.CharField(max_length=255)),
+                ("address_key", models.TextField(editable=False)),
+            ],
+            options={
+                "default_related_name": "forum_addresses",
+                "constraints": [
+                    models.UniqueConstraint(fields=("account", "forum_id", "address_key"), name="forumaddress_unique")
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="ForumMember",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
+                    ),
+                ),
+                ("id", models.BigIntegerField(editable=False)),
+                ("forum_id", models.BigIntegerField()),
+                ("user_id", models.BigIntegerField()),
+                (
+                    "user",
+                    models.ForeignObject(
+                        from_fields=["account_id", "user_id"],
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="accounts.user",
+                        to_fields=["account_id", "id"],
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[("member", "Member"), ("pending", "Pending")], default="member", max_length=255
+                    ),
+                ),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+            ],
+            options={
+                "default_related_name": "forum_members",
+                "indexes": [
+                    models.Index(fields=["account", "user_id"], name="forummember_of_user"),
+                    models.Index(
+                        condition=models.Q(("state", "pending")),
+                        fields=["account", "forum_id", "user_id"],
+                        name="forummember_pending",
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("account", "forum_id", "user_id"), name="forummember_unique")
                 ],
             },
         ),
@@ -410,21 +511,6 @@ class Migration(migrations.Migration):
                         fields=["account", "updated_at", "id"],
                         name="sort_key_of_task_by_change",
                     ),
-                    models.Index(
-                        condition=models.Q(("client_id__isnull", False)),
-                        fields=["account", "client_id", "updated_at"],
-                        name="sort_key_of_client",
-                    ),
-                    models.Index(
-                        condition=models.Q(("contact_id__isnull", False)),
-                        fields=["account", "contact_id", "updated_at"],
-                        name="sort_key_of_contact",
-                    ),
-                    models.Index(
-                        condition=models.Q(("deal_id__isnull", False)),
-                        fields=["account", "deal_id", "updated_at"],
-                        name="sort_key_of_deal",
-                    ),
                 ],
             },
         ),
@@ -525,6 +611,7 @@ class Migration(migrations.Migration):
                 ("closed", models.BooleanField(default=False)),
                 ("priority", models.IntegerField(default=0)),
                 ("scheduled_at", models.DateTimeField(null=True)),
+                ("due_day", models.DateField(null=True)),
                 ("remind_at", models.DateTimeField(null=True)),
                 ("completed_at", models.DateTimeField(editable=False, null=True)),
                 ("response", models.CharField(max_length=65536, null=True)),
@@ -928,6 +1015,100 @@ class Migration(migrations.Migration):
                         condition=models.Q(("note_id__isnull", False)),
                         fields=("account", "note_id"),
                         name="activity_note_unique",
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="ContentReport",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
+                    ),
+                ),
+                ("id", models.BigIntegerField(editable=False)),
+                ("post_id", models.BigIntegerField(null=True)),
+                (
+                    "post",
+                    models.ForeignObject(
+                        from_fields=["account_id", "post_id"],
+                        null=True,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="forum.post",
+                        to_fields=["account_id", "id"],
+                    ),
+                ),
+                ("comment_id", models.BigIntegerField(null=True)),
+                (
+                    "comment",
+                    models.ForeignObject(
+                        from_fields=["account_id", "comment_id"],
+                        null=True,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="forum.comment",
+                        to_fields=["account_id", "id"],
+                    ),
+                ),
+                ("user_id", models.BigIntegerField()),
+                (
+                    "user",
+                    models.ForeignObject(
+                        from_fields=["account_id", "user_id"],
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="accounts.user",
+                        to_fields=["account_id", "id"],
+                    ),
+                ),
+                (
+                    "reason",
+                    models.CharField(
+                        choices=[
+                            ("spam", "Spam or advertising"),
+                            ("abuse", "Insults or threats"),
+                            ("personal_data", "Personal data of somebody"),
+                            ("other", "Something else"),
+                        ],
+                        max_length=255,
+                    ),
+                ),
+                ("note", models.CharField(blank=True, default="", max_length=500)),
+                ("digest", models.CharField(max_length=64)),
+                ("dismissed_at", models.DateTimeField(editable=False, null=True)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+            ],
+            options={
+                "default_related_name": "content_reports",
+                "indexes": [
+                    models.Index(fields=["account", "user_id"], name="contentreport_of_user"),
+                    models.Index(
+                        condition=models.Q(("dismissed_at", None)),
+                        fields=["account", "created_at"],
+                        name="contentreport_open",
+                    ),
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("comment_id__isnull", False), ("post_id", None)),
+                            models.Q(("comment_id", None), ("post_id__isnull", False)),
+                            _connector="OR",
+                        ),
+                        name="contentreport_of_post_or_comment",
+                    ),
+                    models.UniqueConstraint(fields=("account", "post_id", "user_id"), name="contentreport_post_unique"),
+                    models.UniqueConstraint(
+                        fields=("account", "comment_id", "user_id"), name="contentreport_comment_unique"
                     ),
                 ],
             },

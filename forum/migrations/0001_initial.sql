@@ -197,10 +197,13 @@ ALTER TABLE ONLY public.forum_category ALTER COLUMN account_id SET (n_distinct=2
 ALTER TABLE public.forum_comment SET (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.forum_comment ALTER COLUMN account_id SET (n_distinct=2);
 ALTER TABLE ONLY public.forum_commentversion ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.forum_contentreport ALTER COLUMN account_id SET (n_distinct=2);
 ALTER TABLE public.forum_facetcount SET (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
 ALTER TABLE ONLY public.forum_facetcount ALTER COLUMN account_id SET (n_distinct=2);
 ALTER TABLE ONLY public.forum_follow ALTER COLUMN account_id SET (n_distinct=2);
 ALTER TABLE ONLY public.forum_forum ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.forum_forumaddress ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.forum_forummember ALTER COLUMN account_id SET (n_distinct=2);
 ALTER TABLE ONLY public.forum_notification ALTER COLUMN account_id SET (n_distinct=2);
 
 ALTER TABLE public.forum_post
@@ -231,9 +234,15 @@ ALTER TABLE ONLY public.forum_comment ADD CONSTRAINT forum_comment_post_id_fk FO
 ALTER TABLE ONLY public.forum_comment ADD CONSTRAINT forum_comment_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
 ALTER TABLE ONLY public.forum_commentversion ADD CONSTRAINT forum_commentversion_comment_id_fk FOREIGN KEY (account_id, comment_id) REFERENCES public.forum_comment(account_id, id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.forum_commentversion ADD CONSTRAINT forum_commentversion_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.forum_contentreport ADD CONSTRAINT forum_contentreport_comment_id_fk FOREIGN KEY (account_id, comment_id) REFERENCES public.forum_comment(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.forum_contentreport ADD CONSTRAINT forum_contentreport_post_id_fk FOREIGN KEY (account_id, post_id) REFERENCES public.forum_post(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.forum_contentreport ADD CONSTRAINT forum_contentreport_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.forum_follow ADD CONSTRAINT forum_follow_post_id_fk FOREIGN KEY (account_id, post_id) REFERENCES public.forum_post(account_id, id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.forum_follow ADD CONSTRAINT forum_follow_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.forum_forum ADD CONSTRAINT forum_forum_host_id_fk FOREIGN KEY (account_id, host_id) REFERENCES public.accounts_host(account_id, id);
+ALTER TABLE ONLY public.forum_forumaddress ADD CONSTRAINT forum_forumaddress_forum_id_fk FOREIGN KEY (account_id, forum_id) REFERENCES public.forum_forum(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.forum_forummember ADD CONSTRAINT forum_forummember_forum_id_fk FOREIGN KEY (account_id, forum_id) REFERENCES public.forum_forum(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.forum_forummember ADD CONSTRAINT forum_forummember_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.forum_notification ADD CONSTRAINT forum_notification_activity_id_fk FOREIGN KEY (account_id, activity_id) REFERENCES public.forum_activity(account_id, id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.forum_notification ADD CONSTRAINT forum_notification_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.forum_post ADD CONSTRAINT forum_post_category_id_fk FOREIGN KEY (account_id, category_id) REFERENCES public.forum_category(account_id, id);
@@ -281,8 +290,11 @@ CREATE TRIGGER take_id BEFORE INSERT ON public.forum_activity FOR EACH ROW WHEN 
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_category FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_comment FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_commentversion FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_contentreport FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_follow FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_forum FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_forumaddress FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_forummember FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_notification FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_post FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_proxyvote FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();

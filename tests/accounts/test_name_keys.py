@@ -1,9 +1,7 @@
 """Names that are unique in the account, without regard to case and to blanks."""
 
-import importlib
-
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 
 from accounts.models import Tag
 from tests.support.assertions import assert_refused
@@ -66,25 +64,3 @@ def test_the_database_has_the_rule(acme):
     make_contact_list(acme.alice, "News")
     with pytest.raises(IntegrityError), transaction.atomic():
         acme.account.contact_lists.create(name="NEWS", creator_id=acme.alice.id, updater_id=acme.alice.id)
-
-
-def test_the_migration_numbers_equal_names(acme):
-    """The first keeps its name. Rows in the trash reserve none."""
-    rows = [make_contact_list(acme.alice, name) for name in ("News", "b", "c", "d")]
-    rows[3].trash(by=acme.alice)
-    names = dict(zip([row.id for row in rows], ("News", "news", "NEWS ", "news"), strict=True))
-    with connection.cursor() as cursor:
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        cursor.execute("DROP INDEX contact_list_name_key_unique")
-        for id, name in names.items():
-            cursor.execute("UPDATE crm_contactlist SET name = %s, name_key = NULL WHERE id = %s", [name, id])
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        migration = importlib.import_module("crm.migrations.0003_name_keys")
-        migration.fill(cursor, "crm_contactlist", "name", "account_id", "trashed_at IS NULL")
-    found = acme.account.contact_lists.order_by("id").values_list("name", "name_key")
-    assert list(found) == [
-        ("News", "news"),
-        ("news (2)", "news (2)"),
-        ("NEWS (3)", "news (3)"),
-        ("news", "news"),
-    ]

@@ -1,16 +1,13 @@
 """White space and format characters at the ends of names, e-mails, telephone and tax numbers, external ids, tags and codes."""
 
-from importlib import import_module
-from types import SimpleNamespace
-
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 
 from accounts.models import Invitation, User
 from core.errors import FieldError, FieldErrors
 from crm.api.lookup import Lookup
 from crm.api.writing import write_row
-from crm.models import Client, Contact
+from crm.models import Client
 from tests.support.assertions import assert_refused, read
 from tests.support.factories import make_client, make_contact, make_deal
 from tests.support.tables import table
@@ -168,48 +165,6 @@ def test_a_status_is_found_by_its_code(acme):
 def test_the_filter_by_tag(acme):
     make_client(acme.alice, tags=["vip"])
     assert len(read(acme.json().get("/app/clients.json", params={"tag": " VIP\u200b"}))) == 1
-
-
-def test_existing_rows(acme):
-    """The migration trims e-mails and external ids, and leaves other rows alone."""
-    client, other = (
-        make_client(acme.alice, external_ids={"a": "1", "b": "2"}),
-        make_client(acme.alice, email="Ann@example.com"),
-    )
-    contact = make_contact(acme.alice)
-    holder = make_client(acme.alice, external_ids={"b": "3"})
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE crm_client SET email = %s, email_key = %s, external_ids = %s WHERE id = %s",
-            [" sp@example.com\u200b", " sp@example.com\u200b", '{"a": " 1", "b": "3 "}', client.id],
-        )
-        cursor.execute("UPDATE crm_clientexternalid SET value = ' 1' WHERE holder_id = %s AND key = 'a'", [client.id])
-        cursor.execute("UPDATE crm_clientexternalid SET value = '3 ' WHERE holder_id = %s AND key = 'b'", [client.id])
-        cursor.execute(
-            "UPDATE crm_contact SET email = %s, email_key = %s WHERE id = %s", ["a@żółw.pl", "a@żółw.pl", contact.id]
-        )
-        cursor.execute(
-            "UPDATE accounts_user SET email = %s, email_key = %s WHERE id = %s", ["b@żółw.pl", "b@żółw.pl", acme.bob.id]
-        )
-    before = Client.objects.filter(id=other.id).values().get()
-    schema_editor = SimpleNamespace(connection=connection)
-    crm = import_module("crm.migrations.0002_emails")
-    crm.change_emails(None, schema_editor)
-    crm.trim_external_ids(None, schema_editor)
-    import_module("accounts.migrations.0004_emails").change_emails(None, schema_editor)
-    client.refresh_from_db()
-    assert (client.email, client.email_key) == ("sp@example.com", "sp@example.com")
-    # Another client holds the trimmed value.
-    assert client.external_ids == {"a": "1", "b": "3 "}
-    pairs = {("a", "1"), ("b", "3"), ("b", "3 ")}
-    assert Client.holders(acme.account.id, pairs) == {
-        ("a", "1"): client.id,
-        ("b", "3"): holder.id,
-        ("b", "3 "): client.id,
-    }
-    assert Contact.objects.get(id=contact.id).email_key == "a@xn--w-uga1v8h.pl"
-    assert User.objects.get(id=acme.bob.id).email_key == "b@xn--w-uga1v8h.pl"
-    assert Client.objects.filter(id=other.id).values().get() == before
 
 
 def test_a_lookup_of_one_resource(acme):

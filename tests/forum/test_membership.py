@@ -1,17 +1,13 @@
 """The rule of the members of a forum, and the readers of the rule. The walks over all routes are in test_page_access and test_route_contracts."""
 
-import importlib
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from django.core import mail
-from django.db import connection
 
 from accounts.host_names import full_name
 from accounts.models import Invitation, User
 from core.errors import FieldErrors
-from forum import migrations
 from forum.membership import MAX_ADDRESSES, read_addresses
 from forum.models import Activity, Forum, ForumAddress, ForumMember, Notification
 from forum.notifications.emails import send_notifications
@@ -537,35 +533,6 @@ def test_those_who_took_part_wait_when_a_forum_is_closed(acme, board):
     assert {row.user_id for row in rows.pending()} == {writer.id, voter.id, commenter.id}
     assert {row.user_id for row in rows.confirmed()} == {acme.carol.id}
     assert board.members_among([writer.id, voter.id, commenter.id, reader.id]) == set()
-
-
-def test_the_migration_keeps_those_who_took_part(acme, other, board, plan):
-    """Others wait. In an account with one forum all members stay."""
-    voter, reader, gone = (make_user(acme.account, name) for name in ("voter", "reader", "gone"))
-    acme.account.users.filter(id=gone.id).update(is_active=False)
-    plan.vote(by=voter)
-    make_comment(plan, acme.carol)
-    make_post(reader)
-    other_member = make_user(other.account, "dora")
-    other_forum = other.account.forums.get()
-    other.account.forums.update(access=Access.PRIVATE)
-    Invitation.objects.invite(acme.account, email="a@example.com", role="member", by=acme.alice)
-    Invitation.objects.invite(acme.account, email="b@example.com", role="agent", by=acme.alice)
-    with connection.cursor() as cursor:
-        [path] = Path(migrations.__path__[0]).glob("*_existing_members.py")
-        cursor.execute(importlib.import_module(f"forum.migrations.{path.stem}").FILL_MEMBERS)
-    rows = ForumMember.objects.order_by("account_id", "user_id")
-    assert sorted((row.forum_id, row.user_id, row.state) for row in rows.filter(account=acme.account)) == sorted(
-        [
-            (board.id, acme.carol.id, "member"),
-            (board.id, voter.id, "member"),
-            (board.id, reader.id, "pending"),
-        ]
-    )
-    assert [(row.forum_id, row.user_id, row.state) for row in rows.filter(account=other.account)] == [
-        (other_forum.id, other_member.id, "member")
-    ]
-    assert list(acme.account.invitations.order_by("email").values_list("site_ids", flat=True)) == [[acme.forum.id], []]
 
 
 # The settings

@@ -1047,6 +1047,39 @@ class Migration(migrations.Migration):
                         fields=["account", "deal_id", "at", "number"],
                         name="timeline_of_deal",
                     ),
+                    models.Index(
+                        condition=models.Q(
+                            ("client_id__isnull", False),
+                            (
+                                "kind__in",
+                                ("note", "call", "meeting", "email", "task_done", "suggestion", "vote", "message"),
+                            ),
+                        ),
+                        fields=["account", "client_id", "at"],
+                        name="activity_of_client",
+                    ),
+                    models.Index(
+                        condition=models.Q(
+                            ("contact_id__isnull", False),
+                            (
+                                "kind__in",
+                                ("note", "call", "meeting", "email", "task_done", "suggestion", "vote", "message"),
+                            ),
+                        ),
+                        fields=["account", "contact_id", "at"],
+                        name="activity_of_contact",
+                    ),
+                    models.Index(
+                        condition=models.Q(
+                            ("deal_id__isnull", False),
+                            (
+                                "kind__in",
+                                ("note", "call", "meeting", "email", "task_done", "suggestion", "vote", "message"),
+                            ),
+                        ),
+                        fields=["account", "deal_id", "at"],
+                        name="activity_of_deal",
+                    ),
                 ],
                 "constraints": [
                     models.UniqueConstraint(

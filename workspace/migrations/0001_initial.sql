@@ -249,6 +249,8 @@ ALTER TABLE ONLY public.workspace_timelineentry ALTER COLUMN account_id SET (n_d
 
 -- Foreign keys
 
+-- A forum whose segment is deleted has none.
+ALTER TABLE ONLY public.forum_forum ADD CONSTRAINT forum_forum_segment_id_fk FOREIGN KEY (account_id, segment_id) REFERENCES public.workspace_savedview(account_id, id) ON DELETE SET NULL (segment_id);
 ALTER TABLE ONLY public.workspace_bulkchange ADD CONSTRAINT workspace_bulkchange_author_id_fk FOREIGN KEY (account_id, author_id) REFERENCES public.accounts_user(account_id, id);
 ALTER TABLE ONLY public.workspace_bulkchange ADD CONSTRAINT workspace_bulkchange_undone_by_id_fk FOREIGN KEY (account_id, undone_by_id) REFERENCES public.accounts_user(account_id, id);
 ALTER TABLE ONLY public.workspace_bulkchangerow ADD CONSTRAINT workspace_bulkchangerow_bulk_change_id_fk FOREIGN KEY (account_id, bulk_change_id) REFERENCES public.workspace_bulkchange(account_id, id) ON DELETE CASCADE;
