@@ -22,13 +22,11 @@ from core.db.tenancy import account_of
 from crm.models import Client, Contact, Deal, Note, UserLink
 from forum.models import Post, ProxyVote
 from workspace.logged_entries import log_changes, logged_columns
-from workspace.mirrored_entries import LINK_COLUMNS as LINK_NAMES
-from workspace.mirrored_entries import MIRRORS, either, keys_of_links, write_entries
+from workspace.mirrored_entries import LINK_COLUMNS, MIRRORS, either, keys_of_links, write_entries
 from workspace.post_revenue import RevenueChange
 from workspace.summaries import write_summaries
 from workspace.timeline import LINKS, MIRRORED_KINDS
 
-LINK_COLUMNS = frozenset(LINK_NAMES)
 # The kinds of the keys of rows.
 RESOURCES: dict[type[models.Model], str] = {
     Client: "client",
@@ -181,7 +179,7 @@ def has_link(row: Any) -> bool:
 
 
 def has_or_had_link(row: Any, columns: Collection[str] | None) -> bool:
-    return columns is None or not LINK_COLUMNS.isdisjoint(columns) or has_link(row)
+    return columns is None or not set(LINK_COLUMNS).isdisjoint(columns) or has_link(row)
 
 
 # The queue of the figures of suggestions
@@ -253,10 +251,19 @@ def register_derivations() -> None:
         mirror(Client, (), concerns_new=never),
         mirror(Contact, (), concerns_new=never),
         mirror(Deal, (), concerns_new=never),
-        mirror(Note, {"noted_at", "kind", "trashed_at"} | LINK_COLUMNS, concerns_new=never),
+        mirror(Note, {"noted_at", "kind", "trashed_at", *LINK_COLUMNS}, concerns_new=never),
         mirror(
             Post,
-            {"created_at", "completed_at", "closed", "scheduled_at", "category_id", "trashed_at"} | LINK_COLUMNS,
+            {
+                "created_at",
+                "completed_at",
+                "closed",
+                "scheduled_at",
+                "category_id",
+                "user_id",
+                "trashed_at",
+                *LINK_COLUMNS,
+            },
             concerns_new=lambda row, _alone: has_link(row),
             concerns_changed=has_or_had_link,
         ),

@@ -34,7 +34,7 @@ class Link:
     id: str = "id"
     # The column with which the link is unique. A row stays linked to the merged row if the kept row has one with the same value.
     unique_with: str = ""
-    # The SQL condition of the rows that have the link for themselves.
+    # The SQL condition of the rows that a merge updates.
     condition: str = "true"
 
     @property

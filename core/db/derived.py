@@ -168,9 +168,13 @@ def writing(
     columns: Collection[str] | None = None,
     *,
     act: Act = "update",
+    is_compared: bool = False,
 ) -> Iterator[None]:
-    """Compute again what depends on the rows with these ids, which the block updates (these columns) or deletes."""
-    comparison = comparison_of(model, columns) if act == "update" else None
+    """Compute again what depends on the rows with these ids, which the block updates (these columns) or deletes.
+
+    `is_compared` says that the UPDATE contains the CTEs of the comparison, or that it changes nothing that is compared.
+    """
+    comparison = comparison_of(model, columns) if act == "update" and not is_compared else None
     with (
         _comparing(comparison, account_id, ids, columns) if comparison else nullcontext(),
         _writing(derivations_of(model, columns), account_id, ids, act),
@@ -180,10 +184,7 @@ def writing(
 
 @contextmanager
 def writing_row(row: models.Model, columns: Collection[str] | None, *, is_compared: bool = False) -> Iterator[None]:
-    """Do the same for one row that the block updates, or inserts without `ctes_of` the model.
-
-    `is_compared` says that the UPDATE contains the CTEs of the comparison.
-    """
+    """Do the same for one row that the block updates, or inserts without `ctes_of` the model."""
     if not row._state.adding:
         account_id, id = row.account_id, row.id  # type: ignore[attr-defined]  # a row of any tenant
         derivations = [each for each in derivations_of(type(row), columns) if each.concerns_changed(row, columns)]
@@ -297,15 +298,16 @@ class DerivingQuerySet(models.QuerySet[Row]):
     """A queryset whose writes compute the derived values again."""
 
     @contextmanager
-    def _writing(self, columns: Collection[str] | None, act: Act) -> Iterator[None]:
-        comparison = comparison_of(self.model, columns) if act == "update" else None
+    def _writing(self, columns: Collection[str] | None, act: Act, *, is_compared: bool = False) -> Iterator[None]:
+        comparison = comparison_of(self.model, columns) if act == "update" and not is_compared else None
         if not derivations_of(self.model, columns) and comparison is None:
             yield
             return
         with transaction.atomic(savepoint=False), at_the_end(), ExitStack() as stack:
             pairs = sorted(self.order_by().values_list("account_id", "id"))
             for account_id, group in groupby(pairs, key=lambda pair: pair[0]):
-                stack.enter_context(writing(self.model, account_id, [id for _, id in group], columns, act=act))
+                ids = [id for _, id in group]
+                stack.enter_context(writing(self.model, account_id, ids, columns, act=act, is_compared=is_compared))
             yield
 
     def update(self, **values: Any) -> int:
@@ -313,6 +315,13 @@ class DerivingQuerySet(models.QuerySet[Row]):
             return super().update(**values)
 
     update.alters_data = True  # type: ignore[attr-defined]
+
+    def update_unchanged(self, **values: Any) -> int:
+        """Update columns so that nothing changes that is compared. Nothing is compared, which saves two statements."""
+        with self._writing(values, "update", is_compared=True):
+            return super().update(**values)
+
+    update_unchanged.alters_data = True  # type: ignore[attr-defined]
 
     def delete(self) -> tuple[int, dict[str, int]]:
         with self._writing(None, "delete"):

@@ -376,16 +376,30 @@ def update_many(rows: Sequence[Model], names: Collection[str]) -> None:
     casts = ", ".join(f"%s::{re.sub('[(].*?[)]', '', str(field.db_type(connection)))}" for field in fields)
     changes = ", ".join(f'"{field.column}" = given."{field.column}"' for field in fields[: len(names)])
     given = ", ".join(f'"{field.column}"' for field in fields)
-    returned = ", ".join(f'updated."{field.column}"' for field in triggered)
     text = f"""
         UPDATE "{meta.db_table}" AS updated SET {changes} FROM (VALUES {", ".join([f"({casts})"] * len(rows))}) AS given ({given})
         WHERE {" AND ".join(f'updated."{key.column}" = given."{key.column}"' for key in meta.pk_fields)}
-        RETURNING updated.id{", " * bool(returned)}{returned}
     """  # noqa: S608
+    account_id: Any = getattr(rows[0], "account_id")  # noqa: B009, a row of any tenant
     ids = [row.id for row in rows]  # type: ignore[attr-defined]
-    with writing(model, rows[0].account_id, ids, names), connection.cursor() as cursor:  # type: ignore[attr-defined]
-        cursor.execute(text, [column(row, False) for row in rows for column in columns])
-        by_id = {id: values for id, *values in cursor.fetchall()}
+    values = [column(row, False) for row in rows for column in columns]
+    comparison = comparison_of(model, names)
+    returned = "".join(f', {"row" if comparison else "updated"}."{field.column}"' for field in triggered)
+    if comparison:
+        old = f'SELECT {comparison.old_columns(names)} FROM "{meta.db_table}" WHERE account_id = %s AND id = ANY (%s)'  # noqa: S608
+        values = [account_id, ids, *values]
+        text = f"""
+            WITH before AS ({old}), row AS ({text} RETURNING updated.*){comparison.ctes(names)}
+            SELECT row.id, {comparison.condition}{returned} FROM row JOIN before USING (account_id, id)
+        """  # noqa: S608
+    else:
+        text = f"{text} RETURNING updated.id, false{returned}"
+    with writing(model, account_id, ids, names, is_compared=True), connection.cursor() as cursor:
+        cursor.execute(text, values)
+        found = cursor.fetchall()
+        if comparison:
+            comparison.add_ids(account_id, [id for id, fulfils, *_ in found if fulfils])
+    by_id = {id: of_row for id, _, *of_row in found}
     for row in rows:
         for field, value in zip(triggered, by_id[row.id], strict=True):  # type: ignore[attr-defined]
             setattr(row, field.attname, value)
