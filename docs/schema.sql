@@ -800,12 +800,12 @@ CREATE TABLE public.accounts_account (
     currency character varying(255) NOT NULL,
     agents_see character varying(255) DEFAULT 'all'::character varying NOT NULL,
     confirms_user_links boolean DEFAULT false NOT NULL,
+    link_guests_by_email boolean DEFAULT false NOT NULL,
     won_reasons character varying(255)[] DEFAULT '{}'::character varying(255)[] NOT NULL,
     lost_reasons character varying(255)[] DEFAULT '{}'::character varying(255)[] NOT NULL,
     resources_with_fields text[] DEFAULT '{}'::text[] NOT NULL,
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL,
-    link_guests_by_email boolean DEFAULT false NOT NULL,
     CONSTRAINT account_prefix_form CHECK (((prefix)::text ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])$'::text))
 );
 
@@ -854,12 +854,12 @@ CREATE TABLE public.accounts_group (
     account_id bigint NOT NULL,
     id bigint NOT NULL,
     name character varying(255) NOT NULL,
+    name_key text,
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL,
     search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
     search_text text GENERATED ALWAYS AS (search.fold((COALESCE(name, ''::character varying))::text)) STORED NOT NULL,
-    search_words tsvector GENERATED ALWAYS AS (setweight(search.words(account_id, (COALESCE(name, ''::character varying))::text, 35000), 'A'::"char")) STORED NOT NULL,
-    name_key text
+    search_words tsvector GENERATED ALWAYS AS (setweight(search.words(account_id, (COALESCE(name, ''::character varying))::text, 35000), 'A'::"char")) STORED NOT NULL
 );
 ALTER TABLE ONLY public.accounts_group ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -878,10 +878,10 @@ CREATE TABLE public.accounts_host (
     id bigint NOT NULL,
     account_id bigint NOT NULL,
     name character varying(255) NOT NULL,
-    checked_at timestamp with time zone DEFAULT statement_timestamp(),
-    failing_since timestamp with time zone,
+    token uuid DEFAULT gen_random_uuid() NOT NULL,
     proven_at timestamp with time zone DEFAULT statement_timestamp(),
-    token uuid DEFAULT gen_random_uuid() NOT NULL
+    checked_at timestamp with time zone DEFAULT statement_timestamp(),
+    failing_since timestamp with time zone
 );
 ALTER TABLE ONLY public.accounts_host ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -912,11 +912,11 @@ CREATE TABLE public.accounts_invitation (
     email character varying(255) NOT NULL,
     email_key text NOT NULL,
     role character varying(255) NOT NULL,
+    site_ids bigint[] DEFAULT '{}'::bigint[] NOT NULL,
     digest bytea NOT NULL,
     invited_by_id bigint NOT NULL,
     created_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,
-    site_ids bigint[] DEFAULT '{}'::bigint[] NOT NULL,
     CONSTRAINT invitation_role CHECK (((role)::text = ANY ((ARRAY['admin'::character varying, 'agent'::character varying, 'member'::character varying])::text[])))
 );
 ALTER TABLE ONLY public.accounts_invitation ALTER COLUMN account_id SET (n_distinct=2);
@@ -925,13 +925,13 @@ CREATE TABLE public.accounts_pipeline (
     account_id bigint NOT NULL,
     id bigint NOT NULL,
     name character varying(255) NOT NULL,
+    name_key text,
     "position" integer NOT NULL,
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL,
     search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
     search_text text GENERATED ALWAYS AS (search.fold((COALESCE(name, ''::character varying))::text)) STORED NOT NULL,
-    search_words tsvector GENERATED ALWAYS AS (setweight(search.words(account_id, (COALESCE(name, ''::character varying))::text, 35000), 'A'::"char")) STORED NOT NULL,
-    name_key text
+    search_words tsvector GENERATED ALWAYS AS (setweight(search.words(account_id, (COALESCE(name, ''::character varying))::text, 35000), 'A'::"char")) STORED NOT NULL
 );
 ALTER TABLE ONLY public.accounts_pipeline ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -948,11 +948,11 @@ CREATE TABLE public.accounts_session (
     user_id bigint NOT NULL,
     digest bytea NOT NULL,
     family uuid DEFAULT gen_random_uuid() NOT NULL,
+    domain character varying(255) DEFAULT ''::character varying NOT NULL,
     agent character varying(255) NOT NULL,
     created_at timestamp with time zone NOT NULL,
     seen_at timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    domain character varying(255) DEFAULT ''::character varying NOT NULL
+    expires_at timestamp with time zone NOT NULL
 );
 ALTER TABLE ONLY public.accounts_session ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -982,6 +982,8 @@ CREATE TABLE public.accounts_status (
     kind character varying(255) NOT NULL,
     code character varying(255) NOT NULL,
     name character varying(255) NOT NULL,
+    code_key text,
+    name_key text,
     color character varying(255),
     "position" integer NOT NULL,
     closed boolean NOT NULL,
@@ -995,8 +997,6 @@ CREATE TABLE public.accounts_status (
     search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
     search_text text GENERATED ALWAYS AS (search.fold((((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(code, ''::character varying))::text))) STORED NOT NULL,
     search_words tsvector GENERATED ALWAYS AS (setweight(search.words(account_id, (((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(code, ''::character varying))::text), 35000), 'A'::"char")) STORED NOT NULL,
-    code_key text,
-    name_key text,
     CONSTRAINT status_of_deal CHECK (((((kind)::text = 'deal'::text) AND (outcome IS NOT NULL) AND (pipeline_id IS NOT NULL) AND (probability IS NOT NULL) AND ((probability >= 0) AND (probability <= 100)) AND (((NOT closed) AND ((outcome)::text = 'open'::text)) OR (closed AND ((outcome)::text = ANY ((ARRAY['won'::character varying, 'lost'::character varying])::text[]))))) OR ((NOT ((kind)::text = 'deal'::text)) AND (outcome IS NULL) AND (pipeline_id IS NULL) AND (probability IS NULL) AND (rot_days IS NULL))))
 );
 ALTER TABLE ONLY public.accounts_status ALTER COLUMN account_id SET (n_distinct=2);
@@ -1048,12 +1048,12 @@ CREATE TABLE public.accounts_user (
     bounced_at timestamp with time zone,
     shortcuts boolean DEFAULT true NOT NULL,
     is_active boolean NOT NULL,
+    blocked_at timestamp with time zone,
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL,
     search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
     search_text text GENERATED ALWAYS AS (search.fold((((((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(login, ''::character varying))::text) || ' '::text) || (COALESCE(email, ''::character varying))::text))) STORED NOT NULL,
-    search_words tsvector GENERATED ALWAYS AS ((setweight(search.words(account_id, (((((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(login, ''::character varying))::text) || ' '::text) || (COALESCE(email, ''::character varying))::text), 35000), 'A'::"char") || setweight(search.words(account_id, (COALESCE(description, ''::character varying))::text, 65536), 'D'::"char"))) STORED NOT NULL,
-    blocked_at timestamp with time zone
+    search_words tsvector GENERATED ALWAYS AS ((setweight(search.words(account_id, (((((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(login, ''::character varying))::text) || ' '::text) || (COALESCE(email, ''::character varying))::text), 35000), 'A'::"char") || setweight(search.words(account_id, (COALESCE(description, ''::character varying))::text, 65536), 'D'::"char"))) STORED NOT NULL
 );
 ALTER TABLE ONLY public.accounts_user ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -1271,10 +1271,10 @@ CREATE TABLE public.crm_contactlist (
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL,
     name character varying(255) NOT NULL,
+    name_key text,
     search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
     search_text text GENERATED ALWAYS AS (search.fold((COALESCE(name, ''::character varying))::text)) STORED NOT NULL,
-    search_words tsvector GENERATED ALWAYS AS (setweight(search.words(account_id, (COALESCE(name, ''::character varying))::text, 35000), 'A'::"char")) STORED NOT NULL,
-    name_key text
+    search_words tsvector GENERATED ALWAYS AS (setweight(search.words(account_id, (COALESCE(name, ''::character varying))::text, 35000), 'A'::"char")) STORED NOT NULL
 );
 ALTER TABLE ONLY public.crm_contactlist ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -1512,12 +1512,12 @@ CREATE TABLE public.forum_comment (
     comment_html character varying(1048576),
     kind character varying(255),
     internal boolean DEFAULT false NOT NULL,
+    approved boolean DEFAULT true NOT NULL,
+    withdrawn_at timestamp with time zone,
     edited_at timestamp with time zone,
     edited_by_other boolean DEFAULT false NOT NULL,
     created_at timestamp with time zone NOT NULL,
-    updated_at timestamp with time zone NOT NULL,
-    approved boolean DEFAULT true NOT NULL,
-    withdrawn_at timestamp with time zone
+    updated_at timestamp with time zone NOT NULL
 )
 WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.forum_comment ALTER COLUMN account_id SET (n_distinct=2);
@@ -1533,6 +1533,7 @@ CREATE TABLE public.forum_commentversion (
 ALTER TABLE ONLY public.forum_commentversion ALTER COLUMN account_id SET (n_distinct=2);
 
 CREATE TABLE public.forum_contentreport (
+    account_id bigint NOT NULL,
     id bigint NOT NULL,
     post_id bigint,
     comment_id bigint,
@@ -1542,7 +1543,6 @@ CREATE TABLE public.forum_contentreport (
     digest character varying(64) NOT NULL,
     dismissed_at timestamp with time zone,
     created_at timestamp with time zone NOT NULL,
-    account_id bigint NOT NULL,
     CONSTRAINT contentreport_of_post_or_comment CHECK ((((comment_id IS NOT NULL) AND (post_id IS NULL)) OR ((comment_id IS NULL) AND (post_id IS NOT NULL))))
 );
 ALTER TABLE ONLY public.forum_contentreport ALTER COLUMN account_id SET (n_distinct=2);
@@ -1586,31 +1586,31 @@ CREATE TABLE public.forum_forum (
     name character varying(255) NOT NULL,
     description character varying(1000) DEFAULT ''::character varying NOT NULL,
     access character varying(255) DEFAULT 'public'::character varying NOT NULL,
+    segment_id bigint,
     approval boolean DEFAULT false NOT NULL,
     is_default boolean NOT NULL,
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL,
-    segment_id bigint,
     CONSTRAINT forum_access_known CHECK (((access)::text = ANY ((ARRAY['public'::character varying, 'members'::character varying, 'private'::character varying, 'list'::character varying, 'segment'::character varying])::text[])))
 );
 ALTER TABLE ONLY public.forum_forum ALTER COLUMN account_id SET (n_distinct=2);
 
 CREATE TABLE public.forum_forumaddress (
+    account_id bigint NOT NULL,
     id bigint NOT NULL,
     forum_id bigint NOT NULL,
     address character varying(255) NOT NULL,
-    address_key text NOT NULL,
-    account_id bigint NOT NULL
+    address_key text NOT NULL
 );
 ALTER TABLE ONLY public.forum_forumaddress ALTER COLUMN account_id SET (n_distinct=2);
 
 CREATE TABLE public.forum_forummember (
+    account_id bigint NOT NULL,
     id bigint NOT NULL,
     forum_id bigint NOT NULL,
     user_id bigint NOT NULL,
     state character varying(255) NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    account_id bigint NOT NULL
+    created_at timestamp with time zone NOT NULL
 );
 ALTER TABLE ONLY public.forum_forummember ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -1658,6 +1658,7 @@ CREATE TABLE public.forum_post (
     closed boolean NOT NULL,
     priority integer NOT NULL,
     scheduled_at timestamp with time zone,
+    due_day date,
     remind_at timestamp with time zone,
     completed_at timestamp with time zone,
     response character varying(65536),
@@ -1681,7 +1682,6 @@ CASE
 END) STORED,
     search_text text GENERATED ALWAYS AS (search.fold((COALESCE(title, ''::character varying))::text)) STORED NOT NULL,
     search_words tsvector GENERATED ALWAYS AS ((setweight(search.words(account_id, (COALESCE(title, ''::character varying))::text, 35000), 'A'::"char") || setweight(search.words(account_id, (((COALESCE(content, ''::character varying))::text || ' '::text) || (COALESCE(response, ''::character varying))::text), 65536), 'D'::"char"))) STORED NOT NULL,
-    due_day date,
     CONSTRAINT post_of_forum_or_task CHECK ((((category_id IS NOT NULL) AND (forum_id IS NOT NULL) AND ((task_kind)::text = 'feedback'::text)) OR ((category_id IS NULL) AND (forum_id IS NULL) AND (NOT ((task_kind)::text = 'feedback'::text)))))
 )
 WITH (fillfactor='90', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
