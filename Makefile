@@ -10,6 +10,10 @@ ARGS =
 # Settings like those of production, for `manage.py check --deploy`. Nothing connects to these addresses.
 production = SECRET_KEY=lint-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ BASE_DOMAIN=example.com \
 	DATABASE_URL=postgresql://lint@127.0.0.1:1/lint EMAIL_URL=smtp://127.0.0.1:1 TRUST_PROXY=forwarded
+# Functions of Django whose arguments are messages, besides those that Babel knows.
+keywords = gettext_lazy gettext_noop ngettext_lazy:1,2 pgettext_lazy:1c,2 npgettext_lazy:1c,2,3
+# As a module, so that it finds the extractors of babel.cfg.
+pybabel = $(python) -m babel.messages.frontend
 compile = $(python) -m uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-annotate --no-header \
 	--python-version 3.11 $(ARGS)
 
@@ -63,7 +67,12 @@ format: $(VENV)/development
 	$(python) -m ruff format
 
 messages: $(VENV)/development
-	@exec $(python) -m config.local.messages
+	@mkdir -p .cache
+	$(pybabel) --quiet extract --mapping=babel.cfg --keywords='$(keywords)' --add-comments=Translators: --add-location=file --sort-output \
+	  --no-wrap --output=.cache/django.pot .
+	$(pybabel) update --no-fuzzy-matching --ignore-obsolete --ignore-pot-creation-date --no-wrap --domain=django --locale=pl \
+	  --input-file=.cache/django.pot --output-dir=locale
+	$(pybabel) compile --statistics --domain=django --directory=locale
 
 screenshots: $(VENV)/development
 	@exec $(python) -m tests.browser.screenshots $(ARGS)

@@ -136,8 +136,7 @@ def remove_added_rows(url: str, size: Size) -> None:
         ):
             statement = f"DELETE FROM {table} WHERE account_id = %(account)s AND {column} > %({last})s"  # noqa: S608
             deleted += connection.execute(statement, values).rowcount
-        # Without triggers, the counts are outdated. The first deep page counts the posts of its category again.
-        connection.execute("TRUNCATE accounts_change, accounts_idempotentanswer, forum_postcount")
+        connection.execute("TRUNCATE accounts_change, accounts_idempotentanswer")
         if deleted:
             connection.execute("TRUNCATE forum_facetcount")
             connection.execute(COUNTER.count_all)

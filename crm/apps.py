@@ -31,10 +31,12 @@ class CrmConfig(AppConfig):
         from core.changes.followers import register_follower
         from core.registry import registry
         from crm import jobs  # noqa: F401
+        from crm.deals import register_derivations
         from crm.resources import RESOURCES
         from crm.user_links import UserLinkFollower
 
         registry.register(*RESOURCES)
+        register_derivations()
         register_follower(UserLinkFollower())
         outcome_changed.connect(update_deals)
         user_joined.connect(propose_links_of)

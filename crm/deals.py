@@ -11,14 +11,14 @@ from accounts.access import AccessQuerySet
 from accounts.models import Status, User
 from accounts.tags import Tagged
 from core.db.additional_fields import NOT_SEARCHED, additional_fields
+from core.db.derived import Derivation, insert_with, register
 from core.db.trash import link_indexes, trash_index
-from core.db.triggers import TriggerBigIntegerField, TriggerDateTimeField
 from core.db.trimmed import CurrencyCodeField, TrimmedCharField
 from core.search.declaration import Search
 from crm.base import Resource, additional_fields_index, list_indexes, optional_long_text, optional_text
 from crm.clients import Client, LinkedToClient
 from crm.external_ids import ExternalIdHolder, ExternallyIdentified
-from crm.stages import stage_indexes
+from crm.stages import NEW_STAGES, keys_of_deals, outcomes_of, record_stages, stage_indexes
 
 
 class DealExternalId(ExternalIdHolder):
@@ -31,6 +31,13 @@ COLUMN_ID = Coalesce("status_id", Value(Status.NONE_ID))
 
 
 class DealQuerySet(AccessQuerySet):
+    def update(self, **values: Any) -> int:
+        if "status_id" in values:
+            raise TypeError("Write the status of a deal with Deal.flush, which sets the columns that follow it.")
+        return super().update(**values)
+
+    update.alters_data = True  # type: ignore[attr-defined]
+
     def in_statuses(self, ids: Collection[int]) -> Self:
         """Return the deals in one of the statuses. `Status.NONE_ID` stands for no status."""
         condition = Q(status_id__in=[id for id in ids if id != Status.NONE_ID])
@@ -62,15 +69,17 @@ class Deal(ExternallyIdentified, LinkedToClient, Tagged, Resource):
     trashed_contact_id = models.BigIntegerField(null=True, editable=False)
     won_reason = optional_text()
     lost_reason = optional_text()
-    # Triggers set these columns when the status changes (`crm.stages`). They are null for a deal without a status.
-    closed_at = TriggerDateTimeField(null=True)
-    stage_entered_at = TriggerDateTimeField(null=True)
+    # `flush` sets these columns when the status changes (`crm.stages`). They are null for a deal without a status.
+    closed_at = models.DateTimeField(null=True, editable=False)
+    stage_entered_at = models.DateTimeField(null=True, editable=False)
     # The order of the deals in a status. A deal that gets a status comes first, unless the write also sets its position.
-    board_position = TriggerBigIntegerField(null=True)
+    board_position = models.BigIntegerField(null=True, editable=False)
     additional_fields = additional_fields()
 
     # A client from the input of the deal that is not written yet.
     nested_client: Client | None = None
+    # The stored status of a deal whose new status is not written yet.
+    former_status_id: int | None = None
 
     search = Search(
         json_values=("external_ids",),
@@ -121,6 +130,11 @@ class Deal(ExternallyIdentified, LinkedToClient, Tagged, Resource):
                 values["client_id"] = client.id
         if self._state.adding:
             values.setdefault("currency", self.account.currency)
+        elif "status_id" in values:
+            if values["status_id"] == self.status_id:
+                del values["status_id"]
+            elif "status_id" not in self.unsaved_fields:
+                self.former_status_id = self.status_id
         super().assign(values, by=by)
 
     @classmethod
@@ -133,4 +147,49 @@ class Deal(ExternallyIdentified, LinkedToClient, Tagged, Resource):
         for row, client in linked:
             row.client_id, row.trashed_client_id, row.nested_client = client.id, None, None
             row.unsaved_fields |= {"client_id", "trashed_client_id"}
+        cls._enter_stages([row for row in rows if row._state.adding or row._changes_status()])
         super().flush(rows, single_statement=single_statement and not linked)
+
+    @classmethod
+    def _enter_stages(cls, rows: list[Self]) -> None:
+        """Set the columns that follow the status."""
+        ids = {id for row in rows for id in (row.status_id, row.former_status_id) if id is not None}
+        outcomes = dict(outcomes_of(account_id=rows[0].account_id, ids=sorted(ids))) if ids else {}
+        for row in rows:
+            row._enter_stage(outcomes)
+
+    def _changes_status(self) -> bool:
+        return "status_id" in self.unsaved_fields and self.status_id != self.former_status_id
+
+    def _enter_stage(self, outcomes: dict[int | None, str]) -> None:
+        moment = self.created_at if self._state.adding else self.updated_at
+        outcome = outcomes.get(self.status_id, Status.Outcome.OPEN)
+        self.stage_entered_at = None if self.status_id is None else moment
+        if outcome == Status.Outcome.OPEN:
+            self.closed_at = None
+        elif self.closed_at is None or outcome != outcomes.get(self.former_status_id):
+            self.closed_at = moment
+        has_position = (
+            self.board_position is not None if self._state.adding else "board_position" in self.unsaved_fields
+        )
+        if not has_position:
+            self.board_position = -round(moment.timestamp() * 1_000_000)
+        self.former_status_id = None
+        self.unsaved_fields |= {"stage_entered_at", "closed_at", "board_position"}
+
+
+STAGES = Derivation(
+    model=Deal,
+    columns=frozenset({"status_id"}),
+    keys_of=keys_of_deals,
+    keys_of_row=lambda deal: [("deal", deal.id)],
+    key_columns=frozenset(),
+    update=record_stages,
+    # `NEW_STAGES` writes the stages of new deals.
+    concerns_new=lambda _deal, _alone: False,
+)
+
+
+def register_derivations() -> None:
+    insert_with(Deal, NEW_STAGES)
+    register(STAGES)

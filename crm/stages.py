@@ -1,7 +1,6 @@
 """The stages of deals: the statuses that a deal has had, and the numbers and sums of the deals in each status.
 
-Triggers keep them, whatever writes the deal. The time of a change is `updated_at` of the deal if the write sets it, else the time of the
-statement.
+`Deal.flush` writes them with the deal. The time of a change is `updated_at` of the deal, and for a new deal `created_at`.
 
 - `stage_entered_at` is the time at which the deal got its status.
 - `closed_at` is the time at which the outcome of the status became won or lost. It stays if the deal moves from one closed status to
@@ -13,14 +12,17 @@ If an admin changes the outcome of a status, a job sets `closed_at` of its deals
 else to null (`crm.jobs`).
 """
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.db import models
+from django.db import connection, models
 from django.db.models import F, Q
 
 from accounts.access import AccessQuerySet
-from accounts.models import Account
+from accounts.models import Account, Status
 from core.db.counters import Counter, CountModel
+from core.db.derived import Act, Key
+from core.db.prepared import prepared
 
 # A status is compacted if it has more deltas than this.
 MAX_DELTAS = 500
@@ -64,10 +66,7 @@ def stage_indexes() -> list[models.Index]:
 
 
 class DealStage(models.Model):
-    """A status that a deal has or had.
-
-    Triggers write the rows. The ids are copies from the deal, whose foreign keys check them. A status may be deleted later.
-    """
+    """A status that a deal has or had. The status may be deleted later."""
 
     pk = models.CompositePrimaryKey("account_id", "deal_id", "number")
     account = models.ForeignKey(Account, models.CASCADE, db_index=False, db_constraint=False)
@@ -88,6 +87,45 @@ class DealStage(models.Model):
 
     def __str__(self) -> str:
         return f"Status {self.status_id} of deal {self.deal_id} since {self.entered_at}"
+
+
+# A new deal with a status has a stage. `row` is the CTE with the new deals.
+NEW_STAGES = """, stage AS (
+    INSERT INTO crm_dealstage (account_id, deal_id, number, status_id, entered_at, user_id)
+    SELECT account_id, id, nextval('crm_dealstage_numbers'), status_id, stage_entered_at, updater_id FROM row WHERE status_id IS NOT NULL
+) """
+# The deals are locked, because the transaction has updated them. Their latest stage has the status before.
+RECORD_STAGES = """
+WITH moved AS (
+    SELECT deal.id, deal.status_id, deal.updater_id, coalesce(deal.stage_entered_at, deal.updated_at) AS moment
+    FROM crm_deal AS deal LEFT JOIN LATERAL (
+        SELECT status_id FROM crm_dealstage WHERE account_id = deal.account_id AND deal_id = deal.id ORDER BY number DESC LIMIT 1
+    ) AS latest ON true
+    WHERE deal.account_id = %(account_id)s AND deal.id = ANY (%(ids)s) AND deal.status_id IS DISTINCT FROM latest.status_id
+), former AS (
+    UPDATE crm_dealstage AS stage SET left_at = moved.moment FROM moved
+    WHERE stage.account_id = %(account_id)s AND stage.deal_id = moved.id AND stage.left_at IS NULL
+)
+INSERT INTO crm_dealstage (account_id, deal_id, number, status_id, entered_at, user_id)
+SELECT %(account_id)s, id, nextval('crm_dealstage_numbers'), status_id, moment, updater_id FROM moved ORDER BY id
+"""
+
+
+def record_stages(account_id: int, keys: list[Key]) -> None:
+    """Add the current status of the deals to their stages, if it has changed."""
+    with connection.cursor() as cursor:
+        cursor.execute(RECORD_STAGES, {"account_id": account_id, "ids": [id for _kind, id in keys]})
+
+
+def keys_of_deals(_account_id: int, ids: Sequence[int], act: Act) -> Iterable[Key]:
+    # A foreign key deletes the stages of a deleted deal.
+    return [] if act == "delete" else [("deal", id) for id in ids]
+
+
+@prepared(account_id=int, ids=list)
+def outcomes_of(account_id: int, ids: Sequence[int]) -> "models.QuerySet[Any, Any]":
+    """Return the ids and the outcomes of statuses."""
+    return Status.objects.filter(account_id=account_id, id__any=ids).values_list("id", "outcome")
 
 
 class DealCountQuerySet(AccessQuerySet):

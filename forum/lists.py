@@ -1,13 +1,11 @@
 """The lists of posts: visibility, order and the queries of pages."""
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
 from typing import Any, Self, cast
 
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q, Subquery, Value
 from django.db.models.expressions import Combinable, RawSQL
-from django.db.models.fields.tuple_lookups import TupleGreaterThanOrEqual, TupleLessThan
 
 from accounts.access import AccessQuerySet
 from accounts.models import Account, Status, User
@@ -15,7 +13,6 @@ from core.db.access import Access
 from core.db.prepared import fetch, prepared
 from core.db.text import is_xml_text
 from core.search.queries import find_similar, search, search_transaction
-from forum import deep_paging
 from forum.facets import NO_SELECTION, Selection
 from forum.forums import Category, Forum
 from forum.inbox import UNAPPROVED
@@ -176,8 +173,7 @@ class PostQuerySet(AccessQuerySet[Any]):
         visitor (None).
 
         Each order has one index, of the posts or of their sort keys. The query merges the open partition of the category with the part of
-        the closed partition that the user may see, and reads no other row of the table. Deep pages of lists by age start at a checkpoint
-        (`forum.deep_paging`). Deep pages of other lists skip the posts before the page.
+        the closed partition that the user may see, and reads no other row of the table. It skips the entries of the index before the page.
         """
         account_id = account_id if user is None else user.account_id
         if account_id is None:
@@ -191,20 +187,8 @@ class PostQuerySet(AccessQuerySet[Any]):
         }
         selection = {name: value for name, value in conditions.items() if value is not None}
         if whole_forum:
-            selection = {name: value for name, value in selection.items() if name != "category_id"}
-            return page_of_posts(columns=columns, order=order, whole_forum=True, **_limits(start, size), **selection)
-        if start < deep_paging.MIN_OFFSET or order not in deep_paging.ORDERS:
-            return page_of_posts(columns=columns, order=order, **_limits(start, size), **selection)
-        checkpoint = deep_paging.find_checkpoint(order, start, **selection)
-        rest = start - checkpoint.skipped
-        after: dict[str, Any] = {}
-        if checkpoint.id is not None:
-            after = {"checkpoint_at": checkpoint.created_at, "checkpoint_id": checkpoint.id}
-        rows = page_of_posts(columns=columns, order=order, **_limits(rest, size), **selection, **after)
-        has_many_deltas = checkpoint.deltas > deep_paging.MAX_DELTAS
-        if checkpoint.category_id is not None and (has_many_deltas or (rows and rest > 2 * deep_paging.SEGMENT_LENGTH)):
-            deep_paging.compact(account_id, checkpoint.category_id)
-        return rows
+            selection.pop("category_id", None)
+        return page_of_posts(columns=columns, order=order, whole_forum=whole_forum, **_limits(start, size), **selection)
 
     def search(
         self,
@@ -364,7 +348,7 @@ def _post_values(
     return posts.values_list(*("status__code" if name == "status" else name for name in columns))
 
 
-# The highest end of a page with a literal limit. The pages of a list that starts at a checkpoint end before it.
+# The highest end of a page with a literal limit.
 MAX_LITERAL_STOP = 2700
 
 
@@ -394,8 +378,6 @@ def _limits(start: int, size: int) -> dict[str, int]:
     start=int,
     size=int,
     stop=int,
-    checkpoint_at=datetime,
-    checkpoint_id=int,
 )
 def page_of_posts(
     account_id: int,
@@ -411,8 +393,6 @@ def page_of_posts(
     whole_forum: bool = False,
     status_id: int | None = None,
     author_id: int | None = None,
-    checkpoint_at: datetime | None = None,
-    checkpoint_id: int | None = None,
 ) -> models.QuerySet[Any]:
     """Build the query for a page. `stop` is the offset at which the scan of each partition ends."""
     size, stop = literal_size or size or 0, literal_stop or literal_size or stop
@@ -426,17 +406,11 @@ def page_of_posts(
         conditions["category_id"] = category_id
     if status_id is not None:
         conditions["status_id"] = status_id
-
-    def after_checkpoint(posts: models.QuerySet[Any]) -> models.QuerySet[Any]:
-        comparison = TupleLessThan if order == "new" else TupleGreaterThanOrEqual
-        return posts.filter(comparison((F("created_at"), F("id")), (checkpoint_at, checkpoint_id)))
-
     return merge_partitions(
         Account(id=account_id),
         author_id,
         order,
         conditions,
-        None if checkpoint_id is None else after_checkpoint,
         start=start,
         size=size,
         stop=stop or start + size,

@@ -24,7 +24,6 @@ from forum.comments import Comment as Comment
 from forum.comments import Commentable, html_field
 from forum.comments import CommentVersion as CommentVersion
 from forum.content_reports import ContentReport as ContentReport
-from forum.deep_paging import PostCount as PostCount
 from forum.facets import FacetCount as FacetCount
 from forum.follows import Follow as Follow
 from forum.forums import RESERVED_SEGMENTS as RESERVED_SEGMENTS
@@ -164,6 +163,7 @@ class Post(Tagged, Commentable):
                 | (Q(forum_id=None, category_id=None) & ~Q(task_kind="feedback")),
                 name="post_of_forum_or_task",
             ),
+            models.CheckConstraint(condition=tasks.COMPLETION_OF_TASK, name="completion_of_task"),
         ]
         indexes = [
             # No index has a column that votes and comments change (`forum.sort_keys`).

@@ -1,4 +1,4 @@
-"""Tasks: posts without a category, which only the team sees. The indexes of their lists, and the trigger that sets `completed_at`."""
+"""Tasks: posts without a category, which only the team sees. Their constraint, and the indexes of their lists."""
 
 from django.db import models
 from django.db.models import Q
@@ -6,6 +6,10 @@ from django.db.models.functions import Coalesce
 
 IS_TASK = Q(trashed_at=None, category_id=None)
 IS_OPEN_TASK = Q(trashed_at=None, category_id=None, closed=False)
+# A task has a time of completion while it is closed.
+COMPLETION_OF_TASK = (
+    Q(category_id__isnull=False) | Q(closed=False, completed_at=None) | Q(closed=True, completed_at__isnull=False)
+)
 
 INDEXES = [
     # The orders by time. The tasks without a time are at the end of the index.

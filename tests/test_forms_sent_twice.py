@@ -14,6 +14,7 @@ from core.api.idempotency import KEPT_FOR, IdempotentAnswer
 from core.pages.creation import CreatingPage
 from tests.support.factories import PASSWORD, make_category, make_client, make_post, make_task
 from tests.support.page_routes import page_class
+from tests.support.tables import table
 from tests.support.threads import at_once
 
 pytestmark = pytest.mark.django_db
@@ -199,15 +200,11 @@ CASES = [
         **SETTINGS,
     ),
 ]
+every_case = table("case", CASES)
 
 
-@pytest.fixture(params=CASES, ids=str)
-def case(request) -> Case:
-    return request.param
-
-
-@pytest.fixture
-def form(acme, case):
+def first_form(acme, case: Case):
+    """Open the page of the case and fill in its form."""
     make_category(acme.account, "Ideas")
     return open_form(acme, case, case.path(acme) if callable(case.path) else case.path)
 
@@ -266,13 +263,17 @@ def page_class_is_routed(page: type) -> bool:
     return page in {page_class(pattern) for pattern in get_resolver().url_patterns}
 
 
-def test_a_double_click_creates_one_row(acme, case, form):
+@every_case
+def test_a_double_click_creates_one_row(acme, case):
+    form = first_form(acme, case)
     for _ in range(2):
         assert send(form, case).status_code in (200, 303)
         assert len(newest(acme, case)) == 1
 
 
-def test_other_values_are_a_conflict(acme, case, form):
+@every_case
+def test_other_values_are_a_conflict(acme, case):
+    form = first_form(acme, case)
     send(form, case)
     [created] = newest(acme, case)
     fill(form, case.corrected)
@@ -291,7 +292,9 @@ def test_other_values_are_a_conflict(acme, case, form):
         assert newest(acme, case) != [created]
 
 
-def test_other_values_become_a_second_row(acme, case, form):
+@every_case
+def test_other_values_become_a_second_row(acme, case):
+    form = first_form(acme, case)
     send(form, case)
     again = send(fill(form, case.corrected), case).forms["sent-before"]
     for _ in range(2):
@@ -304,7 +307,9 @@ def test_other_values_become_a_second_row(acme, case, form):
         assert len(newest(acme, case)) == 2
 
 
-def test_equal_forms_create_two_rows(acme, case, form):
+@every_case
+def test_equal_forms_create_two_rows(acme, case):
+    form = first_form(acme, case)
     other = open_form(acme, case, form.path)
     statuses = [send(each, case).status_code for each in (form, other)]
     assert (statuses[1] in (200, 303)) == case.may_repeat

@@ -3,10 +3,9 @@
 import tomllib
 from pathlib import Path
 
-import pytest
-
 from tests.support import search_rows
 from tests.support.assertions import read
+from tests.support.tables import table
 
 CASES = tomllib.loads(Path(__file__).with_name("search_cases.toml").read_text())
 # The function that creates the rows, the list, and the field with the name.
@@ -25,7 +24,7 @@ def find_fault(expected: str | list[str], found: list[str]) -> str:
     return "" if sorted(first) == sorted(expected) else f"found {found[:3]}, not {expected}"
 
 
-@pytest.mark.parametrize("name", LISTS)
+@table("name", LISTS)
 def test_the_first_results_of_a_list(acme, other, name):
     make, path, field = LISTS[name]
     make(acme.alice)

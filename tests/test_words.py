@@ -1,13 +1,17 @@
 """Pages are in English and Polish; API responses are always in English."""
 
+import gettext
+from io import BytesIO
 from json import dumps
+from pathlib import Path
 
+import django
 import pytest
+from babel.messages.mofile import write_mo
 from django.utils import translation
-from django.utils.translation import gettext_lazy, trans_real
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Status
-from config.local import messages
 from core.api.errors import envelope, xml_response
 from core.errors import FieldError
 from core.pages.errors import error_sentence, field_labels, field_message
@@ -15,43 +19,46 @@ from tests.support.assertions import headers_of
 from tests.support.examples import ROOT
 from tests.support.tables import table
 from tests.support.words import (
+    ROOMS,
     disagreements,
+    extract,
     fields_of_errors,
     literals_in_python,
     literals_in_template,
+    make_catalogue,
+    modules,
+    parse,
+    templates,
+    untranslated,
     untranslated_errors,
 )
 
 RUN_MAKE_MESSAGES = "run `make messages`"
+PO = ROOT / "locale" / "pl" / "LC_MESSAGES" / "django.po"
 
 
 @pytest.fixture(scope="module")
 def catalogue():
-    return messages.parse(messages.PO.read_bytes())
+    return parse(PO.read_bytes())
 
 
-def make_catalogue(text: str):
-    """Return a Polish catalogue with these messages."""
-    header = f'msgid ""\nmsgstr "Plural-Forms: {messages.plural_forms()}\\n"\n'
-    return messages.parse(f"{header}\n{text}".encode())
+@pytest.fixture(scope="module")
+def collected(tmp_path_factory):
+    """Return the messages of code and templates, as `make messages` extracts them."""
+    return extract(ROOT, tmp_path_factory.mktemp("messages") / "django.pot")
 
 
 # The catalogue
 
 
-def test_the_catalogue_contains_all_messages_of_code_and_templates(catalogue):
-    used = {(message.id, message.context) for message in messages.collect()}
-    in_catalogue = {(message.id, message.context) for message in catalogue}
+def test_the_catalogue_contains_all_messages_of_code_and_templates(catalogue, collected):
+    used, in_catalogue = ({(message.id, message.context) for message in each} for each in (collected, catalogue))
     assert used - in_catalogue == set(), f"not in the catalogue yet: {RUN_MAKE_MESSAGES}"
     assert in_catalogue - used == set(), f"in the catalogue, but no longer used: {RUN_MAKE_MESSAGES}"
-    current = messages.po_bytes(messages.merge(messages.collect(), catalogue))
-    assert messages.PO.read_bytes() == current, f"the catalogue is not as it is written: {RUN_MAKE_MESSAGES}"
 
 
 def test_every_message_is_translated(catalogue):
-    assert messages.untranslated(catalogue) == [], (
-        f"translate these in {messages.PO.relative_to(ROOT)}, then {RUN_MAKE_MESSAGES}"
-    )
+    assert untranslated(catalogue) == [], f"translate these in {PO.relative_to(ROOT)}, then {RUN_MAKE_MESSAGES}"
 
 
 def test_translations_agree_with_their_messages(catalogue):
@@ -59,13 +66,21 @@ def test_translations_agree_with_their_messages(catalogue):
 
 
 def test_the_catalogue_is_compiled(catalogue):
-    compiled = messages.mo_bytes(messages.merge(catalogue, catalogue))
-    assert messages.MO.read_bytes() == compiled, (
-        f"{messages.MO.name} is not what {messages.PO.name} compiles to: {RUN_MAKE_MESSAGES}"
+    compiled = BytesIO()
+    write_mo(compiled, catalogue)
+    assert PO.with_suffix(".mo").read_bytes() == compiled.getvalue(), (
+        f"not what the catalogue compiles to: {RUN_MAKE_MESSAGES}"
     )
 
 
-@table("path", messages.templates())
+def test_django_merges_the_catalogue_with_its_own():
+    """Django merges only catalogues with the same plural forms."""
+    folders = (PO.parents[2], Path(django.__file__).parent / "conf" / "locale")
+    ours, djangos = (gettext.translation("django", folder, ["pl"]).info()["plural-forms"] for folder in folders)
+    assert ours == djangos
+
+
+@table("path", templates())
 def test_templates_contain_no_untranslated_words(path):
     untranslated = literals_in_template(path.read_text("utf-8"), markup=path.suffix != ".txt")
     assert untranslated == [], (
@@ -75,11 +90,7 @@ def test_templates_contain_no_untranslated_words(path):
 
 @table(
     "path",
-    [
-        path
-        for path in messages.sources()
-        if path.suffix == ".py" and ("pages" in path.relative_to(ROOT).parts or path.name.startswith("forms"))
-    ],
+    [path for path in modules() if "pages" in path.relative_to(ROOT).parts or path.name.startswith("forms")],
 )
 def test_forms_and_messages_contain_no_untranslated_words(path):
     assert literals_in_python(path.read_text("utf-8")) == [], (
@@ -93,7 +104,7 @@ def test_forms_and_messages_contain_no_untranslated_words(path):
 API_ONLY = {"accounts/permissions.py", "core/db/trash.py", "crm/external_ids.py"}
 MODULES_WITH_ERRORS = sorted(
     path
-    for room in messages.ROOMS
+    for room in ROOMS
     for pattern in ("*.py", "db/*.py", "pages/*.py", "api/serializers.py", "api/statuses.py", "api/users.py")
     for path in (ROOT / room).glob(pattern)
     if path.relative_to(ROOT).as_posix() not in API_ONLY
@@ -114,9 +125,9 @@ def test_fields_of_errors_have_a_name():
     assert missing == set(), "add these to `field_labels` in the room's AppConfig"
 
 
-def test_names_of_the_first_statuses_are_translated():
-    collected = {message.id for message in messages.collect()}
-    assert {name for _kind, _code, name, *_ in Status.DEFAULTS} - collected == set()
+def test_names_of_the_first_statuses_are_translated(catalogue):
+    translated = {message.id for message in catalogue}
+    assert {name for _kind, _code, name, *_ in Status.DEFAULTS} - translated == set()
 
 
 MERGED = gettext_lazy("was merged into post {id}")
@@ -164,7 +175,7 @@ def test_errors_of_the_apis_are_in_english():
         assert translation.get_language() == "pl"
 
 
-# Updating the catalogue
+# Extraction
 
 TEMPLATE = """
 {% load i18n %}
@@ -193,18 +204,20 @@ long = _("one "
 """
 
 
-@pytest.fixture
-def collected(tmp_path):
-    """Return the catalogue of a project with one template and one module."""
-    (tmp_path / "forum" / "templates" / "forum").mkdir(parents=True)
-    (tmp_path / "forum" / "templates" / "forum" / "list.html").write_text(TEMPLATE)
-    (tmp_path / "forum" / "pages.py").write_text(CODE)
-    return messages.collect(tmp_path)
-
-
-def test_messages_are_collected_from_templates_and_code(collected):
+def test_messages_are_extracted_from_templates_and_code(tmp_path):
+    files = {
+        "babel.cfg": (ROOT / "babel.cfg").read_text(),
+        "forum/templates/forum/list.html": TEMPLATE,
+        "forum/jinja2/forum/rows.html": "<p>{{ _('Rows') }}</p>",
+        "forum/pages.py": CODE,
+        "tests/test_pages.py": "_('In a test')",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    catalogue = extract(tmp_path, tmp_path / "django.pot")
     file_names = {
-        (message.id, message.context): [name for name, _ in message.locations] for message in collected if message.id
+        (message.id, message.context): [name for name, _ in message.locations] for message in catalogue if message.id
     }
     template, code = "forum/templates/forum/list.html", "forum/pages.py"
     assert file_names == {
@@ -215,58 +228,9 @@ def test_messages_are_collected_from_templates_and_code(collected):
         ("Title", None): [template],
         (("%(n)d day", "%(n)d days"), None): [code],
         ("one sentence", None): [code],
+        ("Rows", None): ["forum/jinja2/forum/rows.html"],
     }
-    assert collected.get("Title").auto_comments == ["Translators: of a page"]
-
-
-def test_translations_are_kept_and_unused_messages_are_removed(collected):
-    existing = make_catalogue(
-        '# from a person\nmsgid "Suggestions"\nmsgstr "Propozycje"\n\n'
-        'msgctxt "month"\nmsgid "May"\nmsgstr "maj"\n\n'
-        'msgid "%(n)d day"\nmsgid_plural "%(n)d other days"\n'
-        'msgstr[0] "a"\nmsgstr[1] "b"\nmsgstr[2] "c"\nmsgstr[3] "d"\n\n'
-        '#, fuzzy\nmsgid "none"\nmsgstr "brak"\n\nmsgid "Gone"\nmsgstr "Nie ma"\n'
-    )
-    merged = messages.merge(collected, existing)
-    assert merged.get("Suggestions").string == "Propozycje"
-    assert merged.get("Suggestions").user_comments == ["from a person"]
-    assert merged.get("May", "month").string == "maj"
-    assert merged.get("Gone") is None
-    assert sorted(messages.untranslated(merged)) == [
-        "fuzzy: 'none'",
-        "not translated: 'Title'",
-        "not translated: 'one sentence'",
-        "not translated: ('%(n)d day', '%(n)d days')",
-        "not translated: ('One vote by %(name)s', '%(votes)s votes by %(name)s')",
-    ]
-
-
-def test_the_catalogue_contains_no_dates_and_places(collected):
-    existing = make_catalogue('msgid "Suggestions"\nmsgstr "Propozycje"\n')
-    text = messages.po_bytes(messages.merge(collected, existing))
-    assert messages.po_bytes(messages.merge(collected, messages.parse(text))) == text
-    header, *entries = text.decode().split("\n\n")
-    assert "Date" not in header
-    assert "Babel" not in header
-    assert '#: forum/pages.py forum/templates/forum/list.html\nmsgid "Suggestions"\nmsgstr "Propozycje"' in entries
-    ids = [line for line in text.decode().splitlines() if line.startswith("msgid ")]
-    assert ids == sorted(ids)
-
-
-def test_django_reads_the_compiled_catalogue(tmp_path, settings):
-    existing = make_catalogue(
-        'msgid "day"\nmsgid_plural "days"\n'
-        'msgstr[0] "dzień"\nmsgstr[1] "dni"\nmsgstr[2] "dni, pięć"\nmsgstr[3] "dnia"\n\n'
-        'msgid "May"\nmsgstr "Może"\n\nmsgctxt "month"\nmsgid "May"\nmsgstr "maj"\n'
-    )
-    path = tmp_path / "pl" / "LC_MESSAGES" / "django.mo"
-    path.parent.mkdir(parents=True)
-    path.write_bytes(messages.mo_bytes(messages.merge(existing, existing)))
-    settings.LOCALE_PATHS = [tmp_path]
-    polish = trans_real.DjangoTranslation("pl")
-    forms = [polish.ngettext("day", "days", number) for number in (1, 2, 5, 12, 22)]
-    assert forms == ["dzień", "dni", "dni, pięć", "dni, pięć", "dni"]
-    assert (polish.gettext("May"), polish.pgettext("month", "May")) == ("Może", "maj")
+    assert catalogue.get("Title").auto_comments == ["Translators: of a page"]
 
 
 # The checks themselves
@@ -401,7 +365,7 @@ def test_it_finds_translations_that_disagree(text):
 
 def test_it_finds_a_missing_plural_form():
     existing = make_catalogue(PLURAL + 'msgstr[0] "%(n)s głos"\nmsgstr[1] "%(n)s głosy"')
-    assert messages.untranslated(existing) == ["not translated: ('%(n)s vote', '%(n)s votes')"]
+    assert untranslated(existing) == ["not translated: ('%(n)s vote', '%(n)s votes')"]
     existing.get("%(n)s vote").string = ("%(n)s głos", "%(n)s głosy")
     assert disagreements(existing) == ["('%(n)s vote', '%(n)s votes') has 2 forms of 4"]
 

@@ -28,7 +28,6 @@ STORAGE_PARAMETERS: dict[str, dict[str, float]] = {
     "forum_facetcount": QUEUE,
     # For votes and comments (`forum.sort_keys`).
     "forum_post": {"fillfactor": 90} | LARGE,
-    "forum_postcount": QUEUE,
     "forum_postsortkey": LARGE,
     "forum_vote": LARGE,
     "workspace_clientsummary": LARGE,

@@ -1,21 +1,3 @@
--- Functions
-
-CREATE FUNCTION public.accounts_complete_deal_status() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    NEW.outcome := CASE WHEN NOT NEW.closed THEN 'open' WHEN NEW.outcome = 'won' THEN 'won' ELSE 'lost' END;
-    NEW.probability := CASE NEW.outcome WHEN 'won' THEN 100 WHEN 'lost' THEN 0 ELSE coalesce(NEW.probability, 50) END;
-    IF NEW.pipeline_id IS NULL THEN
-        INSERT INTO accounts_pipeline (account_id, id, name, position, created_at, updated_at)
-        VALUES (NEW.account_id, 1, 'Sales', 1, now(), now()) ON CONFLICT DO NOTHING;
-        NEW.pipeline_id := (
-            SELECT id FROM accounts_pipeline WHERE account_id = NEW.account_id ORDER BY position, id LIMIT 1
-        );
-    END IF;
-    RETURN NEW;
-END $$;
-
 -- Generated columns, storage and statistics
 
 ALTER TABLE ONLY public.accounts_apitoken ALTER COLUMN account_id SET (n_distinct=2);
@@ -69,7 +51,6 @@ ALTER TABLE ONLY public.accounts_user ADD CONSTRAINT accounts_user_group_id_fk F
 -- Triggers
 
 CREATE TRIGGER close_ids AFTER DELETE ON public.accounts_account FOR EACH ROW EXECUTE FUNCTION account_ids.close();
-CREATE TRIGGER complete_deal_status BEFORE INSERT OR UPDATE ON public.accounts_status FOR EACH ROW WHEN ((((new.kind)::text = 'deal'::text) AND ((new.outcome IS NULL) OR (new.probability IS NULL) OR (new.pipeline_id IS NULL) OR (new.closed = ((new.outcome)::text = 'open'::text))))) EXECUTE FUNCTION public.accounts_complete_deal_status();
 CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE ON public.accounts_group DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('group');
 CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE ON public.accounts_pipeline DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('pipeline');
 CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE ON public.accounts_status DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('status');

@@ -9,7 +9,7 @@ inserts the sums. Deltas that are committed meanwhile are not part of that snaps
 """
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 from django.conf import settings
 from django.db import connection, models, transaction
@@ -51,24 +51,22 @@ class Counter:
     values: tuple[tuple[str, str], ...]
     # A column with a sum, and the SQL of the amount that a row adds to it. It is summed along with the count.
     amount: tuple[str, str] | None = None
-    # The query of `account_id`, the group and a number of its deltas. By default, all rows with the same values but one are deltas.
-    deltas: str = ""
-    # The query for the new rows of a group (`account_id`, `columns` and the count) from the CTE `deleted`. By default, it adds them up.
-    compacted: str = ""
 
-    def compact(self, account_id: int, group_id: int, **parameters: Any) -> None:
-        """Compact the rows of a group, unless another transaction is compacting them. `parameters` are those of `compacted`."""
+    def compact(self, account_id: int, group_id: int) -> None:
+        """Compact the rows of a group, unless another transaction is compacting them."""
         with transaction.atomic(), connection.cursor() as cursor:
             if locks.try_acquire((self.table, account_id, group_id)):
                 # A method of the backend `config.database`.
                 with connection.without_statement_timeout():  # type: ignore[attr-defined]
-                    cursor.execute(self._compaction, {"account_id": account_id, "group_id": group_id, **parameters})
+                    cursor.execute(self._compaction, {"account_id": account_id, "group_id": group_id})
 
     def groups_to_compact(self, max_deltas: int) -> list[tuple[int, int]]:
         """Return the ids of the account and the group, for each group with more than `max_deltas` deltas."""
-        by_values = f"SELECT account_id, {self.group}, count(*) - 1 AS deltas FROM {self.table} GROUP BY {self._key}"  # noqa: S608
+        # All rows with the same values but one are deltas.
         sql = f"""
-            SELECT account_id, {self.group} FROM ({self.deltas or by_values}) AS counted
+            SELECT account_id, {self.group} FROM (
+                SELECT account_id, {self.group}, count(*) - 1 AS deltas FROM {self.table} GROUP BY {self._key}
+            ) AS counted
             GROUP BY account_id, {self.group} HAVING sum(deltas) > %s
         """  # noqa: S608
         return cast("list[tuple[int, int]]", fetch(sql, [max_deltas]))
@@ -87,7 +85,7 @@ class Counter:
             WITH deleted AS (
                 DELETE FROM {self.table} WHERE account_id = %(account_id)s AND {self.group} = %(group_id)s RETURNING *
             )
-            {self._insert(self.compacted or sums)}
+            {self._insert(sums)}
         """  # noqa: S608
 
     def _values_of(self, row: str) -> list[tuple[str, str]]:

@@ -33,70 +33,6 @@ CREATE FUNCTION public.crm_dealcount_insert_deltas() RETURNS trigger
                 RETURN NULL;
             END $$;
 
-CREATE FUNCTION public.crm_enter_stage() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    moment CONSTANT timestamptz := CASE
-        WHEN TG_OP = 'INSERT' THEN NEW.created_at
-        WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updated_at
-        ELSE clock_timestamp()
-    END;
-    outcome text;
-    former_outcome text;
-BEGIN
-    IF TG_OP = 'UPDATE' AND OLD.status_id IS NOT DISTINCT FROM NEW.status_id THEN
-        RETURN NEW;
-    END IF;
-    IF NEW.status_id IS NULL THEN
-        NEW.stage_entered_at := NULL;
-    ELSE
-        NEW.stage_entered_at := moment;
-        SELECT accounts_status.outcome INTO outcome FROM accounts_status WHERE account_id = NEW.account_id AND id = NEW.status_id;
-    END IF;
-    IF outcome IS NULL OR outcome = 'open' THEN
-        NEW.closed_at := NULL;
-    ELSE
-        IF TG_OP = 'UPDATE' AND OLD.closed_at IS NOT NULL THEN
-            SELECT accounts_status.outcome INTO former_outcome FROM accounts_status
-            WHERE account_id = OLD.account_id AND id = OLD.status_id;
-        END IF;
-        IF former_outcome IS DISTINCT FROM outcome OR NEW.closed_at IS NULL THEN
-            NEW.closed_at := moment;
-        END IF;
-    END IF;
-    IF NEW.board_position IS NULL OR (TG_OP = 'UPDATE' AND NEW.board_position IS NOT DISTINCT FROM OLD.board_position) THEN
-        NEW.board_position := -(extract(epoch FROM moment) * 1000000)::bigint;
-    END IF;
-    RETURN NEW;
-END $$;
-
-CREATE FUNCTION public.crm_record_stage() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    moment timestamptz;
-BEGIN
-    IF TG_OP = 'DELETE' THEN
-        DELETE FROM crm_dealstage WHERE account_id = OLD.account_id AND deal_id = OLD.id;
-        RETURN NULL;
-    END IF;
-    IF OLD.status_id IS NOT DISTINCT FROM NEW.status_id THEN
-        RETURN NULL;
-    END IF;
-    moment := coalesce(
-        NEW.stage_entered_at,
-        CASE WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updated_at ELSE clock_timestamp() END
-    );
-    IF TG_OP = 'UPDATE' THEN
-        UPDATE crm_dealstage SET left_at = moment
-        WHERE account_id = NEW.account_id AND deal_id = NEW.id AND left_at IS NULL;
-    END IF;
-    INSERT INTO crm_dealstage (account_id, deal_id, number, status_id, entered_at, user_id)
-    VALUES (NEW.account_id, NEW.id, nextval('crm_dealstage_numbers'), NEW.status_id, moment, NEW.updater_id);
-    RETURN NULL;
-END $$;
-
 -- Generated columns, storage and statistics
 
 ALTER TABLE public.crm_client
@@ -199,6 +135,7 @@ ALTER TABLE ONLY public.crm_deal ADD CONSTRAINT crm_deal_trashed_client_id_fk FO
 ALTER TABLE ONLY public.crm_deal ADD CONSTRAINT crm_deal_trashed_contact_id_fk FOREIGN KEY (account_id, trashed_contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE SET NULL (trashed_contact_id);
 ALTER TABLE ONLY public.crm_deal ADD CONSTRAINT crm_deal_updater_id_fk FOREIGN KEY (account_id, updater_id) REFERENCES public.accounts_user(account_id, id);
 ALTER TABLE ONLY public.crm_dealexternalid ADD CONSTRAINT crm_dealexternalid_holder_id_fk FOREIGN KEY (account_id, holder_id) REFERENCES public.crm_deal(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.crm_dealstage ADD CONSTRAINT crm_dealstage_deal_id_fk FOREIGN KEY (account_id, deal_id) REFERENCES public.crm_deal(account_id, id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.crm_note ADD CONSTRAINT crm_note_client_id_fk FOREIGN KEY (account_id, client_id) REFERENCES public.crm_client(account_id, id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.crm_note ADD CONSTRAINT crm_note_contact_id_fk FOREIGN KEY (account_id, contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.crm_note ADD CONSTRAINT crm_note_creator_id_fk FOREIGN KEY (account_id, creator_id) REFERENCES public.accounts_user(account_id, id);
@@ -219,7 +156,6 @@ ALTER TABLE ONLY public.crm_userlink ADD CONSTRAINT crm_userlink_user_id_fk FORE
 -- Triggers
 
 CREATE TRIGGER crm_dealcount_count AFTER INSERT OR UPDATE OR DELETE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.crm_dealcount_insert_deltas();
-CREATE TRIGGER enter_stage BEFORE INSERT OR UPDATE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.crm_enter_stage();
 CREATE TRIGGER copy_live_row AFTER INSERT OR UPDATE OR DELETE ON public.crm_client FOR EACH ROW EXECUTE FUNCTION public.copy_live_row('crm_clientlastchange', 'updated_at');
 CREATE TRIGGER copy_live_row AFTER INSERT OR UPDATE OR DELETE ON public.crm_contact FOR EACH ROW EXECUTE FUNCTION public.copy_live_row('crm_contactlastchange', 'updated_at');
 CREATE TRIGGER copy_live_row AFTER INSERT OR UPDATE OR DELETE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.copy_live_row('crm_deallastchange', 'updated_at');
@@ -230,7 +166,6 @@ CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE ON public
 CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE ON public.crm_fielddefinition DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('field_definition');
 CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('note', 'trashable');
 CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE ON public.crm_userlink DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('user_link');
-CREATE TRIGGER record_stage AFTER INSERT OR UPDATE OR DELETE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.crm_record_stage();
 CREATE TRIGGER take_id BEFORE INSERT ON public.crm_client FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 CREATE TRIGGER take_id BEFORE INSERT ON public.crm_contact FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 CREATE TRIGGER take_id BEFORE INSERT ON public.crm_contactlist FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();

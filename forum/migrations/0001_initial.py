@@ -388,46 +388,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name="PostCount",
-            fields=[
-                (
-                    "account",
-                    models.ForeignKey(
-                        db_constraint=False,
-                        db_index=False,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="+",
-                        to="accounts.account",
-                    ),
-                ),
-                ("number", models.BigIntegerField()),
-                (
-                    "pk",
-                    models.CompositePrimaryKey(
-                        "account_id",
-                        "category_id",
-                        "created_at",
-                        "id",
-                        "number",
-                        blank=True,
-                        editable=False,
-                        primary_key=True,
-                        serialize=False,
-                    ),
-                ),
-                ("category_id", models.BigIntegerField()),
-                ("created_at", models.DateTimeField()),
-                ("id", models.BigIntegerField()),
-                ("is_mark", models.BooleanField()),
-                ("shelf", models.SmallIntegerField()),
-                ("status_id", models.BigIntegerField()),
-                ("posts", models.IntegerField()),
-            ],
-            options={
-                "abstract": False,
-            },
-        ),
-        migrations.CreateModel(
             name="PostSortKey",
             fields=[
                 (
@@ -904,7 +864,16 @@ class Migration(migrations.Migration):
                             _connector="OR",
                         ),
                         name="post_of_forum_or_task",
-                    )
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("category_id__isnull", False),
+                            models.Q(("closed", False), ("completed_at", None)),
+                            models.Q(("closed", True), ("completed_at__isnull", False)),
+                            _connector="OR",
+                        ),
+                        name="completion_of_task",
+                    ),
                 ],
             },
         ),

@@ -14,13 +14,6 @@ CREATE SEQUENCE public.forum_facetcount_numbers
     NO MAXVALUE
     CACHE 1;
 
-CREATE SEQUENCE public.forum_postcount_numbers
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1;
-
 -- Functions
 
 CREATE FUNCTION public.count_read_notifications() RETURNS trigger
@@ -54,24 +47,6 @@ BEGIN
     ) AS counted
     WHERE accounts_user.account_id = counted.account_id AND accounts_user.id = counted.user_id;
     RETURN NULL;
-END $$;
-
--- A category is deleted after its posts. Deleting the posts inserts deltas, which this trigger deletes.
-CREATE FUNCTION public.drop_counts() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    DELETE FROM forum_postcount WHERE account_id = OLD.account_id AND category_id = OLD.id;
-    RETURN NULL;
-END $$;
-
--- A task is closed if and only if it has a completed_at, whichever code writes it. The condition of the trigger is false for most writes.
-CREATE FUNCTION public.forum_complete_task() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    NEW.completed_at := CASE WHEN NEW.closed THEN statement_timestamp() END;
-    RETURN NEW;
 END $$;
 
 -- The posts are locked in the order of their ids, as in all code that locks several posts, so that no deadlock can occur.
@@ -142,23 +117,6 @@ CREATE FUNCTION public.forum_facetcount_insert_deltas() RETURNS trigger
                 RETURN NULL;
             END $$;
 
-CREATE FUNCTION public.forum_postcount_insert_deltas() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-            BEGIN
-                IF TG_OP = 'UPDATE' AND (OLD.category_id, OLD.created_at, OLD.shelf, OLD.status_id) IS NOT DISTINCT FROM (NEW.category_id, NEW.created_at, NEW.shelf, NEW.status_id) THEN
-                    RETURN NULL;
-                END IF;
-                IF OLD.shelf > 0 THEN 
-            INSERT INTO forum_postcount (account_id, category_id, created_at, id, is_mark, shelf, status_id, posts, number)
-            SELECT *, nextval('forum_postcount_numbers') FROM (SELECT OLD.account_id, value.*, -1 FROM (SELECT OLD.category_id, OLD.created_at, OLD.id, false, OLD.shelf, OLD.status_id) AS value) AS rows
-        ; END IF; IF NEW.shelf > 0 THEN 
-            INSERT INTO forum_postcount (account_id, category_id, created_at, id, is_mark, shelf, status_id, posts, number)
-            SELECT *, nextval('forum_postcount_numbers') FROM (SELECT NEW.account_id, value.*, 1 FROM (SELECT NEW.category_id, NEW.created_at, NEW.id, false, NEW.shelf, NEW.status_id) AS value) AS rows
-        ; END IF;
-                RETURN NULL;
-            END $$;
-
 -- An update that changes no time of a vote, such as SET NULL by a foreign key, changes no post.
 CREATE FUNCTION public.forum_weigh_changed() RETURNS trigger
     LANGUAGE plpgsql
@@ -213,8 +171,6 @@ ALTER TABLE public.forum_post
 ALTER TABLE public.forum_post SET (fillfactor='90', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE public.forum_post ALTER COLUMN additional_fields SET DEFAULT '{}';
 ALTER TABLE ONLY public.forum_post ALTER COLUMN account_id SET (n_distinct=2);
-ALTER TABLE public.forum_postcount SET (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
-ALTER TABLE ONLY public.forum_postcount ALTER COLUMN account_id SET (n_distinct=2);
 ALTER TABLE public.forum_postsortkey SET (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.forum_postsortkey ALTER COLUMN account_id SET (n_distinct=2);
 ALTER TABLE ONLY public.forum_proxyvote ALTER COLUMN account_id SET (n_distinct=2);
@@ -274,7 +230,6 @@ ALTER TABLE ONLY public.forum_vote ADD CONSTRAINT forum_vote_user_id_fk FOREIGN 
 -- Triggers
 
 CREATE TRIGGER copy_live_row AFTER INSERT OR UPDATE OR DELETE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.copy_live_row('forum_postsortkey', 'forum_id', 'category_id', 'status_id', 'shelf', 'client_id', 'contact_id', 'deal_id', 'votes_cache', 'comments_cache', 'trending', 'updated_at');
-CREATE TRIGGER complete_task BEFORE INSERT OR UPDATE ON public.forum_post FOR EACH ROW WHEN (((new.category_id IS NULL) AND (new.closed <> (new.completed_at IS NOT NULL)))) EXECUTE FUNCTION public.forum_complete_task();
 CREATE TRIGGER count_cast AFTER INSERT ON public.forum_proxyvote REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_cast();
 CREATE TRIGGER count_cast AFTER INSERT ON public.forum_vote REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_cast();
 CREATE TRIGGER count_created AFTER INSERT ON public.forum_notification REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.count_unread_notifications();
@@ -282,9 +237,7 @@ CREATE TRIGGER count_deleted AFTER DELETE ON public.forum_notification REFERENCI
 CREATE TRIGGER count_read AFTER UPDATE ON public.forum_notification REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION public.count_read_notifications();
 CREATE TRIGGER count_withdrawn AFTER DELETE ON public.forum_proxyvote REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_withdrawn();
 CREATE TRIGGER count_withdrawn AFTER DELETE ON public.forum_vote REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_withdrawn();
-CREATE TRIGGER drop_counts AFTER DELETE ON public.forum_category FOR EACH ROW EXECUTE FUNCTION public.drop_counts();
 CREATE TRIGGER forum_facetcount_count AFTER INSERT OR UPDATE OR DELETE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_facetcount_insert_deltas();
-CREATE TRIGGER forum_postcount_count AFTER INSERT OR UPDATE OR DELETE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_postcount_insert_deltas();
 CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('post', 'trashable');
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_activity FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION public.take_activity_id();
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_category FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();

@@ -29,6 +29,7 @@ from tests.support.factories import PASSWORD, make_token, make_user
 from tests.support.jobs import run_housekeeping
 from tests.support.pages import Visitor
 from tests.support.settings import send
+from tests.support.tables import table
 from tests.support.threads import at_once
 from tests.support.xml import TOO_MANY, UNAUTHENTICATED, refusal, shown
 
@@ -166,7 +167,7 @@ COUNTED_JSON = [
 case_id = lambda case: f"{case[3]} {case[0]} {case[1]}"  # noqa: E731
 
 
-@pytest.mark.parametrize("case", COUNTED_XML, ids=case_id)
+@table("case", COUNTED_XML)
 def test_counted_xml_requests(acme, settings, clock, case):
     settings.RATE_LIMIT = 7
     method, path, body, status = case
@@ -176,7 +177,7 @@ def test_counted_xml_requests(acme, settings, clock, case):
     assert limit_headers(response) == expected_headers(7, 6, 60)
 
 
-@pytest.mark.parametrize("case", COUNTED_JSON, ids=case_id)
+@table("case", COUNTED_JSON)
 def test_counted_json_requests(acme, settings, clock, case):
     settings.RATE_LIMIT = 7
     method, path, body, status = case
@@ -303,8 +304,8 @@ def test_requests_are_accepted_if_counting_fails(acme, settings, monkeypatch, ca
 # Rate limiters. Each process has one, so a test uses several limiters to simulate several processes.
 
 
-@pytest.mark.parametrize("processes", [1, 2, 5])
-@pytest.mark.parametrize("limit", [1, 2, 3, 10, 59, 600, 1234])
+@table("processes", [1, 2, 5])
+@table("limit", [1, 2, 3, 10, 59, 600, 1234])
 def test_all_processes_together_allow_exactly_the_limit(db, clock, limit, processes):
     limiters = [RateLimiter() for _ in range(processes)]
     statuses = [limiters[number % processes].hit("key", limit, MINUTE) for number in range(limit + 50 * processes)]
@@ -467,7 +468,7 @@ def send_wrong_password(page: Visitor, part: str):
     return send(page, "/app/profile/security", status=422, **values)
 
 
-@pytest.mark.parametrize("attempts", [("sign-in", "email"), ("password", "sign-in"), ("email", "password")])
+@table("attempts", [("sign-in", "email"), ("password", "sign-in"), ("email", "password")])
 def test_all_pages_that_ask_for_a_password_share_the_count(acme, settings, clock, attempts):
     page = Visitor(acme.host, REMOTE_ADDR="192.0.2.200").start_session(acme.carol)
     settings.FAILED_LOGIN_LIMIT = 3
@@ -626,10 +627,9 @@ def test_requests_without_credentials_are_not_counted_as_attempts(acme, settings
         assert limit_headers(response) == NOT_COUNTED
 
 
-@pytest.mark.parametrize(
+@table(
     "raw",
     [b"", b":", b"alice", b"\xff:\xff", b"a\0b:c", b"x" * 5000 + b":y", "ł".encode() * 300 + b":"],
-    ids=lambda raw: ascii(raw[:9]),
 )
 def test_malformed_credentials_are_counted_like_wrong_ones(acme, settings, clock, raw):
     settings.FAILED_LOGIN_LIMIT = 1
@@ -683,7 +683,7 @@ def test_wrong_tokens_of_an_address_are_limited(acme, settings, clock):
 HTTPS_ELEMENT = "for=198.51.100.1;proto=https"
 
 
-@pytest.mark.parametrize(
+@table(
     ("remote", "forwarded", "address", "scheme"),
     [
         ("192.0.2.1", None, "192.0.2.1", "http"),
@@ -732,7 +732,7 @@ def client_of(**headers) -> tuple[str, str]:
     return client_address.from_environ(environ), environ["wsgi.url_scheme"]
 
 
-@pytest.mark.parametrize(
+@table(
     ("address", "scheme", "expected"),
     [
         ("198.51.100.1", "https", ("198.51.100.1", "https")),

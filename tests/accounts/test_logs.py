@@ -14,6 +14,7 @@ from accounts.models import APIToken, User
 from core.logs import RedactingFormatter, redact, redact_query
 from tests.support.client import Client
 from tests.support.factories import PASSWORD, make_client
+from tests.support.tables import table
 
 NEW_PASSWORD = "grasshopper lighthouse vinegar"
 
@@ -202,7 +203,7 @@ def test_fields_of_the_access_log(acme, log):
     assert date.count("-") == time.count(":") == 2
 
 
-@pytest.mark.parametrize("path", ["/app/x.json%0Ax", "/%0d%0aFAKE", "/a?x=%0AFAKE", "/\u2028x", "/%00", "/%1b[31m"])
+@table("path", ["/app/x.json%0Ax", "/%0d%0aFAKE", "/a?x=%0AFAKE", "/\u2028x", "/%00", "/%1b[31m"])
 def test_every_record_is_one_line(acme, log, path):
     Client(acme.host).get(path)
     lines = [line for line in log.getvalue().splitlines() if "rostrum.access" in line]
@@ -211,7 +212,7 @@ def test_every_record_is_one_line(acme, log, path):
     assert all(character.isprintable() for character in lines[0])
 
 
-@pytest.mark.parametrize(
+@table(
     ("query", "redacted"),
     [
         ("", ""),
@@ -258,7 +259,7 @@ def test_query_strings_are_logged_if_log_queries_is_on(settings):
     assert redact("GET /app/clients.json?" + query) == "GET /app/clients.json?" + query
 
 
-@pytest.mark.parametrize(
+@table(
     ("path", "redacted"),
     [
         ("/app/tasks.json?api_token=", "/app/tasks.json?api_token="),
@@ -280,7 +281,7 @@ def test_the_access_log_redacts_query_strings_in_any_path(acme, log, path, redac
     assert "Ann" not in log.getvalue()
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "redacted"),
     [
         ("Error at /app/clients.json?q=Ann: it failed", "Error at /app/clients.json?q=[omitted] it failed"),
@@ -311,7 +312,7 @@ def test_a_form_with_too_many_fields_is_not_logged_as_an_error(acme, log):
     assert log.getvalue().count("/app/sign-in 400 ") == 1
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "api_token=hunter2hunter2/acme",
@@ -344,7 +345,7 @@ def test_secrets_are_redacted(text):
     assert redacted.startswith("before ")
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "3 clients",
@@ -360,7 +361,7 @@ def test_other_text_is_not_redacted(text):
     assert redact(text) == text
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "a",

@@ -7,7 +7,6 @@ import smtplib
 import socket
 from datetime import timedelta
 
-import pytest
 from bs4 import BeautifulSoup
 from django.conf import settings
 from django.core import mail as django_mail
@@ -18,6 +17,7 @@ from accounts import mail
 from accounts.mail import Email, send_email
 from core.jobs.queue import Job
 from tests.support.jobs import run_jobs
+from tests.support.tables import table
 
 HOURS_7 = timedelta(hours=7)
 
@@ -75,7 +75,7 @@ def test_line_breaks_in_names_cannot_add_headers(db):
     assert sent.from_email.startswith('"Two Bcc: lines" <')
 
 
-@pytest.mark.parametrize(("language", "shown"), [("en", "en"), ("pl", "pl"), ("xx", "en")])
+@table(("language", "shown"), [("en", "en"), ("pl", "pl"), ("xx", "en")])
 def test_emails_are_in_the_language_of_the_recipient(language, shown):
     *_, page = make_email(language).render()
     assert f'<html lang="{shown}">' in page
@@ -150,7 +150,7 @@ def name_of(error: Exception) -> str:
     return type(error).__name__
 
 
-@pytest.mark.parametrize("error", TEMPORARY_ERRORS, ids=name_of)
+@table("error", TEMPORARY_ERRORS)
 def test_temporary_errors_are_retried(db, monkeypatch, caplog, outbox, error):
     attempts = make_attempts_fail(monkeypatch, error)
     send()
@@ -165,7 +165,7 @@ def test_temporary_errors_are_retried(db, monkeypatch, caplog, outbox, error):
     assert record.getMessage().endswith(f"is retried in 5 s: {name_of(error)}")
 
 
-@pytest.mark.parametrize("error", PERMANENT_ERRORS, ids=name_of)
+@table("error", PERMANENT_ERRORS)
 def test_permanent_errors_are_logged_without_the_address(db, monkeypatch, caplog, error):
     attempts = make_attempts_fail(monkeypatch, error)
     send()
@@ -244,8 +244,8 @@ TEMPLATES = {
 }
 
 
-@pytest.mark.parametrize("language", ["en", "pl"])
-@pytest.mark.parametrize("template", TEMPLATES)
+@table("language", ["en", "pl"])
+@table("template", TEMPLATES)
 def test_every_email_is_complete(template, language):
     values = TEMPLATES[template]
     subject, text, page = Email("a@b.c", template, language, "Ideas", values).render()
@@ -280,7 +280,7 @@ HOSTILE_TEXTS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "shown"), HOSTILE_TEXTS)
+@table(("text", "shown"), HOSTILE_TEXTS)
 def test_mail_programs_show_subjects_and_names_as_they_are(acme, text, shown):
     # Python's parser adds blanks between the parts of a long name.
     is_short = len(text) < 40

@@ -15,6 +15,7 @@ from tests.support.client import XMLClient
 from tests.support.factories import PASSWORD, make_account, make_user
 from tests.support.queries import capture_queries
 from tests.support.settings import send
+from tests.support.tables import table
 from tests.support.threads import at_once
 from tests.support.xml import refusal, shown
 
@@ -46,7 +47,7 @@ NEW_PASSWORD = "grasshopper lighthouse vinegar"
 
 
 def each_name(names: dict[str, str]):
-    return pytest.mark.parametrize("name", names.values(), ids=[key.replace(" ", "-") for key in names])
+    return table("name", [pytest.param(name, id=key) for key, name in names.items()])
 
 
 @pytest.fixture
@@ -63,7 +64,7 @@ def test_it_works(name):
     assert look_alike(name, "BOSS")
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "other"),
     [
         # Scripts create series of such logins.
@@ -86,7 +87,7 @@ def test_different_names_do_not_look_alike(name, other):
     assert not look_alike(name, other)
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "other"),
     [("paypal", "pаypаl"), ("Mary", "Маrу"), ("jan@firma.pl", "jan@fіrma.pl"), ("łukasz", "ŁUKАSZ"), ("ivan", "ıvan")],
 )
@@ -94,7 +95,7 @@ def test_names_in_mixed_alphabets_look_alike(name, other):
     assert look_alike(name, other)
 
 
-@pytest.mark.parametrize("text", ["", "a", "Zażółć gęślą jaźń", "вoss", "x\u0328\u0301", "🙂", "ﷺ", "가"])
+@table("text", ["", "a", "Zażółć gęślą jaźń", "вoss", "x\u0328\u0301", "🙂", "ﷺ", "가"])
 def test_the_skeleton_of_a_skeleton_is_the_same(text):
     assert skeleton(skeleton(text)) == skeleton(text)
 
@@ -167,7 +168,7 @@ def create_account(acme, **changes: str):
 
 
 @each_name(INVISIBLE)
-@pytest.mark.parametrize("field", ["login", "email", "prefix", "name"])
+@table("field", ["login", "email", "prefix", "name"])
 def test_it_rejects_invisible_characters_in_new_accounts(acme, field, name):
     response = create_account(acme, **{field: f"{name}@new.example" if field == "email" else name})
     assert response.status_code == 422
@@ -213,7 +214,7 @@ def invitation_path(acme) -> str:
 
 
 @each_name(INVISIBLE | LOOKALIKES)
-@pytest.mark.parametrize("path", [sign_up_path, invitation_path])
+@table("path", [sign_up_path, invitation_path])
 def test_it_rejects_logins_of_new_members(acme, boss, path, name):
     error = PAGE_ERROR if name in INVISIBLE.values() else "Is already taken"
     assert error in submit_login(acme, path(acme), name)
@@ -275,15 +276,13 @@ def test_an_older_forum_may_keep_a_taken_name(acme, other):
     send(page, path, **forum_values(acme, "IDEAS", host="host-1"))
 
 
-@pytest.mark.parametrize(
-    ("login", "name"), [("ann", "ann"), ("ann@example.com", "ann"), ("@ann", "@ann"), ("ann smith", "ann smith")]
-)
+@table(("login", "name"), [("ann", "ann"), ("ann@example.com", "ann"), ("@ann", "@ann"), ("ann smith", "ann smith")])
 def test_the_default_name_is_not_an_email(acme, login, name):
     """Everyone sees the name of a user, and only the team the login and the e-mail."""
     assert make_user(acme.account, login, email="ann@example.com").name == name
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "is_refused"),
     [
         ("Buy at https://spam.example", True),

@@ -309,18 +309,6 @@ def test_values_computed_by_the_database_are_read(acme):
     post = make_post(acme.bob)
     stored = Post.objects.get(pk=post.pk)
     assert (post.id, post.shelf) == (stored.id, stored.shelf)
-    deals = [Deal(account=acme.account, id=id, name="a") for id in next_ids(acme.account.id, 2)]
-    won = acme.account.statuses.get(kind="deal", outcome="won").id
-
-    def values(row):
-        return row.closed_at, row.stage_entered_at, row.board_position
-
-    for status_id in (acme.account.default_status("deal").id, won):
-        for deal in deals:
-            deal.status_id, deal.creator_id, deal.updater_id = status_id, acme.bob.id, acme.bob.id
-        (insert_many(deals) if deals[0]._state.adding else update_many(deals, ["status_id"]))
-        assert list(map(values, deals)) == [values(Deal.objects.get(pk=deal.pk)) for deal in deals]
-    assert deals[0].closed_at is not None
 
 
 def test_values_that_are_too_long_are_refused_and_not_cut(acme):

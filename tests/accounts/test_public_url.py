@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from django.core import mail
 
 from accounts.addresses import host_cache
@@ -10,9 +9,10 @@ from accounts.host_names import public_url
 from tests.support.factories import PASSWORD, make_forum
 from tests.support.pages import Visitor
 from tests.support.settings import send, token_of
+from tests.support.tables import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("https", "port", "name", "url"),
     [
         (False, None, "acme", "http://acme.example.test"),
@@ -60,8 +60,8 @@ def change_password(acme, visitor):
     send(visitor, "/app/profile/security", part="password", current=PASSWORD, password=new)
 
 
-@pytest.mark.parametrize("send_email", [reset_password, sign_up, sign_up_again, invite, change_email, change_password])
-@pytest.mark.parametrize(
+@table("send_email", [reset_password, sign_up, sign_up_again, invite, change_email, change_password])
+@table(
     ("stored", "host"),
     [
         ("acme.example.test", "acme.example.test"),
@@ -81,7 +81,7 @@ def test_links_in_emails_ignore_the_host_header(acme, settings, send_email, stor
         assert "1234" not in letter.body
 
 
-@pytest.mark.parametrize(
+@table(
     ("send_email", "stored"),
     [(reset_password, "acme--{}.example.test"), (sign_up, "ideas.example.org"), (sign_up_again, "ideas.example.org")],
 )

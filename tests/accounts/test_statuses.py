@@ -1,7 +1,7 @@
 """Statuses of posts, deals and clients. The team reads them; admins and owners write them."""
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import translation
 from django.utils.translation import gettext
@@ -301,22 +301,11 @@ def test_statuses_of_different_pipelines_may_have_the_same_name(acme, admin):
     assert_refused(response, 422, "validation_failed", errors)
 
 
-def test_the_version_before_may_still_write_statuses(acme):
-    """It does not know the columns for deals."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            INSERT INTO accounts_status (account_id, kind, code, name, position, closed, created_at, updated_at)
-            VALUES (%s, 'deal', 'a', 'A', 9, true, now(), now())
-            """,
-            [acme.account.id],
-        )
-        cursor.execute("UPDATE accounts_status SET closed = false WHERE code = 'lost'")
-    values = acme.account.statuses.filter(kind="deal", code__in=["a", "lost"]).order_by("code")
-    assert list(values.values_list("code", "outcome", "probability", "pipeline_id")) == [
-        ("a", "lost", 0, 1),
-        ("lost", "open", 0, 1),
-    ]
+def test_the_database_refuses_a_status_of_deals_without_their_values(acme):
+    statuses = acme.account.statuses.filter(kind="deal", code="lost")
+    for values in ({"closed": False}, {"outcome": None}, {"probability": None}, {"pipeline_id": None}):
+        with pytest.raises(IntegrityError, match="status_of_deal"), transaction.atomic():
+            statuses.update(**values)
 
 
 def test_a_new_status_can_be_used_for_posts(acme, admin):

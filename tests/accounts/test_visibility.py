@@ -23,6 +23,7 @@ from tests.support.factories import (
     make_user_link,
 )
 from tests.support.routes import TABLE, caller, send
+from tests.support.tables import table
 from workspace.api.suggestions import LIMITED
 from workspace.models import BulkChange
 
@@ -95,7 +96,7 @@ def test_all_agents_see_all_rows_by_default(world):
         assert CANARY in json_of(world).get(f"/app/{kind}.json").text
 
 
-@pytest.mark.parametrize("kind", [*ITEMS, "comment"])
+@table("kind", [*ITEMS, "comment"])
 def test_a_hidden_row_is_not_found(world, kind):
     path = f"/app/{'post' if kind == 'comment' else kind}s/{getattr(world.hidden, kind)}.json"
     key = "post" if kind == "comment" else kind
@@ -119,7 +120,7 @@ REFUSED = {"app/posts/revenue.json"}
 READS = [row for row in TABLE if row.method == "GET" and not row.public and not row.admins_only]
 
 
-@pytest.mark.parametrize("row", READS, ids=lambda row: row.route)
+@table("row", READS)
 def test_no_read_shows_a_hidden_row(world, row):
     bob = bob_of(world)
     bob.token = world.acme.bob_token
@@ -131,14 +132,14 @@ def test_no_read_shows_a_hidden_row(world, row):
     assert CANARY not in response.text.lower()
 
 
-@pytest.mark.parametrize("query", [CANARY, "canari", "canary@example.com", "client", "task"])
-@pytest.mark.parametrize("kind", LISTS)
+@table("query", [CANARY, "canari", "canary@example.com", "client", "task"])
+@table("kind", LISTS)
 def test_no_search_finds_a_hidden_row(world, kind, query):
     for order in ("", "&order=-id"):
         assert CANARY not in json_of(world).get(f"/app/{kind}.json?q={query}{order}").text
 
 
-@pytest.mark.parametrize(
+@table(
     "query",
     [
         "clients.json?external_ids[shop]=canary",
@@ -186,7 +187,7 @@ def test_counts_leave_out_hidden_rows(world):
     assert {each["value"] for each in tools.select("#tags-in-use option")} == {f"{OWN}tag", "visible wish"}
 
 
-@pytest.mark.parametrize("kind", ["client", "contact", "deal"])
+@table("kind", ["client", "contact", "deal"])
 def test_misfits_of_hidden_rows_are_not_counted(world, kind):
     acme = world.acme
     definition = make_field_definition(acme.account, "size", resource=kind, type="number")
@@ -207,7 +208,7 @@ def test_the_change_feed_leaves_out_hidden_rows(world):
     assert ids == {world.own.client, world.own.contact, world.own.mixed, world.own.deal, world.own.task}
 
 
-@pytest.mark.parametrize(
+@table(
     ("kind", "field", "target"),
     [
         ("contact", "client_id", "client"),
@@ -265,7 +266,7 @@ def test_try_update_does_not_find_a_hidden_client_by_its_email(world):
     assert results[0]["client"]["id"] == read(response)["id"]
 
 
-@pytest.mark.parametrize("kind", ITEMS)
+@table("kind", ITEMS)
 def test_new_rows_belong_to_the_agent(world, kind):
     bob = world.acme.bob
     values = {"name": "New", "title": "New", "task_kind": "task"}
@@ -346,8 +347,8 @@ def pages(world):
     return found
 
 
-@pytest.mark.parametrize("query", ["", "?q=canari"])
-@pytest.mark.parametrize("route", PAGE_ROUTES)
+@table("query", ["", "?q=canari"])
+@table("route", PAGE_ROUTES)
 def test_no_page_shows_a_hidden_row(world, pages, route, query):
     """The page of a hidden row is not found, and no other page shows one."""
     page = world.acme.page(world.acme.bob)
@@ -368,7 +369,7 @@ RECORD_PAGES = [
 ]
 
 
-@pytest.mark.parametrize("route", RECORD_PAGES)
+@table("route", RECORD_PAGES)
 def test_the_pages_of_a_hidden_row_are_not_found(world, pages, route):
     world.acme.page(world.acme.bob).get(page_routes.path_of(route, pages[CANARY]), status=404)
 

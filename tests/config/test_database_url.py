@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import connection
 
 from config.environment import database
+from tests.support.tables import table
 
 URL_OF_TWO_HOSTS = "postgresql://ann:p%40ss@a:1,b:2/rostrum"
 
@@ -21,7 +22,7 @@ def database_settings(monkeypatch, url: str, **environment: str) -> dict:
     return runpy.run_path(str(settings.BASE_DIR / "config" / "settings.py"))["DATABASES"]["default"]
 
 
-@pytest.mark.parametrize(
+@table(
     ("url", "values"),
     [
         ("postgresql://ann:p%40ss@db:5433/rostrum", ("ann", "p@ss", "db", "5433", "rostrum", {})),
@@ -38,7 +39,7 @@ def test_it_works(url, values):
     assert database(url) == dict(zip(names, values, strict=True))
 
 
-@pytest.mark.parametrize(
+@table(
     "url",
     [
         "postgresql://ann:hunter2/x@db/rostrum",

@@ -234,6 +234,18 @@ def test_filter_by_external_ids(acme, other):
         assert names_for(shop=shop_id) == []
 
 
+@pytest.fixture
+def tagged_clients(acme, other):
+    """Create clients with and without a tag, in the trash, and of another account. Return those that a list with the tag shows."""
+    for number in range(12):
+        tags = ["vip"] if number % 4 else []
+        row = make_client(acme.alice, f"Client {number * 7 % 12:02}", tags=tags)
+        Client.objects.filter(pk=row.pk).update(updated_at=START + timedelta(hours=number * 5 % 12))
+        make_client(other.mallory, f"Client {number}", tags=["vip"])
+        make_client(acme.alice, f"Client {number}", tags=["vip"]).trash(by=acme.alice)
+    return Client.objects.filter(account=acme.account, trashed_at=None, tags=["vip"])
+
+
 @table(
     "limits",
     [
@@ -247,17 +259,10 @@ def test_filter_by_external_ids(acme, other):
     ],
 )
 @table("order", ["id", "-id", "name", "-name", "updated_at"])
-def test_every_strategy_of_paging_returns_the_same_pages(acme, other, monkeypatch, limits, order):
+def test_every_strategy_of_paging_returns_the_same_pages(acme, tagged_clients, monkeypatch, limits, order):
     for name, limit in limits.items():
         monkeypatch.setattr(f"core.api.lists.{name}", limit)
-    for number in range(12):
-        tags = ["vip"] if number % 4 else []
-        row = make_client(acme.alice, f"Client {number * 7 % 12:02}", tags=tags)
-        Client.objects.filter(pk=row.pk).update(updated_at=START + timedelta(hours=number * 5 % 12))
-        make_client(other.mallory, f"Client {number}", tags=["vip"])
-        make_client(acme.alice, f"Client {number}", tags=["vip"]).trash(by=acme.alice)
-    rows = Client.objects.filter(account=acme.account, trashed_at=None, tags=["vip"])
-    expected = list(rows.order_by(order).values_list("name", flat=True))
+    expected = list(tagged_clients.order_by(order).values_list("name", flat=True))
     pages = values_by_page(acme.json(), f"{PATH}?tag=vip&order={order}&per_page=2")
     assert pages == [expected[n : n + 2] for n in range(0, len(expected), 2)]
 

@@ -82,13 +82,23 @@ def test_a_deal_keeps_its_time_of_closing_while_its_outcome_is_the_same(acme, st
 
 def test_every_way_to_write_a_deal_is_recorded(acme, statuses):
     first, second = make_deal(acme.alice, status_id=statuses["new"]), make_deal(acme.alice, status_id=statuses["new"])
-    acme.account.deals.filter(id=first.id).update(status_id=statuses["lost"])
-    first.refresh_from_db()
-    assert first.closed_at == first.stage_entered_at > first.updated_at
+    first.write({"status_id": statuses["lost"]}, by=acme.alice)
+    assert first.closed_at == first.stage_entered_at == first.updated_at
+    with pytest.raises(TypeError, match=r"with Deal\.flush"):
+        acme.account.deals.filter(id=first.id).update(status_id=statuses["new"])
+    # The stored status counts, not one that is not written.
+    second.assign({"status_id": statuses["lost"]}, by=acme.alice)
+    second.assign({"status_id": statuses["new"]}, by=acme.alice)
+    Deal.flush([second])
+    assert second.stage_entered_at == second.created_at
     for deal in (first, second):
         deal.assign({"status_id": statuses["won"]}, by=acme.bob)
     Deal.flush([first, second])
     assert second.closed_at == second.stage_entered_at == second.updated_at
+    for deal in (first, second):
+        columns = (deal.closed_at, deal.stage_entered_at, deal.board_position)
+        deal.refresh_from_db()
+        assert columns == (deal.closed_at, deal.stage_entered_at, deal.board_position)
     for deal, expected in ((first, ["new", "lost", "won"]), (second, ["new", "won"])):
         assert [status for status, *_ in history(deal)] == [statuses[code] for code in expected]
     # A write of other fields is no stage.

@@ -97,9 +97,11 @@ def test_files_are_collected_compressed_and_named_by_their_hash(settings, tmp_pa
     settings.STATIC_ROOT = tmp_path
     backend = "whitenoise.storage.CompressedManifestStaticFilesStorage"
     settings.STORAGES = {"staticfiles": {"BACKEND": backend}}
-    call_command("collectstatic", interactive=False, verbosity=0)
+    # Compressing the large files takes long.
+    large = ["redoc", "rest_framework", "*.map", "*-bundle.js", "*-preset.js"]
+    call_command("collectstatic", interactive=False, verbosity=0, ignore_patterns=large)
     assert (tmp_path / "staticfiles.json").exists()
     (script,) = (tmp_path / "core").glob("interface.????????????.js")
     assert script.read_bytes() == (tmp_path / "core" / "interface.js").read_bytes()
-    (bundle,) = tmp_path.glob("drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.????????????.js.gz")
-    assert gzip.decompress(bundle.read_bytes())
+    (styles,) = tmp_path.glob("drf_spectacular_sidecar/swagger-ui-dist/swagger-ui.????????????.css.gz")
+    assert gzip.decompress(styles.read_bytes())

@@ -8,14 +8,15 @@ from collections.abc import Iterator
 from playwright.sync_api import Page
 
 MENUS = "details.menu > summary"
-# Open the menu and number its parts that `click_part` clicks. Return how many there are.
+# Open the menu and find its parts. Return their names.
 FIND_PARTS = """(summary) => {
   const menu = summary.parentElement, items = menu.querySelector(".items");
   menu.open = true;
   const texts = [...items.querySelectorAll("label, legend, h1, h2, h3, p, span, dt, dd")]
     .filter((element) => element.textContent.trim() && !element.closest("a, button") && element.checkVisibility());
   window.partsOfMenu = { menu, items, texts };
-  return texts.length + 4;
+  const names = [...texts.map((element) => element.textContent.trim()), "top left", "top right", "bottom left", "bottom right"];
+  return names.map((name) => `${name} of the menu ${summary.textContent.trim()}`);
 }"""
 # Return the point of a part: the middle of a text, or a corner of the menu's padding. Null if it is not inside of the menu's box.
 POINT_OF_PART = """(number) => {
@@ -52,29 +53,24 @@ FAULT_OF_PART = """(number) => {
   }
   return document.activeElement === control ? "" : "does not focus the field";
 }"""
-NAME_OF_PART = (
-    "(number) => (window.partsOfMenu.texts[number]?.textContent.trim() ?? 'padding') + ' of the menu ' + "
-    "window.partsOfMenu.menu.querySelector('summary').textContent.trim()"
-)
 
 
 def faults_of_menus(page: Page, checked: set[str]) -> Iterator[str]:
     """Click each label, heading and padding of each menu of the page. Yield those that close the menu or have no effect.
 
-    A menu whose text is in `checked` was on another page.
+    `checked` has the names of the parts that were clicked before. A part of the same name in a menu of the same name is skipped.
     """
     for number in range(page.locator(MENUS).count()):
         summary = page.locator(MENUS).nth(number)
-        text = summary.evaluate("(summary) => summary.parentElement.textContent")
-        if text in checked or not summary.is_visible():
+        if not summary.is_visible():
             continue
-        checked.add(text)
-        for part in range(summary.evaluate(FIND_PARTS)):
-            point = page.evaluate(POINT_OF_PART, part)
-            if point is None:
+        known = set(checked)
+        for part, name in enumerate(summary.evaluate(FIND_PARTS)):
+            if name in known or (point := page.evaluate(POINT_OF_PART, part)) is None:
                 continue
+            checked.add(name)
             page.mouse.click(point["x"], point["y"])
             if fault := page.evaluate(FAULT_OF_PART, part):
-                yield f"{page.evaluate(NAME_OF_PART, part)}: a click {fault}"
+                yield f"{name}: a click {fault}"
                 summary.evaluate("(summary) => { summary.parentElement.open = true; }")
         summary.evaluate("(summary) => { summary.parentElement.open = false; }")

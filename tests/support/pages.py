@@ -1,6 +1,10 @@
 """A browser without JavaScript: it follows links, submits forms and keeps cookies."""
 
-from webtest import TestApp
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+
+from bs4 import Tag
+from webtest import Form, TestApp, TestRequest, TestResponse
 
 from accounts.cookies import SESSION_COOKIE
 from accounts.host_names import is_domain, normalize
@@ -9,8 +13,61 @@ from config.wsgi import application
 from tests.support.factories import PASSWORD
 
 
+class PageForm(Form):
+    """A form whose fields are read from the parsed page. WebTest would parse each form once more."""
+
+    def __init__(self, response: TestResponse, element: Tag):
+        self.response, self.html = response, element
+        self.action = element.get("action", "")
+        self.method = element.get("method", "GET")
+        self.id = element.get("id")
+        self.enctype = element.get("enctype", "application/x-www-form-urlencoded")
+        self._parse_fields()
+
+    @cached_property
+    def text(self) -> str:
+        return str(self.html)
+
+
+class PageForms(Mapping[int | str, Form]):
+    """The forms of a page by number and by id. A form is read when a test asks for it: a page has dozens of them."""
+
+    def __init__(self, response: TestResponse):
+        self.response = response
+        self.elements: dict[int | str, Tag] = {}
+        for number, element in enumerate(response.html("form")):
+            self.elements[number] = element
+            if form_id := element.get("id"):
+                self.elements[form_id] = element
+        self.read: dict[int, Form] = {}
+
+    def __getitem__(self, key: int | str) -> Form:
+        element = self.elements[key]
+        if id(element) not in self.read:
+            self.read[id(element)] = PageForm(self.response, element)
+        return self.read[id(element)]
+
+    def __iter__(self) -> Iterator[int | str]:
+        return iter(self.elements)
+
+    def __len__(self) -> int:
+        return len(self.elements)
+
+
+class PageResponse(TestResponse):
+    @cached_property
+    def forms(self) -> PageForms:
+        return PageForms(self)
+
+
+class PageRequest(TestRequest):
+    ResponseClass = PageResponse
+
+
 class Visitor(TestApp):
     """A browser session at a host of the service. `sign_in` submits the sign-in form, which takes two requests."""
+
+    RequestClass = PageRequest
 
     def __init__(self, host: str, **environ: str):
         headers = {"HTTP_HOST": host, "HTTP_ACCEPT": "text/html,*/*;q=0.8", "HTTP_ACCEPT_LANGUAGE": "en"}

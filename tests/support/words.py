@@ -1,18 +1,38 @@
 """Find untranslated text in templates and in Python, and translations that do not match their messages."""
 
 import ast
+import contextlib
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from io import BytesIO
+from pathlib import Path
 
 from babel.messages.catalog import Catalog, Message
+from babel.messages.frontend import CommandLineInterface
+from babel.messages.pofile import read_po
 from django.template.base import Lexer, Token, TokenType
+
+from tests.support.examples import ROOT
+
+ROOMS = ("accounts", "config", "core", "crm", "forum", "webhooks", "workspace")
 
 # Text that is the same in every language.
 NAMES = {"API", "English", "JSON", "OpenAPI", "Polski", "Rostrum", "Swagger", "UI", "XML", "curl"}
 
 WORD = re.compile(r"[^\W\d_]+")
 TEXT = r"\"[^\"]*\"|'[^']*'"
+
+
+def modules() -> list[Path]:
+    """Return the Python files of the rooms."""
+    return sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
+
+
+def templates() -> list[Path]:
+    """Return the templates of Django and of Jinja2."""
+    folders = (ROOT / room / name for room in ROOMS for name in ("templates", "jinja2"))
+    return sorted(path for folder in folders for path in folder.rglob("*") if path.suffix in {".html", ".txt", ".xml"})
 
 
 def is_literal(text: str) -> bool:
@@ -235,6 +255,46 @@ def fields_of_errors(source: str) -> set[str]:
 
 
 # Translations
+
+
+def parse(po: bytes) -> Catalog:
+    """Return the catalogue in a PO file. Raise PoFileError if it is invalid."""
+    return read_po(BytesIO(po), locale="pl", abort_invalid=True)
+
+
+def make_catalogue(text: str) -> Catalog:
+    """Return a Polish catalogue with these messages."""
+    plural_forms = "nplurals=4; plural=(n==1 ? 0 : n%10>=2 && n%10<=4 ? 1 : n%1==0 ? 2 : 3);"
+    return parse(f'msgid ""\nmsgstr "Plural-Forms: {plural_forms}\\n"\n\n{text}'.encode())
+
+
+def extract(directory: Path, pot: Path) -> Catalog:
+    """Return the messages that `make messages` extracts from the files in a directory. `pot` is the file to write them to."""
+    keywords = re.search(r"^keywords = (.*)", (ROOT / "Makefile").read_text(), re.MULTILINE)[1]
+    options = [
+        "--mapping=babel.cfg",
+        f"--keywords={keywords}",
+        "--add-comments=Translators:",
+        "--sort-output",
+        f"--output={pot}",
+    ]
+    with contextlib.chdir(directory):
+        CommandLineInterface().run(["pybabel", "--quiet", "extract", *options, "."])
+    return parse(pot.read_bytes())
+
+
+def untranslated(catalog: Catalog) -> list[str]:
+    """Return a line for each message that is fuzzy or not translated."""
+    lines = []
+    for message in catalog:
+        forms = message.string if message.pluralizable else [message.string]
+        number_of_forms = catalog.num_plurals if message.pluralizable else 1
+        if message.fuzzy:
+            lines.append(f"fuzzy: {message.id!r}")
+        elif len(forms) != number_of_forms or not all(forms):
+            lines.append(f"not translated: {message.id!r}")
+    return lines
+
 
 # Placeholders and HTML tags.
 PLACEHOLDER = re.compile(r"%\(\w+\)[a-z]|%[%ds]|%|\{\w*\}|</?[a-z]\w*")

@@ -24,6 +24,7 @@ from tests.support.assertions import on_the_wire, read
 from tests.support.factories import make_client, make_delivery, make_post
 from tests.support.jobs import run_jobs
 from tests.support.receiver import add_endpoint, deliver
+from tests.support.tables import table
 from webhooks import delivery, dispatcher, jobs, messages
 from webhooks.models import Delivery, Endpoint
 
@@ -271,7 +272,7 @@ def test_other_statuses_are_failures(acme, receiver, status):
     assert follower(endpoint).failures == 1
 
 
-@pytest.mark.parametrize(
+@table(
     ("value", "seconds"),
     [
         ("120", 120),

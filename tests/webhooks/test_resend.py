@@ -81,7 +81,7 @@ def test_a_test_is_sent(client, row, receiver):
     assert receiver.types == ["webhook.test"]
 
 
-@pytest.mark.parametrize("end", ["test", "resend"])
+@table("end", ["test", "resend"])
 def test_it_rejects_a_second_message_while_one_is_waiting(client, row, receiver, end):
     client.post(path(row, "test"))
     body = {"resend": {"delivery_id": make_delivery(row).id}} if end == "resend" else None

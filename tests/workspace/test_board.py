@@ -9,6 +9,7 @@ from django.utils import timezone
 from tests.support.assertions import on_the_wire, read
 from tests.support.factories import make_client, make_deal, make_task
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 from workspace import board
 
 PATH = "/app/deals/board.json"
@@ -110,8 +111,8 @@ FILTERS = [
 ]
 
 
-@pytest.mark.parametrize("max_counted", [5000, 0])
-@pytest.mark.parametrize(("query", "expected", "count"), FILTERS)
+@table("max_counted", [5000, 0])
+@table(("query", "expected", "count"), FILTERS)
 def test_it_filters(acme, statuses, monkeypatch, query, expected, count, max_counted):
     monkeypatch.setattr(board, "MAX_COUNTED", max_counted)
     make_deal(acme.bob, "c", description="A cottage", price=3, responsible_id=acme.alice.id, status_id=statuses["new"])
@@ -126,9 +127,9 @@ def test_it_filters(acme, statuses, monkeypatch, query, expected, count, max_cou
         assert (new["count"], new["totals"]) == (None, None)
 
 
-@pytest.mark.parametrize("code", ["new", None])
-@pytest.mark.parametrize("max_counted", [5000, 0])
-@pytest.mark.parametrize("query", ["", "mine=true", "price__after=0"])
+@table("code", ["new", None])
+@table("max_counted", [5000, 0])
+@table("query", ["", "mine=true", "price__after=0"])
 def test_more_deals_of_a_column_follow(acme, statuses, monkeypatch, query, max_counted, code):
     monkeypatch.setattr(board, "COLUMN_SIZE", 2)
     monkeypatch.setattr(board, "MAX_COUNTED", max_counted)
@@ -219,7 +220,7 @@ INVALID = [
 ]
 
 
-@pytest.mark.parametrize(("query", "errors"), INVALID)
+@table(("query", "errors"), INVALID)
 def test_it_rejects_invalid_parameters(acme, query, errors):
     response = acme.json().get(f"{PATH}?{query}")
     assert (response.status_code, read(response)["errors"]) == (422, errors)

@@ -14,6 +14,7 @@ from tests.support.assertions import assert_refused, read
 from tests.support.factories import make_client, make_contact, make_contact_list, make_deal
 from tests.support.jobs import run_housekeeping, run_jobs
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 from workspace import bulk
 from workspace.bulk import BulkChange, BulkChangeRow
 
@@ -297,7 +298,7 @@ INVALID = [
 ]
 
 
-@pytest.mark.parametrize(("values", "errors"), INVALID, ids=str)
+@table(("values", "errors"), INVALID)
 def test_it_rejects_invalid_input(acme, values, errors):
     assert_refused(start(acme.json(), **values), 422, "validation_failed", errors)
     assert not BulkChange.objects.exists()

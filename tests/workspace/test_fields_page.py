@@ -1,9 +1,8 @@
 """Fields in the settings: adding, changing, ordering and deleting."""
 
-import pytest
-
 from tests.support.factories import make_client, make_field_definition
 from tests.support.settings import assert_few_statements, assert_for_admins_alone, button_of, send, texts
+from tests.support.tables import table
 
 PATH = "/app/account/fields"
 
@@ -51,7 +50,7 @@ def test_it_rejects_fields_of_another_account(acme, other):
     page.get(f"{PATH}?resource=post", status=404)
 
 
-@pytest.mark.parametrize(
+@table(
     ("values", "error"),
     [
         ({"label": ""}, "Can't be blank"),
@@ -61,7 +60,6 @@ def test_it_rejects_fields_of_another_account(acme, other):
         ({"label": "a", "type": "choice"}, "Can&#x27;t be blank"),
         ({"label": "a", "type": "choices", "choices": "a, b"}, "Can&#x27;t have commas"),
     ],
-    ids=str,
 )
 def test_it_rejects_invalid_values(acme, values, error):
     make_field_definition(acme.account, "size", label="Size")

@@ -1,10 +1,9 @@
 """The search over everything as JSON. `tests/workspace/pages/test_find.py` has its page."""
 
-import pytest
-
 from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.factories import make_client, make_contact, make_deal, make_post, make_task
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 from workspace.find import MAX_FOUND
 
 PATH = "/app/find.json"
@@ -47,7 +46,7 @@ def test_rows_of_others_are_not_found(acme, other):
     assert len(read(acme.json(acme.alice_token).get(f"{PATH}?q=northwind"))["clients"]) == 1
 
 
-@pytest.mark.parametrize(
+@table(
     ("query", "rule"),
     [
         ("", "can't be blank"),

@@ -7,7 +7,7 @@ from tests.support.tables import table
 from workspace import bulk
 from workspace.bulk import BulkChange
 
-NUMBER = 330
+NUMBER = 110
 
 
 @table(("action", "field"), [("set_responsible", "responsible_id"), ("add_tags", "tags"), ("trash", "")])

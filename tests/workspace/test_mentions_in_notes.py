@@ -12,6 +12,7 @@ from tests.support.assertions import on_the_wire, read
 from tests.support.factories import make_client, make_contact, make_deal, make_note, make_user
 from tests.support.followers import run_followers
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 
 LIST = "/app/notifications.json"
 
@@ -128,7 +129,7 @@ def hide(acme, client, note):
     acme.account.save()
 
 
-@pytest.mark.parametrize(
+@table(
     "change",
     [
         hide,
@@ -136,7 +137,6 @@ def hide(acme, client, note):
         lambda acme, client, note: acme.account.notes.all().delete(),
         lambda acme, client, note: User.objects.get(pk=acme.bob.pk).change_role("member", by=acme.alice),
     ],
-    ids=["hidden", "trashed", "erased", "member"],
 )
 def test_nothing_is_shown_that_the_user_may_not_see_any_more(acme, client, change):
     note = make_note(acme.alice, "Secret @bob", client_id=client.id)

@@ -16,6 +16,7 @@ from tests.support.factories import make_backer, make_client, make_contact, make
 from tests.support.jobs import run_jobs
 from tests.support.lists import link_to_first_page
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 from workspace import audience, message_sending, messages
 from workspace.messages import Message
 
@@ -169,7 +170,7 @@ def test_it_rejects_every_error_at_once(acme, post):
     assert_refused(response, 422, "validation_failed", {"post_id": ["can't be blank"]})
 
 
-@pytest.mark.parametrize("kind", ["task", "trashed", "of another account"])
+@table("kind", ["task", "trashed", "of another account"])
 def test_it_rejects_what_is_no_suggestion(acme, other, post, kind):
     if kind == "task":
         id = read(acme.json().post("/app/posts.json", json={"post": {"title": "Call", "task_kind": "task"}}))["id"]

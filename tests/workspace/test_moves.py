@@ -7,11 +7,12 @@ from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.bodies import deal_body
 from tests.support.factories import make_deal
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 from tests.support.threads import at_once
 from workspace import moves
 
-# The user with the account, the locked deals, the status, the position below, the write, the summaries.
-STATEMENTS = 6
+# The user with the account, the locked deals, the status, the position below, the outcomes, the write, the stages, the summaries.
+STATEMENTS = 8
 
 
 @pytest.fixture
@@ -69,8 +70,8 @@ PLACES = [
 ]
 
 
-@pytest.mark.parametrize("position", [None, 5])
-@pytest.mark.parametrize(("place", "expected"), PLACES)
+@table("position", [None, 5])
+@table(("place", "expected"), PLACES)
 def test_a_deal_gets_its_place(acme, statuses, place, expected, position):
     deals = make_column(acme, statuses["new"], position=position)
     if position is not None:
@@ -186,7 +187,7 @@ INVALID = [
 ]
 
 
-@pytest.mark.parametrize(("body", "errors"), INVALID)
+@table(("body", "errors"), INVALID)
 def test_it_rejects_invalid_moves(acme, statuses, body, errors):
     deal = make_deal(acme.bob, status_id=statuses["new"])
     body = {name: statuses.get(value, value) if name == "status" else value for name, value in body.items()}

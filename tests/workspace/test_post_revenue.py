@@ -7,6 +7,7 @@ import pytest
 from tests.support.factories import make_client, make_contact, make_deal, make_forum, make_post, make_task, make_user
 from tests.support.factories import make_user_link as link
 from tests.support.post_revenue import computed, process, stored
+from tests.support.tables import table
 from workspace.models import PostRevenue, RevenueChange
 from workspace.post_revenue import BATCH_SIZE, process_batch, update_post_revenues
 
@@ -108,9 +109,9 @@ def rows(acme) -> dict:
     return {"client": client, "other": other, "contact": contact, "user": user, "deal": deal, **posts}
 
 
-@pytest.mark.parametrize("name", CHANGES)
+@table("name", CHANGES)
 def test_every_change_reaches_the_figures(acme, rows, statuses, name):
-    acme.account.deals.filter(id=rows["deal"].id).update(status_id=statuses["new"])
+    rows["deal"].write({"status_id": statuses["new"]}, by=acme.alice)
     process()
     before = stored(acme.account)
     CHANGES[name](acme, rows, statuses)

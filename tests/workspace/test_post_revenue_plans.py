@@ -1,5 +1,7 @@
 """Query plans of the lists by revenue in a large forum: a page reads the index of its order, and no whole table."""
 
+from collections.abc import Iterator
+
 import pytest
 from django.db import connection
 
@@ -9,7 +11,11 @@ from forum.sort_keys import ADD_MISSING
 from forum.team_orders import team_orders
 from forum.whole_forum import page_of_team
 from tests.support.factories import make_saved_view
+from tests.support.fixtures import Cast, committed, make_cast
 from tests.support.queries import capture_parameters, explained
+from tests.support.tables import table
+
+pytestmark = pytest.mark.django_db
 
 ROWS = 20_000
 POSTS = """
@@ -49,8 +55,15 @@ TABLES = (
 MAX_READ = 100
 
 
-@pytest.fixture
-def large(acme):
+@pytest.fixture(scope="module")
+def large(django_db_setup, django_db_blocker) -> Iterator[Cast]:
+    with committed(django_db_blocker):
+        acme = make_cast()
+        make_rows(acme)
+        yield acme
+
+
+def make_rows(acme: Cast) -> None:
     values = {
         "acme": acme.account.id,
         "alice": acme.alice.id,
@@ -60,19 +73,17 @@ def large(acme):
         "rows": ROWS,
     }
     with connection.cursor() as cursor:
-        for table in ("forum_post", "crm_client"):
-            cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
+        for name in ("forum_post", "crm_client"):
+            cursor.execute(f"ALTER TABLE {name} DISABLE TRIGGER USER")
         for statement in (POSTS, REVENUE, CLIENTS, BACKERS):
             cursor.execute(statement, values)
         cursor.execute(ADD_MISSING)
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        for table in ("forum_post", "crm_client"):
-            cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
+        for name in ("forum_post", "crm_client"):
+            cursor.execute(f"ALTER TABLE {name} ENABLE TRIGGER USER")
         cursor.execute(f"ANALYZE {', '.join(TABLES)}")
-    return acme
 
 
-@pytest.mark.parametrize("name", ["revenue", "clients"])
+@table("name", ["revenue", "clients"])
 def test_a_page_reads_the_index_of_its_order(large, name):
     order, account = team_orders(large.alice)[name], large.account
 

@@ -1,10 +1,9 @@
 """Quick create: the forms for new clients, contacts and deals, on pages and in the dialog."""
 
-import pytest
-
 from crm.models import Client, Contact, Deal
 from tests.support.factories import make_client, make_contact, make_field_definition
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 
 DIALOG = {"HX-Request": "true", "HX-Target": "dialog-content"}
 
@@ -71,7 +70,7 @@ TYPED = [
 ]
 
 
-@pytest.mark.parametrize(("user", "typed", "stored"), TYPED)
+@table(("user", "typed", "stored"), TYPED)
 def test_an_amount_as_people_type_it(acme, user, typed, stored):
     acme.account.users.filter(id=acme.bob.id).update(**user)
     submit(acme.page(acme.bob), "/app/deals/new", name="Order", price=typed)
@@ -79,8 +78,8 @@ def test_an_amount_as_people_type_it(acme, user, typed, stored):
     assert f"{deal.price.normalize():f} {deal.currency}" == (stored if " " in stored else f"{stored} EUR")
 
 
-@pytest.mark.parametrize(("language", "typed"), [("en", "1.500"), ("pl", "1,500")])
-@pytest.mark.parametrize("choice", [0, 1])
+@table(("language", "typed"), [("en", "1.500"), ("pl", "1,500")])
+@table("choice", [0, 1])
 def test_an_amount_with_two_readings_is_asked_about(acme, language, typed, choice):
     acme.account.users.filter(id=acme.bob.id).update(language=language)
     page = submit(acme.page(acme.bob), "/app/deals/new", status=422, name="Order", price=typed)
@@ -152,7 +151,7 @@ def test_required_fields_are_asked_for(acme):
     assert Client.objects.get().additional_fields == {"size": "M"}
 
 
-@pytest.mark.parametrize(
+@table(
     ("path", "values", "error"),
     [
         ("/app/clients/new", {"name": ""}, "Can't be blank"),

@@ -12,6 +12,7 @@ from accounts.models import Status
 from crm.models import Deal
 from tests.support.assertions import assert_refused, read
 from tests.support.factories import make_client, make_deal, make_post, make_user
+from tests.support.tables import table
 from workspace.api.reports import TOO_LARGE, TOO_SLOW
 from workspace.post_revenue import update_post_revenues
 from workspace.reports.periods import Period, next_month
@@ -37,7 +38,10 @@ def rows_of(found: dict, key: str) -> dict:
 
 def close(deal: Deal, status_id: int, at: datetime) -> None:
     """Move a deal to a status at a time."""
-    Deal.objects.filter(account_id=deal.account_id, id=deal.id).update(status_id=status_id, updated_at=at)
+    deal.refresh_from_db()
+    deal.assign({"status_id": status_id}, by=deal.account.users.get(id=deal.updater_id))
+    deal.updated_at = at
+    Deal.flush([deal])
 
 
 def midday(day: date) -> datetime:
@@ -236,7 +240,7 @@ def test_there_is_a_limit_for_each_currency(acme, suggestions, monkeypatch):
         assert len(rows) == len({row["currency"] for row in rows})
 
 
-@pytest.mark.parametrize("name", REPORTS)
+@table("name", REPORTS)
 def test_other_accounts_and_limited_agents(acme, other, statuses, name):
     """A report counts no row of another account, and none that an agent can't access. All of the team see the suggestions."""
     month = THIS_MONTH
@@ -257,7 +261,7 @@ def test_other_accounts_and_limited_agents(acme, other, statuses, name):
     assert name == "answers" or (any(figures) and max(figures) < 50)
 
 
-@pytest.mark.parametrize("name", REPORTS)
+@table("name", REPORTS)
 def test_the_number_of_statements_does_not_depend_on_the_rows(acme, statuses, name):
     def statements() -> int:
         with CaptureQueriesContext(
@@ -275,7 +279,7 @@ def test_the_number_of_statements_does_not_depend_on_the_rows(acme, statuses, na
     assert statements() == few <= MAX_STATEMENTS
 
 
-@pytest.mark.parametrize(
+@table(
     ("query", "errors"),
     [
         ("from=2026-13", {"from": ["is not a month such as 2026-01"]}),

@@ -6,6 +6,7 @@ from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.bodies import saved_view_body
 from tests.support.factories import make_client, make_field_definition, make_saved_view
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 from workspace import views
 
 PATH = "/app/views.json"
@@ -40,7 +41,7 @@ def test_it_works(acme):
     assert_refused(bob.get(path_of(row)), 404, "not_found")
 
 
-@pytest.mark.parametrize(
+@table(
     ("values", "errors"),
     [
         ({"name": " "}, {"name": ["can't be blank"]}),
@@ -147,7 +148,7 @@ def clients(acme):
     make_client(acme.bob, "Corvus", country="Poland", additional_fields={"size": "XL"})
 
 
-@pytest.mark.parametrize(
+@table(
     ("query", "expected"),
     [
         ("city__contains=gd", "Adler Brandt"),
@@ -177,7 +178,7 @@ def test_unknown_parameters_are_ignored_as_before(acme, clients):
     assert response.headers["x-ignored-parameters"] == "citty,columns,add"
 
 
-@pytest.mark.parametrize(
+@table(
     ("query", "errors"),
     [
         ("discount__after=x", {"discount__after": ["is not a number"]}),

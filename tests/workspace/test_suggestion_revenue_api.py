@@ -8,6 +8,7 @@ from django.db.models import Func, Value
 from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.factories import make_client, make_deal, make_forum, make_post, make_saved_view
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 from workspace.api.suggestions import LIMITED, TOO_SLOW
 from workspace.post_revenue import update_post_revenues
 from workspace.segments import SuggestionFilter
@@ -59,7 +60,7 @@ def test_it_works(acme, posts):
     assert read(json.get(PATH))[0]["revenue"][0]["open_sum"] == Decimal("1000.5")
 
 
-@pytest.mark.parametrize(
+@table(
     ("query", "expected"),
     [
         ("?order=clients", ["Common", "Elsewhere", "Rich"]),
@@ -74,7 +75,7 @@ def test_orders_and_filters(acme, posts, query, expected):
     assert titles(acme, query) == expected
 
 
-@pytest.mark.parametrize(
+@table(
     ("query", "errors"),
     [
         ("order=votes", {"order": ["is not one of revenue, clients"]}),

@@ -14,6 +14,7 @@ from tests.support.factories import make_client, make_contact, make_deal, make_n
 from tests.support.fixtures import make_cast
 from tests.support.jobs import run_jobs
 from tests.support.summaries import recounted, stored
+from tests.support.tables import table
 from tests.support.threads import at_once, while_held
 from workspace.models import ClientSummary, TimelineEntry
 from workspace.recount import update_all
@@ -131,14 +132,14 @@ def quiet_client(acme):
     return client
 
 
-@pytest.mark.parametrize("name", CONTACT)
+@table("name", CONTACT)
 def test_contact_is_activity(acme, quiet_client, name):
     at = CONTACT[name](acme, quiet_client)
     assert summary_of(quiet_client).last_activity_at == at
     assert_counted(acme.account)
 
 
-@pytest.mark.parametrize("name", NO_CONTACT)
+@table("name", NO_CONTACT)
 def test_other_changes_are_no_activity(acme, quiet_client, name):
     NO_CONTACT[name](acme, quiet_client)
     assert summary_of(quiet_client).last_activity_at == quiet_client.created_at

@@ -18,6 +18,7 @@ from tests.support.factories import (
     make_post,
     make_task,
 )
+from tests.support.tables import table
 from workspace.logged_entries import MAX_VALUE_LENGTH
 from workspace.mirrored_entries import MIRRORS
 from workspace.models import TimelineEntry
@@ -175,7 +176,7 @@ def test_a_client_in_the_trash_keeps_its_entries(acme, client):
     assert mirrored() == recount()
 
 
-@pytest.mark.parametrize("kind", ["note", "task", "suggestion", "deal"])
+@table("kind", ["note", "task", "suggestion", "deal"])
 def test_a_row_in_the_trash_is_not_shown(acme, client, kind):
     make = {"note": make_note, "task": make_task, "suggestion": make_post, "deal": make_deal}[kind]
     row = make(acme.bob, "Row", client_id=client.id)

@@ -5,6 +5,7 @@ import pytest
 from tests.support.assertions import assert_answered, assert_refused, on_the_wire, read
 from tests.support.factories import make_client, make_contact, make_deal, make_note, make_post
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 
 
 @pytest.fixture
@@ -107,7 +108,7 @@ def test_it_rejects_bad_parameters(acme, client):
     )
 
 
-@pytest.mark.parametrize("make", [make_client, make_contact, make_deal])
+@table("make", [make_client, make_contact, make_deal])
 def test_it_rejects_unknown_rows(acme, other, make):
     assert_refused(acme.json().get(path_of(make(other.mallory))), 404, "not_found")
     row = make(acme.alice)

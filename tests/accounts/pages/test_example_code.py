@@ -130,16 +130,15 @@ def test_it_works(key, server, tmp_path):
 
 
 @each_language
-@pytest.mark.parametrize("end", ["", "\n", '"', '""', "'", "\\", '\n\\""""', "`", "?>"])
-def test_it_rejects_no_text(key, end, server, tmp_path):
-    """Texts with special characters of the language are sent unchanged."""
+def test_it_rejects_no_text(key, server, tmp_path):
+    """Texts with special characters of the language are sent unchanged, also at their end."""
     address = f"http://127.0.0.1:{server.server_address[1]}"
     url = f"{address}/it's%20%22$HOME%60"
-    request = ExampleRequest(
-        "POST", url, "", {"Prefer": '"it\'s" \\ `id` $(id) #{id}', "Content-Type": "text/plain"}, HOSTILE + end
-    )
+    headers = {"Prefer": '"it\'s" \\ `id` $(id) #{id}', "Content-Type": "text/plain"}
+    ends = ["", "\n", '"', '""', "'", "\\", '\n\\"""', "`", "?>"]
+    requests = [ExampleRequest("POST", url, "", headers, HOSTILE + end) for end in ends]
     login = ExampleRequest("GET", address + "/", '"Łucja" o\'Hara \\ $HOME #{id} `id`')
-    send_all(key, [request, login], server, tmp_path)
+    send_all(key, [*requests, login], server, tmp_path)
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00")) | st.text("'\"\\`$#{}\n\r?><")

@@ -2,8 +2,6 @@
 
 from urllib.parse import quote
 
-import pytest
-
 from forum.models import Forum
 from tests.support.factories import make_category, make_post
 from tests.support.membership import add
@@ -15,6 +13,7 @@ from tests.support.reading import (
     statements,
     titles,
 )
+from tests.support.tables import table
 
 
 def test_it_works(acme):
@@ -57,7 +56,7 @@ def test_pages_and_their_links(acme):
     assert second.html.title.text == "Suggestions (2) · Acme"
 
 
-@pytest.mark.parametrize(
+@table(
     "path",
     [
         "/nothing",
@@ -191,9 +190,7 @@ def test_a_search_that_finds_nothing(acme):
     assert link["href"] == "/app/posts/new?title=Ponies%20%26%20%22more%22"
 
 
-@pytest.mark.parametrize(
-    "q", ["\x00", "\ud800".encode("utf-8", "surrogatepass"), "%", "' OR 1=1", "a" * 5000, "!!!", "ł"]
-)
+@table("q", ["\x00", "\ud800".encode("utf-8", "surrogatepass"), "%", "' OR 1=1", "a" * 5000, "!!!", "ł"])
 def test_hostile_searches_find_nothing(acme, q):
     make_post(acme.alice, "A dark theme")
     assert titles(acme.page().get("/", {"q": q})) == []
@@ -265,9 +262,7 @@ def test_readers_get_no_cookie_except_the_csrf_cookie(acme):
         assert set(visitor.cookies) <= {"csrf"}, path
 
 
-@pytest.mark.parametrize(
-    "title", ["<script>alert(1)</script>", "\u202eright to left", "W" * 255, "🦄" * 255, "\"quoted\" & 'so'"]
-)
+@table("title", ["<script>alert(1)</script>", "\u202eright to left", "W" * 255, "🦄" * 255, "\"quoted\" & 'so'"])
 def test_hostile_titles_are_escaped(acme, title):
     post = make_post(acme.alice, title, content=title)
     for path in ("/", f"/app/posts/{post.id}", "/app/feed.atom"):
@@ -305,7 +300,7 @@ def test_lists_take_few_statements(acme):
         assert not any("COUNT(" in sql for sql in queries)
 
 
-@pytest.mark.parametrize("name", ["What's new?", "C# & .NET", "100%", "a?q=b#c"])
+@table("name", ["What's new?", "C# & .NET", "100%", "a?q=b#c"])
 def test_a_category_may_have_any_name(acme, name):
     """The search and the link back stay in the category."""
     category = make_category(acme.account, name)
@@ -335,7 +330,7 @@ def test_it_rejects_too_many_searches(acme, settings):
     assert carol.get("/?q=a").status_code == 200
 
 
-@pytest.mark.parametrize(
+@table(
     "path",
     [
         "/app/posts/new?title=prices",

@@ -1,6 +1,5 @@
 """The addresses of the Forum API, and the errors at unknown ones."""
 
-import pytest
 from django.db import OperationalError
 
 from accounts import addresses
@@ -9,6 +8,7 @@ from accounts.host_names import normalize
 from accounts.models import Host
 from tests.support.client import XMLClient
 from tests.support.factories import PASSWORD, make_account, make_post
+from tests.support.tables import table
 from tests.support.xml import (
     NO_FORUM,
     UNAUTHENTICATED,
@@ -35,7 +35,7 @@ def test_it_works(acme, django_assert_num_queries):
         assert call(acme.host, user=ALICE).status_code == 200
 
 
-@pytest.mark.parametrize(
+@table(
     "host",
     [
         *(
@@ -116,13 +116,13 @@ def test_it_rejects_unknown_hosts_in_the_format_of_the_path(acme, host):
         assert shown(call(host, b"/app/clients/1.json", user=ALICE)) == UNKNOWN_HOST_IN_JSON
 
 
-@pytest.mark.parametrize("host", ["example.test", "EXAMPLE.test:8000", "api.example.test"])
+@table("host", ["example.test", "EXAMPLE.test:8000", "api.example.test"])
 def test_it_rejects_the_forum_api_at_the_hosts_of_the_service(acme, host):
     for path in (b"/app/users/me.xml", b"/", b"/General"):
         assert shown(call(host, path, user=ALICE)) == UNKNOWN_HOST
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "HEAD", "OPTIONS", "FOO"])
+@table("method", ["POST", "PUT", "DELETE", "HEAD", "OPTIONS", "FOO"])
 def test_it_rejects_unknown_hosts_with_any_method(acme, method):
     response = call("unknown.example.test", b"/app/posts.xml", method=method, user=ALICE, body=b"<broken")
     assert shown(response) == UNKNOWN_HOST
@@ -138,7 +138,7 @@ def test_it_rejects_users_of_another_account(acme, other):
     assert shown(call(acme.host, user=("mallory", PASSWORD))) == refusal(401, UNAUTHENTICATED)
 
 
-@pytest.mark.parametrize(
+@table(
     "host",
     [
         "acme.example.test",
@@ -164,7 +164,7 @@ def test_forwarded_hosts_are_ignored(acme, other):
 LONGEST_HOST = ".".join(["a" * 63, "b" * 63, "c" * 63, "d" * 61])
 
 
-@pytest.mark.parametrize(
+@table(
     "host",
     [
         "ideas.example.org",
@@ -197,7 +197,7 @@ def test_it_rejects_a_host_of_254_characters():
     assert normalize("a" * 64 + ".example.org") is None
 
 
-@pytest.mark.parametrize(
+@table(
     ("host", "name"),
     [
         ("acme.example.test", "acme"),
@@ -215,7 +215,7 @@ def test_normalized_host_names(host, name):
     assert normalize(host) == name
 
 
-@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8000", "127.0.0.1:8000"])
+@table("host", ["localhost", "LOCALHOST:8000", "127.0.0.1:8000"])
 def test_the_local_account_is_also_at_localhost(acme, other, settings, host):
     settings.BASE_DOMAIN, settings.LOCAL_ACCOUNT = "localhost", "acme"
     assert call(host, user=ALICE).status_code == 200

@@ -20,6 +20,7 @@ from tests.support.factories import (
 )
 from tests.support.jobs import run_jobs
 from tests.support.reading import statements
+from tests.support.tables import table
 from workspace import bulk, export
 from workspace.bulk import BulkChange
 from workspace.pages import bulk as pages
@@ -211,7 +212,7 @@ SELECTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("values", "message"), SELECTIONS, ids=str)
+@table(("values", "message"), SELECTIONS)
 def test_it_rejects_selections_that_cannot_be_changed(acme, bob, values, message):
     token = bob.get("/app/clients/new").html.select_one("[name=csrfmiddlewaretoken]")["value"]
     response = bob.post(NEW, {"resource": "client", "csrfmiddlewaretoken": token, **values})
@@ -311,7 +312,7 @@ def test_the_export_has_the_format_of_the_language(acme):
     assert raw_export(acme, path, language="en")[1] == f"{roof.id},Roof,PLN,1234.50"
 
 
-@pytest.mark.parametrize(
+@table(
     ("phone", "cell"),
     [
         ("+48 601 234 567", "+48 601 234 567"),
@@ -330,7 +331,7 @@ def test_telephone_numbers_are_exported_as_they_are(acme, phone, cell):
     assert raw_export(acme, "/app/clients/export.csv?columns=phone")[1] == f"{client.id},Nova,{cell}"
 
 
-@pytest.mark.parametrize("text", ["=1", "+48 600", "-1", "@a", "\t=1", "\r=1", " =1"])
+@table("text", ["=1", "+48 600", "-1", "@a", "\t=1", "\r=1", " =1"])
 def test_formulas_are_guarded(text):
     assert export.guarded(text) == f"'{text}"
     assert export.guarded(f"a{text}") == f"a{text}"

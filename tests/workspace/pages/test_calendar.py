@@ -4,7 +4,6 @@ import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from django.utils import timezone
 
 from tests.support.factories import make_client, make_contact, make_task
@@ -258,7 +257,7 @@ def test_a_new_address_replaces_the_old_one(acme):
     acme.page().get(second, status=404)
 
 
-@pytest.mark.parametrize("change", [{"is_active": False}, {"role": "member"}], ids=str)
+@table("change", [{"is_active": False}, {"role": "member"}])
 def test_the_feed_of_a_user_who_left_the_team(acme, change):
     path = create_feed(acme).partition(acme.host)[2]
     acme.account.users.filter(id=acme.bob.id).update(**change)

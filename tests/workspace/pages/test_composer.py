@@ -49,7 +49,7 @@ def test_it_works(acme, client):
     assert "<b>@alice</b>" in str(page.click("Open the note").html)
 
 
-@pytest.mark.parametrize("kind", ["call", "meeting"])
+@table("kind", ["call", "meeting"])
 def test_a_call_and_a_meeting_have_a_time_and_a_duration(acme, client, kind):
     at = timezone.localtime().replace(microsecond=0, second=0) - timedelta(days=1)
     response = compose(
@@ -109,7 +109,7 @@ def test_it_rejects_an_unknown_kind(acme, client):
     assert "letter is not one of the available choices" in form.submit("do", value="compose", status=422)
 
 
-@pytest.mark.parametrize("fields", [{"content": "Twice"}, {"kind": "task", "title": "Twice"}], ids=["note", "task"])
+@table("fields", [{"content": "Twice"}, {"kind": "task", "title": "Twice"}])
 def test_a_double_click_creates_one(acme, client, fields):
     visitor = acme.page(acme.bob)
     form = visitor.get(path_of(client)).forms["composer"]

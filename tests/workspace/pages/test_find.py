@@ -53,7 +53,7 @@ def test_it_works(acme, rows):
     assert len(queries) == STATEMENTS + 2, queries
 
 
-@pytest.mark.parametrize("q", ["nortwind", "Northwnid"])
+@table("q", ["nortwind", "Northwnid"])
 def test_it_finds_mistyped_words(acme, rows, q):
     page = acme.page(acme.bob).get(PATH, {"q": q})
     assert len(results(page)) == 5

@@ -411,7 +411,7 @@ def test_many_recipients_take_several_jobs_and_can_be_cancelled(acme, post, monk
     assert (len(mail.outbox), whole.state, whole.sent) == (7, "sent", 5)
 
 
-@pytest.mark.parametrize("failure", ["user", "post"])
+@table("failure", ["user", "post"])
 def test_it_stops_without_its_author_or_its_suggestion(acme, post, anna, failure):
     message = start(acme, post)
     if failure == "user":

@@ -5,6 +5,7 @@ import pytest
 from accounts.models import Account
 from tests.support.factories import PASSWORD
 from tests.support.pages import Visitor
+from tests.support.tables import table
 from tests.support.team import assert_for_the_team_alone
 
 TEAM_SECTIONS = ("/app/clients", "/app/contacts", "/app/deals", "/app/tasks", "/app/reports")
@@ -35,7 +36,7 @@ def test_it_works(acme):
     assert sections(acme.page().get("/app/roadmap")) == forum[:2]
 
 
-@pytest.mark.parametrize("path", TEAM_SECTIONS)
+@table("path", TEAM_SECTIONS)
 def test_the_sections_are_for_the_team_alone(acme, other, path):
     assert_for_the_team_alone(acme, other, path)
 

@@ -6,6 +6,7 @@ import pytest
 
 from crm.models import Client
 from tests.support.factories import make_client, make_deal
+from tests.support.tables import table
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def test_it_works(acme, client):
     assert stored(client).city == "Warszawa"
 
 
-@pytest.mark.parametrize(
+@table(
     ("field", "value", "expected"),
     [
         ("discount", "12,5", "12.5"),
@@ -69,7 +70,7 @@ def test_a_large_number_is_edited_without_separators(acme, client):
     assert visitor.get(f"/app/deals/{deal.id}/edit?field=price").forms["edit-field"]["value"].value == "12600.5"
 
 
-@pytest.mark.parametrize(
+@table(
     ("price", "currency", "shown"),
     [("1234.5", "EUR", "1,234.50"), ("12345", "JPY", "12,345"), ("1.234", "KWD", "1.234"), ("1.005", "EUR", "1.0050")],
 )
@@ -167,7 +168,7 @@ def test_a_change_of_another_field_is_no_conflict(acme, client):
     assert (stored(client).city, stored(client).country) == ("Warszawa", "Poland")
 
 
-@pytest.mark.parametrize("field", ["created_at", "nothing", "", "additional_fields[x]"])
+@table("field", ["created_at", "nothing", "", "additional_fields[x]"])
 def test_it_rejects_a_field_that_cannot_be_edited(acme, client, field):
     acme.page(acme.bob).get(f"{path_of(client)}/edit", {"field": field}, status=404)
 

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from tests.support.factories import make_deal
 from tests.support.reading import statements
+from tests.support.tables import table
 from workspace.reports.charts import round_up, short_number
 from workspace.reports.queries import REPORTS
 
@@ -48,7 +49,7 @@ def test_deals_that_nobody_is_responsible_for(acme):
     assert page.html.select_one("svg rect title").text.startswith("Nobody, ")
 
 
-@pytest.mark.parametrize("name", REPORTS)
+@table("name", REPORTS)
 def test_every_report_has_a_page_and_a_csv_file(acme, deals, name):
     visitor = acme.page(acme.bob)
     assert len(statements(visitor, f"{PATH}/{name}")) == STATEMENTS[name]
@@ -91,7 +92,7 @@ def test_only_the_team_sees_reports(acme):
     assert acme.page(acme.bob).get(f"{PATH}/other", status=404)
 
 
-@pytest.mark.parametrize(
+@table(
     ("value", "top", "label"),
     [
         (0, 4, "4"),

@@ -4,6 +4,7 @@ import pytest
 
 from tests.support.factories import make_client, make_contact, make_field_definition, make_saved_view, make_user
 from tests.support.reading import statements
+from tests.support.tables import table
 
 PATH = "/app/clients"
 
@@ -122,7 +123,7 @@ def test_what_is_gone_is_left_out_with_a_message(acme):
     assert not page.html.select(".notice.error")
 
 
-@pytest.mark.parametrize("id", ["1", "x", "99999999999999999999"])
+@table("id", ["1", "x", "99999999999999999999"])
 def test_a_view_that_is_gone(acme, id):
     page = acme.page(acme.bob).get(f"{PATH}?view={id}", status=422)
     assert text_of(page, ".notice.error li") == "view was deleted, or is not shared with you"
@@ -211,9 +212,7 @@ def test_the_list_shows_the_first_views_and_the_current_one(acme):
     assert tabs(page)[4:] == [*(f"View {n}" for n in range(6)), "View 8", "All views"]
 
 
-@pytest.mark.parametrize(
-    "path", ["/app/views?resource=post", "/app/views/new", "/app/views/new?resource=post", "/app/views/7"]
-)
+@table("path", ["/app/views?resource=post", "/app/views/new", "/app/views/new?resource=post", "/app/views/7"])
 def test_unknown_lists_and_views(acme, path):
     acme.page(acme.bob).get(path, status=404)
 

@@ -16,6 +16,7 @@ from tests.support.factories import (
 )
 from tests.support.pages import Visitor
 from tests.support.reading import titles
+from tests.support.tables import table
 from workspace.post_revenue import update_post_revenues
 from workspace.segments import SuggestionFilter
 
@@ -72,7 +73,7 @@ def test_it_works(acme, posts):
     assert titles(page.click("Trending")) == ["Of both", "Of Gdynia"]
 
 
-@pytest.mark.parametrize(
+@table(
     ("query", "expected"),
     [
         ("min_revenue=1000", ["Of Gdynia", "Of both"]),
@@ -89,7 +90,7 @@ def test_revenue_and_clients(acme, posts, query, expected):
         assert found(bob.get(f"{path}{'&' if '?' in path else '?'}{query}")) == expected
 
 
-@pytest.mark.parametrize(
+@table(
     ("query", "expected"),
     [
         ("city=Sopot", ["Of Sopot", "Of both"]),
@@ -136,7 +137,7 @@ def test_actions_in_the_inbox_keep_the_filter(acme, posts):
     assert len(found(page.click("Clear filters"))) == 3
 
 
-@pytest.mark.parametrize(
+@table(
     ("query", "message"),
     [
         ("segment=x", "Segment was deleted, or is not shared with you"),
@@ -175,7 +176,7 @@ def test_a_view_whose_field_is_gone(acme, posts):
         assert len(found(page)) == 3
 
 
-@pytest.mark.parametrize(
+@table(
     ("language", "typed", "shown"),
     [("en", "1,000", "1,000.00 EUR"), ("en", "€ 1000", "1,000.00 EUR"), ("pl", "1 000,00", "1000,00 EUR")],
 )
@@ -234,7 +235,7 @@ def test_limited_agents_count_the_clients_that_they_may_access(acme, posts):
     assert len(found(acme.page(acme.bob).get(f"{LIST}?segment={everybody.id}"))) == 3
 
 
-@pytest.mark.parametrize("reader", ["visitor", "member"])
+@table("reader", ["visitor", "member"])
 def test_others_have_no_filters(acme, posts, reader):
     visitor = acme.page(*{"visitor": [], "member": [acme.carol]}[reader])
     page = visitor.get(f"{LIST}?segment={segment(acme).id}&min_revenue=x")
@@ -242,7 +243,7 @@ def test_others_have_no_filters(acme, posts, reader):
     assert not page.html.select("select[name=segment]")
 
 
-@pytest.mark.parametrize("path", [LIST, f"{LIST}?order=revenue", f"{LIST}?q=of", INBOX])
+@table("path", [LIST, f"{LIST}?order=revenue", f"{LIST}?q=of", INBOX])
 def test_a_filter_that_takes_too_long(acme, posts, monkeypatch, path):
     monkeypatch.setattr("core.search.queries.TIME_LIMIT_MS", 100)
     slow = Func(Value(3), function="pg_sleep")

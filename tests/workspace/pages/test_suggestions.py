@@ -5,6 +5,7 @@ import pytest
 from tests.support.factories import make_category, make_client, make_deal, make_forum, make_post, make_saved_view
 from tests.support.pages import Visitor
 from tests.support.reading import statements, titles
+from tests.support.tables import table
 from workspace.post_revenue import update_post_revenues
 
 LIST, INBOX = "/app/suggestions", "/app/inbox"
@@ -98,7 +99,7 @@ def test_a_list_without_suggestions(acme):
     assert "No suggestion is in this list yet." in page
 
 
-@pytest.mark.parametrize("reader", ["visitor", "member", "limited agent"])
+@table("reader", ["visitor", "member", "limited agent"])
 def test_only_users_who_see_all_clients_have_the_orders(acme, posts, reader):
     acme.account.agents_see = "own"
     acme.account.save(update_fields=["agents_see"])

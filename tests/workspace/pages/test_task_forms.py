@@ -2,9 +2,8 @@
 
 from datetime import UTC, datetime
 
-import pytest
-
 from tests.support.factories import make_client, make_contact, make_task
+from tests.support.tables import table
 
 TASKS = "/app/tasks"
 
@@ -42,7 +41,7 @@ def test_it_works(acme):
     assert acme.account.posts.count() == 1
 
 
-@pytest.mark.parametrize(
+@table(
     ("fields", "errors"),
     [
         ({"title": " "}, {"title": "Can't be blank"}),
@@ -51,7 +50,6 @@ def test_it_works(acme):
         ({"reminder": "other"}, {"remind_at": "Can't be blank"}),
         ({"day": "0012-01-01"}, {"day": "Is too far from today"}),
     ],
-    ids=str,
 )
 def test_it_rejects_invalid_tasks(acme, fields, errors):
     form = acme.page(acme.bob).get(f"{TASKS}/new?title=Call").forms["task"]

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from tests.support.factories import make_client, make_contact, make_deal, make_post, make_saved_view, make_task
 from tests.support.reading import statements
+from tests.support.tables import table
 
 PATH = "/app/tasks/list"
 
@@ -28,7 +29,7 @@ def tasks(acme):
     return {"client": client.id, "contact": contact.id, "deal": deal.id, "day": (now + timedelta(days=4)).date()}
 
 
-@pytest.mark.parametrize(
+@table(
     ("query", "expected"),
     [
         ("", "Finished Soon Later Someday"),
@@ -99,6 +100,6 @@ def test_agents_see_their_own_tasks(acme, tasks):
     assert "Roof" not in page
 
 
-@pytest.mark.parametrize("query", ["", "?closed=false", "?closed=false&mine=true&columns=client_id,contact_id,deal_id"])
+@table("query", ["", "?closed=false", "?closed=false&mine=true&columns=client_id,contact_id,deal_id"])
 def test_the_number_of_statements_has_a_limit(acme, tasks, query):
     assert len(statements(acme.page(acme.bob), PATH + query)) <= 12

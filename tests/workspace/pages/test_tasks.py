@@ -8,6 +8,7 @@ from django.utils import timezone
 from forum.models import Post
 from tests.support.factories import make_client, make_deal, make_post, make_task
 from tests.support.reading import statements
+from tests.support.tables import table
 from tests.support.team import assert_for_the_team_alone, messages_of, went_to
 
 TASKS = "/app/tasks"
@@ -65,7 +66,7 @@ def test_it_is_for_the_team_alone(acme, other):
         assert_for_the_team_alone(acme, other, path)
 
 
-@pytest.mark.parametrize("query", ["who=x", "who=999999", "group=odd", "page=0"])
+@table("query", ["who=x", "who=999999", "group=odd", "page=0"])
 def test_it_rejects_unknown_parameters(acme, query):
     acme.page(acme.bob).get(f"{TASKS}?{query}", status=404)
 

@@ -4,6 +4,7 @@ import pytest
 
 from tests.support.factories import make_client, make_contact, make_post, make_user, make_user_link
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 
 # The session, the forum, the numbers of new suggestions and of due tasks, the client, its users, deals, contacts, tasks and suggestions, and
 # its timeline.
@@ -109,7 +110,7 @@ def test_it_rejects_a_user_who_is_linked_to_another_customer(acme, client):
     assert states(acme) == ["confirmed"]
 
 
-@pytest.mark.parametrize("user", ["bob", "x", "", "9" * 30])
+@table("user", ["bob", "x", "", "9" * 30])
 def test_it_rejects_an_unknown_user_and_the_team(acme, client, user):
     page = acme.page(acme.bob).get(f"{path_of(client)}?user_q=carol")
     value = str(acme.bob.id) if user == "bob" else user
