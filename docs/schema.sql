@@ -82,22 +82,6 @@ BEGIN
     RETURN NEW;
 END $$;
 
-CREATE FUNCTION public.accounts_complete_deal_status() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    NEW.outcome := CASE WHEN NOT NEW.closed THEN 'open' WHEN NEW.outcome = 'won' THEN 'won' ELSE 'lost' END;
-    NEW.probability := CASE NEW.outcome WHEN 'won' THEN 100 WHEN 'lost' THEN 0 ELSE coalesce(NEW.probability, 50) END;
-    IF NEW.pipeline_id IS NULL THEN
-        INSERT INTO accounts_pipeline (account_id, id, name, position, created_at, updated_at)
-        VALUES (NEW.account_id, 1, 'Sales', 1, now(), now()) ON CONFLICT DO NOTHING;
-        NEW.pipeline_id := (
-            SELECT id FROM accounts_pipeline WHERE account_id = NEW.account_id ORDER BY position, id LIMIT 1
-        );
-    END IF;
-    RETURN NEW;
-END $$;
-
 CREATE FUNCTION public.copy_live_row() RETURNS trigger
     LANGUAGE plpgsql
     AS $_$
@@ -169,86 +153,6 @@ CREATE FUNCTION public.crm_dealcount_insert_deltas() RETURNS trigger
         ; END IF;
                 RETURN NULL;
             END $$;
-
-CREATE FUNCTION public.crm_enter_stage() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    moment CONSTANT timestamptz := CASE
-        WHEN TG_OP = 'INSERT' THEN NEW.created_at
-        WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updated_at
-        ELSE clock_timestamp()
-    END;
-    outcome text;
-    former_outcome text;
-BEGIN
-    IF TG_OP = 'UPDATE' AND OLD.status_id IS NOT DISTINCT FROM NEW.status_id THEN
-        RETURN NEW;
-    END IF;
-    IF NEW.status_id IS NULL THEN
-        NEW.stage_entered_at := NULL;
-    ELSE
-        NEW.stage_entered_at := moment;
-        SELECT accounts_status.outcome INTO outcome FROM accounts_status WHERE account_id = NEW.account_id AND id = NEW.status_id;
-    END IF;
-    IF outcome IS NULL OR outcome = 'open' THEN
-        NEW.closed_at := NULL;
-    ELSE
-        IF TG_OP = 'UPDATE' AND OLD.closed_at IS NOT NULL THEN
-            SELECT accounts_status.outcome INTO former_outcome FROM accounts_status
-            WHERE account_id = OLD.account_id AND id = OLD.status_id;
-        END IF;
-        IF former_outcome IS DISTINCT FROM outcome OR NEW.closed_at IS NULL THEN
-            NEW.closed_at := moment;
-        END IF;
-    END IF;
-    IF NEW.board_position IS NULL OR (TG_OP = 'UPDATE' AND NEW.board_position IS NOT DISTINCT FROM OLD.board_position) THEN
-        NEW.board_position := -(extract(epoch FROM moment) * 1000000)::bigint;
-    END IF;
-    RETURN NEW;
-END $$;
-
-CREATE FUNCTION public.crm_record_stage() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    moment timestamptz;
-BEGIN
-    IF TG_OP = 'DELETE' THEN
-        DELETE FROM crm_dealstage WHERE account_id = OLD.account_id AND deal_id = OLD.id;
-        RETURN NULL;
-    END IF;
-    IF OLD.status_id IS NOT DISTINCT FROM NEW.status_id THEN
-        RETURN NULL;
-    END IF;
-    moment := coalesce(
-        NEW.stage_entered_at,
-        CASE WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updated_at ELSE clock_timestamp() END
-    );
-    IF TG_OP = 'UPDATE' THEN
-        UPDATE crm_dealstage SET left_at = moment
-        WHERE account_id = NEW.account_id AND deal_id = NEW.id AND left_at IS NULL;
-    END IF;
-    INSERT INTO crm_dealstage (account_id, deal_id, number, status_id, entered_at, user_id)
-    VALUES (NEW.account_id, NEW.id, nextval('crm_dealstage_numbers'), NEW.status_id, moment, NEW.updater_id);
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.drop_counts() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    DELETE FROM forum_postcount WHERE account_id = OLD.account_id AND category_id = OLD.id;
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.forum_complete_task() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    NEW.completed_at := CASE WHEN NEW.closed THEN statement_timestamp() END;
-    RETURN NEW;
-END $$;
 
 CREATE FUNCTION public.forum_count_cast() RETURNS trigger
     LANGUAGE plpgsql
@@ -329,23 +233,6 @@ CREATE FUNCTION public.forum_log2_add(a double precision, b double precision) RE
     SELECT CASE WHEN a IS NULL THEN b WHEN b IS NULL THEN a
         ELSE greatest(a, b) + ln(1 + power(2::double precision, greatest(-abs(a - b), -60))) / ln(2::double precision) END
 $$;
-
-CREATE FUNCTION public.forum_postcount_insert_deltas() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-            BEGIN
-                IF TG_OP = 'UPDATE' AND (OLD.category_id, OLD.created_at, OLD.shelf, OLD.status_id) IS NOT DISTINCT FROM (NEW.category_id, NEW.created_at, NEW.shelf, NEW.status_id) THEN
-                    RETURN NULL;
-                END IF;
-                IF OLD.shelf > 0 THEN 
-            INSERT INTO forum_postcount (account_id, category_id, created_at, id, is_mark, shelf, status_id, posts, number)
-            SELECT *, nextval('forum_postcount_numbers') FROM (SELECT OLD.account_id, value.*, -1 FROM (SELECT OLD.category_id, OLD.created_at, OLD.id, false, OLD.shelf, OLD.status_id) AS value) AS rows
-        ; END IF; IF NEW.shelf > 0 THEN 
-            INSERT INTO forum_postcount (account_id, category_id, created_at, id, is_mark, shelf, status_id, posts, number)
-            SELECT *, nextval('forum_postcount_numbers') FROM (SELECT NEW.account_id, value.*, 1 FROM (SELECT NEW.category_id, NEW.created_at, NEW.id, false, NEW.shelf, NEW.status_id) AS value) AS rows
-        ; END IF;
-                RETURN NULL;
-            END $$;
 
 CREATE FUNCTION public.forum_trending(created_at timestamp with time zone, vote_weight double precision) RETURNS double precision
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -1682,31 +1569,11 @@ CASE
 END) STORED,
     search_text text GENERATED ALWAYS AS (search.fold((COALESCE(title, ''::character varying))::text)) STORED NOT NULL,
     search_words tsvector GENERATED ALWAYS AS ((setweight(search.words(account_id, (COALESCE(title, ''::character varying))::text, 35000), 'A'::"char") || setweight(search.words(account_id, (((COALESCE(content, ''::character varying))::text || ' '::text) || (COALESCE(response, ''::character varying))::text), 65536), 'D'::"char"))) STORED NOT NULL,
+    CONSTRAINT completion_of_task CHECK (((category_id IS NOT NULL) OR ((NOT closed) AND (completed_at IS NULL)) OR (closed AND (completed_at IS NOT NULL)))),
     CONSTRAINT post_of_forum_or_task CHECK ((((category_id IS NOT NULL) AND (forum_id IS NOT NULL) AND ((task_kind)::text = 'feedback'::text)) OR ((category_id IS NULL) AND (forum_id IS NULL) AND (NOT ((task_kind)::text = 'feedback'::text)))))
 )
 WITH (fillfactor='90', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.forum_post ALTER COLUMN account_id SET (n_distinct=2);
-
-CREATE TABLE public.forum_postcount (
-    account_id bigint NOT NULL,
-    number bigint NOT NULL,
-    category_id bigint NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    id bigint NOT NULL,
-    is_mark boolean NOT NULL,
-    shelf smallint NOT NULL,
-    status_id bigint NOT NULL,
-    posts integer NOT NULL
-)
-WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
-ALTER TABLE ONLY public.forum_postcount ALTER COLUMN account_id SET (n_distinct=2);
-
-CREATE SEQUENCE public.forum_postcount_numbers
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1;
 
 CREATE TABLE public.forum_postsortkey (
     account_id bigint NOT NULL,
@@ -2234,9 +2101,6 @@ ALTER TABLE ONLY public.forum_notification
 
 ALTER TABLE ONLY public.forum_post
     ADD CONSTRAINT forum_post_pkey PRIMARY KEY (account_id, id);
-
-ALTER TABLE ONLY public.forum_postcount
-    ADD CONSTRAINT forum_postcount_pkey PRIMARY KEY (account_id, category_id, created_at, id, number);
 
 ALTER TABLE ONLY public.forum_postsortkey
     ADD CONSTRAINT forum_postsortkey_pkey PRIMARY KEY (account_id, id);
@@ -2807,10 +2671,6 @@ CREATE INDEX word_spelling ON public.accounts_word USING gin (account_id, kind p
 
 CREATE TRIGGER close_ids AFTER DELETE ON public.accounts_account FOR EACH ROW EXECUTE FUNCTION account_ids.close();
 
-CREATE TRIGGER complete_deal_status BEFORE INSERT OR UPDATE ON public.accounts_status FOR EACH ROW WHEN ((((new.kind)::text = 'deal'::text) AND ((new.outcome IS NULL) OR (new.probability IS NULL) OR (new.pipeline_id IS NULL) OR (new.closed = ((new.outcome)::text = 'open'::text))))) EXECUTE FUNCTION public.accounts_complete_deal_status();
-
-CREATE TRIGGER complete_task BEFORE INSERT OR UPDATE ON public.forum_post FOR EACH ROW WHEN (((new.category_id IS NULL) AND (new.closed <> (new.completed_at IS NOT NULL)))) EXECUTE FUNCTION public.forum_complete_task();
-
 CREATE TRIGGER copy_live_row AFTER INSERT OR DELETE OR UPDATE ON public.crm_client FOR EACH ROW EXECUTE FUNCTION public.copy_live_row('crm_clientlastchange', 'updated_at');
 
 CREATE TRIGGER copy_live_row AFTER INSERT OR DELETE OR UPDATE ON public.crm_contact FOR EACH ROW EXECUTE FUNCTION public.copy_live_row('crm_contactlastchange', 'updated_at');
@@ -2835,13 +2695,7 @@ CREATE TRIGGER count_withdrawn AFTER DELETE ON public.forum_vote REFERENCING OLD
 
 CREATE TRIGGER crm_dealcount_count AFTER INSERT OR DELETE OR UPDATE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.crm_dealcount_insert_deltas();
 
-CREATE TRIGGER drop_counts AFTER DELETE ON public.forum_category FOR EACH ROW EXECUTE FUNCTION public.drop_counts();
-
-CREATE TRIGGER enter_stage BEFORE INSERT OR UPDATE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.crm_enter_stage();
-
 CREATE TRIGGER forum_facetcount_count AFTER INSERT OR DELETE OR UPDATE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_facetcount_insert_deltas();
-
-CREATE TRIGGER forum_postcount_count AFTER INSERT OR DELETE OR UPDATE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_postcount_insert_deltas();
 
 CREATE TRIGGER learn AFTER INSERT ON public.accounts_group REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
 
@@ -2896,8 +2750,6 @@ CREATE TRIGGER queue_post AFTER INSERT OR DELETE OR UPDATE ON public.forum_post 
 CREATE TRIGGER queue_post AFTER INSERT OR DELETE OR UPDATE ON public.forum_proxyvote FOR EACH ROW EXECUTE FUNCTION public.workspace_queue_post();
 
 CREATE TRIGGER queue_post AFTER INSERT OR DELETE ON public.forum_vote FOR EACH ROW EXECUTE FUNCTION public.workspace_queue_post();
-
-CREATE TRIGGER record_stage AFTER INSERT OR DELETE OR UPDATE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.crm_record_stage();
 
 CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.accounts_group FOR EACH ROW EXECUTE FUNCTION search.relearn();
 
@@ -3202,6 +3054,9 @@ ALTER TABLE ONLY public.crm_dealexternalid
 
 ALTER TABLE ONLY public.crm_dealexternalid
     ADD CONSTRAINT crm_dealexternalid_holder_id_fk FOREIGN KEY (account_id, holder_id) REFERENCES public.crm_deal(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.crm_dealstage
+    ADD CONSTRAINT crm_dealstage_deal_id_fk FOREIGN KEY (account_id, deal_id) REFERENCES public.crm_deal(account_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.crm_fielddefinition
     ADD CONSTRAINT crm_fielddefinition_account_id_8b7feae7_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
