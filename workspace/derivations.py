@@ -1,7 +1,9 @@
 """The derivations of the stored values of this room from the rows of the rooms below (`core.db.derived`).
 
-- The summaries of clients, contacts and deals (`workspace.summaries`) depend on these rows, and on the entries of the timeline and the tasks
-  that link to them. Triggers write the entries together with the rows that they are about.
+- The mirrored entries of the timeline (`workspace.mirrored_entries`) depend on notes, posts, votes of the team and deals, and on the links of
+  contacts and deals. The others log updates of clients, contacts and deals (`workspace.logged_entries`).
+- The summaries of clients, contacts and deals (`workspace.summaries`) depend on these rows, and on the entries and the tasks that link to
+  them. They are written after the entries.
 - The queue of `workspace.post_revenue` gets the rows of the CRM on which the figures of suggestions depend. A trigger queues suggestions and
   votes, because a vote has to release the row of its post before another statement.
 """
@@ -11,19 +13,29 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import models
-from django.db.models import Value
+from django.db.models import Q, Value
 from django.db.models.functions import Now
 
-from core.db.derived import Act, Derivation, Key, add_keys, insert_with, register
+from core.db.derived import Act, Comparison, Derivation, Key, add_keys, insert_with, register, register_comparisons
 from core.db.prepared import prepared
 from core.db.tenancy import account_of
 from crm.models import Client, Contact, Deal, Note, UserLink
 from forum.models import Post, ProxyVote
+from workspace.logged_entries import log_changes, logged_columns
+from workspace.mirrored_entries import LINK_COLUMNS, MIRRORS, either, keys_of_links, write_entries
 from workspace.post_revenue import RevenueChange
 from workspace.summaries import write_summaries
 from workspace.timeline import LINKS, MIRRORED_KINDS
 
-LINK_COLUMNS = frozenset(name for link in LINKS for name in (f"{link}_id", f"trashed_{link}_id"))
+# The kinds of the keys of rows.
+RESOURCES: dict[type[models.Model], str] = {
+    Client: "client",
+    Contact: "contact",
+    Deal: "deal",
+    Note: "note",
+    Post: "post",
+    ProxyVote: "vote",
+}
 # The second run of a link finds the votes of transactions that did not see the link.
 SECOND_RUN_AFTER = timedelta(minutes=2)
 
@@ -63,43 +75,79 @@ NEW_DEAL = """, summary AS (
 ) """
 
 
-# The summaries
+# The entries of the timeline
 
 
-def keys_of_links(rows: Iterable[tuple[int | None, ...]]) -> Iterable[Key]:
-    return ((link, id) for row in rows for link, id in zip(LINKS, row, strict=True) if id is not None)
+def mirror(model: type[models.Model], columns: Collection[str], **options: Any) -> Derivation:
+    """Return the derivation of the entries that depend on the rows of a model, and of the summaries of the rows to which they link."""
+    resource = RESOURCES[model]
 
-
-@prepared(account_id=int, ids=list)
-def links_of_entries(account_id: int, resource: str, ids: Sequence[int]) -> models.QuerySet[Any, Any]:
-    """Return the links of the entries that mirror rows."""
-    entries = account_of(account_id).timeline_entries.filter(
-        resource=resource, resource_id__any=ids, kind__in=MIRRORED_KINDS
-    )
-    return entries.order_by().values_list(*(f"{link}_id" for link in LINKS))
-
-
-def follow_entries(model: type[models.Model], resource: str, columns: Collection[str], **options: Any) -> Derivation:
-    """Return the derivation of the summaries to which the entries of a table link. Every task with links has an entry."""
-
-    def keys_of(account_id: int, ids: Sequence[int], _act: Act) -> Iterable[Key]:
-        return keys_of_links(links_of_entries(account_id=account_id, resource=resource, ids=ids))
-
-    def keys_of_row(row: Any) -> Iterable[Key] | None:
-        # The summary of a linked row passes a change on to the rows to which it links, unless it is in the trash.
-        if any(getattr(row, f"trashed_{link}_id", None) is not None for link in LINKS):
-            return None
-        return keys_of_links([tuple(getattr(row, f"{link}_id", None) for link in LINKS)])
+    def keys_of(account_id: int, ids: Sequence[int], act: Act) -> Iterable[Key]:
+        keys: list[Key] = [(resource, id) for id in ids]
+        if model is Post and act == "delete":
+            # PostgreSQL deletes the votes with the posts, and makes their copies votes for the original.
+            votes = account_of(account_id).proxy_votes.filter(Q(post_id__in=list(ids)) | Q(from_post_id__in=list(ids)))
+            keys += [("vote", id) for id in votes.order_by().values_list("id", flat=True)]
+        return keys
 
     return Derivation(
         model=model,
         columns=frozenset(columns),
         keys_of=keys_of,
-        keys_of_row=keys_of_row,
-        key_columns=LINK_COLUMNS | {"trashed_at"},
-        update=write_summaries,
+        keys_of_row=lambda row: [(resource, row.id)],
+        update=write_entries,
         **options,
     )
+
+
+def log(model: type[models.Model], *links: str) -> Comparison:
+    """Return the comparison that logs the changes of rows with these links.
+
+    The entries that link to a contact or a deal follow its own links. No entry follows the main contact of a client.
+    """
+    resource = RESOURCES[model]
+    columns = {*logged_columns(resource), "additional_fields"}
+    if model is Deal:
+        columns |= {"status_id", "created_at"}
+    old, new = (", ".join([f"{row}.created_at", *(either(row, link) for link in links)]) for row in ("before", "row"))
+    return Comparison(
+        model=model,
+        columns=frozenset(columns),
+        read_columns=frozenset(
+            {"created_at", "updated_at", *(f"{prefix}{link}_id" for link in links for prefix in ("", "trashed_"))}
+        ),
+        ctes=log_changes(resource),
+        condition="false" if model is Client else f"({old}) IS DISTINCT FROM ({new})",
+        kind=resource,
+        update=write_entries,
+    )
+
+
+# The summaries
+
+
+@prepared(account_id=int, ids=list)
+def links_of_notes(account_id: int, ids: Sequence[int]) -> models.QuerySet[Any, Any]:
+    """Return the links of the entries of notes."""
+    entries = account_of(account_id).timeline_entries.filter(
+        resource="note", resource_id__any=ids, kind__in=MIRRORED_KINDS
+    )
+    return entries.order_by().values_list(*(f"{link}_id" for link in LINKS))
+
+
+def follow_new_notes() -> Derivation:
+    """Return the derivation of the summaries to which the entries of new notes link. `write_entries` updates those of changed notes."""
+
+    def keys_of(account_id: int, ids: Sequence[int], act: Act) -> Iterable[Key]:
+        return keys_of_links(links_of_notes(account_id=account_id, ids=ids)) if act == "insert" else ()
+
+    def keys_of_row(note: Note) -> Iterable[Key] | None:
+        # The summary of a linked row passes a change on to the rows to which it links, unless it is in the trash.
+        if any(getattr(note, f"trashed_{link}_id") is not None for link in LINKS):
+            return None
+        return keys_of_links([tuple(getattr(note, f"{link}_id") for link in LINKS)])
+
+    return Derivation(model=Note, columns=frozenset(), keys_of=keys_of, keys_of_row=keys_of_row, update=write_summaries)
 
 
 def follow_rows(
@@ -131,7 +179,7 @@ def has_link(row: Any) -> bool:
 
 
 def has_or_had_link(row: Any, columns: Collection[str] | None) -> bool:
-    return columns is None or not LINK_COLUMNS.isdisjoint(columns) or has_link(row)
+    return columns is None or not set(LINK_COLUMNS).isdisjoint(columns) or has_link(row)
 
 
 # The queue of the figures of suggestions
@@ -195,7 +243,31 @@ def register_derivations() -> None:
     insert_with(Client, NEW_CLIENT)
     insert_with(Contact, NEW_CONTACT)
     insert_with(Deal, NEW_DEAL, only_alone=True)
+    insert_with(Deal, MIRRORS["deal"].insert_with)
+    insert_with(Note, MIRRORS["note"].insert_with)
+    register_comparisons(log(Client, "contact"), log(Contact, "client"), log(Deal, "client", "contact"))
+    # In this order: the summaries depend on the entries.
     register(
+        mirror(Client, (), concerns_new=never),
+        mirror(Contact, (), concerns_new=never),
+        mirror(Deal, (), concerns_new=never),
+        mirror(Note, {"noted_at", "kind", "trashed_at", *LINK_COLUMNS}, concerns_new=never),
+        mirror(
+            Post,
+            {
+                "created_at",
+                "completed_at",
+                "closed",
+                "scheduled_at",
+                "category_id",
+                "user_id",
+                "trashed_at",
+                *LINK_COLUMNS,
+            },
+            concerns_new=lambda row, _alone: has_link(row),
+            concerns_changed=has_or_had_link,
+        ),
+        mirror(ProxyVote, {"created_at", "client_id", "contact_id", "from_post_id"}),
         follow_rows(Client, "client", {"trashed_at"}, is_trashed),
         follow_rows(Contact, "contact", {"client_id", "trashed_at"}, is_trashed),
         follow_rows(
@@ -204,15 +276,7 @@ def register_derivations() -> None:
             {"client_id", "contact_id", "status_id", "currency", "price", "trashed_at"},
             is_trashed_or_not_alone,
         ),
-        follow_entries(Note, "note", {"noted_at", "kind", "trashed_at"} | LINK_COLUMNS),
-        follow_entries(
-            Post,
-            "post",
-            {"created_at", "completed_at", "closed", "scheduled_at", "category_id", "trashed_at"} | LINK_COLUMNS,
-            concerns_new=lambda row, _alone: has_link(row),
-            concerns_changed=has_or_had_link,
-        ),
-        follow_entries(ProxyVote, "vote", {"created_at", "client_id", "contact_id", "from_post_id"}),
+        follow_new_notes(),
         queue_rows(Client, "client", "id", {"trashed_at"}, concerns_new=never),
         queue_rows(Contact, "contact", "id", {"client_id", "trashed_at"}, concerns_new=never),
         queue_rows(

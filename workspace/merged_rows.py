@@ -12,11 +12,12 @@ from django.db import connection, models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Account
-from core.db.derived import writing
+from core.db.derived import add_keys, writing
 from core.errors import FieldError
 from crm.external_ids import ExternallyIdentified
 from crm.models import Client, Contact, ContactListCount, ContactListMembership, Deal, Note, UserLink
 from forum.models import Post, ProxyVote
+from workspace.mirrored_entries import write_entries
 from workspace.timeline import TimelineEntry
 
 # The maximum number of rows that a merge moves. What depends on each of them is computed within one transaction.
@@ -33,6 +34,8 @@ class Link:
     id: str = "id"
     # The column with which the link is unique. A row stays linked to the merged row if the kept row has one with the same value.
     unique_with: str = ""
+    # The SQL condition of the rows that a merge updates.
+    condition: str = "true"
 
     @property
     def name(self) -> str:
@@ -73,11 +76,13 @@ LINKS: dict[str, tuple[Link, ...]] = {
         VOTES["contact"],
     ),
 }
-# The logged entries of the timeline. The others follow the rows that they are about.
+# The logged entries of the timeline about the row itself. Other entries follow the rows that they are about (`workspace.mirrored_entries`).
 HISTORY = {
-    "client": Link(TimelineEntry, "client_id", id="number"),
-    "contact": Link(TimelineEntry, "contact_id", id="number"),
+    "client": Link(TimelineEntry, "client_id", id="number", condition="resource = 'client'"),
+    "contact": Link(TimelineEntry, "contact_id", id="number", condition="resource = 'contact'"),
 }
+# The models whose changes are logged.
+LOGGED = (Client, Contact, Deal)
 # The contact lists that the kept contact was added to. The memberships of the merged contact stay, as for every contact in the trash.
 MEMBERSHIP = "contactlistmembership.contact_id"
 
@@ -135,18 +140,18 @@ def parameters_of(merge: MergeIds) -> dict[str, Any]:
 
 
 @contextmanager
-def deriving(merge: MergeIds) -> Iterator[None]:
-    """Compute again what depends on both rows, on rows that link to them, and on those to which these link."""
+def deriving(merge: MergeIds, from_id: int) -> Iterator[None]:
+    """Compute again what depends on both rows, and on the rows that link to `from_id`, one of them. Log the change of these links."""
     ids = [merge.kept_id, merge.merged_id]
     with (
         writing(Client if merge.resource == "client" else Contact, merge.account_id, ids, act="delete"),
         ExitStack() as stack,
     ):
-        if merge.resource == "client":
-            contacts = Contact.objects.filter(account_id=merge.account_id, client_id__in=ids).order_by("id")
-            stack.enter_context(
-                writing(Contact, merge.account_id, list(contacts.values_list("id", flat=True)), {"client_id"})
-            )
+        for link in LINKS[merge.resource]:
+            if link.model in LOGGED:
+                rows = link.model._default_manager.filter(**{"account_id": merge.account_id, link.column: from_id})
+                linked = list(rows.order_by("id").values_list("id", flat=True))
+                stack.enter_context(writing(link.model, merge.account_id, linked, {link.column}))
         yield
 
 
@@ -154,7 +159,7 @@ def move_rows(merge: MergeIds) -> None:
     """Link the rows of the merged row to the kept row, and record them."""
     votes = VOTES[merge.resource]
     parameters = parameters_of(merge) | {"votes": votes.name}
-    with deriving(merge), connection.cursor() as cursor:
+    with deriving(merge, merge.merged_id), connection.cursor() as cursor:
         # Of two votes for one post, keep the one that is not a copy: undoing the merge of the posts deletes copies.
         cursor.execute(
             f"""
@@ -178,7 +183,8 @@ def move_rows(merge: MergeIds) -> None:
                 f"""
                 WITH moved AS (
                     UPDATE {link.table} AS linked SET {link.column} = %(kept)s
-                    WHERE account_id = %(account)s AND {link.column} = %(merged)s AND {link.is_free} RETURNING {link.id}
+                    WHERE account_id = %(account)s AND {link.column} = %(merged)s AND {link.condition} AND {link.is_free}
+                    RETURNING {link.id}
                 )
                 INSERT INTO workspace_mergedrow (account_id, merge_id, link, row_id)
                 SELECT %(account)s, %(merge)s, %(link)s, {link.id} FROM moved
@@ -210,7 +216,7 @@ def add_to_lists(merge: MergeIds) -> None:
 def move_back(merge: MergeIds, others: Sequence[MergeIds]) -> None:
     """Link the rows that are still linked to the kept row to the merged row again."""
     votes, other_ids = VOTES[merge.resource], [other.id for other in others]
-    with deriving(merge), connection.cursor() as cursor:
+    with deriving(merge, merge.kept_id), connection.cursor() as cursor:
         for link in (*LINKS[merge.resource], HISTORY[merge.resource]):
             # An array, because PostgreSQL has no statistics of the new rows, and might join them in a nested loop.
             returned = "linked.post_id" if link == votes else "NULL"
@@ -271,7 +277,9 @@ def insert_votes(
         """,  # noqa: S608
         parameters_of(merge) | {"link": votes.name, "voter": voter_id} | parameters,
     )
-    return [id for (id,) in cursor.fetchall()]
+    inserted = [id for (id,) in cursor.fetchall()]
+    add_keys(merge.account_id, write_entries, [("vote", id) for id in inserted])
+    return inserted
 
 
 def move_copies(merge: MergeIds, cursor: Any, post_ids: list[int]) -> None:

@@ -7,9 +7,13 @@ from django.db import connection, transaction
 
 from accounts.models import Account
 from core.db import last_changes, locks
+from core.db.derived import at_the_end
 from crm.models import Client, Contact, Deal
 from forum import sort_keys
 from workspace.backers import values_of
+from workspace.mirrored_entries import COLUMNS as ENTRY_COLUMNS
+from workspace.mirrored_entries import IS_MIRRORED, MIRRORS, Mirror, write_entries
+from workspace.mirrored_entries import TABLE as ENTRIES
 from workspace.post_revenue import RevenueChange, affected_posts, figures_of, process_batch, revenue_lock, update_post
 from workspace.revenue import FIGURES
 from workspace.summaries import COLUMNS, update_summaries
@@ -18,15 +22,25 @@ from workspace.summaries import COLUMNS, update_summaries
 BATCH_SIZE = 2000
 # In this order, because the summaries of contacts depend on those of deals, and the summaries of clients on all others.
 SUMMARIES = ("deals", "revenue", "contacts", "clients")
-KINDS = (*SUMMARIES, "posts", "sort_keys", "last_changes")
+KINDS = ("entries", *SUMMARIES, "posts", "sort_keys", "last_changes")
 
-# The ids of rows, and of summaries whose rows do not exist.
+# The ids of rows, and of stored values whose rows do not exist.
 PAGE_OF_IDS = """
 SELECT id FROM (
-    (SELECT id FROM crm_{kind} WHERE account_id = %(account_id)s AND id > %(after)s ORDER BY id LIMIT %(limit)s)
+    (SELECT id FROM {rows} WHERE account_id = %(account_id)s AND id > %(after)s ORDER BY id LIMIT %(limit)s)
     UNION
-    (SELECT {kind}_id FROM {table} WHERE account_id = %(account_id)s AND {kind}_id > %(after)s ORDER BY {kind}_id LIMIT %(limit)s)
+    (
+        SELECT {id} FROM {stored} WHERE account_id = %(account_id)s AND {id} > %(after)s AND {condition}
+        ORDER BY {id} LIMIT %(limit)s
+    )
 ) AS ids ORDER BY id LIMIT %(limit)s
+"""
+
+DIFFERING_ENTRIES = """
+WITH wanted AS ({wanted}), stored AS (SELECT {columns} FROM {stored})
+SELECT DISTINCT resource_id FROM (
+    (SELECT * FROM wanted EXCEPT SELECT * FROM stored) UNION ALL (SELECT * FROM stored EXCEPT SELECT * FROM wanted)
+) AS differing ORDER BY 1
 """
 
 DIFFERING = """
@@ -69,7 +83,11 @@ def fetch_ids(sql: str, parameters: dict[str, Any]) -> list[int]:
 
 def batches(account_id: int, kind: str, table: str = "") -> Iterator[list[int]]:
     """Return the ids of all rows of a kind ("deal", "contact" or "client"), in batches."""
-    sql, after = PAGE_OF_IDS.format(kind=kind, table=table or f"workspace_{kind}summary"), 0
+    yield from pages(account_id, f"crm_{kind}", table or f"workspace_{kind}summary", f"{kind}_id")
+
+
+def pages(account_id: int, rows: str, stored: str, id: str, condition: str = "true") -> Iterator[list[int]]:
+    sql, after = PAGE_OF_IDS.format(rows=rows, stored=stored, id=id, condition=condition), 0
     while ids := fetch_ids(sql, {"account_id": account_id, "after": after, "limit": BATCH_SIZE}):
         yield ids
         after = ids[-1]
@@ -78,10 +96,12 @@ def batches(account_id: int, kind: str, table: str = "") -> Iterator[list[int]]:
 def recount(account_id: int, *, repair: bool = False) -> dict[str, list[int]]:
     """Compare all stored values of an account with its rows. Return the ids of the rows whose values differ, by the names in `KINDS`.
 
-    The ids of "revenue" are those of clients, those of "posts" and "sort_keys" those of suggestions or tasks, and those of "last_changes"
+    The ids of "entries" are those of deals, notes, suggestions, tasks or votes, the ids of "revenue" are those of clients, those of "posts" and "sort_keys" those of suggestions or tasks, and those of "last_changes"
     those of clients, contacts or deals. With `repair`, write the differing values. Each batch of summaries is compared in one statement, so concurrent transactions cause no differences.
     """
     differing: dict[str, list[int]] = {name: [] for name in KINDS}
+    for mirror in MIRRORS.values():
+        differing["entries"] += recount_entries(account_id, mirror, repair=repair)
     for name in SUMMARIES:
         for ids in batches(account_id, *(("client", "workspace_clientrevenue") if name == "revenue" else (name[:-1],))):
             found = find_differing(account_id, name, ids)
@@ -97,6 +117,24 @@ def recount(account_id: int, *, repair: bool = False) -> dict[str, list[int]]:
         if found and repair:
             last_changes.repair(model, account_id, found)
         differing["last_changes"] += found
+    return differing
+
+
+def recount_entries(account_id: int, mirror: Mirror, *, repair: bool) -> list[int]:
+    """Compare the mirrored entries of the timeline with the rows of a table. Return the ids of the rows whose entries differ."""
+    differing = []
+    of_rows = f"resource = '{mirror.resource}' AND {IS_MIRRORED}"
+    sql = DIFFERING_ENTRIES.format(
+        columns=ENTRY_COLUMNS,
+        wanted=mirror.entries("source.account_id = %(account_id)s AND source.id = ANY (%(ids)s)"),
+        stored=f"{ENTRIES} WHERE account_id = %(account_id)s AND resource_id = ANY (%(ids)s) AND {of_rows}",
+    )
+    for ids in pages(account_id, mirror.table, ENTRIES, "resource_id", of_rows):
+        found = fetch_ids(sql, {"account_id": account_id, "ids": ids})
+        if found and repair:
+            with transaction.atomic(), at_the_end():
+                write_entries(account_id, [(mirror.resource, id) for id in found])
+        differing += found
     return differing
 
 

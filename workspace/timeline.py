@@ -2,10 +2,11 @@
 
 There are two sorts of entries:
 
-- *Mirrored* entries repeat the time and the links of a row: a note, a task, a suggestion, a vote of the team, a deal. Triggers write them
-  with the row (`workspace.timeline_triggers`). They hold no texts: a page reads those from the row, so an entry is as current as its row.
-- *Logged* entries stay as they are written. Triggers log the changed fields of clients, contacts and deals, and the stages of deals.
-  Other modules log events with `append`.
+- *Mirrored* entries repeat the time and the links of a row: a note, a task, a suggestion, a vote of the team, a deal. The transaction that
+  writes the row writes them (`workspace.mirrored_entries`). They hold no texts: a page reads those from the row, so an entry is as current as
+  its row.
+- *Logged* entries stay as they are written. The statement that updates a client, a contact or a deal logs the changed fields and the stages
+  of deals (`workspace.logged_entries`). Other modules log events with `append`.
 
 An entry is on the timelines of all rows that it links to. What belongs to a contact or a deal is also on the timelines of their client.
 If a contact or deal moves to another client, its entries move too. A link to a row in the trash stays, so that moving a row to the trash
@@ -246,8 +247,8 @@ def cut_text(text: str) -> str:
 class TimelineEntry(models.Model):
     """An event on the timelines of a client, a contact and a deal.
 
-    Triggers write most entries. The ids are copies from other rows, whose foreign keys check them. Triggers also delete the entries of
-    erased rows. An entry has at least one link.
+    The write paths of other rows write most entries (`workspace.derivations`), and delete those of erased rows. The ids are copies from other
+    rows, whose foreign keys check them. An entry has at least one link.
     """
 
     pk = models.CompositePrimaryKey("account_id", "number")

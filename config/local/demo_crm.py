@@ -497,7 +497,7 @@ class CRMBuilder:
             self.account.clients.model.flush([copy])
             moment = self.ago(entry["merged"])
             merge = self.account.merges.merge(self.account, "client", kept.id, copy.id, {}, by=by)
-            # The merge and what the triggers logged of it get the time of the merge.
+            # The merge and the entries that it logged get the time of the merge.
             self.account.merges.filter(id=merge.id).update(created_at=moment, updated_at=moment)
             self.account.clients.filter(id=copy.id).update(trashed_at=moment)
             self.account.clients.filter(id=kept.id).update(updated_at=moment)

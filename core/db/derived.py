@@ -5,14 +5,16 @@ A room registers what its values derive from a model, also from a model of a low
 - A `Derivation` tells which values depend on a row. It is asked before and after each write of the model, and the values are computed again
   in the same transaction.
 - `insert_with` writes the values of a new row by the statement that inserts the row.
+- A `Comparison` writes values that depend on the old and the new columns of an updated row, such as a log of changes.
 
-The write paths of a model call this module: `save`, the QuerySet (`DerivingQuerySet`) and `core.db.prepared`. SQL that updates or deletes
-rows is executed within `writing`. The values are computed once for all writes of `in_transaction`, at its end, and in the order of their
-keys. Outside of `in_transaction`, they are computed after each write.
+The write paths of a model call this module: `save`, `delete`, the QuerySet (`DerivingQuerySet`) and `core.db.prepared`. SQL that updates or
+deletes rows is executed within `writing`. The values of derivations are computed once for all writes of `in_transaction`, at its end: in the
+order in which the derivations are registered, and in the order of their keys. Outside of `in_transaction`, they are computed after each
+write.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import groupby
@@ -53,7 +55,40 @@ class Derivation:
         return self.key_columns is not None and columns is not None and self.key_columns.isdisjoint(columns)
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Comparison:
+    """Values that are written from the old and the new columns of updated rows of a model.
+
+    The statement that updates a row contains the CTEs. A model has at most one comparison.
+    """
+
+    model: type[models.Model]
+    # The columns that are compared. An update of other columns is ignored.
+    columns: frozenset[str]
+    # Further columns that the CTEs and the condition need of the old row.
+    read_columns: frozenset[str]
+    # Return the CTEs that write the values, for an update of these columns, or of all. `before` is the CTE with the old rows, `row` that with
+    # the new ones.
+    ctes: Callable[[Collection[str] | None], str]
+    # The SQL condition of `before` and `row` for rows on which further values depend: `update` is called with their ids as keys of `kind`.
+    condition: str
+    kind: str
+    update: Callable[[int, list[Key]], None]
+
+    def old_columns(self, columns: Collection[str] | None) -> str:
+        """Return the SQL of the columns of `before`, for an update of these columns, or of all."""
+        compared = self.columns if columns is None else self.columns.intersection(columns)
+        return ", ".join(sorted({"account_id", "id"} | self.read_columns | compared))
+
+    def add_ids(self, account_id: int, ids: Iterable[int]) -> None:
+        """Compute what depends on the rows with these ids, which fulfil the condition."""
+        add_keys(account_id, self.update, ((self.kind, id) for id in ids))
+
+
 _derivations: dict[type[models.Model], list[Derivation]] = {}
+_comparisons: dict[type[models.Model], Comparison] = {}
+# The functions of the derivations, in the order in which they are called.
+_updates: list[Callable[[int, list[Key]], None]] = []
 # The CTEs for new rows, each with whether it is only for an INSERT that is a transaction of its own.
 _ctes: dict[type[models.Model], list[tuple[str, bool]]] = {}
 # The keys to update at the end of the transaction: by the account and the function.
@@ -64,6 +99,13 @@ _pending: ContextVar[Pending | None] = ContextVar("pending", default=None)
 def register(*derivations: Derivation) -> None:
     for derivation in derivations:
         _derivations.setdefault(derivation.model, []).append(derivation)
+        if derivation.update not in _updates:
+            _updates.append(derivation.update)
+
+
+def register_comparisons(*comparisons: Comparison) -> None:
+    for comparison in comparisons:
+        _comparisons[comparison.model] = comparison
 
 
 def insert_with(model: type[models.Model], ctes: str, *, only_alone: bool = False) -> None:
@@ -72,6 +114,14 @@ def insert_with(model: type[models.Model], ctes: str, *, only_alone: bool = Fals
     CTEs that write rows of other rows too must be `only_alone`: in a transaction with several inserts, they would lock these in any order.
     """
     _ctes.setdefault(model, []).append((ctes, only_alone))
+
+
+def comparison_of(model: type[models.Model], columns: Collection[str] | None = None) -> Comparison | None:
+    """Return the comparison of a model, if it compares one of these columns, or any."""
+    comparison = _comparisons.get(model)
+    return (
+        None if comparison is None or (columns is not None and comparison.columns.isdisjoint(columns)) else comparison
+    )
 
 
 def derivations_of(model: type[models.Model], columns: Collection[str] | None = None) -> list[Derivation]:
@@ -95,8 +145,10 @@ def at_the_end() -> Iterator[Pending]:
     token = _pending.set(pending)
     try:
         yield pending
-        for (account_id, update), keys in sorted(pending.items(), key=lambda item: item[0][0]):
-            update(account_id, sorted(keys))
+        # A function may add keys for those that are called after it.
+        while pending:
+            account_id, update = min(pending, key=lambda each: (each[0], _updates.index(each[1])))
+            update(account_id, sorted(pending.pop((account_id, update))))
     finally:
         _pending.reset(token)
 
@@ -116,19 +168,32 @@ def writing(
     columns: Collection[str] | None = None,
     *,
     act: Act = "update",
+    is_compared: bool = False,
 ) -> Iterator[None]:
-    """Compute again what depends on the rows with these ids, which the block updates (these columns) or deletes."""
-    with _writing(derivations_of(model, columns), account_id, ids, act):
+    """Compute again what depends on the rows with these ids, which the block updates (these columns) or deletes.
+
+    `is_compared` says that the UPDATE contains the CTEs of the comparison, or that it changes nothing that is compared.
+    """
+    comparison = comparison_of(model, columns) if act == "update" and not is_compared else None
+    with (
+        _comparing(comparison, account_id, ids, columns) if comparison else nullcontext(),
+        _writing(derivations_of(model, columns), account_id, ids, act),
+    ):
         yield
 
 
 @contextmanager
-def writing_row(row: models.Model, columns: Collection[str] | None) -> Iterator[None]:
+def writing_row(row: models.Model, columns: Collection[str] | None, *, is_compared: bool = False) -> Iterator[None]:
     """Do the same for one row that the block updates, or inserts without `ctes_of` the model."""
     if not row._state.adding:
+        account_id, id = row.account_id, row.id  # type: ignore[attr-defined]  # a row of any tenant
         derivations = [each for each in derivations_of(type(row), columns) if each.concerns_changed(row, columns)]
         moved = [each for each in derivations if not each.keeps_keys(columns)]
-        with _writing(moved, row.account_id, [row.id], "update"):  # type: ignore[attr-defined]  # a row of any tenant
+        comparison = None if is_compared else comparison_of(type(row), columns)
+        with (
+            _comparing(comparison, account_id, [id], columns) if comparison else nullcontext(),
+            _writing(moved, account_id, [id], "update"),
+        ):
             yield
             add_keys_of(row, [each for each in derivations if each not in moved], "update")
     elif is_followed(row) or ctes_of(type(row)):
@@ -169,6 +234,38 @@ def _writing(derivations: list[Derivation], account_id: int, ids: Sequence[int],
                 add_keys(account_id, each.update, each.keys_of(account_id, ids, act))
 
 
+@contextmanager
+def _comparing(
+    comparison: Comparison, account_id: int, ids: Sequence[int], columns: Collection[str] | None
+) -> Iterator[None]:
+    """Compare the rows with these ids, of which the block updates these columns, by statements before and after the block.
+
+    The rows are locked in the order of their ids.
+    """
+    if not ids:
+        yield
+        return
+    table = comparison.model._meta.db_table
+    rows = f"FROM {table} WHERE account_id = %s AND id = ANY (%s)"
+    values: list[Any] = [account_id, list(ids)]
+    with transaction.atomic(savepoint=False), at_the_end():
+        with connection.cursor() as cursor:
+            old = f"SELECT {comparison.old_columns(columns)} {rows} ORDER BY id FOR NO KEY UPDATE"
+            cursor.execute(f"SELECT jsonb_agg(to_jsonb(old))::text FROM ({old}) AS old", values)  # noqa: S608
+            [(before,)] = cursor.fetchall()
+        yield
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"""
+                WITH before AS (SELECT * FROM jsonb_populate_recordset(NULL::{table}, %s::jsonb)), row AS (SELECT * {rows})
+                {comparison.ctes(columns)} SELECT row.id FROM row JOIN before USING (account_id, id) WHERE {comparison.condition}
+                """,  # noqa: S608
+                [before, *values],
+            )
+            found = [id for (id,) in cursor.fetchall()]
+        comparison.add_ids(account_id, found)
+
+
 def inserted(rows: Sequence[models.Model], *, are_derived: bool = False) -> None:
     """Compute what depends on new rows of a model. `are_derived` says that their INSERT contained the CTEs of `insert_with`."""
     for account_id, group in groupby(rows, key=lambda row: row.account_id):  # type: ignore[attr-defined]
@@ -201,14 +298,16 @@ class DerivingQuerySet(models.QuerySet[Row]):
     """A queryset whose writes compute the derived values again."""
 
     @contextmanager
-    def _writing(self, columns: Collection[str] | None, act: Act) -> Iterator[None]:
-        if not derivations_of(self.model, columns):
+    def _writing(self, columns: Collection[str] | None, act: Act, *, is_compared: bool = False) -> Iterator[None]:
+        comparison = comparison_of(self.model, columns) if act == "update" and not is_compared else None
+        if not derivations_of(self.model, columns) and comparison is None:
             yield
             return
         with transaction.atomic(savepoint=False), at_the_end(), ExitStack() as stack:
             pairs = sorted(self.order_by().values_list("account_id", "id"))
             for account_id, group in groupby(pairs, key=lambda pair: pair[0]):
-                stack.enter_context(writing(self.model, account_id, [id for _, id in group], columns, act=act))
+                ids = [id for _, id in group]
+                stack.enter_context(writing(self.model, account_id, ids, columns, act=act, is_compared=is_compared))
             yield
 
     def update(self, **values: Any) -> int:
@@ -216,6 +315,13 @@ class DerivingQuerySet(models.QuerySet[Row]):
             return super().update(**values)
 
     update.alters_data = True  # type: ignore[attr-defined]
+
+    def update_unchanged(self, **values: Any) -> int:
+        """Update columns so that nothing changes that is compared. Nothing is compared, which saves two statements."""
+        with self._writing(values, "update", is_compared=True):
+            return super().update(**values)
+
+    update_unchanged.alters_data = True  # type: ignore[attr-defined]
 
     def delete(self) -> tuple[int, dict[str, int]]:
         with self._writing(None, "delete"):

@@ -50,7 +50,7 @@ from psycopg import Binary
 from psycopg.errors import ConnectionTimeout
 from psycopg.types.numeric import Int2, Int4, Int8
 
-from core.db.derived import ctes_of, inserted, inserting, is_followed, writing, writing_row
+from core.db.derived import comparison_of, ctes_of, inserted, inserting, is_followed, writing, writing_row
 
 # Values that stand for arguments while a query is compiled. Each is unique, so that it can be found in the compiled query, and within
 # the range of every column.
@@ -350,8 +350,10 @@ class Insertion:
 def update(row: Model, names: Collection[str]) -> None:
     """Update fields of a row, as `save(update_fields=…)` does. Raise the model's DoesNotExist if the row was deleted."""
     text, columns = _update_statement(type(row), tuple(sorted(names)))
-    with writing_row(row, names):
+    with writing_row(row, names, is_compared=True):
         rows = execute(text, [column(row, False) for column in columns])
+        if (comparison := comparison_of(type(row), names)) and rows and rows[0][0]:
+            comparison.add_ids(row.account_id, [row.id])  # type: ignore[attr-defined]  # a row of any tenant
     if not rows:
         raise type(row).DoesNotExist  # type: ignore[attr-defined]  # Django adds it to each model
 
@@ -360,8 +362,8 @@ def update_many(rows: Sequence[Model], names: Collection[str]) -> None:
     """Update the same fields of several locked rows of one account and model, as `update` does for one row, in one statement."""
     model = type(rows[0])
     meta = model._meta
-    _, columns = _update_statement(model, tuple(sorted(names)))
     fields = [*(cast(Field, meta.get_field(name)) for name in sorted(names)), *meta.pk_fields]
+    columns = list(map(_column_value, fields))
     # Without its length, a type does not cut the values.
     casts = ", ".join(f"%s::{re.sub('[(].*?[)]', '', str(field.db_type(connection)))}" for field in fields)
     changes = ", ".join(f'"{field.column}" = given."{field.column}"' for field in fields[: len(names)])
@@ -370,9 +372,21 @@ def update_many(rows: Sequence[Model], names: Collection[str]) -> None:
         UPDATE "{meta.db_table}" AS updated SET {changes} FROM (VALUES {", ".join([f"({casts})"] * len(rows))}) AS given ({given})
         WHERE {" AND ".join(f'updated."{key.column}" = given."{key.column}"' for key in meta.pk_fields)}
     """  # noqa: S608
+    account_id: Any = getattr(rows[0], "account_id")  # noqa: B009, a row of any tenant
     ids = [row.id for row in rows]  # type: ignore[attr-defined]
-    with writing(model, rows[0].account_id, ids, names), connection.cursor() as cursor:  # type: ignore[attr-defined]
-        cursor.execute(text, [column(row, False) for row in rows for column in columns])
+    values = [column(row, False) for row in rows for column in columns]
+    comparison = comparison_of(model, names)
+    if comparison:
+        old = f'SELECT {comparison.old_columns(names)} FROM "{meta.db_table}" WHERE account_id = %s AND id = ANY (%s)'  # noqa: S608
+        values = [account_id, ids, *values]
+        text = f"""
+            WITH before AS ({old}), row AS ({text} RETURNING updated.*){comparison.ctes(names)}
+            SELECT row.id FROM row JOIN before USING (account_id, id) WHERE {comparison.condition}
+        """  # noqa: S608
+    with writing(model, account_id, ids, names, is_compared=True), connection.cursor() as cursor:
+        cursor.execute(text, values)
+        if comparison:
+            comparison.add_ids(account_id, [id for (id,) in cursor.fetchall()])
 
 
 @cache
@@ -424,8 +438,16 @@ def _update_statement(model: type[Model], names: tuple[str, ...]) -> tuple[str, 
     fields, keys = [cast(Field, meta.get_field(name)) for name in names], list(meta.pk_fields)
     changes = ", ".join(f'"{field.column}" = {_placeholder(field)}' for field in fields)
     condition = " AND ".join(f'"{key.column}" = %s' for key in keys)
-    text = f'UPDATE "{meta.db_table}" SET {changes} WHERE {condition} RETURNING true'  # noqa: S608
-    return text, [_column_value(field) for field in (*fields, *keys)]
+    text = f'UPDATE "{meta.db_table}" SET {changes} WHERE {condition} RETURNING'  # noqa: S608
+    columns = [_column_value(field) for field in (*fields, *keys)]
+    if comparison := comparison_of(model, names):
+        old = f'SELECT {comparison.old_columns(names)} FROM "{meta.db_table}" WHERE {condition}'  # noqa: S608
+        text = f"""
+            WITH before AS ({old}), row AS ({text} *){comparison.ctes(names)}
+            SELECT {comparison.condition} FROM row JOIN before USING (account_id, id)
+        """  # noqa: S608
+        return text, [*map(_column_value, keys), *columns]
+    return f"{text} true", columns
 
 
 # A function that returns the parameter for the column of a field, from the row and whether the row is new.

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection, models
 
-from core.db.derived import writing_row
+from core.db.derived import writing, writing_row
 from core.db.fields import PlainField
 
 
@@ -95,6 +95,10 @@ class TenantModel(models.Model):
     def save(self, *args: Any, **kwargs: Any) -> None:
         with writing_row(self, kwargs.get("update_fields")):
             super().save(*args, **kwargs)
+
+    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
+        with writing(type(self), self.account_id, [self.id], act="delete"):
+            return super().delete(*args, **kwargs)
 
 
 def foreign_object(

@@ -124,7 +124,8 @@ class Trashable(models.Model):
         link = f"{self._meta.model_name}_id"
         for name in self.REFERRERS:
             rows = getattr(self.account, name).filter(**{link: self.id})
-            rows.update(**{link: None, f"trashed_{link}": self.id})
+            # A pending link is no change of the row.
+            rows.update_unchanged(**{link: None, f"trashed_{link}": self.id})
 
     def reattach(self) -> None:
         """Undo `detach`, except for unique values that another row now has, and links that were changed meanwhile.
@@ -134,7 +135,7 @@ class Trashable(models.Model):
         link = f"{self._meta.model_name}_id"
         for name in self.REFERRERS:
             rows = getattr(self.account, name).filter(**{f"trashed_{link}": self.id})
-            rows.update(**{link: self.id, f"trashed_{link}": None})
+            rows.update_unchanged(**{link: self.id, f"trashed_{link}": None})
 
     @transaction.atomic(savepoint=False)
     def trash(self, *, by: "User", at: datetime | None = None) -> None:

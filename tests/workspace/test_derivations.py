@@ -66,8 +66,16 @@ def test_rows_that_are_created_together(acme):
 def test_sql_within_writing(acme):
     client, contact = make_client(acme.alice), make_contact(acme.alice)
     make_deal(acme.alice, contact_id=contact.id)
+    make_note(acme.alice, contact_id=contact.id)
     with writing(Contact, acme.account.id, [contact.id], {"client_id"}), connection.cursor() as cursor:
         sql = "UPDATE crm_contact SET client_id = %s WHERE account_id = %s AND id = %s"
         cursor.execute(sql, [client.id, acme.account.id, contact.id])
+    logged = acme.account.timeline_entries.get(kind="change")
+    assert logged.data["changes"] == [{"field": "client_id", "before": None, "after": client.id}]
+    # The entry of the note moves with its contact.
+    kinds = acme.account.timeline_entries.filter(client_id=client.id, contact_id=contact.id).values_list(
+        "kind", flat=True
+    )
+    assert sorted(kinds) == ["change", "note"]
     assert acme.account.contact_summaries.get().client_id == client.id
     assert stored(acme.account) == recounted(acme.account)

@@ -7,7 +7,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from tests.support import post_revenue
-from tests.support.factories import make_client, make_contact, make_deal, make_post, make_task, make_user
+from tests.support.factories import make_client, make_contact, make_deal, make_note, make_post, make_task, make_user
 from tests.support.factories import make_user_link as link
 from tests.support.summaries import recounted, stored
 from workspace.models import PostRevenue, RevenueChange
@@ -52,6 +52,28 @@ def test_it_works(acme, rows):
     assert (output.splitlines()[-1], status) == ("The values are repaired.", 0)
     assert stored(acme.account) == recounted(acme.account)
     assert run() == ("No values differ.\n", 0)
+
+
+def test_entries_of_the_timeline(acme, rows):
+    client, _contact, deal = rows
+    note, task = make_note(acme.alice, client_id=client.id), acme.account.posts.get()
+    make_post(acme.alice).cast_proxy_vote(by=acme.alice, client_id=client.id)
+    vote = acme.account.proxy_votes.get()
+    entries = acme.account.timeline_entries
+    expected = list(entries.order_by("resource", "resource_id").values("kind", "client_id", "contact_id", "deal_id"))
+    entries.filter(resource="note").update(kind="call")
+    entries.filter(resource="post").update(client_id=None)
+    entries.filter(resource="deal").delete()
+    entries.filter(resource="vote").update(resource_id=10**9)
+    ids = ", ".join(map(str, (deal.id, note.id, task.id, vote.id, 10**9)))
+    line = f"acme: 5 deals, notes, suggestions, tasks and votes with other entries of the timeline ({ids})"
+    assert run()[0].splitlines()[0] == line
+    assert run("--repair")[0].splitlines()[-1] == "The values are repaired."
+    assert run() == ("No values differ.\n", 0)
+    assert (
+        list(entries.order_by("resource", "resource_id").values("kind", "client_id", "contact_id", "deal_id"))
+        == expected
+    )
 
 
 def test_it_rejects_an_unknown_account(acme):

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from crm.models import Client, Contact, Deal, Note
 from forum.models import Post
 from tests.support.factories import make_client, make_contact, make_deal, make_note, make_post, make_task
+from workspace.mirrored_entries import MIRRORS
 from workspace.models import TimelineEntry
 from workspace.timeline import MIRRORED_KINDS
-from workspace.timeline_triggers import MIRRORS
 
 COLUMNS = ("account_id", "kind", "at", "resource", "resource_id", "client_id", "contact_id", "deal_id", "user_id")
 MODELS = {"clients": Client, "contacts": Contact, "deals": Deal, "notes": Note, "posts": Post}
@@ -35,7 +35,7 @@ def mirrored() -> list[tuple]:
 
 def recount() -> list[tuple]:
     with connection.cursor() as cursor:
-        select = " UNION ALL ".join(mirror.entries() for mirror in MIRRORS)
+        select = " UNION ALL ".join(mirror.entries() for mirror in MIRRORS.values())
         cursor.execute(f"SELECT {', '.join(COLUMNS)} FROM ({select}) AS entry")  # noqa: S608
         return sorted(cursor.fetchall(), key=repr)
 

@@ -8,6 +8,7 @@ from workspace.recount import recount
 
 MAX_IDS_SHOWN = 10
 LABELS = {
+    "entries": "deals, notes, suggestions, tasks and votes with other entries of the timeline",
     "deals": "deals",
     "revenue": "clients with other sums of deals",
     "contacts": "contacts",
@@ -20,8 +21,8 @@ LABELS = {
 
 class Command(BaseCommand):
     help = (
-        "Compare the stored last activities, next tasks, sums of deals, clients of suggestions, sort keys of posts and last changes with the rows of each"
-        " account. The exit status is 1 if any differ and were not repaired."
+        "Compare the entries of the timeline and the stored last activities, next tasks, sums of deals, clients of suggestions, sort keys of posts and"
+        " last changes with the rows of each account. The exit status is 1 if any differ and were not repaired."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
