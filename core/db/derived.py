@@ -118,7 +118,7 @@ def writing(
     act: Act = "update",
 ) -> Iterator[None]:
     """Compute again what depends on the rows with these ids, which the block updates (these columns) or deletes."""
-    with _writing(derivations_of(model, columns), account_id, ids, act):
+    with _writing(derivations_of(model, columns), account_id, ids, act, columns):
         yield
 
 
@@ -156,13 +156,20 @@ def is_followed(row: models.Model, *, alone: bool = False) -> bool:
 
 
 @contextmanager
-def _writing(derivations: list[Derivation], account_id: int, ids: Sequence[int], act: Act) -> Iterator[None]:
+def _writing(
+    derivations: list[Derivation],
+    account_id: int,
+    ids: Sequence[int],
+    act: Act,
+    columns: Collection[str] | None = None,
+) -> Iterator[None]:
     if not derivations or not ids:
         yield
         return
     with transaction.atomic(savepoint=False), at_the_end():
         for each in derivations:
-            add_keys(account_id, each.update, each.keys_of(account_id, ids, act))
+            if act == "delete" or not each.keeps_keys(columns):
+                add_keys(account_id, each.update, each.keys_of(account_id, ids, act))
         yield
         if act == "update":
             for each in derivations:
