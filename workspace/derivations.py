@@ -4,8 +4,8 @@
   contacts and deals. The others log updates of clients, contacts and deals (`workspace.logged_entries`).
 - The summaries of clients, contacts and deals (`workspace.summaries`) depend on these rows, and on the entries and the tasks that link to
   them. They are written after the entries.
-- The queue of `workspace.post_revenue` gets the rows of the CRM on which the figures of suggestions depend. A trigger queues suggestions and
-  votes, because a vote has to release the row of its post before another statement.
+- The queue of `workspace.post_revenue` gets the rows on which the figures of suggestions depend. A trigger queues the suggestions of votes,
+  because a vote has to release the row of its post before another statement.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -72,6 +72,17 @@ NEW_DEAL = """, summary AS (
 ), queued AS (
     INSERT INTO workspace_revenuechange (account_id, kind, row_id)
     SELECT account_id, 'client', client_id FROM row WHERE client_id IS NOT NULL AND trashed_at IS NULL
+) """
+
+# A suggestion is queued if it has clients, or if its author is linked to one.
+NEW_POST = """, queued AS (
+    INSERT INTO workspace_revenuechange (account_id, kind, row_id)
+    SELECT row.account_id, 'post', affected.id FROM row CROSS JOIN LATERAL (VALUES (row.id), (row.duplicate_from_id)) AS affected (id)
+    WHERE row.category_id IS NOT NULL AND affected.id IS NOT NULL AND (
+        num_nonnulls(row.client_id, row.contact_id, row.duplicate_from_id) > 0 OR EXISTS (
+            SELECT FROM crm_userlink WHERE account_id = row.account_id AND user_id = row.user_id AND state = 'confirmed'
+        )
+    )
 ) """
 
 
@@ -224,6 +235,27 @@ def queue_rows(
     )
 
 
+@prepared(account_id=int, ids=list)
+def suggestions_of(account_id: int, ids: Sequence[int]) -> models.QuerySet[Any, Any]:
+    """Return the ids of suggestions among these posts, and of those into which they are merged."""
+    posts = Post.objects.filter(account_id=account_id, id__any=ids, category_id__isnull=False)
+    return posts.values_list("id", "duplicate_from_id")
+
+
+def keys_of_posts(account_id: int, ids: Sequence[int], act: Act) -> Iterable[Key]:
+    rows = suggestions_of(account_id=account_id, ids=ids)
+    # The figures of a deleted suggestion are deleted with it.
+    return keys_of_suggestions(row[1:] if act == "delete" else row for row in rows)
+
+
+def keys_of_suggestions(rows: Iterable[Sequence[int | None]]) -> Iterable[Key]:
+    return ((RevenueChange.Kind.POST, id) for row in rows for id in row if id is not None)
+
+
+def keys_of_row_of_post(post: Any) -> Iterable[Key]:
+    return [] if post.category_id is None else keys_of_suggestions([(post.id, post.duplicate_from_id)])
+
+
 # The CTEs write the values of a new row that is not in the trash.
 
 
@@ -244,6 +276,7 @@ def register_derivations() -> None:
     insert_with(Contact, NEW_CONTACT)
     insert_with(Deal, NEW_DEAL, only_alone=True)
     insert_with(Deal, MIRRORS["deal"].insert_with)
+    insert_with(Post, NEW_POST)
     insert_with(Note, MIRRORS["note"].insert_with)
     register_comparisons(log(Client, "contact"), log(Contact, "client"), log(Deal, "client", "contact"))
     # In this order: the summaries depend on the entries.
@@ -277,6 +310,15 @@ def register_derivations() -> None:
             is_trashed_or_not_alone,
         ),
         follow_new_notes(),
+        Derivation(
+            model=Post,
+            columns=frozenset({"client_id", "contact_id", "user_id", "duplicate_from_id", "trashed_at", "forum_id"}),
+            keys_of=keys_of_posts,
+            keys_of_row=keys_of_row_of_post,
+            key_columns=frozenset({"duplicate_from_id"}),
+            update=queue,
+            concerns_new=never,
+        ),
         queue_rows(Client, "client", "id", {"trashed_at"}, concerns_new=never),
         queue_rows(Contact, "contact", "id", {"client_id", "trashed_at"}, concerns_new=never),
         queue_rows(

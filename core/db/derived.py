@@ -177,7 +177,7 @@ def writing(
     comparison = comparison_of(model, columns) if act == "update" and not is_compared else None
     with (
         _comparing(comparison, account_id, ids, columns) if comparison else nullcontext(),
-        _writing(derivations_of(model, columns), account_id, ids, act),
+        _writing(derivations_of(model, columns), account_id, ids, act, columns),
     ):
         yield
 
@@ -221,13 +221,20 @@ def is_followed(row: models.Model, *, alone: bool = False) -> bool:
 
 
 @contextmanager
-def _writing(derivations: list[Derivation], account_id: int, ids: Sequence[int], act: Act) -> Iterator[None]:
+def _writing(
+    derivations: list[Derivation],
+    account_id: int,
+    ids: Sequence[int],
+    act: Act,
+    columns: Collection[str] | None = None,
+) -> Iterator[None]:
     if not derivations or not ids:
         yield
         return
     with transaction.atomic(savepoint=False), at_the_end():
         for each in derivations:
-            add_keys(account_id, each.update, each.keys_of(account_id, ids, act))
+            if act == "delete" or not each.keeps_keys(columns):
+                add_keys(account_id, each.update, each.keys_of(account_id, ids, act))
         yield
         if act == "update":
             for each in derivations:

@@ -425,9 +425,10 @@ def _insert_from_statement(
     returning = [f'"{cast(Field, meta.get_field(name)).column}"' for name in names]
     returning += [f"(SELECT {name} FROM found)" for name in found[len(names) :]]  # noqa: S608
     text = f"""
-        WITH found ({", ".join(found)}) AS ({query})
-        INSERT INTO {insertion.into} SELECT {", ".join(values)} FROM found
-        RETURNING {", ".join([insertion.returning, *returning])}
+        WITH found ({", ".join(found)}) AS ({query}), row AS (
+            INSERT INTO {insertion.into} SELECT {", ".join(values)} FROM found RETURNING *
+        ){ctes_of(model)}
+        SELECT {", ".join([insertion.returning, *returning])} FROM row
     """  # noqa: S608
     return text, columns
 

@@ -16,22 +16,6 @@ CREATE FUNCTION account_ids.advance(account bigint, past bigint) RETURNS void
     )
 $$;
 
-CREATE FUNCTION account_ids.close() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    DELETE FROM account_ids.counter WHERE account_id = OLD.id;
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION account_ids.open() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    INSERT INTO account_ids.counter VALUES (NEW.id, 0);
-    RETURN NULL;
-END $$;
-
 -- A transaction that takes ids for an account tries to get the account's main lock. Its holder continues after the highest id. Any other
 -- transaction takes the beginning of a block of 64 ids above, which it locks. No transaction waits for another:
 --
@@ -67,6 +51,8 @@ BEGIN
         SELECT CASE
             WHEN has_main_lock OR xmin = pg_current_xact_id_if_assigned()::xid THEN last + 1 ELSE ((last >> 6) + 1) << 6
         END INTO first FROM account_ids.counter WHERE account_id = account ORDER BY last DESC LIMIT 1;
+        -- A new account has no row.
+        first := coalesce(first, 1);
         block := first >> 6;
         WHILE block <= (first + number - 1) >> 6 LOOP
             IF NOT pg_try_advisory_xact_lock(hashint8extended(account, block)) THEN
@@ -82,11 +68,12 @@ BEGIN
     RETURN first;
 END $$;
 
+-- Set the id of a new row: the next one of its account, or of the sequence that the argument names.
 CREATE FUNCTION account_ids.take() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    NEW.id := account_ids.reserve(NEW.account_id, 1);
+    NEW.id := CASE WHEN TG_NARGS = 0 THEN account_ids.reserve(NEW.account_id, 1) ELSE nextval(TG_ARGV[0]::regclass) END;
     RETURN NEW;
 END $$;
 
@@ -289,10 +276,6 @@ CREATE FUNCTION search.unknown(account_id bigint, kind text, text text) RETURNS 
         SELECT FROM accounts_word AS known WHERE known.account_id = $1 AND known.kind = $2 AND known.word = spelled.word
     )
 $_$;
-
-CREATE FUNCTION search.words(text) RETURNS tsvector
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN to_tsvector('simple'::regconfig, "left"(search.fold($1), 100000));
 
 -- The words of a text, of which `length` characters are used. A longer word than any query is cut, because a tsvector limits the size of
 -- its lexemes.

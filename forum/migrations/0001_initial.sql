@@ -16,74 +16,6 @@ CREATE SEQUENCE public.forum_facetcount_numbers
 
 -- Functions
 
-CREATE FUNCTION public.count_read_notifications() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    UPDATE accounts_user SET unread_notifications = greatest(0, unread_notifications + counted.number)
-    FROM (
-        SELECT account_id, user_id, sum(step) AS number FROM (
-            SELECT account_id, user_id, -1 AS step FROM before WHERE read_at IS NULL
-            UNION ALL SELECT account_id, user_id, 1 FROM after WHERE read_at IS NULL
-        ) AS steps GROUP BY account_id, user_id HAVING sum(step) <> 0
-    ) AS counted
-    WHERE accounts_user.account_id = counted.account_id AND accounts_user.id = counted.user_id;
-    RETURN NULL;
-END $$;
-
--- Statement triggers count the notifications of many users with one UPDATE. For an INSERT or DELETE, they lock the users in the order of
--- their ids, as all code that locks several users does.
-CREATE FUNCTION public.count_unread_notifications() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    step CONSTANT integer := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
-BEGIN
-    PERFORM FROM accounts_user WHERE (account_id, id) IN (SELECT account_id, user_id FROM changed WHERE read_at IS NULL)
-    ORDER BY account_id, id FOR NO KEY UPDATE;
-    UPDATE accounts_user SET unread_notifications = greatest(0, unread_notifications + step * counted.number)
-    FROM (
-        SELECT account_id, user_id, count(*) AS number FROM changed WHERE read_at IS NULL GROUP BY account_id, user_id
-    ) AS counted
-    WHERE accounts_user.account_id = counted.account_id AND accounts_user.id = counted.user_id;
-    RETURN NULL;
-END $$;
-
--- The posts are locked in the order of their ids, as in all code that locks several posts, so that no deadlock can occur.
-CREATE FUNCTION public.forum_count_cast() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    PERFORM FROM forum_post WHERE (account_id, id) IN (SELECT account_id, post_id FROM changed)
-    ORDER BY account_id, id FOR NO KEY UPDATE;
-    UPDATE forum_post SET votes_cache = votes_cache + counted.number,
-        vote_weight = forum_log2_add(vote_weight, counted.weight)
-    FROM (
-        SELECT account_id, post_id, count(*) AS number, forum_log2_sum(forum_half_lives(created_at)) AS weight
-        FROM changed GROUP BY account_id, post_id
-    ) AS counted
-    WHERE forum_post.account_id = counted.account_id AND forum_post.id = counted.post_id;
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.forum_count_withdrawn() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    PERFORM FROM forum_post WHERE (account_id, id) IN (SELECT account_id, post_id FROM changed)
-    ORDER BY account_id, id FOR NO KEY UPDATE;
-    UPDATE forum_post SET votes_cache = votes_cache - counted.number, vote_weight = (
-        SELECT forum_log2_sum(forum_half_lives(votes.created_at)) FROM (
-            SELECT created_at FROM forum_vote WHERE account_id = forum_post.account_id AND post_id = forum_post.id
-            UNION ALL
-            SELECT created_at FROM forum_proxyvote WHERE account_id = forum_post.account_id AND post_id = forum_post.id
-        ) AS votes
-    )
-    FROM (SELECT account_id, post_id, count(*) AS number FROM changed GROUP BY account_id, post_id) AS counted
-    WHERE forum_post.account_id = counted.account_id AND forum_post.id = counted.post_id;
-    RETURN NULL;
-END $$;
-
 CREATE FUNCTION public.forum_facetcount_insert_deltas() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -117,35 +49,80 @@ CREATE FUNCTION public.forum_facetcount_insert_deltas() RETURNS trigger
                 RETURN NULL;
             END $$;
 
--- An update that changes no time of a vote, such as SET NULL by a foreign key, changes no post.
-CREATE FUNCTION public.forum_weigh_changed() RETURNS trigger
+-- Statement triggers count the notifications of many users with one UPDATE. For an INSERT or DELETE, they lock the users in the order of
+-- their ids, as all code that locks several users does.
+CREATE FUNCTION public.forum_count_notifications() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
+DECLARE
+    sign CONSTANT integer := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
 BEGIN
-    UPDATE forum_post SET vote_weight = (
-        SELECT forum_log2_sum(forum_half_lives(votes.created_at)) FROM (
-            SELECT created_at FROM forum_vote WHERE account_id = forum_post.account_id AND post_id = forum_post.id
-            UNION ALL
-            SELECT created_at FROM forum_proxyvote WHERE account_id = forum_post.account_id AND post_id = forum_post.id
-        ) AS votes
-    )
-    WHERE (account_id, id) IN (
-        SELECT account_id, post_id FROM (
-            SELECT account_id, post_id, created_at FROM changed
-            EXCEPT ALL SELECT account_id, post_id, created_at FROM former
-        ) AS moved
-    );
+    IF TG_OP = 'UPDATE' THEN
+        UPDATE accounts_user SET unread_notifications = greatest(0, unread_notifications + counted.number)
+        FROM (
+            SELECT account_id, user_id, sum(step) AS number FROM (
+                SELECT account_id, user_id, -1 AS step FROM former WHERE read_at IS NULL
+                UNION ALL SELECT account_id, user_id, 1 FROM changed WHERE read_at IS NULL
+            ) AS steps GROUP BY account_id, user_id HAVING sum(step) <> 0
+        ) AS counted
+        WHERE accounts_user.account_id = counted.account_id AND accounts_user.id = counted.user_id;
+    ELSE
+        PERFORM FROM accounts_user WHERE (account_id, id) IN (SELECT account_id, user_id FROM changed WHERE read_at IS NULL)
+        ORDER BY account_id, id FOR NO KEY UPDATE;
+        UPDATE accounts_user SET unread_notifications = greatest(0, unread_notifications + sign * counted.number)
+        FROM (
+            SELECT account_id, user_id, count(*) AS number FROM changed WHERE read_at IS NULL GROUP BY account_id, user_id
+        ) AS counted
+        WHERE accounts_user.account_id = counted.account_id AND accounts_user.id = counted.user_id;
+    END IF;
     RETURN NULL;
 END $$;
 
--- Activities take their ids from a sequence of their own. If they took them from the counter of the account, each comment would leave a gap
--- in the ids that users see.
-CREATE FUNCTION public.take_activity_id() RETURNS trigger
+-- Keep the number and the weight of the votes of posts. An update that changes no time of a vote, such as SET NULL by a foreign key, changes
+-- no post. For an INSERT or DELETE, the posts are locked in the order of their ids, as in all code that locks several posts, so that no
+-- deadlock can occur.
+CREATE FUNCTION public.forum_count_votes() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    NEW.id := nextval('forum_activity_ids');
-    RETURN NEW;
+    IF TG_OP = 'UPDATE' THEN
+        UPDATE forum_post SET vote_weight = (
+            SELECT forum_log2_sum(forum_half_lives(votes.created_at)) FROM (
+                SELECT created_at FROM forum_vote WHERE account_id = forum_post.account_id AND post_id = forum_post.id
+                UNION ALL
+                SELECT created_at FROM forum_proxyvote WHERE account_id = forum_post.account_id AND post_id = forum_post.id
+            ) AS votes
+        )
+        WHERE (account_id, id) IN (
+            SELECT account_id, post_id FROM (
+                SELECT account_id, post_id, created_at FROM changed
+                EXCEPT ALL SELECT account_id, post_id, created_at FROM former
+            ) AS moved
+        );
+        RETURN NULL;
+    END IF;
+    PERFORM FROM forum_post WHERE (account_id, id) IN (SELECT account_id, post_id FROM changed)
+    ORDER BY account_id, id FOR NO KEY UPDATE;
+    IF TG_OP = 'INSERT' THEN
+        UPDATE forum_post SET votes_cache = votes_cache + counted.number,
+            vote_weight = forum_log2_add(vote_weight, counted.weight)
+        FROM (
+            SELECT account_id, post_id, count(*) AS number, forum_log2_sum(forum_half_lives(created_at)) AS weight
+            FROM changed GROUP BY account_id, post_id
+        ) AS counted
+        WHERE forum_post.account_id = counted.account_id AND forum_post.id = counted.post_id;
+    ELSE
+        UPDATE forum_post SET votes_cache = votes_cache - counted.number, vote_weight = (
+            SELECT forum_log2_sum(forum_half_lives(votes.created_at)) FROM (
+                SELECT created_at FROM forum_vote WHERE account_id = forum_post.account_id AND post_id = forum_post.id
+                UNION ALL
+                SELECT created_at FROM forum_proxyvote WHERE account_id = forum_post.account_id AND post_id = forum_post.id
+            ) AS votes
+        )
+        FROM (SELECT account_id, post_id, count(*) AS number FROM changed GROUP BY account_id, post_id) AS counted
+        WHERE forum_post.account_id = counted.account_id AND forum_post.id = counted.post_id;
+    END IF;
+    RETURN NULL;
 END $$;
 
 -- Generated columns, storage and statistics
@@ -230,16 +207,18 @@ ALTER TABLE ONLY public.forum_vote ADD CONSTRAINT forum_vote_user_id_fk FOREIGN 
 -- Triggers
 
 CREATE TRIGGER copy_live_row AFTER INSERT OR UPDATE OR DELETE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.copy_live_row('forum_postsortkey', 'forum_id', 'category_id', 'status_id', 'shelf', 'client_id', 'contact_id', 'deal_id', 'votes_cache', 'comments_cache', 'trending', 'updated_at');
-CREATE TRIGGER count_cast AFTER INSERT ON public.forum_proxyvote REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_cast();
-CREATE TRIGGER count_cast AFTER INSERT ON public.forum_vote REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_cast();
-CREATE TRIGGER count_created AFTER INSERT ON public.forum_notification REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.count_unread_notifications();
-CREATE TRIGGER count_deleted AFTER DELETE ON public.forum_notification REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.count_unread_notifications();
-CREATE TRIGGER count_read AFTER UPDATE ON public.forum_notification REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION public.count_read_notifications();
-CREATE TRIGGER count_withdrawn AFTER DELETE ON public.forum_proxyvote REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_withdrawn();
-CREATE TRIGGER count_withdrawn AFTER DELETE ON public.forum_vote REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_withdrawn();
+CREATE TRIGGER count_cast AFTER INSERT ON public.forum_proxyvote REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_votes();
+CREATE TRIGGER count_cast AFTER INSERT ON public.forum_vote REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_votes();
+CREATE TRIGGER count_created AFTER INSERT ON public.forum_notification REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_notifications();
+CREATE TRIGGER count_deleted AFTER DELETE ON public.forum_notification REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_notifications();
+CREATE TRIGGER count_read AFTER UPDATE ON public.forum_notification REFERENCING OLD TABLE AS former NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_notifications();
+CREATE TRIGGER count_withdrawn AFTER DELETE ON public.forum_proxyvote REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_votes();
+CREATE TRIGGER count_withdrawn AFTER DELETE ON public.forum_vote REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_votes();
 CREATE TRIGGER forum_facetcount_count AFTER INSERT OR UPDATE OR DELETE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_facetcount_insert_deltas();
 CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('post', 'trashable');
-CREATE TRIGGER take_id BEFORE INSERT ON public.forum_activity FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION public.take_activity_id();
+-- Activities take their ids from a sequence of their own. If they took them from the counter of the account, each comment would leave a gap
+-- in the ids that users see.
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_activity FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take('public.forum_activity_ids');
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_category FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_comment FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_commentversion FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
@@ -252,8 +231,8 @@ CREATE TRIGGER take_id BEFORE INSERT ON public.forum_notification FOR EACH ROW W
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_post FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_proxyvote FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_statuschange FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
-CREATE TRIGGER weigh_changed AFTER UPDATE ON public.forum_proxyvote REFERENCING OLD TABLE AS former NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_weigh_changed();
-CREATE TRIGGER weigh_changed AFTER UPDATE ON public.forum_vote REFERENCING OLD TABLE AS former NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_weigh_changed();
+CREATE TRIGGER weigh_changed AFTER UPDATE ON public.forum_proxyvote REFERENCING OLD TABLE AS former NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_votes();
+CREATE TRIGGER weigh_changed AFTER UPDATE ON public.forum_vote REFERENCING OLD TABLE AS former NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_votes();
 
 -- Search: indexes, and triggers that store the words
 

@@ -50,6 +50,7 @@ def test_ids_reveal_nothing_about_other_accounts(acme, other):
 
 def test_the_counter_of_an_account_is_deleted_with_it(acme):
     empty = Account.objects.create(prefix="empty")
+    advance(empty, 1)
 
     def counters() -> set[int]:
         return {account_id for (account_id,) in query("SELECT account_id FROM account_ids.counter")}

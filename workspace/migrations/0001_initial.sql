@@ -86,47 +86,20 @@ CREATE FUNCTION public.workspace_current_deals(of_account bigint, ids bigint[]) 
     ) AS live ON true
 $$;
 
--- Queue the suggestions whose figures depend on a changed suggestion or vote. The votes and suggestions of a user count only with a confirmed
--- link. The change of such a link queues the user.
+-- Queue the suggestions whose figures depend on a changed vote. The votes of a user count only with a confirmed link. The change of such a
+-- link queues the user.
 CREATE FUNCTION public.workspace_queue_post() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    thing CONSTANT record := coalesce(NEW, OLD);
-    ids bigint[];
+    vote CONSTANT record := coalesce(NEW, OLD);
 BEGIN
-    IF TG_TABLE_NAME = 'forum_post' THEN
-        IF TG_OP = 'UPDATE' AND (
-            num_nonnulls(OLD.category_id, NEW.category_id) = 0 OR
-            (OLD.client_id, OLD.contact_id, OLD.user_id, OLD.duplicate_from_id, OLD.trashed_at, OLD.forum_id)
-            IS NOT DISTINCT FROM
-            (NEW.client_id, NEW.contact_id, NEW.user_id, NEW.duplicate_from_id, NEW.trashed_at, NEW.forum_id)
-        ) THEN
-            RETURN NULL;
-        END IF;
-        ids := CASE TG_OP
-            WHEN 'UPDATE' THEN ARRAY[NEW.id, NEW.duplicate_from_id, OLD.duplicate_from_id]
-            WHEN 'DELETE' THEN ARRAY[OLD.duplicate_from_id]
-            WHEN 'INSERT' THEN CASE WHEN NEW.category_id IS NOT NULL THEN ARRAY[NEW.id, NEW.duplicate_from_id] END
-        END;
-        IF TG_OP = 'INSERT' THEN
-            IF ids IS NULL OR num_nonnulls(NEW.client_id, NEW.contact_id, NEW.duplicate_from_id) = 0 AND NOT EXISTS (
-                SELECT FROM crm_userlink
-                WHERE account_id = NEW.account_id AND user_id = NEW.user_id AND state = 'confirmed'
-            ) THEN
-                RETURN NULL;
-            END IF;
-        END IF;
-    ELSIF TG_TABLE_NAME = 'forum_vote' THEN
-        ids := CASE WHEN EXISTS (
-            SELECT FROM crm_userlink
-            WHERE account_id = thing.account_id AND user_id = thing.user_id AND state = 'confirmed'
-        ) THEN ARRAY[thing.post_id] END;
-    ELSE
-        ids := ARRAY[OLD.post_id, NEW.post_id];
+    IF TG_TABLE_NAME = 'forum_proxyvote' OR EXISTS (
+        SELECT FROM crm_userlink WHERE account_id = vote.account_id AND user_id = vote.user_id AND state = 'confirmed'
+    ) THEN
+        INSERT INTO workspace_revenuechange (account_id, kind, row_id)
+        SELECT DISTINCT vote.account_id, 'post', id FROM unnest(ARRAY[OLD.post_id, NEW.post_id]) AS id WHERE id IS NOT NULL;
     END IF;
-    INSERT INTO workspace_revenuechange (account_id, kind, row_id)
-    SELECT DISTINCT thing.account_id, 'post', id FROM unnest(ids) AS id WHERE id IS NOT NULL;
     RETURN NULL;
 END $$;
 
@@ -276,7 +249,6 @@ ALTER TABLE ONLY public.workspace_savedview ADD CONSTRAINT workspace_savedview_o
 -- Triggers
 
 CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE ON public.workspace_message DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('message', '', 'post_id', 'author_id', 'subject', 'text', 'among', 'include_not_asked', 'state');
-CREATE TRIGGER queue_post AFTER INSERT OR UPDATE OR DELETE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.workspace_queue_post();
 CREATE TRIGGER queue_post AFTER INSERT OR UPDATE OR DELETE ON public.forum_proxyvote FOR EACH ROW EXECUTE FUNCTION public.workspace_queue_post();
 CREATE TRIGGER queue_post AFTER INSERT OR DELETE ON public.forum_vote FOR EACH ROW EXECUTE FUNCTION public.workspace_queue_post();
 CREATE TRIGGER take_id BEFORE INSERT ON public.workspace_bulkchange FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();

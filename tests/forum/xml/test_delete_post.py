@@ -12,8 +12,8 @@ def test_it_works(acme, django_assert_num_queries):
     post = make_post(acme.carol, "A dark theme", content="So that one can read at night.")
     client = acme.xml()
     client.get("/app/users/me.xml")
-    # The user with the account; the locked post with its status; its update; a savepoint and its release.
-    with django_assert_num_queries(5):
+    # The user with the account; the locked post with its status; its update; the queue of figures; a savepoint and its release.
+    with django_assert_num_queries(6):
         response = client.delete(f"/app/posts/{post.id}.xml")
     assert shown(response) == document(200, single(post))
     # The post is in the trash with all its values.
