@@ -123,9 +123,8 @@ def filled_forum(django_db_setup, django_db_blocker):
 @pytest.fixture
 def alice(filled_forum, db) -> Visitor:
     """Return alice's browser session, with the CSRF token of the forms."""
-    page = Visitor(HOST)
-    for name in ("session", "csrf"):
-        page.set_cookie(name, filled_forum.page.cookies[name])
+    page = filled_forum.page.copy()
+    assert page.get("/app/profile").status_code == 200
     page.ids = filled_forum.page.ids
     return page
 
