@@ -69,7 +69,7 @@ pytest_plugins = ["tests.support.calls", "tests.support.fixtures", "tests.suppor
 # Fixtures that start whole services. Tests that use them belong to `make soak`.
 SERVICES = {"data_directory", "start_new_service"}
 # Fixtures that take seconds, once for each worker and file.
-LONG = {"chromium", "pgbouncer", "long_lists"}
+LONG = {"chromium", "pgbouncer", "long_lists", "filled_forum", "large"}
 
 
 def uses(item: pytest.Item, fixtures: set[str]) -> bool:

@@ -91,14 +91,10 @@ SHORT_ODD_VALUES = ["", "\x00"]
 # Query strings, sent unchanged.
 RAW_QUERIES = [
     "page=%00",
-    "page=%ff%fe",
-    "%ff=%ff",
-    "q=%ff&q=%00&q=a",
-    "order[]=top&order[a][b]=1",
+    "page=%ff%fe&%ff=%ff",
     "page[]=1&page=" + "1" * 31,
-    "&&&=&=&;",
-    "q=" + "%25" * 2000,
-    "a=1&" * 900,
+    "q=%ff&q=%00&q=a&order[]=top&order[a][b]=1&&&=&=&;",
+    "q=" + "%25" * 2000 + "&a=1" * 900,
 ]
 
 
@@ -127,9 +123,8 @@ def filled_forum(django_db_setup, django_db_blocker):
 @pytest.fixture
 def alice(filled_forum, db) -> Visitor:
     """Return alice's browser session, with the CSRF token of the forms."""
-    page = Visitor(HOST)
-    for name in ("session", "csrf"):
-        page.set_cookie(name, filled_forum.page.cookies[name])
+    page = filled_forum.page.copy()
+    assert page.get("/app/profile").status_code == 200
     page.ids = filled_forum.page.ids
     return page
 
@@ -171,12 +166,16 @@ def paths(page: Visitor, method: str):
 
 @pytest.mark.parametrize("value", ODD_VALUES, ids=lambda value: ascii(value[:12]))
 def test_it_works(filled_forum, alice, value):
-    """Send all parameters of a page at once, and each alone, because a rejected one may hide another."""
+    """Send all parameters of a page at once. If they are not accepted, send each alone, because a rejected one may hide another."""
     value = encode(value[:500])
     for path, names in filled_forum.parameters.items():
-        all_at_once = dict.fromkeys(names, value)
-        for parameters in (all_at_once, *({name: value} for name in names)):
-            assert_answered(alice.get(f"{path}?{urlencode(parameters)}", expect_errors=True))
+        if not names:
+            continue
+        response = alice.get(f"{path}?{urlencode(dict.fromkeys(names, value))}", expect_errors=True)
+        assert_answered(response)
+        if response.status_code != 200 and len(names) > 1:
+            for name in names:
+                assert_answered(alice.get(f"{path}?{urlencode({name: value})}", expect_errors=True))
 
 
 def test_parameters_of_pages_are_found(filled_forum):
@@ -281,10 +280,13 @@ def test_invalid_addresses_in_headers_and_fields(filled_forum, alice, address):
     ]
     token = token_in(filled_forum.forms)
     fields = [("csrfmiddlewaretoken", token), ("vote", "1")]
-    for page_headers in headers:
+    for page_headers in headers[:2]:
+        # Nothing checks these headers of a GET request, so one cannot hide another.
+        all_headers = {**page_headers, "Referer": address, "Origin": address}
         for page in (alice, Visitor(HOST)):
             for path in paths(alice, "get"):
-                assert_answered(page.get(path, headers=page_headers, expect_errors=True), page_headers)
+                assert_answered(page.get(path, headers=all_headers, expect_errors=True), all_headers)
+    for page_headers in headers:
         for path in posted_paths(alice):
             assert_answered(send(alice, path, fields, **page_headers), page_headers)
         # Visitors have no valid token. Over https, Django requires a valid Referer or Origin besides the token.

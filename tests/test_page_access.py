@@ -88,10 +88,10 @@ def token_of(visitor: Visitor) -> str:
     return page.html.find("input", {"name": "csrfmiddlewaretoken"})["value"]
 
 
-def responses_to(visitor: Visitor, path: str, methods: set[str], **values):
+def responses_to(visitor: Visitor, path: str, methods: set[str], *, csrf: str = "", **values):
     """Return the responses of a path to each of the methods."""
     if "post" in methods and not hasattr(visitor, "token"):
-        visitor.token = token_of(visitor)
+        visitor.token = csrf or token_of(visitor)
     if "get" in methods:
         yield visitor.get(path, expect_errors=True)
         yield visitor.get(path, headers={"HX-Request": "true"}, expect_errors=True)
@@ -125,12 +125,26 @@ def is_refused_to_visitors(response) -> bool:
     return redirects_to_sign_in(response) or is_empty_fragment or has_sign_in_form or is_first_vote
 
 
+@pytest.fixture
+def visitor(private) -> Visitor:
+    page = private[0].page()
+    page.token = token_of(page)
+    return page
+
+
+@pytest.fixture
+def carol(private) -> Visitor:
+    page = private[0].page(private[0].carol)
+    page.token = token_of(page)
+    return page
+
+
 @table("route", ROUTES)
-def test_it_works(private, route):
+def test_it_works(private, visitor, route):
     """A private forum shows nothing to visitors and to users of other accounts."""
-    acme, ids = private
+    _acme, ids = private
     path = path_of(route, ids)
-    for response in responses_to(acme.page(), path, ROUTES[route]):
+    for response in responses_to(visitor.copy(), path, ROUTES[route], csrf=visitor.token):
         assert SECRET not in response.text
         assert response.status_code < 500
         if route not in FOR_ANYONE:
@@ -162,13 +176,11 @@ OF_PROFILE = {route for route in ROUTES if route.startswith("app/profile") and r
 
 
 @table("route", ROUTES)
-def test_members_of_other_forums_find_nothing_of_a_private_forum(private, route):
+def test_members_of_other_forums_find_nothing_of_a_private_forum(private, carol, route):
     acme, ids = private
     before = list(acme.account.posts.order_by("id").values())
-    visitor = acme.page(acme.carol)
-    visitor.token = visitor.get("/app/profile").html.find("input", {"name": "csrfmiddlewaretoken"})["value"]
     path = path_of(route, ids)
-    for response in responses_to(visitor, path, ROUTES[route], vote="1", follow="1"):
+    for response in responses_to(carol.copy(), path, ROUTES[route], csrf=carol.token, vote="1", follow="1"):
         # The form of the language repeats the requested path.
         assert SECRET not in response.text.replace(quote(path), "")
         assert response.status_code < 500
@@ -204,7 +216,9 @@ def test_it_rejects_ids_of_another_account(acme, other):
         if "<id:id>" in route or "<category_name" in route:
             for do in ACTIONS if "post" in methods else ACTIONS[:1]:
                 path = path_of(route, ids)
-                for response in responses_to(alice, path, methods, do=do, vote="1", role="admin", name="mine"):
+                # A GET request has no action.
+                sent = methods if do == ACTIONS[0] else {"post"}
+                for response in responses_to(alice, path, sent, do=do, vote="1", role="admin", name="mine"):
                     returns_to_path = response.headers.get("Location") == path
                     assert is_error(response, route) or returns_to_path, (route, do, response.status)
                     # An error page repeats the requested path, for the choice of the language.
