@@ -9,7 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
-from django.template import Context, engines
+from django.template.loader import render_to_string
 from django.utils import translation
 from django.utils.translation import gettext
 
@@ -105,9 +105,9 @@ class Email:
     def render(self, look: Look | None = None) -> tuple[str, str, str]:
         """Return the subject, the text and the HTML."""
         with translation.override(supported_language(self.language)):
-            template = engines["django"].engine.get_template(f"accounts/mail/{self.template}.txt")  # type: ignore[attr-defined]  # a Django engine
-            context = Context({"sender": self.sender, "to": self.to, **self.context}, autoescape=False)
-            first_line, _newline, text = template.render(context).strip().partition("\n")
+            context = {"sender": self.sender, "to": self.to, **self.context}
+            content = render_to_string(f"accounts/mail/{self.template}.txt", context)
+            first_line, _newline, text = content.strip().partition("\n")
             subject = single_line(first_line)
             blocks = read_blocks(subject, (paragraph.strip() for paragraph in text.split("\n\n") if paragraph.strip()))
             reason = gettext("%(sender)s sent this e-mail to %(to)s.") % {"sender": self.sender, "to": self.to}

@@ -216,28 +216,13 @@ WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False
 TEMPLATES = [
     {
-        "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "APP_DIRS": True,
-        "OPTIONS": {
-            "builtins": [
-                "django.templatetags.i18n",
-                "django.templatetags.static",
-                "core.templatetags.rostrum",
-                "accounts.templatetags.sites",
-                "accounts.templatetags.statuses",
-            ],
-            "context_processors": [
-                "django.template.context_processors.request",
-                "django.contrib.messages.context_processors.messages",
-            ],
-        },
-    },
-    {
-        # For the parts that a page repeats many times (`core.pages.rows`). It escapes all values, as Django's own backend does.
         "BACKEND": "django.template.backends.jinja2.Jinja2",
         "APP_DIRS": True,
-        "OPTIONS": {"autoescape": True, "trim_blocks": True, "lstrip_blocks": True},
-    },
+        "OPTIONS": {
+            "environment": "core.pages.templates.environment",
+            "context_processors": ["django.contrib.messages.context_processors.messages"],
+        },
+    }
 ]
 
 # Settings of every database session. With a pooler, ALTER ROLE has to set them; `core.db.checks` compares them.

@@ -16,22 +16,6 @@ CREATE FUNCTION account_ids.advance(account bigint, past bigint) RETURNS void
     )
 $$;
 
-CREATE FUNCTION account_ids.close() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    DELETE FROM account_ids.counter WHERE account_id = OLD.id;
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION account_ids.open() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    INSERT INTO account_ids.counter VALUES (NEW.id, 0);
-    RETURN NULL;
-END $$;
-
 CREATE FUNCTION account_ids.reserve(account bigint, number bigint) RETURNS bigint
     LANGUAGE plpgsql
     AS $$
@@ -59,6 +43,8 @@ BEGIN
         SELECT CASE
             WHEN has_main_lock OR xmin = pg_current_xact_id_if_assigned()::xid THEN last + 1 ELSE ((last >> 6) + 1) << 6
         END INTO first FROM account_ids.counter WHERE account_id = account ORDER BY last DESC LIMIT 1;
+        -- A new account has no row.
+        first := coalesce(first, 1);
         block := first >> 6;
         WHILE block <= (first + number - 1) >> 6 LOOP
             IF NOT pg_try_advisory_xact_lock(hashint8extended(account, block)) THEN
@@ -78,7 +64,7 @@ CREATE FUNCTION account_ids.take() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    NEW.id := account_ids.reserve(NEW.account_id, 1);
+    NEW.id := CASE WHEN TG_NARGS = 0 THEN account_ids.reserve(NEW.account_id, 1) ELSE nextval(TG_ARGV[0]::regclass) END;
     RETURN NEW;
 END $$;
 
@@ -106,37 +92,6 @@ BEGIN
     RETURN NULL;
 END $_$;
 
-CREATE FUNCTION public.count_read_notifications() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    UPDATE accounts_user SET unread_notifications = greatest(0, unread_notifications + counted.number)
-    FROM (
-        SELECT account_id, user_id, sum(step) AS number FROM (
-            SELECT account_id, user_id, -1 AS step FROM before WHERE read_at IS NULL
-            UNION ALL SELECT account_id, user_id, 1 FROM after WHERE read_at IS NULL
-        ) AS steps GROUP BY account_id, user_id HAVING sum(step) <> 0
-    ) AS counted
-    WHERE accounts_user.account_id = counted.account_id AND accounts_user.id = counted.user_id;
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.count_unread_notifications() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    step CONSTANT integer := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
-BEGIN
-    PERFORM FROM accounts_user WHERE (account_id, id) IN (SELECT account_id, user_id FROM changed WHERE read_at IS NULL)
-    ORDER BY account_id, id FOR NO KEY UPDATE;
-    UPDATE accounts_user SET unread_notifications = greatest(0, unread_notifications + step * counted.number)
-    FROM (
-        SELECT account_id, user_id, count(*) AS number FROM changed WHERE read_at IS NULL GROUP BY account_id, user_id
-    ) AS counted
-    WHERE accounts_user.account_id = counted.account_id AND accounts_user.id = counted.user_id;
-    RETURN NULL;
-END $$;
-
 CREATE FUNCTION public.crm_dealcount_insert_deltas() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -154,37 +109,74 @@ CREATE FUNCTION public.crm_dealcount_insert_deltas() RETURNS trigger
                 RETURN NULL;
             END $$;
 
-CREATE FUNCTION public.forum_count_cast() RETURNS trigger
+CREATE FUNCTION public.forum_count_notifications() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
+DECLARE
+    sign CONSTANT integer := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
 BEGIN
-    PERFORM FROM forum_post WHERE (account_id, id) IN (SELECT account_id, post_id FROM changed)
-    ORDER BY account_id, id FOR NO KEY UPDATE;
-    UPDATE forum_post SET votes_cache = votes_cache + counted.number,
-        vote_weight = forum_log2_add(vote_weight, counted.weight)
-    FROM (
-        SELECT account_id, post_id, count(*) AS number, forum_log2_sum(forum_half_lives(created_at)) AS weight
-        FROM changed GROUP BY account_id, post_id
-    ) AS counted
-    WHERE forum_post.account_id = counted.account_id AND forum_post.id = counted.post_id;
+    IF TG_OP = 'UPDATE' THEN
+        UPDATE accounts_user SET unread_notifications = greatest(0, unread_notifications + counted.number)
+        FROM (
+            SELECT account_id, user_id, sum(step) AS number FROM (
+                SELECT account_id, user_id, -1 AS step FROM former WHERE read_at IS NULL
+                UNION ALL SELECT account_id, user_id, 1 FROM changed WHERE read_at IS NULL
+            ) AS steps GROUP BY account_id, user_id HAVING sum(step) <> 0
+        ) AS counted
+        WHERE accounts_user.account_id = counted.account_id AND accounts_user.id = counted.user_id;
+    ELSE
+        PERFORM FROM accounts_user WHERE (account_id, id) IN (SELECT account_id, user_id FROM changed WHERE read_at IS NULL)
+        ORDER BY account_id, id FOR NO KEY UPDATE;
+        UPDATE accounts_user SET unread_notifications = greatest(0, unread_notifications + sign * counted.number)
+        FROM (
+            SELECT account_id, user_id, count(*) AS number FROM changed WHERE read_at IS NULL GROUP BY account_id, user_id
+        ) AS counted
+        WHERE accounts_user.account_id = counted.account_id AND accounts_user.id = counted.user_id;
+    END IF;
     RETURN NULL;
 END $$;
 
-CREATE FUNCTION public.forum_count_withdrawn() RETURNS trigger
+CREATE FUNCTION public.forum_count_votes() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
+    IF TG_OP = 'UPDATE' THEN
+        UPDATE forum_post SET vote_weight = (
+            SELECT forum_log2_sum(forum_half_lives(votes.created_at)) FROM (
+                SELECT created_at FROM forum_vote WHERE account_id = forum_post.account_id AND post_id = forum_post.id
+                UNION ALL
+                SELECT created_at FROM forum_proxyvote WHERE account_id = forum_post.account_id AND post_id = forum_post.id
+            ) AS votes
+        )
+        WHERE (account_id, id) IN (
+            SELECT account_id, post_id FROM (
+                SELECT account_id, post_id, created_at FROM changed
+                EXCEPT ALL SELECT account_id, post_id, created_at FROM former
+            ) AS moved
+        );
+        RETURN NULL;
+    END IF;
     PERFORM FROM forum_post WHERE (account_id, id) IN (SELECT account_id, post_id FROM changed)
     ORDER BY account_id, id FOR NO KEY UPDATE;
-    UPDATE forum_post SET votes_cache = votes_cache - counted.number, vote_weight = (
-        SELECT forum_log2_sum(forum_half_lives(votes.created_at)) FROM (
-            SELECT created_at FROM forum_vote WHERE account_id = forum_post.account_id AND post_id = forum_post.id
-            UNION ALL
-            SELECT created_at FROM forum_proxyvote WHERE account_id = forum_post.account_id AND post_id = forum_post.id
-        ) AS votes
-    )
-    FROM (SELECT account_id, post_id, count(*) AS number FROM changed GROUP BY account_id, post_id) AS counted
-    WHERE forum_post.account_id = counted.account_id AND forum_post.id = counted.post_id;
+    IF TG_OP = 'INSERT' THEN
+        UPDATE forum_post SET votes_cache = votes_cache + counted.number,
+            vote_weight = forum_log2_add(vote_weight, counted.weight)
+        FROM (
+            SELECT account_id, post_id, count(*) AS number, forum_log2_sum(forum_half_lives(created_at)) AS weight
+            FROM changed GROUP BY account_id, post_id
+        ) AS counted
+        WHERE forum_post.account_id = counted.account_id AND forum_post.id = counted.post_id;
+    ELSE
+        UPDATE forum_post SET votes_cache = votes_cache - counted.number, vote_weight = (
+            SELECT forum_log2_sum(forum_half_lives(votes.created_at)) FROM (
+                SELECT created_at FROM forum_vote WHERE account_id = forum_post.account_id AND post_id = forum_post.id
+                UNION ALL
+                SELECT created_at FROM forum_proxyvote WHERE account_id = forum_post.account_id AND post_id = forum_post.id
+            ) AS votes
+        )
+        FROM (SELECT account_id, post_id, count(*) AS number FROM changed GROUP BY account_id, post_id) AS counted
+        WHERE forum_post.account_id = counted.account_id AND forum_post.id = counted.post_id;
+    END IF;
     RETURN NULL;
 END $$;
 
@@ -240,26 +232,6 @@ CREATE FUNCTION public.forum_trending(created_at timestamp with time zone, vote_
     SELECT public.forum_log2_add(public.forum_half_lives(created_at), vote_weight)
 $$;
 
-CREATE FUNCTION public.forum_weigh_changed() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    UPDATE forum_post SET vote_weight = (
-        SELECT forum_log2_sum(forum_half_lives(votes.created_at)) FROM (
-            SELECT created_at FROM forum_vote WHERE account_id = forum_post.account_id AND post_id = forum_post.id
-            UNION ALL
-            SELECT created_at FROM forum_proxyvote WHERE account_id = forum_post.account_id AND post_id = forum_post.id
-        ) AS votes
-    )
-    WHERE (account_id, id) IN (
-        SELECT account_id, post_id FROM (
-            SELECT account_id, post_id, created_at FROM changed
-            EXCEPT ALL SELECT account_id, post_id, created_at FROM former
-        ) AS moved
-    );
-    RETURN NULL;
-END $$;
-
 CREATE FUNCTION public.note_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -296,14 +268,6 @@ BEGIN
     -- If the account itself was deleted, insert nothing.
     FROM accounts_account WHERE accounts_account.id = thing.account_id;
     RETURN NULL;
-END $$;
-
-CREATE FUNCTION public.take_activity_id() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    NEW.id := nextval('forum_activity_ids');
-    RETURN NEW;
 END $$;
 
 CREATE FUNCTION public.workspace_current_clients(of_account bigint, ids bigint[]) RETURNS TABLE(client_id bigint, is_found boolean, last_activity_at timestamp with time zone, next_task_at timestamp with time zone, open_sum numeric, won_sum numeric)
@@ -395,41 +359,14 @@ CREATE FUNCTION public.workspace_queue_post() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    thing CONSTANT record := coalesce(NEW, OLD);
-    ids bigint[];
+    vote CONSTANT record := coalesce(NEW, OLD);
 BEGIN
-    IF TG_TABLE_NAME = 'forum_post' THEN
-        IF TG_OP = 'UPDATE' AND (
-            num_nonnulls(OLD.category_id, NEW.category_id) = 0 OR
-            (OLD.client_id, OLD.contact_id, OLD.user_id, OLD.duplicate_from_id, OLD.trashed_at, OLD.forum_id)
-            IS NOT DISTINCT FROM
-            (NEW.client_id, NEW.contact_id, NEW.user_id, NEW.duplicate_from_id, NEW.trashed_at, NEW.forum_id)
-        ) THEN
-            RETURN NULL;
-        END IF;
-        ids := CASE TG_OP
-            WHEN 'UPDATE' THEN ARRAY[NEW.id, NEW.duplicate_from_id, OLD.duplicate_from_id]
-            WHEN 'DELETE' THEN ARRAY[OLD.duplicate_from_id]
-            WHEN 'INSERT' THEN CASE WHEN NEW.category_id IS NOT NULL THEN ARRAY[NEW.id, NEW.duplicate_from_id] END
-        END;
-        IF TG_OP = 'INSERT' THEN
-            IF ids IS NULL OR num_nonnulls(NEW.client_id, NEW.contact_id, NEW.duplicate_from_id) = 0 AND NOT EXISTS (
-                SELECT FROM crm_userlink
-                WHERE account_id = NEW.account_id AND user_id = NEW.user_id AND state = 'confirmed'
-            ) THEN
-                RETURN NULL;
-            END IF;
-        END IF;
-    ELSIF TG_TABLE_NAME = 'forum_vote' THEN
-        ids := CASE WHEN EXISTS (
-            SELECT FROM crm_userlink
-            WHERE account_id = thing.account_id AND user_id = thing.user_id AND state = 'confirmed'
-        ) THEN ARRAY[thing.post_id] END;
-    ELSE
-        ids := ARRAY[OLD.post_id, NEW.post_id];
+    IF TG_TABLE_NAME = 'forum_proxyvote' OR EXISTS (
+        SELECT FROM crm_userlink WHERE account_id = vote.account_id AND user_id = vote.user_id AND state = 'confirmed'
+    ) THEN
+        INSERT INTO workspace_revenuechange (account_id, kind, row_id)
+        SELECT DISTINCT vote.account_id, 'post', id FROM unnest(ARRAY[OLD.post_id, NEW.post_id]) AS id WHERE id IS NOT NULL;
     END IF;
-    INSERT INTO workspace_revenuechange (account_id, kind, row_id)
-    SELECT DISTINCT thing.account_id, 'post', id FROM unnest(ids) AS id WHERE id IS NOT NULL;
     RETURN NULL;
 END $$;
 
@@ -627,10 +564,6 @@ CREATE FUNCTION search.unknown(account_id bigint, kind text, text text) RETURNS 
         SELECT FROM accounts_word AS known WHERE known.account_id = $1 AND known.kind = $2 AND known.word = spelled.word
     )
 $_$;
-
-CREATE FUNCTION search.words(text) RETURNS tsvector
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN to_tsvector('simple'::regconfig, "left"(search.fold($1), 100000));
 
 CREATE FUNCTION search.words(account_id bigint, text text, length integer) RETURNS tsvector
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -2669,8 +2602,6 @@ CREATE INDEX vote_of_user ON public.forum_vote USING btree (account_id, user_id,
 
 CREATE INDEX word_spelling ON public.accounts_word USING gin (account_id, kind public.text_ops, word public.gin_trgm_ops);
 
-CREATE TRIGGER close_ids AFTER DELETE ON public.accounts_account FOR EACH ROW EXECUTE FUNCTION account_ids.close();
-
 CREATE TRIGGER copy_live_row AFTER INSERT OR DELETE OR UPDATE ON public.crm_client FOR EACH ROW EXECUTE FUNCTION public.copy_live_row('crm_clientlastchange', 'updated_at');
 
 CREATE TRIGGER copy_live_row AFTER INSERT OR DELETE OR UPDATE ON public.crm_contact FOR EACH ROW EXECUTE FUNCTION public.copy_live_row('crm_contactlastchange', 'updated_at');
@@ -2679,19 +2610,19 @@ CREATE TRIGGER copy_live_row AFTER INSERT OR DELETE OR UPDATE ON public.crm_deal
 
 CREATE TRIGGER copy_live_row AFTER INSERT OR DELETE OR UPDATE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.copy_live_row('forum_postsortkey', 'forum_id', 'category_id', 'status_id', 'shelf', 'client_id', 'contact_id', 'deal_id', 'votes_cache', 'comments_cache', 'trending', 'updated_at');
 
-CREATE TRIGGER count_cast AFTER INSERT ON public.forum_proxyvote REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_cast();
+CREATE TRIGGER count_cast AFTER INSERT ON public.forum_proxyvote REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_votes();
 
-CREATE TRIGGER count_cast AFTER INSERT ON public.forum_vote REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_cast();
+CREATE TRIGGER count_cast AFTER INSERT ON public.forum_vote REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_votes();
 
-CREATE TRIGGER count_created AFTER INSERT ON public.forum_notification REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.count_unread_notifications();
+CREATE TRIGGER count_created AFTER INSERT ON public.forum_notification REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_notifications();
 
-CREATE TRIGGER count_deleted AFTER DELETE ON public.forum_notification REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.count_unread_notifications();
+CREATE TRIGGER count_deleted AFTER DELETE ON public.forum_notification REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_notifications();
 
-CREATE TRIGGER count_read AFTER UPDATE ON public.forum_notification REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION public.count_read_notifications();
+CREATE TRIGGER count_read AFTER UPDATE ON public.forum_notification REFERENCING OLD TABLE AS former NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_notifications();
 
-CREATE TRIGGER count_withdrawn AFTER DELETE ON public.forum_proxyvote REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_withdrawn();
+CREATE TRIGGER count_withdrawn AFTER DELETE ON public.forum_proxyvote REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_votes();
 
-CREATE TRIGGER count_withdrawn AFTER DELETE ON public.forum_vote REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_withdrawn();
+CREATE TRIGGER count_withdrawn AFTER DELETE ON public.forum_vote REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_votes();
 
 CREATE TRIGGER crm_dealcount_count AFTER INSERT OR DELETE OR UPDATE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.crm_dealcount_insert_deltas();
 
@@ -2742,10 +2673,6 @@ CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public
 CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('post', 'trashable');
 
 CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.workspace_message DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('message', '', 'post_id', 'author_id', 'subject', 'text', 'among', 'include_not_asked', 'state');
-
-CREATE TRIGGER open_ids AFTER INSERT ON public.accounts_account FOR EACH ROW EXECUTE FUNCTION account_ids.open();
-
-CREATE TRIGGER queue_post AFTER INSERT OR DELETE OR UPDATE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.workspace_queue_post();
 
 CREATE TRIGGER queue_post AFTER INSERT OR DELETE OR UPDATE ON public.forum_proxyvote FOR EACH ROW EXECUTE FUNCTION public.workspace_queue_post();
 
@@ -2807,7 +2734,7 @@ CREATE TRIGGER take_id BEFORE INSERT ON public.crm_note FOR EACH ROW WHEN ((new.
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.crm_userlink FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
-CREATE TRIGGER take_id BEFORE INSERT ON public.forum_activity FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION public.take_activity_id();
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_activity FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take('public.forum_activity_ids');
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_category FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
@@ -2847,9 +2774,12 @@ CREATE TRIGGER take_id BEFORE INSERT ON public.workspace_message FOR EACH ROW WH
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.workspace_savedview FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
-CREATE TRIGGER weigh_changed AFTER UPDATE ON public.forum_proxyvote REFERENCING OLD TABLE AS former NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_weigh_changed();
+CREATE TRIGGER weigh_changed AFTER UPDATE ON public.forum_proxyvote REFERENCING OLD TABLE AS former NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_votes();
 
-CREATE TRIGGER weigh_changed AFTER UPDATE ON public.forum_vote REFERENCING OLD TABLE AS former NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_weigh_changed();
+CREATE TRIGGER weigh_changed AFTER UPDATE ON public.forum_vote REFERENCING OLD TABLE AS former NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_votes();
+
+ALTER TABLE ONLY account_ids.counter
+    ADD CONSTRAINT counter_account_id_fk FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.accounts_apitoken
     ADD CONSTRAINT accounts_apitoken_account_id_c5e627d6_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;

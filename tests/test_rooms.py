@@ -99,13 +99,13 @@ def test_it_finds_references_in_python(room, source, expected):
     [
         ("accounts", '<p>{% include "forum/post.html" %}', ["forum/post.html"]),
         ("accounts", "{% extends 'forum/team.html' %}", ["forum/team.html"]),
-        ("accounts", "{% load post_tags %}", ["post_tags"]),
-        ("accounts", "{% url 'route-of-the-forum' %}", ["route-of-the-forum"]),
-        ("accounts", "{% for post in account.posts.all %}", [".posts"]),
-        ("accounts", "{{ request.account.clients.count|add:1 }}", [".clients"]),
+        ("accounts", "{{ on_behalf_of(name) }}{{ name|join_names }}", ["on_behalf_of", "join_names"]),
+        ("accounts", "{{ url('route-of-the-forum') }}", ["route-of-the-forum"]),
+        ("accounts", "{% for post in account.posts.all() %}{% endfor %}", [".posts"]),
+        ("accounts", "{{ request.account.clients.count() + 1 }}", [".clients"]),
         ("core", '{% include "accounts/base.html" %}', ["accounts/base.html"]),
         # Allowed references.
-        ("accounts", '{% include "core/fields.html" %}{{ account.users.count }} account.posts', []),
+        ("accounts", '{% include "core/fields.html" %}{{ account.users.count() }} account.posts', []),
         ("accounts", '{# {% include "forum/post.html" %} #}', []),
     ],
 )

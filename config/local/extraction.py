@@ -1,22 +1,12 @@
-"""Extractors for `pybabel extract`, which `babel.cfg` names: for Django's templates, and for the texts of the OpenAPI document."""
+"""The extractor of the texts of the OpenAPI document for `pybabel extract`, which `babel.cfg` names."""
 
 import os
-from collections.abc import Iterable, Iterator
-from io import BytesIO
+from collections.abc import Iterator
 from typing import Any
 
 import django
 from babel.messages.extract import extract_python
 from django.utils.module_loading import import_string
-from django.utils.translation.template import templatize
-
-
-def extract_template(file: Any, keywords: Any, comment_tags: Any, options: Any) -> Iterable[Any]:
-    """Return the messages of a Django template."""
-    code = templatize(file.read().decode(), origin=getattr(file, "name", None))
-    # Python would refuse the indentation of the template.
-    lines = "\n".join(line.lstrip() for line in code.splitlines())
-    return extract_python(BytesIO(lines.encode()), keywords, comment_tags, options | {"encoding": "utf-8"})
 
 
 def extract_document(file: Any, keywords: Any, comment_tags: Any, options: Any) -> Iterator[Any]:

@@ -352,7 +352,7 @@ def update(row: Model, names: Collection[str]) -> None:
     text, columns = _update_statement(type(row), tuple(sorted(names)))
     with writing_row(row, names, is_compared=True):
         rows = execute(text, [column(row, False) for column in columns])
-        if (comparison := comparison_of(type(row), names)) and rows and rows[0][0]:
+        if (comparison := comparison_of(type(row), names)) and rows and rows[0][-1]:
             comparison.add_ids(row.account_id, [row.id])  # type: ignore[attr-defined]  # a row of any tenant
     if not rows:
         raise type(row).DoesNotExist  # type: ignore[attr-defined]  # Django adds it to each model
@@ -375,8 +375,7 @@ def update_many(rows: Sequence[Model], names: Collection[str]) -> None:
     account_id: Any = getattr(rows[0], "account_id")  # noqa: B009, a row of any tenant
     ids = [row.id for row in rows]  # type: ignore[attr-defined]
     values = [column(row, False) for row in rows for column in columns]
-    comparison = comparison_of(model, names)
-    if comparison:
+    if comparison := comparison_of(model, names):
         old = f'SELECT {comparison.old_columns(names)} FROM "{meta.db_table}" WHERE account_id = %s AND id = ANY (%s)'  # noqa: S608
         values = [account_id, ids, *values]
         text = f"""
@@ -448,6 +447,7 @@ def _update_statement(model: type[Model], names: tuple[str, ...]) -> tuple[str, 
             SELECT {comparison.condition} FROM row JOIN before USING (account_id, id)
         """  # noqa: S608
         return text, [*map(_column_value, keys), *columns]
+    # RETURNING needs at least one column.
     return f"{text} true", columns
 
 

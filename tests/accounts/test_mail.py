@@ -263,7 +263,7 @@ def test_every_email_is_complete(template, language):
 
 
 def test_the_tests_know_all_templates():
-    templates = {path.stem for path in (settings.BASE_DIR / "accounts/templates/accounts/mail").glob("*.txt")}
+    templates = {path.stem for path in (settings.BASE_DIR / "accounts/jinja2/accounts/mail").glob("*.txt")}
     assert templates == set(TEMPLATES)
 
 

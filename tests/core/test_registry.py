@@ -10,8 +10,8 @@ from django.utils.translation import override
 from accounts.pages.examples import examples
 from core.api.resources import ResourceViewSet
 from core.db.trash import Trashable
+from core.pages.template_functions import icon
 from core.registry import Registry, registry
-from core.templatetags.rostrum import icon
 from tests.support.tables import table
 
 ADVICE = "add it to RESOURCES in resources.py of its app"

@@ -1,19 +1,20 @@
 """Find references to an upper room other than imports: reverse accessors, strings and names in templates.
 
-The names of each room are read from Django: models, templates, static files, template tags and routes.
+The names of each room are read from Django: models, templates, static files, functions and filters of templates, and routes.
 """
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 from django.apps import apps
 from django.conf import settings
-from django.template.base import Lexer, TokenType
+from django.template import engines
 from django.urls import URLPattern, get_resolver
+from jinja2 import nodes
 
 # Each room with the rooms that it may use.
 USES = {
@@ -49,8 +50,8 @@ class Names:
     words: frozenset[str]
     # Patterns of parts of strings: tables, modules, models ("crm.Client"), templates and static files.
     pattern: re.Pattern
-    # Libraries of template tags.
-    libraries: frozenset[str]
+    # Functions and filters of templates.
+    functions: frozenset[str]
 
 
 @cache
@@ -64,7 +65,9 @@ def names_above(room: str) -> Names:
         accessors=frozenset(accessors_of(forbidden)),
         words=frozenset(forbidden) | routes_of(forbidden),
         pattern=re.compile(rf"(?<![\w./-])(?:{'|'.join(sorted(tables | files | modules))})(?![\w-])"),
-        libraries=frozenset(library for each in forbidden for library in libraries_of(each)),
+        functions=frozenset(
+            name for name, function in template_functions().items() if room_of(function.__module__) in forbidden
+        ),
     )
 
 
@@ -82,14 +85,15 @@ def accessors_of(rooms: Iterable[str]) -> Iterator[str]:
 
 def files_of(room: str) -> Iterator[str]:
     """Return the names of the room's templates and static files."""
-    for folder in ("templates", "jinja2", "static"):
+    for folder in ("jinja2", "static"):
         root = settings.BASE_DIR / room / folder
         yield from (path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
 
 
-def libraries_of(room: str) -> Iterator[str]:
-    modules = (settings.BASE_DIR / room / "templatetags").glob("*.py")
-    return (path.stem for path in modules if path.stem != "__init__")
+def template_functions() -> dict[str, Callable]:
+    """Return the functions and filters of templates by their names."""
+    engine = engines["jinja2"].env
+    return {name: each for name, each in (engine.globals | engine.filters).items() if callable(each)}
 
 
 def routes_of(rooms: Iterable[str]) -> frozenset[str]:
@@ -115,7 +119,7 @@ def references_in_room(room: str) -> Iterator[Reference]:
         name = path.relative_to(root).as_posix()
         if path.suffix == ".py" and "migrations" not in path.parts:
             yield from references_in_python(path.read_text(), names, name)
-        elif not {"templates", "jinja2"}.isdisjoint(path.parts) and path.is_file():
+        elif "jinja2" in path.parts and path.is_file():
             yield from references_in_template(path.read_text(), names, name)
 
 
@@ -154,19 +158,13 @@ def references_in_text(text: str, names: Names) -> Iterator[str]:
 
 
 def references_in_template(source: str, names: Names, path: str = "") -> Iterator[Reference]:
-    for token in Lexer(source).tokenize():
-        if token.token_type not in (TokenType.BLOCK, TokenType.VAR):
-            continue
-        for name in references_in_tag(token.contents, names):
-            yield Reference(path, source.count("\n", 0, source.index(token.contents)) + 1, name)
-
-
-def references_in_tag(contents: str, names: Names) -> Iterator[str]:
-    if contents.startswith("load "):
-        yield from (library for library in contents.split()[1:] if library in names.libraries)
-    literals = r"\"[^\"]*\"|'[^']*'"
-    for literal in re.findall(literals, contents):
-        yield from references_in_text(literal[1:-1], names)
-    for name in re.findall(r"\.(\w+)", re.sub(literals, "", contents)):
-        if name in names.accessors:
-            yield f".{name}"
+    tree = engines["jinja2"].env.parse(source)
+    for constant in tree.find_all(nodes.Const):
+        if isinstance(constant.value, str):
+            yield from (Reference(path, constant.lineno, name) for name in references_in_text(constant.value, names))
+    for attribute in tree.find_all(nodes.Getattr):
+        if attribute.attr in names.accessors:
+            yield Reference(path, attribute.lineno, f".{attribute.attr}")
+    called = {call.node.name: call.lineno for call in tree.find_all(nodes.Call) if isinstance(call.node, nodes.Name)}
+    called |= {each.name: each.lineno for each in tree.find_all(nodes.Filter)}
+    yield from (Reference(path, line, name) for name, line in called.items() if name in names.functions)

@@ -11,7 +11,6 @@ from pathlib import Path
 from babel.messages.catalog import Catalog, Message
 from babel.messages.frontend import CommandLineInterface
 from babel.messages.pofile import read_po
-from django.template.base import Lexer, Token, TokenType
 
 from tests.support.examples import ROOT
 
@@ -30,9 +29,8 @@ def modules() -> list[Path]:
 
 
 def templates() -> list[Path]:
-    """Return the templates of Django and of Jinja2."""
-    folders = (ROOT / room / name for room in ROOMS for name in ("templates", "jinja2"))
-    return sorted(path for folder in folders for path in folder.rglob("*") if path.suffix in {".html", ".txt", ".xml"})
+    """Return the templates of the rooms."""
+    return sorted(path for path in ROOT.glob("*/jinja2/**/*") if path.is_file())
 
 
 def is_literal(text: str) -> bool:
@@ -56,10 +54,12 @@ HUMAN_METADATA = {"application-name", "description"}
 BUTTONS = {"button", "reset", "submit"}
 # Elements whose text is not translated. `code` contains what the user types.
 UNTRANSLATED_ELEMENTS = {"code", "script", "style", "svg"}
-# Filters that render a literal, and parameters that pass text to another template.
-RENDERING_FILTERS = re.compile(rf"\|(?:add|default|default_if_none|pluralize|yesno):({TEXT})")
-TEXT_PARAMETERS = re.compile(
-    rf"\b(?:{'|'.join(name.replace('-', '[-_]') for name in sorted(HUMAN_ATTRIBUTES))})=({TEXT})"
+# Tags, outputs and comments of Jinja2.
+TAG = re.compile(r"(\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\})", re.DOTALL)
+# Parts of an expression that render a literal, and variables that pass text to another template.
+RENDERED = re.compile(rf"(?:\|(?:default|yesno)\(|\b(?:or|else) )({TEXT})")
+TEXT_VARIABLES = re.compile(
+    rf"\b(?:{'|'.join(name.replace('-', '_') for name in sorted(HUMAN_ATTRIBUTES))}) ?= ?({TEXT})"
 )
 
 
@@ -76,35 +76,28 @@ def literals_in_template(source: str, *, markup: bool = True) -> list[str]:
 
 def _without_tags(source: str) -> str:
     """Return the template without translated text, and with each tag replaced by the literals that it renders."""
-    parts, end_tag = [], None
-    for token in Lexer(source).tokenize():
-        name = token.contents.partition(" ")[0] if token.token_type == TokenType.BLOCK else ""
-        if end_tag:
-            # Keep line breaks, so that line numbers stay right.
-            parts.append("\n" * token.contents.count("\n"))
-            end_tag = None if name == end_tag else end_tag
-        elif name in {"blocktranslate", "blocktrans", "comment"}:
-            end_tag = f"end{name}"
-        elif token.token_type == TokenType.TEXT:
-            parts.append(token.contents)
-        elif token.token_type != TokenType.COMMENT and name not in {"translate", "trans"}:
-            parts += [text.strip("\"'") for text in _literals_of_tag(token, name)]
+    parts, is_translated = [], False
+    for part in TAG.split(source):
+        name = part[2:].lstrip("- ").partition(" ")[0] if part.startswith("{%") else ""
+        if name in {"trans", "endtrans"}:
+            is_translated = name == "trans"
+        elif part.startswith(("{%", "{{", "{#")):
+            parts += [literal.strip("\"'") for literal in _literals_of_tag(part)]
+        elif not is_translated:
+            parts.append(part)
+            continue
+        # Keep line breaks, so that line numbers stay right.
+        parts.append("\n" * part.count("\n"))
     return "".join(parts)
 
 
-def _literals_of_tag(token: Token, name: str) -> Iterator[str]:
-    """Return the literals that a tag or a variable renders."""
-    contents = token.contents
-    if token.token_type == TokenType.VAR:
-        if literal := re.match(TEXT, contents):
-            yield literal[0]
-        if re.search(r"\|pluralize(?!:)", contents):
-            yield "s"
-    if token.token_type == TokenType.VAR or name in {"firstof", "include", "with"}:
-        yield from RENDERING_FILTERS.findall(contents)
-    if name == "firstof":
-        yield from re.findall(rf"(?<=\s)(?:{TEXT})", contents)
-    yield from TEXT_PARAMETERS.findall(contents)
+def _literals_of_tag(tag: str) -> list[str]:
+    """Return the literals that a tag renders."""
+    if tag.startswith("{#"):
+        return []
+    contents = tag[2:-2].strip("- ")
+    literals = re.findall(rf"^(?:{TEXT})", contents) if tag.startswith("{{") else []
+    return [*literals, *RENDERED.findall(contents), *TEXT_VARIABLES.findall(contents)]
 
 
 class _Reader(HTMLParser):

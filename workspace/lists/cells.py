@@ -2,9 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -26,7 +27,7 @@ from workspace.revenue import Revenue
 MAX_CELL_LENGTH = 80
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Cell:
     """A value in a table. The template renders it by its type."""
 
@@ -153,12 +154,17 @@ def cells_of(
 ) -> list[Cell]:
     """Return the cells of a row, each with the path of its form if the list is editable. `currency` is that of the account."""
     path = path_with_id(declaration.edit_route, row["id"]) if declaration.edit_route else ""
-    return [
-        replace(cell, edit_path=f"{path}?{urlencode({'field': cell.field.name})}")
-        if path and not cell.field.read_only
-        else cell
-        for cell in (cell_of(row, each, names, currency) for each in fields)
-    ]
+    cells = [cell_of(row, each, names, currency) for each in fields]
+    for cell in cells:
+        if path and not cell.field.read_only:
+            cell.edit_path = path + edit_query(cell.field.name)
+    return cells
+
+
+@lru_cache(maxsize=1_000)
+def edit_query(field: str) -> str:
+    """Return the query string of the form of a field. Each row of a list has the same ones."""
+    return "?" + urlencode({"field": field})
 
 
 def read_cell(declaration: RecordList, account: Account, user: User, id: int, each: Field) -> Cell | None:

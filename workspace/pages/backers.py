@@ -1,9 +1,9 @@
 """The clients behind a suggestion: a page, and a panel on the page of the suggestion for the team."""
 
 from django.http import Http404, HttpResponse
-from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
+from core.pages.templates import render_part
 from core.requests import PageRequest
 from forum.models import Post
 from forum.pages.team import TeamPage
@@ -47,4 +47,4 @@ class BackersPage(TeamPage):
 
 def render_backers_panel(request: PageRequest, post: Post) -> SafeString:
     """Return the panel for the page of a suggestion. JavaScript loads its content, and without it there is a link to the page."""
-    return render_to_string("workspace/backers_panel.html", {"post": post}, request)
+    return render_part("workspace/backers_panel.html", {"post": post}, request)

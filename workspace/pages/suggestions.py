@@ -9,7 +9,6 @@ from decimal import Decimal
 from typing import Any
 
 from django.http import QueryDict
-from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext_lazy, ngettext, pgettext_lazy
 from django.utils.translation import gettext as _
@@ -18,6 +17,7 @@ from accounts.models import Account, User
 from core.numbers import plain_text
 from core.pages.number_fields import answered_text
 from core.pages.numbers import amount_text
+from core.pages.templates import render_part
 from core.requests import PageRequest
 from forum import team_filters, team_orders
 from workspace.post_revenue import sort_by, stored_revenue
@@ -70,7 +70,7 @@ class CustomerFilter(team_filters.TeamFilter):
             "currency": self.found.account.currency,
             "has_figures": sees_all_revenue(self.found.user),
         }
-        return render_to_string("workspace/customer_filter.html", context)
+        return render_part("workspace/customer_filter.html", context)
 
 
 def names_of(found: SuggestionFilter) -> dict[str, str]:
@@ -94,6 +94,6 @@ def render_revenue(request: PageRequest, post_ids: Collection[int]) -> dict[int,
     if user is None or not sees_all_revenue(user):
         return {}
     return {
-        id: render_to_string("workspace/post_revenue.html", {"id": id, "number": number, "revenue": revenue})
+        id: render_part("workspace/post_revenue.html", {"id": id, "number": number, "revenue": revenue})
         for id, (number, revenue) in stored_revenue(request.account, post_ids).items()
     }

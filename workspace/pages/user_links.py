@@ -8,7 +8,6 @@ from django.contrib import messages
 from django.db.models import Case, F, IntegerField, OuterRef, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce, NullIf
 from django.http import Http404, HttpResponse
-from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
@@ -20,6 +19,7 @@ from core.db.prepared import prepared
 from core.db.tenancy import account_of, fold
 from core.db.text import replace_non_xml
 from core.pages.base import redirect
+from core.pages.templates import render_part
 from core.requests import PageRequest
 from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
 from crm.user_links import UserLink, UserLinkQuerySet, active_members
@@ -194,4 +194,4 @@ def render_user_panel(request: PageRequest, user: User) -> SafeString | str:
         .values("client_id", "client_name", "contact_id", "contact_name", "state")[:MAX_LINKS]
     )
     links = [row for row in rows if row["client_name"] or row["contact_name"]]
-    return render_to_string("workspace/user_panel.html", {"links": links}, request) if links else ""
+    return render_part("workspace/user_panel.html", {"links": links}, request) if links else ""

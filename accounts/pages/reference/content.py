@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
@@ -19,6 +18,7 @@ from accounts.pages.reference.guide import Chapter, chapters
 from accounts.pages.reference.navigation import ERRORS_SLUG
 from accounts.pages.reference.operations import example_code, object_tables, operation_entry
 from core.openapi.document import document
+from core.pages.templates import render_part
 
 # The operation that the first page shows.
 FIRST_OPERATION = "read_account"
@@ -32,13 +32,13 @@ def page_html(slug: str, code_language: CodeLanguage, *, has_examples: bool) -> 
 @lru_cache(maxsize=128)
 def _page_html(slug: str, _language: str, code_key: str, has_examples: bool) -> SafeString:
     if slug in sections():
-        return render_to_string(
+        return render_part(
             "accounts/reference/resource.html", resource_context(slug, CODE_LANGUAGES[code_key], has_examples)
         )
     if slug == ERRORS_SLUG:
-        return render_to_string("accounts/reference/errors.html", {"errors": error_entries()})
+        return render_part("accounts/reference/errors.html", {"errors": error_entries()})
     chapter = next(chapter for chapter in chapters() if chapter.slug == slug)
-    return render_to_string("accounts/reference/chapter.html", {"chapter": chapter})
+    return render_part("accounts/reference/chapter.html", {"chapter": chapter})
 
 
 def resource_context(slug: str, code_language: CodeLanguage, has_examples: bool) -> dict[str, Any]:

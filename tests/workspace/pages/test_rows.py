@@ -1,4 +1,4 @@
-"""Rows of lists and cards of the board, which Jinja2 renders (`core.pages.rows`)."""
+"""The texts in rows of lists and on cards of the board are escaped."""
 
 import pytest
 

@@ -1,0 +1,88 @@
+"""The engine of all templates: Jinja2, with the functions and filters of the rooms.
+
+A room registers its functions and filters in its module `pages.template_functions`, which is imported with the first template. Templates
+are in the directory `jinja2` of their room. The engine escapes all values in HTML and XML, and none in the texts of e-mails (`.txt`).
+"""
+
+from collections.abc import Callable
+from datetime import date, datetime
+from typing import Any, TypeVar
+
+import jinja2
+from django.conf import settings
+from django.http import HttpRequest
+from django.template import defaultfilters
+from django.template.loader import render_to_string
+from django.templatetags.static import static
+from django.urls import reverse
+from django.utils.html import strip_spaces_between_tags
+from django.utils.module_loading import autodiscover_modules
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.timezone import is_aware, localtime
+from django.utils.translation import get_language, get_language_info, gettext, ngettext, npgettext, pgettext
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_functions: dict[str, Callable[..., Any]] = {}
+_filters: dict[str, Callable[..., Any]] = {}
+
+
+def template_function(function: Function) -> Function:
+    """Make a function available to templates, by its name. With `jinja2.pass_context`, its first argument is the context."""
+    _functions[function.__name__] = function
+    return function
+
+
+def template_filter(function: Function, *, name: str = "") -> Function:
+    """Make a function available to templates as a filter, by its name or another: `value|name(arguments)`."""
+    _filters[name or function.__name__] = function
+    return function
+
+
+@template_function
+def url(route: str, *arguments: object) -> str:
+    return reverse(route, args=arguments)
+
+
+@template_function
+def languages() -> list[tuple[str, str]]:
+    """Return the codes and the names of the languages that a visitor can choose."""
+    return list(settings.LANGUAGES)
+
+
+def in_local_time(text_of: Callable[..., str]) -> Callable[..., str]:
+    """Return a filter of Django's that formats a time, for a time in any time zone."""
+
+    def format_local(value: date | datetime | None, pattern: str) -> str:
+        is_moment = isinstance(value, datetime) and is_aware(value)
+        return text_of(localtime(value) if is_moment else value, pattern)  # type: ignore[arg-type]  # a time
+
+    return format_local
+
+
+def render_part(template: str, context: dict[str, Any], request: HttpRequest | None = None) -> SafeString:
+    """Return the HTML of a template, to be a part of a page."""
+    return mark_safe(render_to_string(template, context, request))  # noqa: S308, the engine escapes all values
+
+
+def environment(**options: Any) -> jinja2.Environment:
+    autodiscover_modules("pages.template_functions")
+    engine = jinja2.Environment(
+        loader=options["loader"],
+        auto_reload=options["auto_reload"],
+        autoescape=jinja2.select_autoescape(["html", "xml"]),
+        extensions=["jinja2.ext.i18n"],
+        # A missing value is empty, and so are its attributes, as on a page without a user.
+        undefined=jinja2.ChainableUndefined,
+    )
+    engine.policies["ext.i18n.trimmed"] = True
+    engine.install_gettext_callables(  # type: ignore[attr-defined]  # of the extension
+        gettext, ngettext, newstyle=True, pgettext=pgettext, npgettext=npgettext
+    )
+    engine.globals |= {"static": static, "get_language": get_language, "language_info": get_language_info, **_functions}
+    django_filters = ("capfirst", "linebreaksbr", "truncatechars", "urlencode", "urlize", "yesno")
+    engine.filters |= {name: getattr(defaultfilters, name) for name in django_filters}
+    engine.filters["spaceless"] = strip_spaces_between_tags
+    engine.filters |= {"date": in_local_time(defaultfilters.date), "time": in_local_time(defaultfilters.time)}
+    engine.filters |= _filters
+    return engine
