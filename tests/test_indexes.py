@@ -1,4 +1,4 @@
-"""The indexes of the database: `docs/design.md` names what needs each of them."""
+"""The indexes of the database: `docs/indexes.md` names what needs each of them."""
 
 import re
 from fnmatch import fnmatch
@@ -10,9 +10,8 @@ from django.db import connection
 
 def documented_patterns() -> list[str]:
     """Return the names and patterns in the first column of the table, from top to bottom."""
-    text = Path(settings.BASE_DIR, "docs", "design.md").read_text()
-    section = text.partition("## Indexes\n")[2].partition("\n#")[0]
-    cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    text = Path(settings.BASE_DIR, "docs", "indexes.md").read_text()
+    cells = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
     return [pattern for cell in cells for pattern in re.findall("`(.+?)`", cell)]
 
 
@@ -37,5 +36,5 @@ def test_each_index_is_needed(db):
         elif pattern in unused:
             unused.remove(pattern)
     assert (sorted(undocumented), unused) == ([], []), (
-        "docs/design.md, Indexes: missing indexes, and lines without an index"
+        "docs/indexes.md: missing indexes, and lines without an index"
     )
