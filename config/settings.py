@@ -220,7 +220,7 @@ TEMPLATES = [
         "APP_DIRS": True,
         "OPTIONS": {
             "environment": "core.pages.templates.environment",
-            "context_processors": ["django.contrib.messages.context_processors.messages"],
+            "context_processors": ["core.pages.templates.csrf", "django.contrib.messages.context_processors.messages"],
         },
     }
 ]

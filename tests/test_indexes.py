@@ -35,6 +35,4 @@ def test_each_index_is_needed(db):
             undocumented.append(name)
         elif pattern in unused:
             unused.remove(pattern)
-    assert (sorted(undocumented), unused) == ([], []), (
-        "docs/indexes.md: missing indexes, and lines without an index"
-    )
+    assert (sorted(undocumented), unused) == ([], []), "docs/indexes.md: missing indexes, and lines without an index"

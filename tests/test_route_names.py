@@ -81,7 +81,7 @@ def literals_in_python(text: str) -> list[str]:
 
 
 def names_in_markup(text: str) -> set[str]:
-    return set(re.findall(r"""(?:\{%\s*url\s+|\|path_to:)["']([^"']+)["']""", text))
+    return set(re.findall(r"""(?:\burl|\|path_to)\(["']([^"']+)["']""", text))
 
 
 def routes_named_in(file: str, text: str) -> set[str]:
@@ -184,7 +184,7 @@ def test_no_module_contains_a_path_except_url_modules_and_documents():
         '<a href="/">',
         '<a class="button"\n  href="{% if id %}/app/posts/{{ id }}{% else %}{{ home }}{% endif %}">',
         '<form action="/language">',
-        '<form method="post" hx-post="{% url "forum-post" 1 %}/vote">',
+        '<form method="post" hx-post="{{ url("forum-post", 1) }}/vote">',
         '<p data-path="/app/openapi.json">',
         'fetch("/app/docs")',
     ],
@@ -196,7 +196,7 @@ def test_it_finds_paths_in_markup(text):
 @table(
     "text",
     [
-        '<a href="{% url "forum-post" post.id %}#comments">',
+        '<a href="{{ url("forum-post", post.id) }}#comments">',
         '<a href="?page=2">',
         '<a href="#main">',
         '<a href="https://example.com/">',

@@ -227,7 +227,7 @@ def test_messages_are_extracted_from_templates_and_code(tmp_path):
         (("%(n)d day", "%(n)d days"), None): [code],
         ("one sentence", None): [code],
     }
-    assert catalogue.get("Title").auto_comments == ["Translators: of a page"]
+    assert catalogue.get("Title").auto_comments == ["of a page"]
 
 
 # The checks themselves

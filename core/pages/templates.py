@@ -11,11 +11,13 @@ from typing import Any, TypeVar
 import jinja2
 from django.conf import settings
 from django.http import HttpRequest
+from django.middleware.csrf import get_token
 from django.template import defaultfilters
 from django.template.loader import render_to_string
 from django.templatetags.static import static
 from django.urls import reverse
-from django.utils.html import strip_spaces_between_tags
+from django.utils.functional import SimpleLazyObject
+from django.utils.html import format_html, strip_spaces_between_tags
 from django.utils.module_loading import autodiscover_modules
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.timezone import is_aware, localtime
@@ -48,6 +50,13 @@ def url(route: str, *arguments: object) -> str:
 def languages() -> list[tuple[str, str]]:
     """Return the codes and the names of the languages that a visitor can choose."""
     return list(settings.LANGUAGES)
+
+
+def csrf(request: HttpRequest) -> dict[str, Any]:
+    """Return the CSRF token and its form field, as a context processor. Django's engine would mask the token anew for each form of a page."""
+    token = SimpleLazyObject(lambda: get_token(request))
+    field = '<input type="hidden" name="csrfmiddlewaretoken" value="{}">'
+    return {"csrf_token": token, "csrf_input": SimpleLazyObject(lambda: format_html(field, token))}
 
 
 def in_local_time(text_of: Callable[..., str]) -> Callable[..., str]:

@@ -98,7 +98,7 @@ def test_files_are_collected_compressed_and_named_by_their_hash(settings, tmp_pa
     backend = "whitenoise.storage.CompressedManifestStaticFilesStorage"
     settings.STORAGES = {"staticfiles": {"BACKEND": backend}}
     # Compressing the large files takes long.
-    large = ["redoc", "rest_framework", "*.map", "*-bundle.js", "*-preset.js"]
+    large = ["redoc", "rest_framework", "*.js.map", "*-bundle.js", "*-preset.js"]
     call_command("collectstatic", interactive=False, verbosity=0, ignore_patterns=large)
     assert (tmp_path / "staticfiles.json").exists()
     (script,) = (tmp_path / "core").glob("interface.????????????.js")
