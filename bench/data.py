@@ -379,7 +379,7 @@ def build(size: Size) -> None:
     from crm.models import Client, Contact, Deal, Note
     from forum import facets, sort_keys
     from forum.models import Post
-    from workspace import recount
+    from workspace import mirrored_entries, recount
 
     call_command("migrate", verbosity=0, from_schema=True)
     data_set = create_accounts(size)
@@ -401,6 +401,11 @@ def build(size: Size) -> None:
         *(model.search.learn_statement(model) for model in (Client, Post, Deal, Note, Contact, User)),
         *(TAG_COUNTS.format(kind=kind) for kind in ("client", "contact", "deal")),
         *(last_changes.INSERT.format(table=model._meta.db_table) for model in (Client, Contact, Deal)),
+        *(
+            f"INSERT INTO {mirrored_entries.TABLE} ({mirrored_entries.COLUMNS}, data) "
+            f"SELECT {mirrored_entries.COLUMNS}, '{{}}' FROM ({mirror.entries()}) AS entry"
+            for mirror in mirrored_entries.MIRRORS.values()
+        ),
         *(facets.COUNTER.count_all, stages.COUNTER.count_all, sort_keys.ADD_MISSING, EXTERNAL_IDS, BACKERS),
     ]
     execute_all("External ids, counts, words, sort keys", [(statement, {}) for statement in derived])

@@ -38,12 +38,14 @@ class DataDirectory:
     """The directory that holds the database and the key of a local service (DATA_DIR).
 
     Its file `lock` is locked by `make run` or `make manage`, and by the processes that they start on the data, so the lock ends with
-    the last of them. `make run` writes its process id to the file and, when the service is ready, the variables that a command needs.
+    the last of them. The file `running` is locked by `make run` alone, so that lock ends even if `make run` is killed and its processes
+    still run. When the service is ready, the file has the variables that a command needs.
     """
 
     def __init__(self) -> None:
         self.path = Path(os.environ.get("DATA_DIR") or BASE_DIR / ".data").absolute()
         self.postgres = self.path / "postgres"
+        self._running: int | None = None
 
     def lock(self, seconds: int, report: Callable[[str], object], *, join: bool = False) -> tuple[int, dict[str, str]]:
         """Wait for the lock and return its descriptor. With `join`, a `make run` that is ready also ends the wait.
@@ -56,7 +58,6 @@ class DataDirectory:
         while True:
             with contextlib.suppress(BlockingIOError):
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                os.truncate(descriptor, 0)
                 return descriptor, {}
             variables = self.read_variables()
             if join and "SECRET_KEY" in variables:
@@ -73,16 +74,22 @@ class DataDirectory:
 
     def read_variables(self) -> dict[str, str]:
         """Return what the running `make run` has published, or nothing if none is running."""
-        try:
-            variables: dict[str, str] = json.loads((self.path / "lock").read_text())
-            os.kill(int(variables["PID"]), 0)
-        except (ValueError, ProcessLookupError):
-            return {}
-        return variables
+        with contextlib.suppress(FileNotFoundError, ValueError), (self.path / "running").open() as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                variables: dict[str, str] = json.load(file)
+                return variables
+        return {}
 
-    def publish(self, lock: int, variables: dict[str, str]) -> None:
-        """Write the process id and these variables to the lock file, as `make run`."""
-        os.pwrite(lock, json.dumps({"PID": str(os.getpid()), **variables}).encode(), 0)
+    def publish(self, variables: dict[str, str]) -> None:
+        """Lock the file `running`, as `make run`, and write the process id and these variables to it."""
+        if self._running is None:
+            self._running = os.open(self.path / "running", os.O_RDWR | os.O_CREAT, 0o600)
+            # Another process may hold the lock for a moment, in `read_variables`.
+            fcntl.flock(self._running, fcntl.LOCK_EX)
+            os.truncate(self._running, 0)
+        os.pwrite(self._running, json.dumps({"PID": str(os.getpid()), **variables}).encode(), 0)
 
     def secret_key(self) -> str:
         """Return the key of this directory, and create it the first time. Signatures and the demo password depend on the key."""

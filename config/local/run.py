@@ -77,7 +77,7 @@ class Supervisor:
     def start(self) -> None:
         self.data.path.mkdir(parents=True, exist_ok=True)
         lock, _ = self.data.lock(MANAGE_TIMEOUT, self.report)
-        self.data.publish(lock, {})
+        self.data.publish({})
         try:
             self.address = listening_address(self.host, self.port)
         except OSError as error:
@@ -106,7 +106,7 @@ class Supervisor:
             finish(collectstatic, collectstatic.communicate()[0], "manage.py collectstatic")
             self.static_record.write_text(static_digest())
         self.start_service("worker")
-        self.data.publish(lock, shared_variables)
+        self.data.publish(shared_variables)
         self.start_mail_page()
         self.report("Ready; Ctrl-C stops it")
         print(usage, flush=True)

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from config.local import manage
-from config.local.data import DataDirectory
+from config.local.data import BASE_DIR, DataDirectory
 from config.local.postgres import Cluster
 from tests.support.service import READY, environment_for, free_port, is_running, wait_until
 
@@ -225,7 +225,7 @@ def test_it_rejects_another_database(data):
 def test_it_rejects_a_running_service_on_another_database(data, capsys, monkeypatch):
     service = DataDirectory()
     lock, _ = service.lock(0, print)
-    service.publish(lock, {"SECRET_KEY": "key", "PORT": "8123"})
+    service.publish({"SECRET_KEY": "key", "PORT": "8123"})
     monkeypatch.setattr("sys.argv", ["manage", "check"])
     assert manage.main() == 1
     assert capsys.readouterr().err == (
@@ -241,7 +241,7 @@ def test_it_gives_up_waiting(data, capsys, monkeypatch):
     service = DataDirectory()
     lock, _ = service.lock(0, print)
     assert manage.main() == 1
-    service.publish(lock, {})
+    service.publish({})
     assert manage.main() == 1
     os.close(lock)
     messages = [
@@ -252,10 +252,7 @@ def test_it_gives_up_waiting(data, capsys, monkeypatch):
 
 
 def test_it_ignores_the_variables_of_a_killed_service(data):
-    service = DataDirectory()
-    lock, _ = service.lock(0, print)
-    with subprocess.Popen(["/bin/true"]) as ended:
-        pass
-    service.publish(lock, {"SECRET_KEY": "key", "PID": str(ended.pid)})
-    assert service.read_variables() == {}
-    os.close(lock)
+    publish = "from config.local.data import DataDirectory as d; d().publish({'SECRET_KEY': 'key'})"
+    subprocess.run([sys.executable, "-c", publish], cwd=BASE_DIR, env=os.environ | {"DATA_DIR": str(data)}, check=True)
+    assert "SECRET_KEY" in (data / "running").read_text()
+    assert DataDirectory().read_variables() == {}
