@@ -434,7 +434,7 @@ class Examples(Page):
             part="api",
             filled_examples=filled_examples,
             tag=filled_examples[0].example.tag,
-            section=section,
+            shown_section=section,
             sections=[(slug, examples[0].tag) for slug, examples in sections().items()],
             token=self.token,
             **code_context(self.request),

@@ -81,6 +81,11 @@ def test_the_first_page_links_to_all_examples(filled):
     assert page.html.find("a", href="/app/openapi.json")
 
 
+def test_the_header_marks_no_entry(acme):
+    """The section `clients` has the name of an entry of the main menu."""
+    assert acme.page(acme.alice).get(f"{PATH}/clients").html.select("header [aria-current]") == []
+
+
 def test_it_rejects_unknown_sections_and_operations(acme):
     alice = acme.page(acme.alice)
     alice.get(f"{PATH}/nothing", status=404)
