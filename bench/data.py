@@ -30,7 +30,7 @@ COMMENTED_POSTS, COMMENTS_PER_POST = 5_000, 20
 AGENTS, MEMBERS = 12, 40
 # The number of posts and of clients in each of the other accounts.
 ROWS_PER_OTHER_ACCOUNT = 50
-# The rows that link to the *busy client*, the first one: at most so many, and at most a quarter of all rows of the kind.
+# The maximum number of rows of a kind that link to the *busy client*, the first one. It is also at most a quarter of all rows of the kind.
 BUSY_ROWS = 10_000
 # A set is created again when the schema or this module changes.
 DIGEST = hashlib.sha256((ROOT / "docs" / "schema.sql").read_bytes() + Path(__file__).read_bytes()).hexdigest()[:8]

@@ -59,7 +59,7 @@ class XMLViewSet(TenantViewSet):
 
     @cached_property
     def entry(self) -> Entry:
-        """What the user may do in the forum: read, suggest, and change their suggestions."""
+        """The rights of the user in the forum: to read, to suggest, and to change their suggestions."""
         return Forum.objects.entry_of(self.request.user, self.forum_id)
 
     def check_may_write(self) -> None:
