@@ -224,6 +224,8 @@ TEMPLATES = [
         },
     }
 ]
+# Django's templates of form fields, in the same language as those of the pages.
+FORM_RENDERER = "django.forms.renderers.Jinja2"
 
 # Settings of every database session. With a pooler, ALTER ROLE has to set them; `core.db.checks` compares them.
 DATABASE_SESSION = {

@@ -3,7 +3,7 @@
 import re
 import zoneinfo
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, cast
 
 from django import forms
@@ -217,13 +217,15 @@ time_zone_choices = lazy(_time_zone_choices, list)
 
 
 class LongSelect(forms.Select):
-    """A select with hundreds of options. It renders them without a template, which Django would render for each option."""
+    """A select with hundreds of options, whose HTML is created once."""
 
     def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
-        selected = SafeString(" selected")
-        options = ((option, selected if option == (value or "") else "", label) for option, label in self.choices)
-        return format_html(
-            "<select{}>{}</select>",
-            flatatt(self.build_attrs(self.attrs, {"name": name, **(attrs or {})})),
-            format_html_join("", '<option value="{}"{}>{}</option>', options),
-        )
+        chosen = format_html('<option value="{}"', value or "")
+        options = _options(tuple(self.choices)).replace(f"{chosen}>", f"{chosen} selected>", 1)
+        attributes = flatatt(self.build_attrs(self.attrs, {"name": name, **(attrs or {})}))
+        return format_html("<select{}>{}</select>", attributes, SafeString(options))
+
+
+@lru_cache(maxsize=20)
+def _options(choices: tuple[tuple[str, str], ...]) -> str:
+    return format_html_join("", '<option value="{}">{}</option>', choices)

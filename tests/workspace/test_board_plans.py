@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 import pytest
-from django.db import connection
 
 from crm.models import DealCount
 from crm.stages import COUNTER
+from tests.support.database import without_triggers
 from tests.support.fixtures import Cast, committed, make_cast
 from tests.support.queries import capture_parameters, explained
 from tests.support.tables import table
@@ -37,10 +37,8 @@ def large(django_db_setup, django_db_blocker) -> Iterator[Cast]:
 def make_deals(acme: Cast) -> None:
     statuses = [status.id for status in acme.account.statuses_of_kind("deal")][:3]
     values = {"acme": acme.account.id, "alice": acme.alice.id, "bob": acme.bob.id, "statuses": statuses, "rows": ROWS}
-    with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE crm_deal DISABLE TRIGGER USER")
+    with without_triggers("crm_deal") as cursor:
         cursor.execute(DEALS, values)
-        cursor.execute("ALTER TABLE crm_deal ENABLE TRIGGER USER")
         DealCount.objects.all().delete()
         cursor.execute(COUNTER.count_all)
         cursor.execute("ANALYZE crm_deal, crm_dealcount, accounts_status, forum_post")

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 import pytest
-from django.db import connection
 
 from forum.facets import NO_SELECTION
 from forum.pages.reading import COLUMNS
 from forum.sort_keys import ADD_MISSING
 from forum.team_orders import team_orders
 from forum.whole_forum import page_of_team
+from tests.support.database import without_triggers
 from tests.support.factories import make_saved_view
 from tests.support.fixtures import Cast, committed, make_cast
 from tests.support.queries import capture_parameters, explained
@@ -72,14 +72,9 @@ def make_rows(acme: Cast) -> None:
         "status": acme.account.default_status("post").id,
         "rows": ROWS,
     }
-    with connection.cursor() as cursor:
-        for name in ("forum_post", "crm_client"):
-            cursor.execute(f"ALTER TABLE {name} DISABLE TRIGGER USER")
-        for statement in (POSTS, REVENUE, CLIENTS, BACKERS):
+    with without_triggers("forum_post", "crm_client") as cursor:
+        for statement in (POSTS, REVENUE, CLIENTS, BACKERS, ADD_MISSING):
             cursor.execute(statement, values)
-        cursor.execute(ADD_MISSING)
-        for name in ("forum_post", "crm_client"):
-            cursor.execute(f"ALTER TABLE {name} ENABLE TRIGGER USER")
         cursor.execute(f"ANALYZE {', '.join(TABLES)}")
 
 

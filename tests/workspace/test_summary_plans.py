@@ -4,6 +4,7 @@ import pytest
 from django.db import connection
 
 from forum.sort_keys import ADD_MISSING
+from tests.support.database import without_triggers
 from tests.support.fixtures import committed, make_cast
 from tests.support.queries import capture_parameters, explained
 from workspace.recount import update_all
@@ -31,15 +32,11 @@ def long_lists(django_db_setup, django_db_blocker):
         acme = make_cast()
         values = {"account": acme.account.id, "user": acme.alice.id, "rows": ROWS}
         values["status"] = acme.account.default_status("post").id
-        with connection.cursor() as cursor:
-            for table, statement in (("crm_client", CLIENTS), ("forum_post", TASKS)):
-                cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
+        with without_triggers("crm_client", "forum_post") as cursor:
+            for statement in (CLIENTS, TASKS, ADD_MISSING, "ANALYZE crm_client, forum_post, forum_postsortkey"):
                 cursor.execute(statement, values)
-                cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
-                cursor.execute(f"VACUUM ANALYZE {table}")
-            cursor.execute(ADD_MISSING)
-            cursor.execute("VACUUM ANALYZE forum_postsortkey")
             update_all(acme.account.id)
+        with connection.cursor() as cursor:
             for table in TABLES:
                 cursor.execute(f"VACUUM ANALYZE {table}")
         yield acme
