@@ -11,13 +11,13 @@ AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
 RULES = {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 
 
-def faults_of_axe(page: Page, *, colors: bool = True) -> list[str]:
-    """Return the violations that axe finds at the width and in the theme of the page. Checking the colors takes most of the time.
+def faults_of_axe(page: Page) -> list[str]:
+    """Return the violations that axe finds at the width and in the theme of the page.
 
     Menus are closed first, because they hide other elements.
     """
     page.evaluate("document.querySelectorAll('details.menu').forEach((element) => { element.open = false; })")
-    options = {"runOnly": RULES, "resultTypes": ["violations"], "rules": {"color-contrast": {"enabled": colors}}}
+    options = {"runOnly": RULES, "resultTypes": ["violations"]}
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)
     violations = page.evaluate(f"axe.run(document, {json.dumps(options)}).then((report) => report.violations)")
