@@ -216,9 +216,16 @@ def test_a_new_token_is_filled_in_until_the_user_signs_out(acme, browse):
     expect(page.locator("[data-code]").first).to_contain_text("Bearer YOUR_API_TOKEN")
 
 
-def test_swagger_ui_sends_requests_of_a_signed_in_user(acme, browse):
-    page = browse(acme.bob)
+def test_swagger_ui(acme, browse):
+    """It sends requests of a signed-in user, and has the color scheme of the pages."""
+    page = browse(acme.bob, theme="dark")
     page.goto("/app/docs/swagger")
+    page.get_by_role("heading", name="Rostrum").wait_for()
+    root = page.locator("html")
+    # Swagger UI's own stylesheet has a dark theme.
+    expect(root).to_have_css("color-scheme", "dark")
+    page.emulate_media(color_scheme="light")
+    expect(root).to_have_css("color-scheme", "normal")
     page.locator("#operations-tag-Account").click()
     page.locator("#operations-Account-read_account").get_by_role("button").first.click()
     page.get_by_role("button", name="Try it out").click()
@@ -228,14 +235,3 @@ def test_swagger_ui_sends_requests_of_a_signed_in_user(acme, browse):
     page.get_by_role("button", name="Authorize").first.click()
     headings = page.locator(".auth-container h4").all_inner_texts()
     assert [heading.split()[0] for heading in headings] == ["bearer", "api_token", "basic"]
-
-
-def test_swagger_ui_has_the_color_scheme_of_the_pages(acme, browse):
-    page = browse(theme="dark")
-    page.goto("/app/docs/swagger")
-    page.get_by_role("heading", name="Rostrum").wait_for()
-    root = page.locator("html")
-    # Swagger UI's own stylesheet has a dark theme.
-    expect(root).to_have_css("color-scheme", "dark")
-    page.emulate_media(color_scheme="light")
-    expect(root).to_have_css("color-scheme", "normal")
