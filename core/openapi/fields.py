@@ -273,3 +273,12 @@ class TagsExtension(WireFieldExtension):
 
     def response_schema(self) -> JSONSchema:
         return {"type": "array", "items": {"type": "string", "maxLength": fields.TagsField.MAX_TAG_LENGTH}}
+
+
+def describe_field(
+    target: type[fields.WireField], *, request: JSONSchema | None = None, response: JSONSchema | None = None
+) -> None:
+    """Register the schemas of a class of fields that do not depend on the arguments of a field."""
+    schemas = {"request_schema": request, "response_schema": response}
+    methods = {name: lambda self, schema=schema: schema for name, schema in schemas.items() if schema is not None}
+    type(f"{target.__name__}Extension", (WireFieldExtension,), {"target_class": target, **methods})
