@@ -16,7 +16,19 @@ from core.openapi.fields import (
 )
 from core.openapi.operations import BODIES, LIMITS, QUERY_PARAMETERS, RESPONSES, SHAPES, JSONSchema, Shape
 from core.openapi.schema import JSONOperationSchema, field_parameters
-from core.openapi.values import BOOLEAN, COUNT, ID, NAME, ROW_ID, TIME, array_of, object_of, one_of, or_null
+from core.openapi.values import (
+    BOOLEAN,
+    COUNT,
+    ID,
+    NAME,
+    ROW_ID,
+    TIME,
+    array_of,
+    object_of,
+    one_of,
+    or_null,
+    required_fields,
+)
 from crm.api.field_definitions import MAX_COMPARED_ROWS, ChoicesField, FieldDefinitionSerializer, KeyField
 from crm.api.fields import DerivedName, ExternalIds
 from crm.api.filters import ExternalIdPairs
@@ -96,24 +108,12 @@ class NestedClientExtension(WireFieldExtension):
 # Rules between fields
 
 
-def require_name(schema: JSONSchema) -> JSONSchema:
-    """Return the schema of a new row, which requires a name or a field that the name is derived from."""
-    text = {"type": ["string", "number"], **NOT_BLANK}
-    names = ("name", "first_name", "last_name", "email")
-    options = [{"required": [name], "properties": {name: text}} for name in names]
-    return {**{keyword: value for keyword, value in schema.items() if keyword != "required"}, "anyOf": options}
-
-
-def require_target(schema: JSONSchema) -> JSONSchema:
-    """Return the schema of a new link, which requires a user and either a client or a contact."""
-    id = {"type": ["integer", "string"], **NOT_BLANK}
-    targets = ("client_id", "contact_id")
-    links = [{"required": ["user_id", name], "properties": {"user_id": id, name: id}} for name in targets]
-    return {**schema, "oneOf": links}
-
-
-SHAPES[ClientSerializer] = SHAPES[ContactSerializer] = Shape(refine=require_name)
-SHAPES[UserLinkSerializer] = Shape(refine=require_target)
+# A name, or a field that the name is derived from.
+NAMES = required_fields(("name", "first_name", "last_name", "email"), {"type": ["string", "number"], **NOT_BLANK})
+# A user, and either a client or a contact.
+TARGETS = required_fields(("client_id", "contact_id"), {"type": ["integer", "string"], **NOT_BLANK}, "user_id")
+SHAPES[ClientSerializer] = SHAPES[ContactSerializer] = Shape(rules={"required": None, "anyOf": NAMES})
+SHAPES[UserLinkSerializer] = Shape(rules={"oneOf": TARGETS})
 SHAPES[FieldDefinitionSerializer] = Shape(computed=frozenset({"key", "position"}))
 
 # Operations

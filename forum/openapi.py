@@ -26,20 +26,18 @@ from forum.xml.schema import XMLOperationSchema, array
 describe_field(StatusCode, request={"type": ["string", "number"]}, response={"type": "string"})
 
 
-def require_post(schema: JSONSchema) -> JSONSchema:
-    """Return the schema of a comment that is created as a post."""
-    field = declared_fields(CommentOnPostSerializer)["post_id"]
-    post_id = cast(RelatedExtension, WireFieldExtension.of(field)).non_blank_schema()
-    properties = {**schema["properties"], "task_kind": {"const": COMMENT}, "post_id": post_id}
-    return {**schema, "properties": properties, "required": ["task_kind", "content", "post_id"]}
-
-
 # `post_id` is always null in a post. Only comments have a post.
 SHAPES[PostSerializer] = Shape(nullable=frozenset({"post_id"}))
 SHAPES[CommentSerializer] = Shape(Comment)
 # `post_id` is null while the post of the comment is in the trash.
 SHAPES[CommentAsPostSerializer] = Shape(Comment, nullable=frozenset({"post_id"}))
-SHAPES[CommentOnPostSerializer] = Shape(refine=require_post)
+POST_ID = cast(RelatedExtension, WireFieldExtension.of(declared_fields(CommentOnPostSerializer)["post_id"]))
+SHAPES[CommentOnPostSerializer] = Shape(
+    rules={
+        "properties": {"task_kind": {"const": COMMENT}, "post_id": POST_ID.non_blank_schema()},
+        "required": ["task_kind", "content", "post_id"],
+    }
+)
 
 # The Account API
 

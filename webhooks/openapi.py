@@ -3,21 +3,15 @@
 from core.openapi.fields import BLANK, describe_field
 from core.openapi.operations import BODIES, RESPONSES, SHAPES, JSONSchema, Shape
 from core.openapi.schema import JSONOperationSchema
-from core.openapi.values import NAME, array_of, object_of, one_of
+from core.openapi.values import NAME, array_of, object_of, one_of, required_fields
 from webhooks.api.serializers import DeliverySerializer, EventsField, ResendSerializer, WebhookSerializer
 from webhooks.models import Delivery, Endpoint, event_types
 
-
-def one_of_both(schema: JSONSchema) -> JSONSchema:
-    """Require exactly one of the two fields. A field that is null or blank counts as missing."""
-    given = {"not": {"anyOf": [{"type": "null"}, {"type": "string", "pattern": BLANK}]}}
-    alternatives = [{"required": [name], "properties": {name: given}} for name in ("delivery_id", "since")]
-    return {**schema, "oneOf": alternatives}
-
-
 SHAPES[WebhookSerializer] = Shape(Endpoint)
 SHAPES[DeliverySerializer] = Shape(Delivery)
-SHAPES[ResendSerializer] = Shape(refine=one_of_both)
+# Exactly one of the two fields. A field that is null or blank counts as missing.
+GIVEN = {"not": {"anyOf": [{"type": "null"}, {"type": "string", "pattern": BLANK}]}}
+SHAPES[ResendSerializer] = Shape(rules={"oneOf": required_fields(("delivery_id", "since"), GIVEN)})
 describe_field(EventsField, request=array_of(one_of(event_types()), minItems=1), response=array_of(NAME))
 
 

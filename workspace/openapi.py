@@ -1,7 +1,8 @@
 """The schemas of the team's work in the OpenAPI document, as far as views and serializers do not tell them."""
 
 from core.api.fields import MAX_INTEGER
-from core.openapi.fields import NOT_BLANK, WHITE_SPACE, describe_field
+from core.api.serializers import declared_fields
+from core.openapi.fields import NOT_BLANK, WHITE_SPACE, WireFieldExtension, describe_field
 from core.openapi.operations import (
     BODIES,
     LIMITS,
@@ -27,6 +28,7 @@ from core.openapi.values import (
     object_of,
     one_of,
     or_null,
+    required_fields,
 )
 from core.search.queries import MAX_QUERY_LENGTH
 from workspace.api import bulk_changes, merges
@@ -51,6 +53,7 @@ LIMITS |= {"MAX_VIEWS_OF_USER": MAX_VIEWS_OF_USER, "MAX_SHARED_VIEWS": MAX_SHARE
 
 # An id in a query, or 0 for none.
 ID_OR_ZERO = {**ID_PARAMETER, "minimum": 0}
+FILLED_ID = {"type": ["integer", "string"], **NOT_BLANK}
 
 # Clients behind a suggestion
 
@@ -140,14 +143,9 @@ QUERY_PARAMETERS["read_board"] = {
 RESPONSES["read_board"] = object_of(pipeline_id=ROW_ID, columns=array_of(COLUMN))
 
 
-def one_place(schema: JSONSchema) -> JSONSchema:
-    """Allow at most one of the two names of a place. A field that is null or blank counts as missing."""
-    names = ("after_id", "position")
-    given = {"type": ["integer", "string"], **NOT_BLANK}
-    return {**schema, "not": {"required": list(names), "properties": dict.fromkeys(names, given)}}
-
-
-SHAPES[MoveSerializer] = Shape(refine=one_place)
+# At most one of the two names of a place. A field that is null or blank counts as missing.
+PLACES = {"after_id": FILLED_ID, "position": FILLED_ID}
+SHAPES[MoveSerializer] = Shape(rules={"not": {"required": list(PLACES), "properties": PLACES}})
 BODIES["move_deal"] = {"move": MoveSerializer}
 
 # Lists, bulk changes and merges
@@ -161,19 +159,17 @@ describe_field(bulk_changes.SelectedIdsField, request=IDS)
 describe_field(bulk_changes.LeftAloneField, response=array_of(LEFT_ALONE, maxItems=MAX_LEFT_ALONE))
 
 
-def ids_or_query(schema: JSONSchema) -> JSONSchema:
-    """Require exactly one of the two fields. A field that is null counts as missing."""
-    alternatives = [
-        {"required": [name], "properties": {name: {"not": {"type": "null"}}}, "not": {"required": [other]}}
-        for name, other in (("ids", "query"), ("query", "ids"))
-    ]
-    return {**schema, "oneOf": alternatives}
-
-
+# Exactly one of the two fields. A field that is null counts as missing.
+IDS_OR_QUERY = [
+    {**alternative, "not": {"required": [other]}}
+    for alternative, other in zip(
+        required_fields(("ids", "query"), {"not": {"type": "null"}}), ("query", "ids"), strict=True
+    )
+]
 SHAPES[bulk_changes.BulkChangeSerializer] = Shape(
     BulkChange,
     nullable=frozenset({"query", "failure", "responsible_id", "status_id", "contact_list_id"}),
-    refine=ids_or_query,
+    rules={"oneOf": IDS_OR_QUERY},
 )
 
 CHANGES = {"type": "object", "additionalProperties": object_of(before={}, after={})}
@@ -186,15 +182,11 @@ for key, serializer in merges.BODIES.items():
 
 # Messages to customers
 
-
-def require_post(schema: JSONSchema) -> JSONSchema:
-    post_id = {**schema["properties"]["post_id"], "type": ["integer", "string"], **NOT_BLANK}
-    properties = {**schema["properties"], "post_id": post_id}
-    return {**schema, "properties": properties, "required": ["post_id", *schema["required"]]}
-
+POST_ID = WireFieldExtension.of(declared_fields(MessageSerializer)["post_id"]).request_schema()
+POST_AND_TEXTS = {"properties": {"post_id": {**POST_ID, **FILLED_ID}}, "required": ["post_id", "subject", "text"]}
 
 describe_field(LeftOutField, response=object_of({reason.value: COUNT for reason in LeftOut}))
-SHAPES[MessageSerializer] = Shape(nullable=frozenset({"failure"}), refine=require_post)
+SHAPES[MessageSerializer] = Shape(nullable=frozenset({"failure"}), rules=POST_AND_TEXTS)
 BODIES["send_message"] = {"message": SendingSerializer}
 QUERY_PARAMETERS["list_recipients_of_message"] = filter_parameters(RecipientFilters)
 RECIPIENT = object_of(

@@ -9,41 +9,27 @@ from core.api.additional_fields import (
     AdditionalFieldsSerializer,
     AnyScalarField,
     FieldTypes,
-    FloatField,
 )
-from core.api.fields import MAX_TEXT_LENGTH, IntegerField
+from core.api.fields import MAX_INTEGER, MAX_TEXT_LENGTH
 from core.db.additional_fields import MAX_FIELDS
 from core.openapi.fields import (
     BLANK,
+    DECIMAL_RANGE,
     NON_XML_CHARACTERS,
     XML_TEXT,
-    DecimalExtension,
-    JSONSchema,
     WireFieldExtension,
+    describe_field,
     nullable,
 )
+from core.openapi.values import JSONSchema
 
-# The fields that read a number, by its JSON type.
-NUMBERS = {"integer": IntegerField, "number": FloatField}
-
-
-class FloatExtension(DecimalExtension):
-    target_class = FloatField
-
-    def query_schema(self) -> JSONSchema:
-        return {name: limit for name, limit in super().query_schema().items() if name != "multipleOf"}
-
-
-class AnyScalarExtension(WireFieldExtension):
-    target_class = AnyScalarField
-
-    def request_schema(self) -> JSONSchema:
-        numbers = [{**WireFieldExtension.of(make()).query_schema(), "type": kind} for kind, make in NUMBERS.items()]
-        other = {"type": ["string", "boolean"], "maxLength": MAX_TEXT_LENGTH, **XML_TEXT}
-        return {"anyOf": [other, *numbers]}
-
-    def response_schema(self) -> JSONSchema:
-        return {"type": ["string", "number", "boolean"]}
+INTEGER = {"type": "integer", "minimum": -MAX_INTEGER, "maximum": MAX_INTEGER}
+TEXT_OR_BOOLEAN = {"type": ["string", "boolean"], "maxLength": MAX_TEXT_LENGTH, **XML_TEXT}
+describe_field(
+    AnyScalarField,
+    request={"anyOf": [TEXT_OR_BOOLEAN, INTEGER, DECIMAL_RANGE]},
+    response={"type": ["string", "number", "boolean"]},
+)
 
 
 class AdditionalFieldsExtension(WireFieldExtension):

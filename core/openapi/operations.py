@@ -30,8 +30,8 @@ class Shape:
     nullable: frozenset[str] = frozenset()
     # Fields of a new row whose value is computed if it is not sent. The default of their column does not apply.
     computed: frozenset[str] = frozenset()
-    # A function that adds rules between fields to the schema of the body, except for an update.
-    refine: Callable[[JSONSchema], JSONSchema] = lambda schema: schema
+    # Rules between fields: keywords that are added to the schema of a body, except for an update. A keyword with None is removed.
+    rules: JSONSchema = field(default_factory=dict)
 
 
 # The modules `openapi` of the apps fill these dictionaries. Except for the first and the last one, the keys are ids of operations.

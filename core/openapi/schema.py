@@ -172,7 +172,7 @@ class OperationSchema(AutoSchema):
             schema |= {"required": required} if required else {}
         if issubclass(serializer, AdditionalFieldsSerializer):
             schema = with_typed_fields(schema, serializer, "request")
-        return schema if partial else shape_of(serializer).refine(schema)
+        return schema if partial else with_rules(schema, shape_of(serializer).rules)
 
     def add_defaults(self, properties: dict[str, JSONSchema], serializer: type[ResourceSerializer]) -> None:
         """Add the defaults of the columns to the schemas of the fields of a new row. Omit empty texts."""
@@ -228,6 +228,11 @@ class OperationSchema(AutoSchema):
         if self.query_parameters() or self.body():
             statuses |= {422}
         return statuses | {412} if self.is_conditional else statuses
+
+
+def with_rules(schema: JSONSchema, rules: JSONSchema) -> JSONSchema:
+    rules = {**rules, "properties": {**schema["properties"], **rules.get("properties", {})}}
+    return {keyword: value for keyword, value in {**schema, **rules}.items() if value is not None}
 
 
 def shape_of(serializer: type[ResourceSerializer]) -> Shape:
@@ -364,27 +369,6 @@ class JSONOperationSchema(OperationSchema):
 class PublicSchema(OperationSchema):
     """A public operation, without credentials and rate limits."""
 
-    def header_parameters(self) -> list[str]:
-        return ["If-None-Match"]
-
-    def headers(self, status: int) -> list[str]:
-        return ["X-Request-Id", "ETag", "Cache-Control"]
-
-    def responses(self) -> JSONSchema:
-        responses = super().responses()
-        unchanged = {"description": "The document has not changed.", "headers": responses["200"]["headers"]}
-        return {"200": responses.pop("200"), "304": unchanged, **responses}
-
-    def error_statuses(self) -> set[int]:
-        return {400, 404, 413, 503}
-
-
-class PageSchema(OperationSchema):
-    """The page that shows the document."""
-
-    media_type = "text/html"
-    error_format = "xml"
-
     def headers(self, status: int) -> list[str]:
         return ["X-Request-Id", "Cache-Control"]
 
@@ -393,6 +377,28 @@ class PageSchema(OperationSchema):
 
     def error_statuses(self) -> set[int]:
         return {400, 404, 413, 503}
+
+
+class PageSchema(PublicSchema):
+    """The page that shows the document."""
+
+    media_type = "text/html"
+    error_format = "xml"
+
+
+class DocumentSchema(PublicSchema):
+    """The document, which is not sent again if it has not changed."""
+
+    def headers(self, status: int) -> list[str]:
+        return ["X-Request-Id", "ETag", "Cache-Control"]
+
+    def header_parameters(self) -> list[str]:
+        return ["If-None-Match"]
+
+    def responses(self) -> JSONSchema:
+        responses = super().responses()
+        unchanged = {"description": "The document has not changed.", "headers": responses["200"]["headers"]}
+        return {"200": responses.pop("200"), "304": unchanged, **responses}
 
 
 RESPONSES["read_openapi"] = {

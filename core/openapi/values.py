@@ -31,5 +31,10 @@ def one_of(values: Iterable[str]) -> JSONSchema:
     return {"type": "string", "enum": [*values]}
 
 
+def required_fields(names: Iterable[str], value: JSONSchema, *others: str) -> list[JSONSchema]:
+    """Return alternatives of an object: each requires one of the names and the others, with values of the schema."""
+    return [{"required": [*others, name], "properties": dict.fromkeys((*others, name), value)} for name in names]
+
+
 def or_null(schema: JSONSchema) -> JSONSchema:
     return {**schema, "type": [schema["type"], "null"]}
