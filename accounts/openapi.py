@@ -21,27 +21,19 @@ SHAPES[PipelineSerializer] = SHAPES[StatusSerializer] = Shape(computed=frozenset
 describe_field(SinceField, request={"type": "string", "description": "The cursor of the previous response, or `now`."})
 
 
-class PrefixExtension(TextExtension):
-    target_class = Prefix
-
-    def request_schema(self) -> JSONSchema:
-        # A number is accepted too and read as its digits. A prefix has at least two characters.
-        return {**self.query_schema(), "type": ["string", "integer"], "minimum": 10}
-
-    def query_schema(self) -> JSONSchema:
-        inner = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])"
-        return {"type": "string", "pattern": rf"^[{WHITE_SPACE}]*{inner}[{WHITE_SPACE}]*$"}
+# A number is accepted as a prefix too, and read as its digits. A prefix has at least two characters.
+NAME_OF_HOST = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])"
+PREFIX = {"type": "string", "pattern": rf"^[{WHITE_SPACE}]*{NAME_OF_HOST}[{WHITE_SPACE}]*$"}
+describe_field(Prefix, request={**PREFIX, "type": ["string", "integer"], "minimum": 10}, query=PREFIX, response=NAME)
 
 
 class LoginExtension(TextExtension):
     target_class = Login
 
     def request_schema(self) -> JSONSchema:
-        return {**self.query_schema(), "type": ["string", "number"]}
-
-    def query_schema(self) -> JSONSchema:
         inner, end = f"[^:{NON_XML_CHARACTERS}]", f"[^:{NON_XML_CHARACTERS}{WHITE_SPACE}]"
-        return {"type": "string", "maxLength": self.target.max_length, "pattern": f"^{end}({inner}*{end})?$"}
+        pattern = f"^{end}({inner}*{end})?$"
+        return {"type": ["string", "number"], "maxLength": self.target.max_length, "pattern": pattern}
 
 
 class PasswordExtension(TextExtension):

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from django.urls import reverse
 
@@ -92,19 +92,14 @@ def without_token(body: JSONSchema) -> JSONSchema:
 
 
 def success_content(operation: JSONSchema) -> tuple[str, JSONSchema]:
-    """Return the media type and the content of a successful response, preferably of one with an example."""
-    contents = [
-        item
-        for status, response in operation["responses"].items()
-        if status < "4"
-        for item in response.get("content", {}).items()
-    ]
-    return next((item for item in contents if "examples" in item[1]), contents[0])
+    """Return the media type and the content of the first response, which has the example."""
+    ((media_type, content),) = next(iter(operation["responses"].values()))["content"].items()
+    return media_type, content
 
 
 def response_schema(operation: JSONSchema) -> JSONSchema:
-    schema: JSONSchema = success_content(operation)[1].get("schema", {})
-    return schema
+    _media_type, content = success_content(operation)
+    return cast(JSONSchema, content["schema"])
 
 
 def example_code(example: Example, language: CodeLanguage) -> str:
@@ -117,7 +112,7 @@ def example_code(example: Example, language: CodeLanguage) -> str:
 def example_response(operation: JSONSchema) -> str:
     """Return the body of the response in the document."""
     media_type, content = success_content(operation)
-    value = content.get("examples", {}).get("answer", {}).get("value", "")
+    value = content["examples"]["answer"]["value"]
     return json.dumps(value, indent=2, ensure_ascii=False) if media_type == "application/json" else value
 
 
