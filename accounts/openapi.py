@@ -77,7 +77,5 @@ QUERY_PARAMETERS["list_changes"] = field_parameters(declared_fields(FeedSerializ
 CHANGE = object_of(resource=NAME, id=ID, change=one_of(Change.Kind.values), at=TIME)
 RESPONSES["list_changes"] = object_of(changes=array_of(CHANGE), cursor=NAME, more=BOOLEAN)
 
-# The tags of the resources of an upper room, whose file has the texts.
-TAG = object_of(id=ID, name=NAME, count={"type": "integer", "minimum": 1})
-for resource in registry:
-    RESPONSES[f"list_{resource.key}_tags"] = array_of(TAG)
+# The lists of tags of upper rooms.
+TAGS = array_of(object_of(id=ID, name=NAME, count={"type": "integer", "minimum": 1}))

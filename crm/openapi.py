@@ -2,6 +2,7 @@
 
 from typing import cast
 
+from accounts.openapi import TAGS
 from core.api.fields import MAX_NAME_LENGTH
 from core.api.serializers import declared_fields
 from core.openapi.components import API_TOKEN, error_schema
@@ -149,4 +150,5 @@ def bulk_response(schema: JSONOperationSchema, status: int) -> JSONSchema:
 
 for key in ("client", "contact", "deal"):
     QUERY_PARAMETERS[f"put_{key}_by_external_id"] = {"external_ids": {**EXTERNAL_ID_PAIRS, "minProperties": 1}}
+    RESPONSES[f"list_{key}_tags"] = TAGS
     BODIES[f"create_{key}s"], RESPONSES[f"create_{key}s"] = bulk_body, bulk_response

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import cast
 
 from accounts.models import User
+from accounts.openapi import TAGS
 from core.api.serializers import declared_fields
 from core.openapi.fields import RelatedExtension, WireFieldExtension, describe_field
 from core.openapi.operations import BODIES, QUERY_PARAMETERS, RESPONSES, SHAPES, JSONSchema, Shape
@@ -50,6 +51,7 @@ RESPONSES["create_post"] = RESPONSES["read_post"] = RESPONSES["update_post"] = p
 RESPONSES["list_comments"] = RESPONSES["create_comment"] = CommentSerializer
 BODIES["create_post"] = {"post": (PostSerializer, CommentOnPostSerializer)}
 BODIES["create_comment"] = {"comment": CommentSerializer}
+RESPONSES["list_post_tags"] = TAGS
 QUERY_PARAMETERS["list_comments"] = {"internal": BOOLEAN}
 QUERY_PARAMETERS["list_notifications"] = {"unread": BOOLEAN}
 NOTIFICATION = object_of(

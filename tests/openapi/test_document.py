@@ -9,6 +9,7 @@ from django.urls import get_resolver
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from core.openapi.document import document
+from core.openapi.operations import BODIES, QUERY_PARAMETERS, RESPONSES, entries, object_examples
 from tests.support import xml_values
 from tests.support.client import Client, JSONClient
 from tests.support.examples import ROOT
@@ -101,6 +102,15 @@ def test_it_contains_exactly_the_served_routes():
         path = path.replace("<category_name:category_name>", "{category_name}")
         routes |= {(method, path) for method in getattr(pattern.callback, "actions", ()) if method != "head"}
     assert {(method, path) for method, path, _ in operations()} == routes
+
+
+def test_every_entry_of_the_files_is_used():
+    """An entry, example or schema whose operation or object is gone would stay unnoticed."""
+    served = {f"{method.upper()} {path}" for method, path, _ in operations()}
+    assert entries().keys() - served == set()
+    assert object_examples().keys() - document()["components"]["schemas"].keys() == set()
+    ids = {operation["operationId"] for _, _, operation in operations()}
+    assert (RESPONSES.keys() | BODIES.keys() | QUERY_PARAMETERS.keys()) - ids == set()
 
 
 def test_ids_of_operations_are_unique():
