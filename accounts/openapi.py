@@ -9,9 +9,9 @@ from core.api.changes import FeedSerializer, SinceField
 from core.api.serializers import declared_fields
 from core.changes.models import Change
 from core.openapi.fields import NON_XML_CHARACTERS, WHITE_SPACE, TextExtension, describe_field
-from core.openapi.operations import BODIES, QUERY_PARAMETERS, RESPONSES, SHAPES, JSONSchema, Shape
+from core.openapi.operations import BODIES, QUERY_PARAMETERS, RESPONSES, SHAPES, Shape
 from core.openapi.schema import JSONOperationSchema, field_parameters
-from core.openapi.values import BOOLEAN, ID, ID_PARAMETER, NAME, TIME, array_of, object_of, one_of, or_null
+from core.openapi.values import BOOLEAN, ID, ID_PARAMETER, NAME, TIME, JSONSchema, array_of, object_of, one_of, or_null
 from core.registry import registry
 
 SHAPES[UserSerializer] = Shape(User)

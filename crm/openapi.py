@@ -15,7 +15,7 @@ from core.openapi.fields import (
     WireFieldExtension,
     describe_field,
 )
-from core.openapi.operations import BODIES, LIMITS, QUERY_PARAMETERS, RESPONSES, SHAPES, JSONSchema, Shape
+from core.openapi.operations import BODIES, LIMITS, QUERY_PARAMETERS, RESPONSES, SHAPES, Shape
 from core.openapi.schema import JSONOperationSchema, field_parameters
 from core.openapi.values import (
     BOOLEAN,
@@ -24,6 +24,7 @@ from core.openapi.values import (
     NAME,
     ROW_ID,
     TIME,
+    JSONSchema,
     array_of,
     object_of,
     one_of,

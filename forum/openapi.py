@@ -7,9 +7,9 @@ from accounts.models import User
 from accounts.openapi import TAGS
 from core.api.serializers import declared_fields
 from core.openapi.fields import RelatedExtension, WireFieldExtension, describe_field
-from core.openapi.operations import BODIES, QUERY_PARAMETERS, RESPONSES, SHAPES, JSONSchema, Shape
+from core.openapi.operations import BODIES, QUERY_PARAMETERS, RESPONSES, SHAPES, Shape
 from core.openapi.schema import JSONOperationSchema, OperationSchema
-from core.openapi.values import BOOLEAN, ID, NAME, TIME, array_of, object_of, one_of, or_null
+from core.openapi.values import BOOLEAN, ID, NAME, TIME, JSONSchema, array_of, object_of, one_of, or_null
 from forum.activities import Reason
 from forum.api.serializers import (
     COMMENT,

@@ -9,7 +9,6 @@ from core.openapi.operations import (
     QUERY_PARAMETERS,
     RESPONSES,
     SHAPES,
-    JSONSchema,
     Shape,
     entries,
 )
@@ -24,6 +23,7 @@ from core.openapi.values import (
     NUMBER,
     ROW_ID,
     TIME,
+    JSONSchema,
     array_of,
     object_of,
     one_of,

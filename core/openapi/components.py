@@ -9,9 +9,7 @@ from core.api.errors import CODES, DEFAULT_MESSAGES
 from core.api.fields import BooleanField
 from core.api.idempotency import MAX_KEY_LENGTH
 from core.openapi.fields import case_insensitive
-from core.openapi.values import array_of, object_of
-
-JSONSchema = dict[str, Any]
+from core.openapi.values import JSONSchema, array_of, object_of
 
 COMPONENTS: JSONSchema = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
 COMPONENTS["parameters"]["Idempotency-Key"]["schema"]["maxLength"] = MAX_KEY_LENGTH

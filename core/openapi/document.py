@@ -12,8 +12,7 @@ from django.utils.translation import override
 from drf_spectacular.generators import SchemaGenerator
 
 from core.openapi.components import COMPONENTS
-
-JSONSchema = dict[str, Any]
+from core.openapi.values import JSONSchema
 
 
 @cache

@@ -15,8 +15,8 @@ from django.apps import apps
 from django.db.models import Model
 
 from core.api.serializers import ResourceSerializer
+from core.openapi.values import JSONSchema
 
-JSONSchema = dict[str, Any]
 # The serializer of a key of a body, or a tuple of alternative serializers.
 BodySerializers = type[ResourceSerializer] | tuple[type[ResourceSerializer], ...]
 

@@ -30,9 +30,7 @@ from core.openapi.operations import (
     object_examples,
     operation_of,
 )
-from core.openapi.values import ID_PARAMETER, NAME, array_of, object_of
-
-JSONSchema = dict[str, Any]
+from core.openapi.values import ID_PARAMETER, NAME, JSONSchema, array_of, object_of
 
 
 def page_parameters(max_size: int) -> dict[str, JSONSchema]:

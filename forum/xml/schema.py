@@ -1,6 +1,6 @@
 """The OpenAPI operations of the Forum API, derived from the shapes and serializers that write and read its documents."""
 
-from typing import Any, cast
+from typing import cast
 
 from django.db.models import Model
 
@@ -10,10 +10,8 @@ from core.api.views import TenantViewSet
 from core.openapi.fields import WHITE_SPACE, nullable
 from core.openapi.operations import BODIES
 from core.openapi.schema import OperationSchema, page_parameters
-from core.openapi.values import object_of
+from core.openapi.values import JSONSchema, object_of
 from forum.xml.documents import DATETIME, INTEGER, Shape
-
-JSONSchema = dict[str, Any]
 
 PAGES = page_parameters(DEFAULT_MAX_PAGE_SIZE)
 TYPES = {INTEGER: {"type": "integer"}, DATETIME: {"type": "string", "format": "date-time"}}

@@ -18,7 +18,8 @@ from accounts.pages.reference.fields import (
     parameter_table,
 )
 from accounts.pages.reference.guide import ADDRESS
-from core.openapi.document import JSONSchema, document, resolve
+from core.openapi.document import document, resolve
+from core.openapi.values import JSONSchema
 
 # With more alternatives than this, a page links to the tables of the objects on other pages, and does not repeat them.
 MAX_ALTERNATIVES = 3
