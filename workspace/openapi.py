@@ -237,6 +237,7 @@ def description_of(report: Report) -> str:
     return f"{report.description} The period is {months} by default, and at most {MAX_MONTHS} months.{currencies}"
 
 
+# The declarations of the reports have their texts, so no file describes these operations.
 for report in REPORTS.values():
     key = f"get_{report.name}_report"
     schemas = {column.name: COLUMNS[column.kind][0] for column in report.columns}

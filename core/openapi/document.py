@@ -18,9 +18,9 @@ from core.openapi.values import JSONSchema
 @cache
 def document() -> dict[str, Any]:
     """Return the document, in English whatever the active language is."""
-    # The module `openapi` of each app registers the descriptions and examples of its operations.
-    autodiscover_modules("openapi")
     with override(settings.LANGUAGE_CODE):
+        # The module `openapi` of each app registers schemas, and texts that are translated on pages.
+        autodiscover_modules("openapi")
         schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
     order_for_readers(schema)
     return schema
