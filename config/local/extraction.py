@@ -18,5 +18,5 @@ def extract_document(file: Any, keywords: Any, comment_tags: Any, options: Any) 
         os.environ.setdefault(name, value)
     django.setup()
     # Its module reads the settings.
-    for text in import_string("core.openapi.texts.document_texts")():
+    for text in import_string("core.openapi.document.document_texts")():
         yield 0, "gettext", text, []

@@ -1,9 +1,6 @@
 """Additional fields in the OpenAPI document."""
 
-from collections.abc import Callable
 from typing import Any
-
-from django.db.models import Model
 
 from core.api.additional_fields import (
     CUSTOM_FIELDS,
@@ -12,42 +9,27 @@ from core.api.additional_fields import (
     AdditionalFieldsSerializer,
     AnyScalarField,
     FieldTypes,
-    FloatField,
 )
-from core.api.fields import MAX_TEXT_LENGTH, IntegerField
+from core.api.fields import MAX_INTEGER, MAX_TEXT_LENGTH
 from core.db.additional_fields import MAX_FIELDS
 from core.openapi.fields import (
     BLANK,
+    DECIMAL_RANGE,
     NON_XML_CHARACTERS,
     XML_TEXT,
-    DecimalExtension,
-    JSONSchema,
     WireFieldExtension,
+    describe_field,
     nullable,
 )
-from core.openapi.operations import Shape
+from core.openapi.values import JSONSchema
 
-# The fields that read a number, by its JSON type.
-NUMBERS = {"integer": IntegerField, "number": FloatField}
-
-
-class FloatExtension(DecimalExtension):
-    target_class = FloatField
-
-    def query_schema(self) -> JSONSchema:
-        return {name: limit for name, limit in super().query_schema().items() if name != "multipleOf"}
-
-
-class AnyScalarExtension(WireFieldExtension):
-    target_class = AnyScalarField
-
-    def request_schema(self) -> JSONSchema:
-        numbers = [{**WireFieldExtension.of(make()).query_schema(), "type": kind} for kind, make in NUMBERS.items()]
-        other = {"type": ["string", "boolean"], "maxLength": MAX_TEXT_LENGTH, **XML_TEXT}
-        return {"anyOf": [other, *numbers]}
-
-    def response_schema(self) -> JSONSchema:
-        return {"type": ["string", "number", "boolean"]}
+INTEGER = {"type": "integer", "minimum": -MAX_INTEGER, "maximum": MAX_INTEGER}
+TEXT_OR_BOOLEAN = {"type": ["string", "boolean"], "maxLength": MAX_TEXT_LENGTH, **XML_TEXT}
+describe_field(
+    AnyScalarField,
+    request={"anyOf": [TEXT_OR_BOOLEAN, INTEGER, DECIMAL_RANGE]},
+    response={"type": ["string", "number", "boolean"]},
+)
 
 
 class AdditionalFieldsExtension(WireFieldExtension):
@@ -56,58 +38,36 @@ class AdditionalFieldsExtension(WireFieldExtension):
     target_class = AdditionalFieldsField
 
     def request_schema(self) -> JSONSchema:
-        other = nullable(AnyScalarExtension(AnyScalarField()).request_schema())
-        return self.object_schema(request_schema(self.target.typed), other) | {"maxProperties": MAX_FIELDS}
+        return {**self.object_schema("request"), "maxProperties": MAX_FIELDS}
 
     def response_schema(self) -> JSONSchema:
-        return self.object_schema(
-            response_schema(self.target.typed), AnyScalarExtension(AnyScalarField()).response_schema()
-        )
+        return self.object_schema("response")
 
-    def object_schema(self, typed: JSONSchema, other: JSONSchema) -> JSONSchema:
+    def object_schema(self, direction: str) -> JSONSchema:
         name = rf"^[^{NON_XML_CHARACTERS}]{{0,{AdditionalFieldsField.MAX_KEY_LENGTH}}}$"
         return {
             "type": "object",
             "propertyNames": {"pattern": name, "not": {"pattern": BLANK}},
-            **typed,
-            "additionalProperties": other,
+            **typed_schemas(self.target.typed, direction),
+            "additionalProperties": schema_of(AnyScalarField, direction),
         }
 
 
-def request_schema(typed: FieldTypes) -> JSONSchema:
-    return _by_name(typed, lambda make: nullable(WireFieldExtension.of(make()).request_schema()))
+def schema_of(make: Any, direction: str) -> JSONSchema:
+    """Return the schema of a typed field, which may be null in requests."""
+    extension = WireFieldExtension.of(make())
+    return nullable(extension.request_schema()) if direction == "request" else extension.response_schema()
 
 
-def response_schema(typed: FieldTypes) -> JSONSchema:
-    return _by_name(typed, lambda make: WireFieldExtension.of(make()).response_schema())
-
-
-def _by_name(typed: FieldTypes, schema_of: Callable[[Any], JSONSchema]) -> JSONSchema:
+def typed_schemas(typed: FieldTypes, direction: str) -> JSONSchema:
     """Return the schema keywords of typed fields: a pattern for each type of custom fields, and the names of the other typed fields."""
-    return {
-        "properties": {name: schema_of(make) for name, make in typed.items() if name not in CUSTOM_FIELDS},
-        "patternProperties": {f"^{name}([1-9]|10)$": schema_of(make) for name, make in CUSTOM_TYPES.items()},
-    }
+    properties = {name: schema_of(make, direction) for name, make in typed.items() if name not in CUSTOM_FIELDS}
+    patterns = {f"^{name}([1-9]|10)$": schema_of(make, direction) for name, make in CUSTOM_TYPES.items()}
+    return {"properties": properties, "patternProperties": patterns}
 
 
-def typed_shape(
-    serializer: type[AdditionalFieldsSerializer],
-    model: type[Model],
-    *,
-    refine_input: Callable[[JSONSchema, bool], JSONSchema] = lambda schema, partial: schema,
-    nullable: frozenset[str] = frozenset(),
-) -> Shape:
-    """Return the shape of a resource with additional fields. Responses have only the typed fields that are set."""
-
-    def typed_input(schema: JSONSchema, partial: bool) -> JSONSchema:
-        properties = {name: field for name, field in schema["properties"].items() if name not in serializer.typed}
-        return refine_input(_extended(schema, properties, request_schema(serializer.typed)), partial)
-
-    def typed_output(schema: JSONSchema) -> JSONSchema:
-        return _extended(schema, schema["properties"], response_schema(serializer.typed))
-
-    return Shape(model, nullable=nullable, refine_input=typed_input, refine_output=typed_output)
-
-
-def _extended(schema: JSONSchema, properties: JSONSchema, typed: JSONSchema) -> JSONSchema:
+def with_typed_fields(schema: JSONSchema, serializer: type[AdditionalFieldsSerializer], direction: str) -> JSONSchema:
+    """Return the schema of a resource with its typed fields. Responses have only those that are set."""
+    typed = typed_schemas(serializer.typed, direction)
+    properties = {name: field for name, field in schema["properties"].items() if name not in serializer.typed}
     return {**schema, **typed, "properties": {**properties, **typed["properties"]}}

@@ -1,6 +1,7 @@
 """The OpenAPI document of both APIs: built once for a process, from the routes and the code that serves them."""
 
 import hashlib
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -10,17 +11,16 @@ from django.utils.module_loading import autodiscover_modules
 from django.utils.translation import override
 from drf_spectacular.generators import SchemaGenerator
 
-from core.openapi.components import SECURITY
-
-JSONSchema = dict[str, Any]
+from core.openapi.components import COMPONENTS
+from core.openapi.values import JSONSchema
 
 
 @cache
 def document() -> dict[str, Any]:
     """Return the document, in English whatever the active language is."""
-    # The module `openapi` of each app registers the descriptions and examples of its operations.
-    autodiscover_modules("openapi")
     with override(settings.LANGUAGE_CODE):
+        # The module `openapi` of each app registers schemas, and texts that are translated on pages.
+        autodiscover_modules("openapi")
         schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
     order_for_readers(schema)
     return schema
@@ -38,13 +38,12 @@ def resolve(definition: JSONSchema) -> JSONSchema:
 
 def order_for_readers(schema: dict[str, Any]) -> None:
     """Put the Account API before the Forum API, and the recommended credentials first. drf-spectacular sorts by name."""
-    schemes = schema["components"]["securitySchemes"]
-    schema["components"]["securitySchemes"] = {name: schemes[name] for name in SECURITY if name in schemes}
+    schemes = list(COMPONENTS["securitySchemes"])
+    schema["components"]["securitySchemes"] = COMPONENTS["securitySchemes"]
     operations = [operation for methods in schema["paths"].values() for operation in methods.values()]
     # A public operation has no scheme, and comes last.
-    ranks = {name: rank for rank, name in enumerate(SECURITY)}
     operations.sort(
-        key=lambda operation: min((ranks[name] for each in operation["security"] for name in each), default=len(ranks))
+        key=lambda operation: min((schemes.index(*each) for each in operation["security"]), default=len(schemes))
     )
     schema["tags"] = [{"name": name} for name in dict.fromkeys(operation["tags"][0] for operation in operations)]
 
@@ -54,3 +53,30 @@ def serialized() -> tuple[bytes, str]:
     """Return the document as JSON, and its ETag."""
     content = orjson.dumps(document())
     return content, f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+
+
+def document_texts() -> list[str]:
+    """Return the summaries, descriptions and tags that pages show in the language of the reader, without duplicates."""
+    schema = document()
+    operations = [operation for methods in schema["paths"].values() for operation in methods.values()]
+    texts = [tag["name"] for tag in schema["tags"]]
+    texts += [operation["summary"] for operation in operations]
+    parts = ("parameters", "requestBody", "responses", "description")
+    texts += _descriptions([{part: operation.get(part) for part in parts} for operation in operations])
+    components = schema["components"]
+    texts += _descriptions([components[kind] for kind in ("parameters", "schemas")])
+    texts += [response["description"] for response in components["responses"].values()]
+    return list(dict.fromkeys(text for text in texts if text))
+
+
+def _descriptions(definition: Any) -> Iterator[str]:
+    """Yield the descriptions in a part of the document, except those of headers and of successful responses."""
+    if isinstance(definition, list):
+        for inner in definition:
+            yield from _descriptions(inner)
+    elif isinstance(definition, dict):
+        for name, inner in definition.items():
+            if name == "description" and isinstance(inner, str):
+                yield inner
+            elif name not in ("headers", "examples", "example"):
+                yield from _descriptions(inner)

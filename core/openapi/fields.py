@@ -1,6 +1,6 @@
-"""The JSON Schema of the fields of the APIs: one extension for each class of fields.
+"""The JSON Schema of the fields of the APIs: one extension of drf-spectacular for each class of fields.
 
-The extension of the most specific class is used. Each app has extensions for its own fields.
+The extension of the most specific class is used. Each app describes its own fields.
 """
 
 from typing import Any
@@ -8,8 +8,7 @@ from typing import Any
 from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 
 from core.api import fields
-
-JSONSchema = dict[str, Any]
+from core.openapi.values import BOOLEAN, DATE, ID, NAME, NUMBER, TIME, JSONSchema, array_of, one_of
 
 # The white space that `str.strip` removes. The meaning of \s depends on the regular expression engine.
 WHITE_SPACE = r"\t-\r\u001c-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -43,6 +42,11 @@ def padded_or_blank(pattern: str) -> str:
 def case_insensitive(word: str) -> str:
     """Return the pattern of a lower-case word that also matches upper-case letters."""
     return "".join(f"[{letter.upper()}{letter}]" if letter.isalpha() else letter for letter in word)
+
+
+def or_blank(schema: JSONSchema) -> JSONSchema:
+    """Return a schema that accepts a blank text too."""
+    return {"anyOf": [schema, {"type": "string", "pattern": BLANK}]}
 
 
 def nullable(schema: JSONSchema) -> JSONSchema:
@@ -110,7 +114,7 @@ class TextExtension(WireFieldExtension):
         return {**schema, **(XML_TEXT if self.target.blank else NOT_BLANK)}
 
     def response_schema(self) -> JSONSchema:
-        return {"type": "string"}
+        return NAME
 
 
 class EmailExtension(TextExtension):
@@ -127,33 +131,20 @@ class TextListExtension(WireFieldExtension):
 
     def request_schema(self) -> JSONSchema:
         item = {"type": ["string", "number", "null"], "maxLength": fields.MAX_NAME_LENGTH, **XML_TEXT}
-        return {"type": "array", "items": item, "maxItems": self.target.max_items}
+        return array_of(item, maxItems=self.target.max_items)
 
     def response_schema(self) -> JSONSchema:
-        return {"type": "array", "items": {"type": "string"}}
+        return array_of(NAME)
 
 
 class ChoiceExtension(WireFieldExtension):
     target_class = fields.ChoiceField
 
     def request_schema(self) -> JSONSchema:
-        if not self.target.allow_null:
-            return self.response_schema()
-        return {"anyOf": [self.response_schema(), {"type": "string", "pattern": BLANK}]}
+        return or_blank(self.response_schema()) if self.target.allow_null else self.response_schema()
 
     def response_schema(self) -> JSONSchema:
-        return {"type": "string", "enum": list(self.target.choices)}
-
-
-class CurrencyExtension(WireFieldExtension):
-    target_class = fields.CurrencyField
-
-    def request_schema(self) -> JSONSchema:
-        codes = {"type": "string", "enum": sorted(fields.CURRENCIES)}
-        return {"anyOf": [codes, {"type": "string", "pattern": BLANK}]}
-
-    def response_schema(self) -> JSONSchema:
-        return {"type": "string"}
+        return one_of(self.target.choices)
 
 
 class IntegerExtension(WireFieldExtension):
@@ -176,7 +167,7 @@ class IntegerExtension(WireFieldExtension):
         return {"type": "integer", "minimum": self.target.min_value, "maximum": self.target.max_value}
 
     def response_schema(self) -> JSONSchema:
-        return {"type": "integer"}
+        return ID
 
 
 class RelatedExtension(IntegerExtension):
@@ -188,88 +179,56 @@ class RelatedExtension(IntegerExtension):
         return {**self.request_schema(), "pattern": padded(self.text_pattern)}
 
 
-class DecimalExtension(WireFieldExtension):
-    target_class = fields.DecimalField
-
-    def query_schema(self) -> JSONSchema:
-        digits, places = fields.DecimalField.MAX_WHOLE_DIGITS, fields.DecimalField.MAX_DECIMAL_PLACES
-        return {
-            "type": "number",
-            "exclusiveMinimum": -(10**digits),
-            "exclusiveMaximum": 10**digits,
-            "multipleOf": 10**-places,
-        }
-
-    def request_schema(self) -> JSONSchema:
-        digits, places = fields.DecimalField.MAX_WHOLE_DIGITS, fields.DecimalField.MAX_DECIMAL_PLACES
-        return {
-            **self.query_schema(),
-            "type": ["number", "string"],
-            "pattern": padded_or_blank(rf"[+-]?[0-9]{{1,{digits}}}(\.[0-9]{{0,{places}}}0*)?"),
-        }
-
-    def response_schema(self) -> JSONSchema:
-        return {"type": "number"}
-
-
-class BooleanExtension(WireFieldExtension):
-    target_class = fields.BooleanField
-
-    def request_schema(self) -> JSONSchema:
-        words = "|".join(map(case_insensitive, fields.BooleanField.WORDS))
-        return {"type": ["boolean", "integer", "string"], "minimum": 0, "maximum": 1, "pattern": padded_or_blank(words)}
-
-    def query_schema(self) -> JSONSchema:
-        return self.response_schema()
-
-    def response_schema(self) -> JSONSchema:
-        return {"type": "boolean"}
-
-
-class DateTimeExtension(WireFieldExtension):
-    target_class = fields.DateTimeField
-
-    def request_schema(self) -> JSONSchema:
-        return {"anyOf": [self.query_schema(), {"type": "string", "pattern": BLANK}]}
-
-    def query_schema(self) -> JSONSchema:
-        return {"type": "string", "format": "date-time", "pattern": YEAR_PATTERN}
-
-    def response_schema(self) -> JSONSchema:
-        return {"type": "string", "format": "date-time"}
-
-
-class DateExtension(WireFieldExtension):
-    target_class = fields.DateField
-
-    def request_schema(self) -> JSONSchema:
-        return {"anyOf": [self.response_schema(), {"type": "string", "pattern": BLANK}]}
-
-    def response_schema(self) -> JSONSchema:
-        return {"type": "string", "format": "date"}
-
-
 class RelatedListExtension(WireFieldExtension):
     target_class = fields.RelatedListField
 
     def request_schema(self) -> JSONSchema:
         item = RelatedExtension(fields.RelatedField(self.target.relation)).non_blank_schema()
-        ids = {"type": "array", "items": item, "maxItems": fields.RelatedListField.MAX_IDS}
+        ids = array_of(item, maxItems=fields.RelatedListField.MAX_IDS)
         return {"anyOf": [ids, {"type": "string", "maxLength": 0}]}
 
     def response_schema(self) -> JSONSchema:
-        return {"type": "array", "items": {"type": "integer"}}
+        return array_of(ID)
 
 
-class TagsExtension(WireFieldExtension):
-    """The schema of tags. It limits neither the number of tags nor the length of the text, because white space does not count."""
+def describe_field(
+    target: type[fields.WireField],
+    *,
+    request: JSONSchema | None = None,
+    query: JSONSchema | None = None,
+    response: JSONSchema | None = None,
+) -> None:
+    """Register the schemas of a class of fields that do not depend on the arguments of a field."""
+    schemas = {"request_schema": request, "query_schema": query, "response_schema": response}
+    methods = {name: lambda self, schema=schema: schema for name, schema in schemas.items() if schema is not None}
+    type(f"{target.__name__}Extension", (WireFieldExtension,), {"target_class": target, **methods})
 
-    target_class = fields.TagsField
 
-    def request_schema(self) -> JSONSchema:
-        name = rf"[^,\u0000-\u0008\u000e-\u001b\ufffe\uffff]{{0,{fields.TagsField.MAX_TAG_LENGTH}}}"
-        names = {"type": "array", "items": {"type": ["string", "number"], "pattern": f"^{name}$"}}
-        return {"anyOf": [names, {"type": "string", "pattern": f"^{name}(,{name})*$"}]}
+describe_field(fields.CurrencyField, request=or_blank(one_of(sorted(fields.CURRENCIES))), response=NAME)
+describe_field(fields.DateField, request=or_blank(DATE), response=DATE)
+QUERY_TIME = {**TIME, "pattern": YEAR_PATTERN}
+describe_field(fields.DateTimeField, request=or_blank(QUERY_TIME), query=QUERY_TIME, response=TIME)
 
-    def response_schema(self) -> JSONSchema:
-        return {"type": "array", "items": {"type": "string", "maxLength": fields.TagsField.MAX_TAG_LENGTH}}
+WORDS = padded_or_blank("|".join(map(case_insensitive, fields.BooleanField.WORDS)))
+ZERO_OR_ONE = {"type": ["boolean", "integer", "string"], "minimum": 0, "maximum": 1, "pattern": WORDS}
+describe_field(fields.BooleanField, request=ZERO_OR_ONE, query=BOOLEAN, response=BOOLEAN)
+
+DIGITS, PLACES = fields.DecimalField.MAX_WHOLE_DIGITS, fields.DecimalField.MAX_DECIMAL_PLACES
+DECIMAL_RANGE = {"type": "number", "exclusiveMinimum": -(10**DIGITS), "exclusiveMaximum": 10**DIGITS}
+DECIMAL = {**DECIMAL_RANGE, "multipleOf": 10**-PLACES}
+DECIMAL_TEXT = padded_or_blank(rf"[+-]?[0-9]{{1,{DIGITS}}}(\.[0-9]{{0,{PLACES}}}0*)?")
+describe_field(
+    fields.DecimalField,
+    request={**DECIMAL, "type": ["number", "string"], "pattern": DECIMAL_TEXT},
+    query=DECIMAL,
+    response=NUMBER,
+)
+
+# White space does not count, so neither the number of tags nor the length of the text is limited.
+TAG = rf"[^,\u0000-\u0008\u000e-\u001b\ufffe\uffff]{{0,{fields.TagsField.MAX_TAG_LENGTH}}}"
+TAGS = array_of({"type": ["string", "number"], "pattern": f"^{TAG}$"})
+describe_field(
+    fields.TagsField,
+    request={"anyOf": [TAGS, {"type": "string", "pattern": f"^{TAG}(,{TAG})*$"}]},
+    response=array_of({"type": "string", "maxLength": fields.TagsField.MAX_TAG_LENGTH}),
+)

@@ -1,54 +1,24 @@
-"""The parts of an operation that cannot be derived from its view: id, description and examples. Each app registers its operations."""
+"""The texts and examples of the operations, and what their views do not tell.
 
-from collections.abc import Callable
+Each app has the texts and examples of its operations in a file `openapi.yaml`, by tag and by method and path. Its module `openapi` adds
+the schemas that cannot be derived from views.
+"""
+
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+import yaml
+from django.apps import apps
 from django.db.models import Model
 
 from core.api.serializers import ResourceSerializer
-from core.openapi.values import NAME, object_of
+from core.openapi.values import JSONSchema
 
-JSONSchema = dict[str, Any]
 # The serializer of a key of a body, or a tuple of alternative serializers.
 BodySerializers = type[ResourceSerializer] | tuple[type[ResourceSerializer], ...]
-
-
-@dataclass(frozen=True)
-class Operation:
-    """The description of an operation, with examples."""
-
-    id: str
-    summary: str
-    description: str
-    # The heading of its section.
-    tag: str
-    # Examples of the body, of the response and of parameters.
-    body: Any = None
-    response_example: Any = None
-    parameters: dict[str, Any] = field(default_factory=dict)
-    # Statuses of success. The example of the response belongs to the first of them. The default is 201 for a create, else 200.
-    statuses: tuple[int, ...] = ()
-    # A function that returns the schemas of query parameters, in addition to those of the page, the order and the filters.
-    query_parameters: Callable[[], dict[str, JSONSchema]] = dict
-    # The next three attributes replace what is derived from the view:
-    # - the serializers of the keys of the body,
-    # - a function that returns the schema of the body,
-    # - the schema of the response, a serializer for it, or a function that returns the schema for an operation and a status.
-    body_serializers: dict[str, BodySerializers] | None = None
-    body_schema: Callable[[Any], JSONSchema] | None = None
-    response: JSONSchema | type[ResourceSerializer] | Callable[[Any, int], JSONSchema] | None = None
-    # The names of the query parameters that a request must have.
-    required_parameters: frozenset[str] = frozenset()
-    # Headers of the request (`components.PARAMETERS`) and statuses of errors, in addition to those that are derived from the view.
-    header_parameters: tuple[str, ...] = ()
-    error_statuses: frozenset[int] = frozenset()
-
-    @property
-    def parameter_examples(self) -> dict[str, Any]:
-        """The examples of parameters. The default for the id in the path is the id of the response."""
-        example = self.response_example
-        return {**({"id": example["id"]} if isinstance(example, dict) and "id" in example else {}), **self.parameters}
 
 
 @dataclass(frozen=True)
@@ -60,152 +30,126 @@ class Shape:
     nullable: frozenset[str] = frozenset()
     # Fields of a new row whose value is computed if it is not sent. The default of their column does not apply.
     computed: frozenset[str] = frozenset()
-    # A function that adds rules between fields to the schema of the body. Its second argument is true for an update.
-    refine_input: Callable[[JSONSchema, bool], JSONSchema] = lambda schema, partial: schema
-    refine_output: Callable[[JSONSchema], JSONSchema] = lambda schema: schema
+    # Rules between fields: keywords that are added to the schema of a body, except for an update. A keyword with None is removed.
+    rules: JSONSchema = field(default_factory=dict)
 
 
-# By method and path, such as `GET /app/clients.json`.
-OPERATIONS: dict[str, Operation] = {}
+# The modules `openapi` of the apps fill these dictionaries. Except for the first and the last one, the keys are ids of operations.
 SHAPES: dict[type[ResourceSerializer], Shape] = {}
+# Schemas of query parameters, in addition to those of the page, the order and the filters.
+QUERY_PARAMETERS: dict[str, Mapping[str, JSONSchema]] = {}
+# The serializers of the keys of a body, or a function that returns the schema of the body. The default is the serializer of the view.
+BODIES: dict[str, dict[str, BodySerializers] | Callable[[Any], JSONSchema]] = {}
+# The schema of a response, a serializer for it, or a function that returns the schema for an operation and a status.
+RESPONSES: dict[str, JSONSchema | type[ResourceSerializer] | Callable[[Any, int], JSONSchema]] = {}
+# Limits that descriptions name in braces.
+LIMITS: dict[str, int] = {}
 
 
-def example_of(serializer: type[ResourceSerializer], **values: Any) -> dict[str, Any]:
-    """Return an example of a response with these values, and null for all other fields."""
-    if unknown := values.keys() - set(serializer.names):
-        raise ValueError(f"{serializer.__name__} has no {', '.join(sorted(unknown))}")
-    return {name: values.get(name) for name in serializer.names}
+@dataclass(frozen=True)
+class Operation:
+    """The texts and examples of an operation."""
+
+    # The id in the file. A PATCH that is described by the PUT of its path has another `id`.
+    key: str
+    id: str
+    summary: str
+    description: str
+    # The heading of its section.
+    tag: str
+    # Examples of the body, of the response and of parameters. Without a response, the example of its object is used. A response contains
+    # only the values that differ from this example. An empty request has no keys, except for the token.
+    request: Any = None
+    response: Any = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+    # The names of the query parameters that a request must have.
+    required: tuple[str, ...] = ()
+    # Statuses of success. The example of the response belongs to the first of them. The default is 201 for a create, else 200.
+    statuses: tuple[int, ...] = ()
+    # Headers of the request and statuses of errors, in addition to those that are derived from the view.
+    headers: tuple[str, ...] = ()
+    errors: tuple[int, ...] = ()
 
 
-def register_operation(route: str, /, *arguments: Any, **options: Any) -> None:
-    """Register an operation by its method and path, such as `GET /app/clients.json`. The other arguments are those of `Operation`."""
-    OPERATIONS[route] = Operation(*arguments, **options)
+# The default id, summary and description of an action on a resource.
+DEFAULT_TEXTS = {
+    "list": ("list_{key}s", "List {name}s", "The page of the resources that match all filters."),
+    "create": ("create_{key}", "Create a {name}", ""),
+    "retrieve": ("read_{key}", "Read a {name}", "The {name} with that id."),
+    "update": (
+        "update_{key}",
+        "Update a {name}",
+        "Fields that are not sent keep their values. The response is the whole resource.",
+    ),
+    "destroy": ("delete_{key}", "Delete a {name}", ""),
+}
 
 
-def register_resource(
-    path: str,
-    name: str,
-    tag: str,
-    *,
-    response_example: dict[str, Any],
-    create: dict[str, Any],
-    update: dict[str, Any],
-    creation: str,
-    deletion: str,
-    id: int | None = None,
-    create_statuses: tuple[int, ...] = (201,),
-    update_error_statuses: frozenset[int] = frozenset(),
-    delete_error_statuses: frozenset[int] = frozenset(),
-    delete_parameters: Callable[[], dict[str, JSONSchema]] = dict,
-    body_serializers: dict[str, BodySerializers] | None = None,
-    response: Any = None,
-    item_response: Any = None,
-) -> None:
-    """Register the operations of a resource.
+@cache
+def read_files() -> list[dict[str, Any]]:
+    """Return the contents of the files of all apps."""
+    paths = [Path(app.path) / "openapi.yaml" for app in apps.get_app_configs()]
+    return [yaml.safe_load(path.read_text("utf-8")) for path in paths if path.exists()]
 
-    `id` is the example of the id in the path, if it differs from that of `response_example`. `create`, `update` and `response_example` are examples of the bodies and of the response. `creation` and `deletion` are the
-    descriptions of the operations that create and delete the resource.
 
-    `response` is the response of a create, and `item_response` the response of a read or an update. Pass them if they cannot be derived
-    from the view.
+@cache
+def object_examples() -> dict[str, dict[str, Any]]:
+    """Return the example of each object by the name of its component. Fields that are null may be missing."""
+    return {name: example for content in read_files() for name, example in content.get("examples", {}).items()}
+
+
+@cache
+def entries() -> dict[str, dict[str, Any]]:
+    """Return the entries of the files by method and path, each with its tag."""
+    return {
+        route: {"tag": tag, **(entry or {})}
+        for content in read_files()
+        for tag, routes in content["operations"].items()
+        for route, entry in routes.items()
+    }
+
+
+def operation_of(method: str, path: str, view: Any) -> Operation:
+    """Return the description of an operation. A PATCH that has none is described by the PUT of the same path."""
+    is_repeated = method == "PATCH" and f"PATCH {path}" not in entries()
+    route = f"{'PUT' if is_repeated else method} {path}"
+    if route not in entries():
+        raise LookupError(f"{route} is not described: add it to the file `openapi.yaml` of its app")
+    values = {**default_texts(view), **entries()[route]}
+    values["description"] = values["description"].format_map(LIMITS)
+    if method == "DELETE":
+        values.setdefault("response", "ok")
+    key = id = values.pop("id")
+    if is_repeated:
+        id = f"patch_{key.partition('_')[2]}"
+        values["description"] += " The same as PUT."
+    return Operation(key, id, **values)
+
+
+def default_texts(view: Any) -> dict[str, str]:
+    """Return the texts of an action on a resource, which its entry may replace."""
+    key = getattr(view, "key", None)
+    if key is None or view.action not in DEFAULT_TEXTS:
+        return {}
+    texts = (text.format(key=key, name=key.replace("_", " ")) for text in DEFAULT_TEXTS[view.action])
+    return dict(zip(("id", "summary", "description"), texts, strict=True))
+
+
+def complete(value: Any, schema: JSONSchema, resolve: Callable[[JSONSchema], JSONSchema]) -> Any:
+    """Return an example of a response, in which the fields that have no value get that of the example of their object, or null.
+
+    `resolve` returns the schema that a reference points to.
     """
-    key = name.replace(" ", "_")
-    item = f"{path}/{{id}}.json"
-    ids = {"id": response_example["id"] if id is None else id}
-    register_operation(
-        f"POST {path}.json",
-        f"create_{key}",
-        f"Create a {name}",
-        creation,
-        tag,
-        {key: create},
-        response_example,
-        statuses=create_statuses,
-        body_serializers=body_serializers,
-        response=response,
-    )
-    register_operation(
-        f"GET {item}",
-        f"read_{key}",
-        f"Read a {name}",
-        f"The {name} with that id.",
-        tag,
-        response_example=response_example,
-        parameters=ids,
-        response=item_response,
-    )
-    text = "Fields that are not sent keep their values. The response is the whole resource."
-    changed = {**response_example, **update}
-    # An update has no alternatives: it is of the kind of the row.
-    is_single = body_serializers is not None and not any(isinstance(each, tuple) for each in body_serializers.values())
-    for method, operation_id, addition in (
-        ("PUT", f"update_{key}", ""),
-        ("PATCH", f"patch_{key}", " The same as PUT."),
-    ):
-        register_operation(
-            f"{method} {item}",
-            operation_id,
-            f"Update a {name}",
-            text + addition,
-            tag,
-            {key: update},
-            changed,
-            ids,
-            body_serializers=body_serializers if is_single else None,
-            response=item_response,
-            error_statuses=update_error_statuses,
-        )
-    register_operation(
-        f"DELETE {item}",
-        f"delete_{key}",
-        f"Delete a {name}",
-        deletion,
-        tag,
-        response_example="ok",
-        parameters=ids,
-        query_parameters=delete_parameters,
-        error_statuses=delete_error_statuses,
-    )
-
-
-def register_list(
-    path: str,
-    id: str,
-    summary: str,
-    tag: str,
-    response_example: list[Any],
-    *,
-    description: str = "The page of the resources that match all filters.",
-    query_parameters: Callable[[], dict[str, JSONSchema]] = dict,
-    response: Any = None,
-    **parameters: Any,
-) -> None:
-    """Register the list of a resource. `parameters` are example values of query parameters."""
-    register_operation(
-        f"GET {path}",
-        id,
-        summary,
-        description,
-        tag,
-        response_example=response_example,
-        parameters=parameters,
-        query_parameters=query_parameters,
-        response=response,
-    )
-
-
-TO_TRASH = "It is moved to the trash, and an admin can restore it for 30 days."
-TAG = object_of(id={"type": "integer"}, name=NAME, count={"type": "integer", "minimum": 1})
-
-
-def register_tags(kind: str, tag: str) -> None:
-    """Register the list of the tags of a resource."""
-    register_operation(
-        f"GET /app/{kind}s/tags.json",
-        f"list_{kind}_tags",
-        f"List the tags of {kind}s",
-        f"The tags that {kind}s have, most used first, then by name.",
-        tag,
-        response_example=[{"id": 24, "name": "vip", "count": 12}, {"id": 25, "name": "wholesale", "count": 3}],
-        response={"type": "array", "items": TAG},
-    )
+    if isinstance(value, list):
+        return [complete(each, schema.get("items", {}), resolve) for each in value]
+    if not isinstance(value, dict):
+        return value
+    options = schema.get("oneOf") or schema.get("anyOf")
+    if options:
+        fitting = [each for each in options if value.keys() <= resolve(each)["properties"].keys()]
+        schema = min(fitting, key=lambda each: len(set(resolve(each)["required"]) - value.keys()))
+    example = object_examples().get(schema.get("$ref", "").rpartition("/")[2], {})
+    schema = resolve(schema)
+    values = {**dict.fromkeys(schema.get("required", ())), **example, **value}
+    properties = schema.get("properties", {})
+    return {name: complete(inner, properties.get(name, {}), resolve) for name, inner in values.items()}

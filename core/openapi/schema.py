@@ -6,6 +6,7 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent
 
 from core.api import preconditions
+from core.api.additional_fields import AdditionalFieldsSerializer
 from core.api.fields import WireField
 from core.api.filters import ListFilters
 from core.api.formats import URL_ENCODED
@@ -15,49 +16,41 @@ from core.api.pagination import MAX_PAGE_SIZE
 from core.api.paging import DEFAULT_PAGE_SIZE
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer, declared_fields
-from core.openapi.components import API_TOKEN, COMMON_HEADERS, ERROR_RESPONSES, ERRORS, HEADERS, PARAMETERS, SECURITY
+from core.openapi.additional_fields import with_typed_fields
+from core.openapi.components import API_TOKEN, COMMON_HEADERS, COMPONENTS, error_name, error_response
 from core.openapi.fields import WireFieldExtension, nullable
-from core.openapi.operations import OPERATIONS, SHAPES, BodySerializers, Operation, Shape
-
-JSONSchema = dict[str, Any]
-ID = {"type": "integer", "minimum": 1, "maximum": 10**18 - 1}
+from core.openapi.operations import (
+    BODIES,
+    QUERY_PARAMETERS,
+    RESPONSES,
+    SHAPES,
+    Operation,
+    Shape,
+    complete,
+    object_examples,
+    operation_of,
+)
+from core.openapi.values import ID_PARAMETER, NAME, JSONSchema, array_of, object_of
 
 
 def page_parameters(max_size: int) -> dict[str, JSONSchema]:
     """Return the parameters of a page with at most `max_size` rows."""
+    text = "The first page is 1. A page after the last one is empty."
+    size = {"type": "integer", "minimum": 1, "maximum": max_size, "default": DEFAULT_PAGE_SIZE}
     return {
-        "page": {
-            "type": "integer",
-            "minimum": 1,
-            "description": "The first page is 1. A page after the last one is empty.",
-        },
-        "per_page": {
-            "type": "integer",
-            "minimum": 1,
-            "maximum": max_size,
-            "default": DEFAULT_PAGE_SIZE,
-            "description": "The number of rows on a page.",
-        },
+        "page": {"type": "integer", "minimum": 1, "description": text},
+        "per_page": {**size, "description": "The number of rows on a page."},
     }
 
 
-# The parameters of lists of the Account API.
-PAGE_PARAMETERS = page_parameters(MAX_PAGE_SIZE)
+def field_parameters(fields: dict[str, WireField]) -> dict[str, JSONSchema]:
+    """Return the schemas of parameters that these fields read."""
+    return {name: WireFieldExtension.of(field).query_schema() for name, field in fields.items()}
 
 
 def filter_parameters(filterset_class: type[ListFilters]) -> dict[str, JSONSchema]:
     """Return the parameters of the filters of a list."""
-    filters = filterset_class.base_filters.items()
-    return {name: WireFieldExtension.of(each.wire).query_schema() for name, each in filters}
-
-
-def add_defaults(properties: dict[str, JSONSchema], shape: Shape) -> None:
-    """Add the defaults of the columns to the schemas of the fields of a new row. Omit empty texts."""
-    columns = {} if shape.model is None else {column.name: column for column in shape.model._meta.fields}
-    for name in (properties.keys() & columns.keys()) - shape.computed:
-        default = columns[name].default
-        if isinstance(default, (bool, int, str)) and default != "":
-            properties[name] = {**properties[name], "default": default}
+    return field_parameters({name: each.wire for name, each in filterset_class.base_filters.items()})
 
 
 class OperationSchema(AutoSchema):
@@ -65,32 +58,27 @@ class OperationSchema(AutoSchema):
 
     # The viewset, which drf-spectacular sets.
     view: Any
-    media_type: ClassVar[str]
+    operation: Operation
+    media_type: ClassVar[str] = "application/json"
     # The format of error responses: `json` or `xml`.
-    error_format: ClassVar[str]
+    error_format: ClassVar[str] = "json"
+    # The names of the security schemes.
+    schemes: ClassVar[tuple[str, ...]] = ()
 
     def get_operation(self, path: str, path_regex: str, path_prefix: str, method: str, registry: Any) -> JSONSchema:
         self.registry, self.path, self.method = registry, path, method
-        operation = self.operation
+        self.operation = operation_of(method, path, self.view)
         body = self.body()
         return {
-            "operationId": operation.id,
-            "summary": operation.summary,
-            "description": operation.description,
-            "tags": [operation.tag],
+            "operationId": self.operation.id,
+            "summary": self.operation.summary,
+            "description": self.operation.description,
+            "tags": [self.operation.tag],
             "parameters": self.parameters(),
             **({"requestBody": body} if body else {}),
-            "security": self.security(),
+            "security": [{name: []} for name in self.schemes if self.shared("securitySchemes", name)],
             "responses": self.responses(),
         }
-
-    @property
-    def operation(self) -> Operation:
-        """The registered description."""
-        name = f"{self.method} {self.path}"
-        if name not in OPERATIONS:
-            raise LookupError(f"{name} is not described: register it in the `openapi` module of its app")
-        return OPERATIONS[name]
 
     @property
     def is_list(self) -> bool:
@@ -112,73 +100,85 @@ class OperationSchema(AutoSchema):
         self.registry.register_on_missing(component)
         return component.ref
 
+    def shared(self, kind: str, name: str) -> JSONSchema:
+        """Return a reference to a component of `components.yaml`."""
+        return self.component(kind, name, COMPONENTS[kind][name])
+
+    def resolve(self, schema: JSONSchema) -> JSONSchema:
+        """Return the schema of the component that a reference points to, or another schema unchanged."""
+        name = schema.get("$ref", "").rpartition("/")[2]
+        return cast(JSONSchema, self.registry[name, "schemas"].schema) if name else schema
+
     def field(self, field: WireField, direction: str) -> JSONSchema:
         return WireFieldExtension.of(field).map_serializer_field(self, direction)
 
     # The request
 
     def parameters(self) -> list[JSONSchema]:
-        path = {"id": ID} if "{id}" in self.path else {}
-        parameters = [
-            self.parameter("path", name, schema) for name, schema in {**path, **self.path_parameters()}.items()
-        ]
-        parameters += [self.parameter("query", name, schema) for name, schema in self.query_parameters().items()]
-        return parameters + [self.component("parameters", name, PARAMETERS[name]) for name in self.header_parameters()]
+        places = {"path": self.path_parameters(), "query": self.query_parameters()}
+        parameters = [self.parameter(place, *each) for place, schemas in places.items() for each in schemas.items()]
+        return parameters + [self.shared("parameters", name) for name in self.header_parameters()]
 
-    def parameter(self, location: str, name: str, schema: JSONSchema) -> JSONSchema:
+    def parameter(self, place: str, name: str, schema: JSONSchema) -> JSONSchema:
         schema = dict(schema)
-        parameter: JSONSchema = {"in": location, "name": name, "schema": schema}
+        parameter: JSONSchema = {"in": place, "name": name, "schema": schema}
         if "description" in schema:
             parameter["description"] = schema.pop("description")
-        if location == "path" or name in self.operation.required_parameters:
+        if place == "path" or name in self.operation.required:
             parameter["required"] = True
         elif schema.get("type") == "object":
             parameter |= {"style": "deepObject", "explode": True, "required": schema.get("minProperties", 0) > 0}
-        elif name not in PAGE_PARAMETERS:
+        elif name not in ("page", "per_page"):
             # A blank parameter is ignored.
             parameter["allowEmptyValue"] = True
-        if name in (examples := self.operation.parameter_examples):
+        examples = {**({"id": self.id_example} if place == "path" else {}), **self.operation.parameters}
+        if name in examples:
             parameter["example"] = examples[name]
         return parameter
 
+    @property
+    def id_example(self) -> int:
+        """The id in the example of the object of the view, or 1."""
+        serializer = getattr(self.view, "serializer_class", None)
+        return int(object_examples().get(component_name(serializer), {}).get("id", 1)) if serializer else 1
+
     def path_parameters(self) -> dict[str, JSONSchema]:
-        return {}
+        return {"id": ID_PARAMETER} if "{id}" in self.path else {}
 
     def query_parameters(self) -> dict[str, JSONSchema]:
-        return self.operation.query_parameters()
+        return dict(QUERY_PARAMETERS.get(self.operation.key, {}))
 
     def header_parameters(self) -> list[str]:
         conditions = ["If-Match", "If-Unmodified-Since"] if self.is_conditional else []
-        return [*(["Idempotency-Key"] if self.accepts_key else []), *conditions, *self.operation.header_parameters]
+        return [*(["Idempotency-Key"] if self.accepts_key else []), *conditions, *self.operation.headers]
 
     def body(self) -> JSONSchema | None:
-        raise NotImplementedError
+        return None
 
-    def security(self) -> list[JSONSchema]:
-        raise NotImplementedError
-
-    def secured_by(self, *names: str) -> list[JSONSchema]:
-        for name in names:
-            self.component("securitySchemes", name, SECURITY[name])
-        return [{name: []} for name in names]
-
-    def shape_of(self, serializer: type[ResourceSerializer]) -> Shape:
-        return SHAPES.get(serializer) or Shape(serializer.model)
+    def body_content(self, schema: JSONSchema) -> JSONSchema:
+        examples = {"examples": {"request": {"value": self.operation.request}}} if self.operation.request else {}
+        return {"schema": schema, **examples}
 
     def input_schema(self, serializer: type[ResourceSerializer], *, partial: bool) -> JSONSchema:
         """Return the schema of a body. Unknown fields are allowed, because serializers ignore them."""
         writable = {name: field for name, field in declared_fields(serializer).items() if not field.read_only}
-        schema: JSONSchema = {
-            "type": "object",
-            "properties": {name: self.field(field, "request") for name, field in writable.items()},
-            "additionalProperties": True,
-        }
-        if not partial:
-            add_defaults(schema["properties"], self.shape_of(serializer))
+        properties = {name: self.field(field, "request") for name, field in writable.items()}
+        schema: JSONSchema = {"type": "object", "properties": properties, "additionalProperties": True}
         required = [name for name, field in writable.items() if field.required]
-        if required and not partial:
-            schema["required"] = required
-        return self.shape_of(serializer).refine_input(schema, partial)
+        if not partial:
+            self.add_defaults(properties, serializer)
+            schema |= {"required": required} if required else {}
+        if issubclass(serializer, AdditionalFieldsSerializer):
+            schema = with_typed_fields(schema, serializer, "request")
+        return schema if partial else with_rules(schema, shape_of(serializer).rules)
+
+    def add_defaults(self, properties: dict[str, JSONSchema], serializer: type[ResourceSerializer]) -> None:
+        """Add the defaults of the columns to the schemas of the fields of a new row. Omit empty texts."""
+        columns = columns_of(serializer)
+        for name in (properties.keys() & columns.keys()) - shape_of(serializer).computed:
+            default = columns[name].default
+            if isinstance(default, (bool, int, str)) and default != "":
+                properties[name] = {**properties[name], "default": default}
 
     # The response
 
@@ -188,33 +188,36 @@ class OperationSchema(AutoSchema):
         for status in statuses:
             content = {"schema": self.response_schema(status)}
             if status == statuses[0]:
-                content["examples"] = {"answer": {"value": self.operation.response_example}}
+                content["examples"] = {"answer": {"value": self.response_example(content["schema"])}}
             responses[str(status)] = {
                 "description": {200: "Success", 201: "Created"}[status],
-                "headers": {name: self.component("headers", name, HEADERS[name]) for name in self.headers(status)},
+                "headers": {name: self.shared("headers", name) for name in self.headers(status)},
                 "content": {self.media_type: content},
             }
-        if self.error_format == "xml":
-            self.component("schemas", "Errors", ERRORS)
-        for status in sorted(self.error_statuses() | self.operation.error_statuses):
-            name, response = ERROR_RESPONSES[self.error_format, status]
-            responses[str(status)] = self.component("responses", name, response)
+        for status in sorted(self.error_statuses().union(self.operation.errors)):
+            response = error_response(self.error_format, status)
+            responses[str(status)] = self.component("responses", error_name(self.error_format, status), response)
             for header in response["headers"]:
-                self.component("headers", header, HEADERS[header])
+                self.shared("headers", header)
+        if self.error_format == "xml":
+            self.shared("schemas", "Errors")
         return responses
 
     def response_schema(self, status: int) -> JSONSchema:
-        raise NotImplementedError
+        """Return the registered schema of a response."""
+        response: Any = RESPONSES[self.operation.key]
+        return cast(JSONSchema, response(self, status) if callable(response) else response)
+
+    def response_example(self, schema: JSONSchema) -> Any:
+        return self.operation.response
 
     def headers(self, status: int) -> list[str]:
-        names = list(COMMON_HEADERS)
-        if status == 201:
-            names.append("Location")
-        if "page" in self.query_parameters():
-            names.append("Link")
-        if self.accepts_key:
-            names.append("Idempotent-Replayed")
-        return names
+        conditions = {
+            "Location": status == 201,
+            "Link": "page" in self.query_parameters(),
+            "Idempotent-Replayed": self.accepts_key,
+        }
+        return [*COMMON_HEADERS, *(name for name, is_included in conditions.items() if is_included)]
 
     def error_statuses(self) -> set[int]:
         statuses = {400, 401, 404, 413, 429, 503}
@@ -222,124 +225,139 @@ class OperationSchema(AutoSchema):
             statuses |= {409, 422}
         if self.query_parameters() or self.body():
             statuses |= {422}
-        if self.is_conditional:
-            statuses |= {412}
-        return statuses
+        return statuses | {412} if self.is_conditional else statuses
+
+
+def with_rules(schema: JSONSchema, rules: JSONSchema) -> JSONSchema:
+    rules = {**rules, "properties": {**schema["properties"], **rules.get("properties", {})}}
+    return {keyword: value for keyword, value in {**schema, **rules}.items() if value is not None}
+
+
+def shape_of(serializer: type[ResourceSerializer]) -> Shape:
+    return SHAPES.get(serializer) or Shape()
+
+
+def component_name(serializer: type[Any]) -> str:
+    return serializer.__name__.removesuffix("Serializer")
+
+
+def columns_of(serializer: type[ResourceSerializer]) -> dict[str, Any]:
+    """Return the columns of the model of a serializer by name."""
+    model = shape_of(serializer).model or serializer.model
+    return {} if model is None else {column.name: column for column in model._meta.fields}
 
 
 class JSONOperationSchema(OperationSchema):
     """The description of an operation of the Account API."""
 
-    media_type = "application/json"
-    error_format = "json"
-
-    def security(self) -> list[JSONSchema]:
-        return self.secured_by("bearer", "api_token")
+    schemes = ("bearer", "api_token")
 
     def query_parameters(self) -> dict[str, JSONSchema]:
         parameters: JSONSchema = {}
-        if self.is_paged:
-            parameters |= PAGE_PARAMETERS
+        if getattr(self.view, "pagination_class", None) is not None and self.method == "GET" and self.is_array:
+            parameters |= page_parameters(MAX_PAGE_SIZE)
         if self.is_list and isinstance(self.view, Listing):
             orders = [f"{sign}{name}" for name in self.view.ordering_fields for sign in ("", "-")]
             parameters["order"] = {"type": "string", "enum": orders}
         if self.is_list and getattr(self.view, "filterset_class", None) is not None:
             parameters |= filter_parameters(self.view.filterset_class)
-        return parameters | self.operation.query_parameters()
+        return parameters | super().query_parameters()
 
     @property
-    def is_paged(self) -> bool:
-        """True if the response is a page: the view has a paginator, and the example is a list."""
-        has_paginator = getattr(self.view, "pagination_class", None) is not None
-        return has_paginator and self.method == "GET" and isinstance(self.operation.response_example, list)
+    def is_array(self) -> bool:
+        response = self.operation.response
+        return isinstance(response, list) or (self.is_list and response is None)
 
     def header_parameters(self) -> list[str]:
         return [*super().header_parameters(), *(["Prefer"] if self.writes or self.is_list else [])]
 
     @property
-    def writes(self) -> bool:
-        return self.body_serializers is not None or self.operation.body_schema is not None
+    def bodies(self) -> Any:
+        """The serializers of the keys of the body, a function for its schema, or None if the body has only the token.
+
+        The default is the serializer of the view, by the key of the resource.
+        """
+        if self.operation.key in BODIES:
+            return BODIES[self.operation.key]
+        writes = isinstance(self.view, ResourceViewSet) and self.view.action in ("create", "update", "upsert")
+        keys = [self.view.key] if writes else self.operation.request
+        return None if keys is None else dict.fromkeys(keys, self.view.serializer_class)
 
     @property
-    def body_serializers(self) -> dict[str, BodySerializers] | None:
-        """The serializers of the keys of the body, or None if the body has only the token."""
-        if self.operation.body_serializers is not None or not isinstance(self.view, ResourceViewSet):
-            return self.operation.body_serializers
-        writes = self.view.action in ("create", "update", "upsert")
-        return {self.view.key: self.view.serializer_class} if writes else None
+    def writes(self) -> bool:
+        return self.bodies is not None
 
     @property
     def is_partial(self) -> bool:
-        return bool(self.view.action in ("update", "upsert"))
+        return self.view.action in ("update", "upsert")
 
     def body(self) -> JSONSchema | None:
         if not self.writes:
             return None
-        schema = self.operation.body_schema(self) if self.operation.body_schema is not None else self.body_schema()
-        content: JSONSchema = {"schema": schema}
-        if self.operation.body is not None:
-            content["examples"] = {"request": {"value": self.operation.body}}
+        schema = self.bodies(self) if callable(self.bodies) else self.body_schema(self.bodies)
+        content = self.body_content(schema)
         return {"required": "required" in schema, "content": dict.fromkeys((self.media_type, URL_ENCODED), content)}
 
-    def body_schema(self) -> JSONSchema:
+    def body_schema(self, bodies: dict[str, Any]) -> JSONSchema:
         properties: JSONSchema = {"api_token": API_TOKEN}
-        body_serializers = self.body_serializers or {}
-        for key, serializers in body_serializers.items():
-            alternatives = serializers if isinstance(serializers, tuple) else (serializers,)
-            schemas = [self.input_component(serializer) for serializer in alternatives]
+        for key, serializers in bodies.items():
+            schemas = [
+                self.input_component(each)
+                for each in (serializers if isinstance(serializers, tuple) else [serializers])
+            ]
             properties[key] = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
         for key in getattr(self.view, "body_keys", ()):
             if key not in properties and self.view.action == "create":
-                field = declared_fields(self.view.serializer_class)[key]
-                properties[key] = self.field(field, "request")
-        schema = {"type": "object", "properties": properties, "additionalProperties": True}
-        if self.body_serializers:
-            schema["required"] = list(self.body_serializers)
-        return schema
+                properties[key] = self.field(declared_fields(self.view.serializer_class)[key], "request")
+        required = {"required": list(bodies)} if bodies else {}
+        return {"type": "object", "properties": properties, "additionalProperties": True, **required}
 
     def input_component(self, serializer: type[ResourceSerializer]) -> JSONSchema:
-        name = serializer.__name__.removesuffix("Serializer").removeprefix("New")
+        name = component_name(serializer).removeprefix("New")
         schema = self.input_schema(serializer, partial=self.is_partial)
         return self.component("schemas", f"{name}Changes" if self.is_partial else f"New{name}", schema)
 
     def response_schema(self, status: int) -> JSONSchema:
-        if self.operation.response_example == "ok":
+        if self.operation.response == "ok":
             return {"type": "string", "const": "ok"}
-        response = self.operation.response or self.view.serializer_class
-        if isinstance(response, dict):
-            return response
+        response: Any = RESPONSES.get(self.operation.key, self.view.serializer_class)
         if not isinstance(response, type):
-            return response(self, status)
+            return super().response_schema(status)
         schema = self.output_component(response)
-        return {"type": "array", "items": schema} if isinstance(self.operation.response_example, list) else schema
+        return array_of(schema) if self.is_array else schema
 
     def output_component(self, serializer: type[ResourceSerializer]) -> JSONSchema:
-        return self.component("schemas", serializer.__name__.removesuffix("Serializer"), self.output_schema(serializer))
+        return self.component("schemas", component_name(serializer), self.output_schema(serializer))
 
     def output_schema(self, serializer: type[ResourceSerializer]) -> JSONSchema:
         """Return the schema of a response, with the fields in the order of the response."""
-        shape = self.shape_of(serializer)
-        columns = {} if shape.model is None else {column.name: column for column in shape.model._meta.fields}
+        columns, names = columns_of(serializer), shape_of(serializer).nullable
         properties = {}
         for name in serializer.names:
             properties[name] = self.field(declared_fields(serializer)[name], "response")
-            if name in shape.nullable or (name in columns and columns[name].null):
+            if name in names or (name in columns and columns[name].null):
                 properties[name] = nullable(properties[name])
-        schema = {
-            "type": "object",
-            "properties": properties,
-            "required": list(properties),
-            "additionalProperties": False,
-        }
-        return shape.refine_output(schema)
+        schema = object_of(properties)
+        return (
+            with_typed_fields(schema, serializer, "response")
+            if issubclass(serializer, AdditionalFieldsSerializer)
+            else schema
+        )
+
+    def response_example(self, schema: JSONSchema) -> Any:
+        """Return the example of the operation with the values of the example of its object, and with null for the other fields."""
+        response = self.operation.response
+        if response is None and self.is_partial:
+            (response,) = self.operation.request.values()
+        return complete([{}] if self.is_array and response is None else response or {}, schema, self.resolve)
 
     def headers(self, status: int) -> list[str]:
-        optional = {
+        conditions = {
             "X-Ignored-Fields": self.writes,
             "X-Pending-Links": self.writes,
             "X-Ignored-Parameters": self.is_list,
         }
-        return [*super().headers(status), *(name for name, is_included in optional.items() if is_included)]
+        return [*super().headers(status), *(name for name, is_included in conditions.items() if is_included)]
 
     def error_statuses(self) -> set[int]:
         # Any request may have a body with the token.
@@ -349,29 +367,11 @@ class JSONOperationSchema(OperationSchema):
 class PublicSchema(OperationSchema):
     """A public operation, without credentials and rate limits."""
 
-    media_type = "application/json"
-    error_format = "json"
-
-    def security(self) -> list[JSONSchema]:
-        return []
+    def headers(self, status: int) -> list[str]:
+        return ["X-Request-Id", "Cache-Control"]
 
     def header_parameters(self) -> list[str]:
-        return ["If-None-Match"]
-
-    def body(self) -> None:
-        return None
-
-    def response_schema(self, status: int) -> JSONSchema:
-        return cast(JSONSchema, self.operation.response)
-
-    def headers(self, status: int) -> list[str]:
-        return ["X-Request-Id", "ETag", "Cache-Control"]
-
-    def responses(self) -> JSONSchema:
-        responses = super().responses()
-        headers = responses["200"]["headers"]
-        unchanged = {"description": "The document has not changed.", "headers": headers}
-        return {"200": responses.pop("200"), "304": unchanged, **responses}
+        return []
 
     def error_statuses(self) -> set[int]:
         return {400, 404, 413, 503}
@@ -383,11 +383,25 @@ class PageSchema(PublicSchema):
     media_type = "text/html"
     error_format = "xml"
 
-    def header_parameters(self) -> list[str]:
-        return []
+
+class DocumentSchema(PublicSchema):
+    """The document, which is not sent again if it has not changed."""
 
     def headers(self, status: int) -> list[str]:
-        return ["X-Request-Id", "Cache-Control"]
+        return ["X-Request-Id", "ETag", "Cache-Control"]
+
+    def header_parameters(self) -> list[str]:
+        return ["If-None-Match"]
 
     def responses(self) -> JSONSchema:
-        return OperationSchema.responses(self)
+        responses = super().responses()
+        unchanged = {"description": "The document has not changed.", "headers": responses["200"]["headers"]}
+        return {"200": responses.pop("200"), "304": unchanged, **responses}
+
+
+RESPONSES["read_openapi"] = {
+    "type": "object",
+    "properties": {"openapi": NAME, "info": {"type": "object"}, "paths": {"type": "object"}},
+    "required": ["openapi", "info", "paths"],
+}
+RESPONSES["show_interface"] = NAME

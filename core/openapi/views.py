@@ -3,6 +3,7 @@
 For a signed-in user, Swagger UI sends requests with the session of the pages.
 """
 
+from pathlib import Path
 from typing import cast
 
 from django.conf import settings
@@ -17,7 +18,7 @@ from rest_framework.request import Request
 
 from core.api.formats import JSONRenderer
 from core.openapi.document import serialized
-from core.openapi.schema import PageSchema, PublicSchema
+from core.openapi.schema import DocumentSchema, PageSchema
 from core.requests import PageRequest
 
 # The document changes only with a new version of the service.
@@ -30,26 +31,7 @@ POLICY = (
 )
 SWAGGER_UI = "drf_spectacular_sidecar/swagger-ui-dist"
 
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>Rostrum: the interface</title>
-<link rel="icon" type="image/png" href="{icon}">
-<link rel="stylesheet" href="{style}">
-</head>
-<body>
-{back}<div id="interface" data-document="{document}"{csrf_token}></div>
-<noscript>
-<p>This page needs JavaScript. What it shows is the OpenAPI document at <a href="{document}">{document}</a>.</p>
-</noscript>
-<script src="{swagger_ui}"></script>
-<script src="{start}"></script>
-</body>
-</html>
-"""
+PAGE = Path(__file__).with_name("swagger.html").read_text("utf-8")
 # The links to the other pages. Only hosts with pages have the page of tokens.
 BACK = '<nav class="swagger-ui"><div class="wrapper"><p><a href="{docs}">Reference</a>{tokens}</p></div></nav>\n'
 TOKENS = ' · <a href="{tokens}">Your tokens, and examples</a>'
@@ -68,7 +50,7 @@ class PublicViewSet(viewsets.ViewSet):
 
 class DocumentViewSet(PublicViewSet):
     renderer_classes = [JSONRenderer]
-    schema = PublicSchema()
+    schema = DocumentSchema()
 
     def retrieve(self, request: Request) -> HttpResponse:
         content, etag = serialized()

@@ -1,7 +1,6 @@
 """The OpenAPI operations of the Forum API, derived from the shapes and serializers that write and read its documents."""
 
-from collections.abc import Callable
-from typing import Any, cast
+from typing import cast
 
 from django.db.models import Model
 
@@ -9,10 +8,10 @@ from core.api.paging import DEFAULT_MAX_PAGE_SIZE
 from core.api.serializers import ResourceSerializer
 from core.api.views import TenantViewSet
 from core.openapi.fields import WHITE_SPACE, nullable
+from core.openapi.operations import BODIES
 from core.openapi.schema import OperationSchema, page_parameters
+from core.openapi.values import JSONSchema, object_of
 from forum.xml.documents import DATETIME, INTEGER, Shape
-
-JSONSchema = dict[str, Any]
 
 PAGES = page_parameters(DEFAULT_MAX_PAGE_SIZE)
 TYPES = {INTEGER: {"type": "integer"}, DATETIME: {"type": "string", "format": "date-time"}}
@@ -23,9 +22,7 @@ class XMLOperationSchema(OperationSchema):
 
     media_type = "application/xml"
     error_format = "xml"
-
-    def security(self) -> list[JSONSchema]:
-        return self.secured_by("basic")
+    schemes = ("basic",)
 
     def path_parameters(self) -> dict[str, JSONSchema]:
         name = {
@@ -34,7 +31,7 @@ class XMLOperationSchema(OperationSchema):
             "pattern": "^[^/]+$",
             "description": "The name of a category, in upper or lower case.",
         }
-        return {"category_name": name} if "{category_name}" in self.path else {}
+        return {"category_name": name} if "{category_name}" in self.path else super().path_parameters()
 
     def query_parameters(self) -> dict[str, JSONSchema]:
         return list_parameters() if self.is_list_of_posts else {}
@@ -48,15 +45,12 @@ class XMLOperationSchema(OperationSchema):
             properties = {**list_parameters(), **{name: number_or_text(schema) for name, schema in PAGES.items()}}
             properties = {name.replace("_", "-"): schema for name, schema in properties.items()}
             schema = {"type": "object", "properties": properties, "additionalProperties": True, "xml": {"name": "hash"}}
-        elif self.operation.body_serializers:
-            ((root, serializer),) = self.operation.body_serializers.items()
-            schema = self.element(root, cast("type[ResourceSerializer]", serializer))
+        elif self.operation.key in BODIES:
+            ((root, serializer),) = cast("dict[str, type[ResourceSerializer]]", BODIES[self.operation.key]).items()
+            schema = self.element(root, serializer)
         else:
             return None
-        content: JSONSchema = {"schema": schema}
-        if self.operation.body is not None:
-            content["examples"] = {"request": {"value": self.operation.body}}
-        return {"required": not self.is_list, "content": {self.media_type: content}}
+        return {"required": not self.is_list, "content": {self.media_type: self.body_content(schema)}}
 
     def element(self, root: str, serializer: type[ResourceSerializer]) -> JSONSchema:
         partial = cast(TenantViewSet, self.view).action == "update"
@@ -70,10 +64,6 @@ class XMLOperationSchema(OperationSchema):
             "schemas", f"{name}ChangesElement" if partial else f"New{name}Element", {**schema, "xml": {"name": root}}
         )
 
-    def response_schema(self, status: int) -> JSONSchema:
-        respond = cast(Callable[[OperationSchema, int], JSONSchema], self.operation.response)
-        return respond(self, status)
-
     def shape_component(self, name: str, shape: Shape, model: type[Model]) -> JSONSchema:
         """Return a reference to the component that describes an element of this shape."""
         columns = {column.name: column for column in model._meta.fields}
@@ -81,14 +71,7 @@ class XMLOperationSchema(OperationSchema):
         for field, column in zip(shape.fields, shape.columns, strict=True):
             schema = TYPES.get(shape.fields[field], {"type": "string"})
             properties[field] = nullable(schema) if column in columns and columns[column].null else schema
-        definition = {
-            "type": "object",
-            "properties": properties,
-            "required": list(properties),
-            "additionalProperties": False,
-            "xml": {"name": shape.name},
-        }
-        return self.component("schemas", name, definition)
+        return self.component("schemas", name, {**object_of(properties), "xml": {"name": shape.name}})
 
     def error_statuses(self) -> set[int]:
         reads_body = self.is_list_of_posts or self.body() is not None

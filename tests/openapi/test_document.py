@@ -1,6 +1,8 @@
 """The OpenAPI document: it is valid, describes exactly the served routes, and has correct examples."""
 
 import json
+import subprocess
+import sys
 import tomllib
 
 import jsonschema_rs
@@ -8,7 +10,8 @@ from django.conf import settings
 from django.urls import get_resolver
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from core.openapi.document import document
+from core.openapi.document import document, serialized
+from core.openapi.operations import BODIES, QUERY_PARAMETERS, RESPONSES, entries, object_examples
 from tests.support import xml_values
 from tests.support.client import Client, JSONClient
 from tests.support.examples import ROOT
@@ -66,6 +69,20 @@ def test_the_document_is_the_same_for_all_users_and_hosts(acme, other):
     assert len(etags) == 1
 
 
+def test_the_document_is_in_english_whatever_the_language_of_its_first_reader_is():
+    """A new process builds the document, whose modules are imported only then."""
+    program = """
+import django
+from django.utils.translation import activate
+django.setup()
+activate("pl")
+from core.openapi.document import serialized
+print(serialized()[1])
+"""
+    etag = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert etag.strip() == serialized()[1]
+
+
 def test_it_takes_no_query_if_the_host_is_cached(acme, django_assert_num_queries):
     client = Client(acme.host)
     client.get("/app/openapi.json")
@@ -101,6 +118,15 @@ def test_it_contains_exactly_the_served_routes():
         path = path.replace("<category_name:category_name>", "{category_name}")
         routes |= {(method, path) for method in getattr(pattern.callback, "actions", ()) if method != "head"}
     assert {(method, path) for method, path, _ in operations()} == routes
+
+
+def test_every_entry_of_the_files_is_used():
+    """An entry, example or schema whose operation or object is gone would stay unnoticed."""
+    served = {f"{method.upper()} {path}" for method, path, _ in operations()}
+    assert entries().keys() - served == set()
+    assert object_examples().keys() - document()["components"]["schemas"].keys() == set()
+    ids = {operation["operationId"] for _, _, operation in operations()}
+    assert (RESPONSES.keys() | BODIES.keys() | QUERY_PARAMETERS.keys()) - ids == set()
 
 
 def test_ids_of_operations_are_unique():

@@ -1,27 +1,70 @@
-"""The contents of the pages of the reference.
+"""The pages of the reference: the groups in which the navigation lists them, and their contents.
 
-They are the same for all users, so each is rendered once per process, language of the user, and language of the code.
+The contents are the same for all users, so each is rendered once per process, language of the user, and language of the code.
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any
 
+from django.urls import reverse
+from django.utils.functional import Promise
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext_lazy
 
 from accounts.pages.example_code import CODE_LANGUAGES, CodeLanguage
 from accounts.pages.examples import examples, sections
 from accounts.pages.interfaces import INTERFACES
 from accounts.pages.reference.guide import Chapter, chapters
-from accounts.pages.reference.navigation import ERRORS_SLUG
 from accounts.pages.reference.operations import example_code, object_tables, operation_entry
 from core.openapi.document import document
 from core.pages.templates import render_part
 
 # The operation that the first page shows.
 FIRST_OPERATION = "read_account"
+ERRORS_SLUG = "errors"
+
+
+@dataclass(frozen=True)
+class ReferencePage:
+    """A page of the reference."""
+
+    slug: str
+    title: str | Promise
+    # The name of the template of the content, and a function for its context, which gets the language of the code.
+    template: str
+    context: Callable[[CodeLanguage], dict[str, Any]]
+    # True for a chapter of the guide, which is in English only.
+    is_english: bool = False
+
+    @property
+    def path(self) -> str:
+        return reverse("accounts-docs-page", args=[self.slug])
+
+
+@cache
+def groups() -> dict[str | Promise, list[ReferencePage]]:
+    """Return the headings of the navigation with their pages, in their order."""
+    groups: dict[str | Promise, list[ReferencePage]] = {}
+    for slug, section in sections().items():
+        # The catalogue has the tags of the OpenAPI document.
+        page = ReferencePage(slug, gettext_lazy(section[0].tag), "resource", partial(resource_context, slug))
+        groups.setdefault(INTERFACES[section[0].language], []).append(page)
+    errors = ReferencePage(ERRORS_SLUG, gettext_lazy("Errors"), "errors", errors_context)
+    groups[INTERFACES[""]].append(errors)
+    groups[gettext_lazy("Guide")] = [
+        ReferencePage(chapter.slug, chapter.title, "chapter", partial(chapter_context, chapter), is_english=True)
+        for chapter in chapters()
+    ]
+    return groups
+
+
+@cache
+def pages() -> dict[str, ReferencePage]:
+    """Return all pages by slug."""
+    return {page.slug: page for group in groups().values() for page in group}
 
 
 def page_html(slug: str, code_language: CodeLanguage, *, has_examples: bool) -> SafeString:
@@ -31,34 +74,32 @@ def page_html(slug: str, code_language: CodeLanguage, *, has_examples: bool) -> 
 
 @lru_cache(maxsize=128)
 def _page_html(slug: str, _language: str, code_key: str, has_examples: bool) -> SafeString:
-    if slug in sections():
-        return render_part(
-            "accounts/reference/resource.html", resource_context(slug, CODE_LANGUAGES[code_key], has_examples)
-        )
-    if slug == ERRORS_SLUG:
-        return render_part("accounts/reference/errors.html", {"errors": error_entries()})
-    chapter = next(chapter for chapter in chapters() if chapter.slug == slug)
-    return render_part("accounts/reference/chapter.html", {"chapter": chapter})
+    page = pages()[slug]
+    context = {"has_examples": has_examples, **page.context(CODE_LANGUAGES[code_key])}
+    return render_part(f"accounts/reference/{page.template}.html", context)
 
 
-def resource_context(slug: str, code_language: CodeLanguage, has_examples: bool) -> dict[str, Any]:
+def resource_context(slug: str, code_language: CodeLanguage) -> dict[str, Any]:
     section = sections()[slug]
+    word = section[0].tag.casefold()
     return {
         "slug": slug,
         "interface": INTERFACES[section[0].language],
-        "chapters": chapters_about(section[0].tag),
+        # The chapters of the guide whose titles name the resource.
+        "chapters": [chapter for chapter in chapters() if chapter.level == 3 and word in chapter.title.casefold()],
         "objects": object_tables(slug),
         "operations": [operation_entry(example, code_language) for example in section],
         "code_languages": CODE_LANGUAGES.values(),
         "code_language": code_language,
-        "has_examples": has_examples,
     }
 
 
-def chapters_about(title: str) -> list[Chapter]:
-    """Return the chapters of the guide whose titles name a resource."""
-    word = title.casefold()
-    return [chapter for chapter in chapters() if chapter.level == 3 and word in chapter.title.casefold()]
+def chapter_context(chapter: Chapter, _code_language: CodeLanguage) -> dict[str, Any]:
+    return {"chapter": chapter}
+
+
+def errors_context(_code_language: CodeLanguage) -> dict[str, Any]:
+    return {"errors": error_entries()}
 
 
 def first_code(code_language: CodeLanguage) -> str:
@@ -76,10 +117,10 @@ class ErrorEntry:
 
 def error_entries() -> list[ErrorEntry]:
     """Return the errors of the Account API, by status."""
+    operations = [operation for methods in document()["paths"].values() for operation in methods.values()]
     statuses = {
         response["$ref"].rpartition("/")[2]: status
-        for operations in document()["paths"].values()
-        for operation in operations.values()
+        for operation in operations
         for status, response in operation["responses"].items()
         if "$ref" in response
     }

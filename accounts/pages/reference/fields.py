@@ -7,7 +7,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from core.openapi.document import JSONSchema, document, resolve
+from core.openapi.document import document, resolve
+from core.openapi.values import JSONSchema
 from core.pages.numbers import number_text
 
 # The maximum number of choices that are listed. The number of further ones is shown.
@@ -54,9 +55,6 @@ class FieldTable:
         return any(row.default for row in self.rows)
 
 
-# Tables
-
-
 def component_table(name: str) -> FieldTable:
     """Return the table of an object of the document, such as `Client`, from the schemas `Client`, `NewClient` and `ClientChanges`."""
     schemas = document()["components"]["schemas"]
@@ -83,17 +81,9 @@ def field_table(request: JSONSchema, response: JSONSchema, name: str = "") -> Fi
 def parameter_table(parameters: Iterable[JSONSchema]) -> FieldTable:
     """Return the table of the parameters of an operation."""
     definitions = [resolve(parameter) for parameter in parameters]
-    return FieldTable(
-        tuple(
-            make_field(
-                definition["name"],
-                {**definition["schema"], "description": definition.get("description", "")},
-                None,
-                is_required=definition.get("required", False),
-            )
-            for definition in definitions
-        )
-    )
+    properties = {each["name"]: {"description": each.get("description", ""), **each["schema"]} for each in definitions}
+    required = [each["name"] for each in definitions if each.get("required")]
+    return field_table({"properties": properties, "required": required}, {})
 
 
 def make_field(
@@ -101,9 +91,9 @@ def make_field(
 ) -> Field:
     """Return the row of a field from its schemas in requests and responses, at least one of which exists."""
     accepted = request or {}
-    shown = accepted if response is None else response
-    types = json_types(shown, is_request=response is None)
-    type, contained = describe_type(shown, is_request=response is None)
+    shown, is_request = (accepted, True) if response is None else (response, False)
+    type, contained = describe_type(shown, is_request=is_request)
+    types = {type for type, _option in shown_types(shown, is_request=is_request)}
     choices = choices_of(accepted) or choices_of(shown)
     return Field(
         name=name,
@@ -116,7 +106,7 @@ def make_field(
         limits=tuple(dict.fromkeys(limits_of(accepted, types))),
         choices=tuple(choices[:MAX_CHOICES]),
         more_choices=max(0, len(choices) - MAX_CHOICES),
-        default=describe_default(accepted),
+        default=to_json_text(accepted["default"]) if "default" in accepted else "",
         description=accepted.get("description") or shown.get("description", ""),
     )
 
@@ -133,15 +123,21 @@ def component_name(schema: JSONSchema) -> str:
     return name.removeprefix("New").replace("Changes", "")
 
 
-def alternatives(schema: JSONSchema) -> Iterator[JSONSchema]:
-    """Yield the alternatives of a schema, or the schema itself if it has none. Omit those that only allow a blank text."""
+def types_of(schema: JSONSchema) -> Iterator[tuple[str, JSONSchema]]:
+    """Yield each type of a schema with the alternative that has it. Omit the alternatives that only allow a blank text."""
     options = schema.get("anyOf") or schema.get("oneOf")
-    if not options or "properties" in schema:
-        yield schema
+    if options and "properties" not in schema:
+        for option in options:
+            if option and not is_blank_text(option):
+                yield from types_of(option)
         return
-    for option in options:
-        if option and not is_blank_text(option):
-            yield from alternatives(option)
+    names = {bool: "boolean", int: "integer", str: "string", type(None): "null"}
+    types = (
+        ["object"] if "$ref" in schema or "properties" in schema else [names[type(each)] for each in values_of(schema)]
+    )
+    types = schema.get("type", types)
+    for name in [types] if isinstance(types, str) else types:
+        yield name, schema
 
 
 def is_blank_text(schema: JSONSchema) -> bool:
@@ -153,34 +149,25 @@ def is_blank_text(schema: JSONSchema) -> bool:
 
 def properties_of(schema: JSONSchema) -> dict[str, JSONSchema]:
     """Return the schemas of the fields of an object, which may have alternatives."""
-    return {name: inner for option in alternatives(schema) for name, inner in option.get("properties", {}).items()}
+    return {name: inner for _type, option in types_of(schema) for name, inner in option.get("properties", {}).items()}
 
 
-def listed_values(schema: JSONSchema) -> list[Any]:
+def values_of(schema: JSONSchema) -> list[Any]:
     """Return the only values that a schema allows. Return an empty list if it does not list them."""
     return schema.get("enum") or ([schema["const"]] if "const" in schema else [])
 
 
-def types_of(schema: JSONSchema) -> list[str]:
-    """Return the values of the keyword `type`, or the types of the listed values."""
-    if "type" in schema:
-        types = schema["type"]
-        return types if isinstance(types, list) else [types]
-    names = {bool: "boolean", int: "integer", str: "string"}
-    return list(dict.fromkeys(names[type(value)] for value in listed_values(schema)))
+def shown_types(schema: JSONSchema, *, is_request: bool) -> Iterator[tuple[str, JSONSchema]]:
+    """Yield the types that are shown, without null.
 
-
-def shown_types(option: JSONSchema, *, is_request: bool) -> list[str]:
-    """Return the types that are shown for an alternative, without null.
-
-    Of the types that a request may have, the first is shown. The others are forms of the same value, such as a number as a text.
+    Of the types that an alternative of a request may have, the first is shown. The others are forms of the same value, such as a number
+    as a text.
     """
-    types = [type for type in types_of(option) if type != "null"]
-    return types[:1] if is_request else types
-
-
-def json_types(schema: JSONSchema, *, is_request: bool) -> set[str]:
-    return {type for option in alternatives(schema) for type in shown_types(option, is_request=is_request)}
+    previous = None
+    for name, option in types_of(schema):
+        if name != "null" and not (is_request and option is previous):
+            yield name, option
+            previous = option
 
 
 # Descriptions
@@ -191,27 +178,19 @@ def describe_type(schema: JSONSchema, *, is_request: bool) -> tuple[str, str]:
     # A dictionary, because two alternatives may have the same type.
     words: dict[str, None] = {}
     contained = ""
-    for option in alternatives(schema):
-        if "$ref" in option:
-            contained = component_name(option)
-            words["object"] = None
-        for type in shown_types(option, is_request=is_request):
-            if type == "array":
-                inner, contained = describe_type(option.get("items", {}), is_request=is_request)
-                words[f"array of {inner}" if inner else "array"] = None
-            elif type == "string" and "format" in option:
-                words[f"string ({option['format']})"] = None
-            else:
-                words[type] = None
+    for name, option in shown_types(schema, is_request=is_request):
+        contained = component_name(option) or contained
+        if name == "array":
+            inner, contained = describe_type(option.get("items", {}), is_request=is_request)
+            words[f"array of {inner}" if inner else "array"] = None
+        else:
+            words[f"string ({option['format']})" if name == "string" and "format" in option else name] = None
     return " | ".join(words), contained
 
 
 def describe_null(request: JSONSchema | None, response: JSONSchema | None) -> str:
     """Return in words whether a field may be null. Some fields accept null for no value or the default, and never return it."""
-    accepts, returns = (
-        any("null" in types_of(option) for option in [schema or {}, *alternatives(schema or {})])
-        for schema in (request, response)
-    )
+    accepts, returns = ("null" in dict(types_of(schema or {})) for schema in (request, response))
     if accepts and not returns and response is not None:
         return _("in requests")
     return _("yes") if accepts or returns else _("no")
@@ -219,25 +198,24 @@ def describe_null(request: JSONSchema | None, response: JSONSchema | None) -> st
 
 def limits_of(schema: JSONSchema, types: set[str]) -> Iterator[str]:
     """Yield the limits of values of these types."""
-    for option in alternatives(schema):
-        option_types = types.intersection(types_of(option))
-        if "string" in option_types:
+    for name, option in types_of(schema):
+        if name not in types:
+            continue
+        if name == "string":
             yield from limits_of_length(option)
-        if "array" in option_types and "maxItems" in option:
-            yield _("up to %(max)s items") % {"max": number_text(option["maxItems"])}
-        if "object" in option_types and "maxProperties" in option:
-            yield _("up to %(max)s names") % {"max": number_text(option["maxProperties"])}
-        if option_types & {"integer", "number"}:
+        elif name in ("integer", "number"):
             yield from limits_of_number(option)
+        elif name == "array" and "maxItems" in option:
+            yield _("up to %(max)s items") % {"max": number_text(option["maxItems"])}
+        elif name == "object" and "maxProperties" in option:
+            yield _("up to %(max)s names") % {"max": number_text(option["maxProperties"])}
 
 
 def limits_of_length(schema: JSONSchema) -> Iterator[str]:
     least, most = schema.get("minLength", 0), schema.get("maxLength")
     numbers = {"min": number_text(least), "max": number_text(most or 0)}
-    if least and most is not None:
-        yield _("%(min)s to %(max)s characters") % numbers
-    elif most is not None:
-        yield _("up to %(max)s characters") % numbers
+    if most is not None:
+        yield (_("%(min)s to %(max)s characters") if least else _("up to %(max)s characters")) % numbers
     elif least:
         yield _("at least %(min)s characters") % numbers
 
@@ -254,16 +232,10 @@ def limits_of_number(schema: JSONSchema) -> Iterator[str]:
 
 def choices_of(schema: JSONSchema) -> list[str]:
     """Return the values that a field, or each item of an array, may have."""
-    choices = []
-    for option in alternatives(schema):
-        choices += [to_json_text(value) for value in listed_values(option)]
-        if "items" in option:
-            choices += choices_of(option["items"])
-    return choices
-
-
-def describe_default(schema: JSONSchema) -> str:
-    return to_json_text(schema["default"]) if "default" in schema else ""
+    choices: dict[str, None] = {}
+    for _type, option in types_of(schema):
+        choices |= dict.fromkeys([*map(to_json_text, values_of(option)), *choices_of(option.get("items", {}))])
+    return list(choices)
 
 
 def to_json_text(value: Any) -> str:

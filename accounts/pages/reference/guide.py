@@ -1,10 +1,8 @@
 """The chapters of `docs/integrating.md`, `docs/webhooks.md` and `docs/interface.md`, as HTML."""
 
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from typing import Any
+from functools import cache, cached_property
 
 from django.conf import settings
 from django.urls import reverse
@@ -12,10 +10,9 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import slugify
 from markdown_it import MarkdownIt
-from markdown_it.renderer import RendererHTML
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
-from markdown_it.utils import EnvType, OptionsDict
+from mdit_py_plugins.anchors import anchors_plugin
 
 # The placeholder in cached pages. Each response replaces it with the address of its host.
 ADDRESS = "https://host-of-this-page.invalid"
@@ -32,7 +29,7 @@ EXAMPLE_ADDRESS = re.compile(r"http://(\w+\.)?localhost:8000")
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with the text below it, for the search."""
+    """A heading with the text below it, for the search. The heading of a page has no anchor."""
 
     anchor: str
     title: str
@@ -43,7 +40,6 @@ class Section:
 class Chapter:
     """A page of the guide."""
 
-    slug: str
     title: str
     # The name of the file in `docs`.
     document: str
@@ -51,49 +47,42 @@ class Chapter:
     level: int
     # The anchors in the file that link to the page: that of its heading, and those of preceding headings without a text.
     anchors: list[str]
+    # The tokens of its heading, which the template renders, and of its text.
     tokens: list[Token] = field(default_factory=list, repr=False)
-    sections: list[Section] = field(default_factory=list)
 
-    # The number of tokens of the heading of the page, which the template renders.
     HEADING_TOKENS = 3
 
-    def add(self, token: Token) -> None:
-        is_heading = bool(self.tokens) and self.tokens[-1].type == "heading_open"
-        self.tokens.append(token)
-        if not is_heading and token.type in ("inline", "fence", "code_block"):
-            text = plain_text(token.children or []) if token.type == "inline" else token.content
-            last = self.sections[-1]
-            self.sections[-1] = Section(last.anchor, last.title, f"{last.text} {text.replace(ADDRESS, '')}")
-
     @property
-    def is_empty(self) -> bool:
-        return len(self.tokens) == self.HEADING_TOKENS
+    def slug(self) -> str:
+        return f"guide-{slugify(self.title)}"
 
     @property
     def path(self) -> str:
         return reverse("accounts-docs-page", args=[self.slug])
 
-    @property
+    @cached_property
     def html(self) -> SafeString:
         """The text of the chapter without its heading. The files are part of the service, and HTML in them is escaped."""
-        html = _renderer.render(self.tokens[self.HEADING_TOKENS :], _parser.options, {"chapter": self})
-        return mark_safe(html)  # noqa: S308, see above
+        tokens = self.tokens[self.HEADING_TOKENS :]
+        for link in (child for token in tokens for child in token.children or () if child.type == "link_open"):
+            link.attrs["href"] = link_target(str(link.attrs["href"]), self.document)
+        return mark_safe(_parser.renderer.render(tokens, _parser.options, {}))  # noqa: S308, see above
+
+    @property
+    def sections(self) -> list[Section]:
+        starts = [number for number, token in enumerate(self.tokens) if token.type == "heading_open"]
+        sections = []
+        for start, end in zip(starts, [*starts[1:], len(self.tokens)], strict=True):
+            anchor = str(self.tokens[start].attrs["id"]) if start else ""
+            title, *texts = filter(None, map(plain_text, self.tokens[start:end]))
+            sections.append(Section(anchor, title, " ".join(texts).replace(ADDRESS, "")))
+        return sections
 
 
-def anchor_of(text: str, taken: set[str]) -> str:
-    """Return the anchor of a heading, in the form of GitHub."""
-    anchor = re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
-    number, unique = 0, anchor
-    while unique in taken:
-        number += 1
-        unique = f"{anchor}-{number}"
-    taken.add(unique)
-    return unique
-
-
-def plain_text(tokens: Sequence[Token]) -> str:
-    """Return the text of inline tokens without markup. A line break is a space."""
-    return "".join(" " if token.type in ("softbreak", "hardbreak") else token.content for token in tokens)
+def plain_text(token: Token) -> str:
+    """Return the text of a token without markup. A line break is a space."""
+    children = token.children or [token]
+    return "".join(" " if child.type in ("softbreak", "hardbreak") else child.content for child in children)
 
 
 def _adapt_cells(state: StateCore) -> None:
@@ -109,43 +98,28 @@ def _adapt_cells(state: StateCore) -> None:
                 token.tag = end.tag = "td"
 
 
-class Renderer(RendererHTML):
-    """Render code and tables in boxes that scroll, also by keyboard, and links to other pages of the guide."""
+def _make_parser() -> MarkdownIt:
+    """Return a parser whose HTML has code and tables in boxes that scroll, also by keyboard."""
 
-    def fence(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return f'<pre tabindex="0"><code>{escape(tokens[idx].content)}</code></pre>\n'
+    def code(text: str, language: str, attributes: str) -> str:
+        return f'<pre tabindex="0"><code>{escape(text)}</code></pre>'
 
-    def table_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return '<div class="scroll" tabindex="0"><table>\n'
+    parser = MarkdownIt("commonmark", {"html": False, "highlight": code}).enable("table")
+    parser.use(anchors_plugin, max_level=6).core.ruler.push("adapt_cells", _adapt_cells)
+    parser.add_render_rule("table_open", lambda *_: '<div class="scroll" tabindex="0"><table>\n')
+    parser.add_render_rule("table_close", lambda *_: "</table></div>\n")
+    return parser
 
-    def table_close(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return "</table></div>\n"
 
-    def heading_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        level = int(tokens[idx].tag[1]) - env["chapter"].level + 1
-        return f'<h{level} id="{escape(tokens[idx].meta["anchor"])}">'
-
-    def heading_close(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return f"</h{int(tokens[idx].tag[1]) - env['chapter'].level + 1}>\n"
-
-    def link_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        href = link_target(str(tokens[idx].attrs["href"]), env["chapter"].document)
-        return f'<a href="{escape(href)}">' if href else "<span>"
-
-    def link_close(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        opening = next(token for token in reversed(tokens[:idx]) if token.type == "link_open")
-        return "</a>" if link_target(str(opening.attrs["href"]), env["chapter"].document) else "</span>"
+_parser = _make_parser()
 
 
 def link_target(href: str, document: str) -> str:
-    """Return the address of a link of a document. Return "" if it points to a file that is no page of the reference."""
+    """Return the address of a link of a document, or "" if it points to a file that is no page of the reference."""
     if re.match("https?:", href):
         return href
     name, _hash, anchor = href.partition("#")
-    name = name or document
-    if anchor:
-        return anchors().get((name, anchor), "")
-    return next((chapter.path for chapter in chapters() if chapter.document == name), "")
+    return anchors().get((name or document, anchor), "")
 
 
 def text_for_customers(document: str) -> str:
@@ -160,42 +134,26 @@ def text_for_customers(document: str) -> str:
     return EXAMPLE_ADDRESS.sub(ADDRESS, "\n".join(lines))
 
 
-_parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=Renderer).enable("table")
-_parser.core.ruler.push("adapt_cells", _adapt_cells)
-_renderer: Any = _parser.renderer
-
-
 def read_chapters(document: str, divided: str = "") -> list[Chapter]:
     """Return the chapters of a document. Without `divided`, the document is one chapter.
 
-    Otherwise each section is a chapter, and so is each section in the section `divided`.
+    Otherwise each section is a chapter, and so is each section in the section `divided`. The anchor of a heading without a text belongs
+    to the next chapter.
     """
     tokens = _parser.parse(text_for_customers(document))
     chapters: list[Chapter] = []
-    taken: set[str] = set()
     parent = ""
-    for index, token in enumerate(tokens):
+    for token, content, end in zip(tokens, tokens[1:] + tokens[:1], tokens[2:] + tokens[:2], strict=True):
         if token.type == "heading_open":
-            title, level = plain_text(tokens[index + 1].children or []), int(token.tag[1])
-            anchor = anchor_of(title, taken)
-            token.meta = {"anchor": anchor}
+            title, level, anchors = plain_text(content), int(token.tag[1]), [str(token.attrs["id"])]
             parent = title if level == 2 else parent
             if level == 1 or (divided and (level == 2 or (level == 3 and parent == divided))):
-                chapters.append(Chapter(f"guide-{slugify(title)}", title, document, level, [anchor]))
-                anchor = ""
-            chapters[-1].sections.append(Section(anchor, title, ""))
-        chapters[-1].add(token)
-    return list(without_empty(chapters))
-
-
-def without_empty(chapters: list[Chapter]) -> Iterator[Chapter]:
-    """Yield the chapters with a text. The anchor of a heading without a text belongs to the next chapter."""
-    anchors: list[str] = []
-    for chapter in chapters:
-        chapter.anchors = [*anchors, *chapter.anchors]
-        anchors = chapter.anchors if chapter.is_empty else []
-        if not chapter.is_empty:
-            yield chapter
+                if chapters and len(chapters[-1].tokens) == Chapter.HEADING_TOKENS:
+                    anchors = chapters.pop().anchors + anchors
+                chapters.append(Chapter(title, document, level, anchors))
+            token.tag = end.tag = f"h{level - chapters[-1].level + 1}"
+        chapters[-1].tokens.append(token)
+    return chapters
 
 
 @cache
@@ -208,10 +166,11 @@ def chapters() -> list[Chapter]:
 
 @cache
 def anchors() -> dict[tuple[str, str], str]:
-    """Return the address of each heading, by its document and its anchor there."""
-    addresses = {}
+    """Return the address of each heading, by its document and its anchor there. The anchor of a document is ""."""
+    addresses: dict[tuple[str, str], str] = {}
     for chapter in chapters():
-        addresses.update({(chapter.document, anchor): chapter.path for anchor in chapter.anchors})
+        addresses.setdefault((chapter.document, ""), chapter.path)
+        addresses |= {(chapter.document, anchor): chapter.path for anchor in chapter.anchors}
         for section in chapter.sections[1:]:
             addresses[chapter.document, section.anchor] = f"{chapter.path}#{section.anchor}"
     return addresses

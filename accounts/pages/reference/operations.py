@@ -1,10 +1,12 @@
 """The operations and objects on the page of a resource, read from the OpenAPI document."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, cast
+
+from django.urls import reverse
 
 from accounts.pages.example_code import CodeLanguage
 from accounts.pages.examples import Example, FilledExample, document_body, sections
@@ -16,13 +18,23 @@ from accounts.pages.reference.fields import (
     parameter_table,
 )
 from accounts.pages.reference.guide import ADDRESS
-from accounts.pages.reference.navigation import pages
-from core.openapi.document import JSONSchema, document, resolve
+from core.openapi.document import document, resolve
+from core.openapi.values import JSONSchema
 
 # With more alternatives than this, a page links to the tables of the objects on other pages, and does not repeat them.
 MAX_ALTERNATIVES = 3
 # The names of objects with the addresses of their tables.
 Links = list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Content:
+    """The body of a request or of a response: links to the objects that it can be. Without such objects, the table of its fields."""
+
+    # True if it is an array of them.
+    is_list: bool
+    objects: Links
+    fields: FieldTable
 
 
 @dataclass(frozen=True)
@@ -32,15 +44,10 @@ class OperationEntry:
     example: Example
     # The request in the language of the page, and the body of the response.
     code: str
-    response: str
+    example_response: str
     parameters: FieldTable
-    # The objects that the body can be. Without such objects, the fields of the body.
-    body_objects: Links
-    body: FieldTable
-    # The same for the response. If `is_list`, the response is an array of them.
-    is_list: bool
-    response_objects: Links
-    response_fields: FieldTable
+    body: Content
+    response: Content
     # The statuses of success, each with its name, and the statuses of errors with their descriptions.
     statuses: list[str]
     errors: list[tuple[str, str]]
@@ -48,25 +55,24 @@ class OperationEntry:
 
 def operation_entry(example: Example, language: CodeLanguage) -> OperationEntry:
     operation = operation_of(example)
-    body, response = body_schema(operation), response_schema(operation)
-    is_list = response.get("type") == "array"
-    if is_list:
-        response = response.get("items", {})
-    body_objects, response_objects = links_of(body, example.slug), links_of(response, example.slug)
     responses = operation["responses"].items()
     return OperationEntry(
         example=example,
         code=example_code(example, language),
-        response=example_response(operation),
+        example_response=example_response(operation),
         parameters=parameter_table(operation["parameters"]),
-        body_objects=body_objects,
-        body=FieldTable() if body_objects else field_table(without_token(body), {}),
-        is_list=is_list,
-        response_objects=response_objects,
-        response_fields=FieldTable() if response_objects else field_table({}, response),
+        body=content_of(without_token(body_schema(operation)), example.slug, lambda schema: field_table(schema, {})),
+        response=content_of(response_schema(operation), example.slug, lambda schema: field_table({}, schema)),
         statuses=[f"{status} {response['description']}" for status, response in responses if status < "4"],
         errors=[(status, resolve(response)["description"]) for status, response in responses if status >= "4"],
     )
+
+
+def content_of(schema: JSONSchema, slug: str, make_table: Callable[[JSONSchema], FieldTable]) -> Content:
+    is_list = schema.get("type") == "array"
+    item = schema.get("items", {}) if is_list else schema
+    objects = links_of(item, slug)
+    return Content(is_list, objects, FieldTable() if objects else make_table(item))
 
 
 def operation_of(example: Example) -> JSONSchema:
@@ -82,26 +88,19 @@ def body_schema(operation: JSONSchema) -> JSONSchema:
 
 def without_token(body: JSONSchema) -> JSONSchema:
     """Return the schema of a body without the token, which every JSON body may have."""
-    return {
-        **body,
-        "properties": {name: inner for name, inner in body.get("properties", {}).items() if name != "api_token"},
-    }
+    properties = body.get("properties", {}).items()
+    return {**body, "properties": {name: inner for name, inner in properties if name != "api_token"}}
 
 
 def success_content(operation: JSONSchema) -> tuple[str, JSONSchema]:
-    """Return the media type and the content of a successful response, preferably of one with an example."""
-    contents = [
-        item
-        for status, response in operation["responses"].items()
-        if status < "4"
-        for item in response.get("content", {}).items()
-    ]
-    return next((item for item in contents if "examples" in item[1]), contents[0])
+    """Return the media type and the content of the first response, which has the example."""
+    ((media_type, content),) = next(iter(operation["responses"].values()))["content"].items()
+    return media_type, content
 
 
 def response_schema(operation: JSONSchema) -> JSONSchema:
-    schema: JSONSchema = success_content(operation)[1].get("schema", {})
-    return schema
+    _media_type, content = success_content(operation)
+    return cast(JSONSchema, content["schema"])
 
 
 def example_code(example: Example, language: CodeLanguage) -> str:
@@ -114,7 +113,7 @@ def example_code(example: Example, language: CodeLanguage) -> str:
 def example_response(operation: JSONSchema) -> str:
     """Return the body of the response in the document."""
     media_type, content = success_content(operation)
-    value = content.get("examples", {}).get("answer", {}).get("value", "")
+    value = content["examples"]["answer"]["value"]
     return json.dumps(value, indent=2, ensure_ascii=False) if media_type == "application/json" else value
 
 
@@ -156,7 +155,7 @@ def object_paths() -> dict[str, str]:
     paths: dict[str, str] = {}
     for slug in sections():
         for name in object_names(slug):
-            paths.setdefault(name, f"{pages()[slug].path}#{name}")
+            paths.setdefault(name, f"{reverse('accounts-docs-page', args=[slug])}#{name}")
     return paths
 
 

@@ -8,9 +8,8 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from accounts.pages.examples import sections
-from accounts.pages.reference.content import error_entries
+from accounts.pages.reference.content import ERRORS_SLUG, error_entries, pages
 from accounts.pages.reference.guide import chapters
-from accounts.pages.reference.navigation import ERRORS_SLUG, pages
 from accounts.pages.reference.operations import object_tables
 
 MAX_RESULTS = 50

@@ -7,9 +7,9 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 
 from accounts.pages.examples import examples
+from accounts.pages.reference.content import pages
 from accounts.pages.reference.fields import component_table, make_field
 from accounts.pages.reference.guide import ADDRESS, DOCUMENTS, chapters, link_target, text_for_customers
-from accounts.pages.reference.navigation import pages
 from accounts.pages.reference.search import excerpt_around, search
 from core.openapi.document import document
 from tests.support.client import Client
