@@ -35,23 +35,24 @@ def recounted(acme, *, include_closed: bool = False, **values) -> Facets:
     )
 
 
-def check(acme) -> None:
-    """Assert that the stored numbers equal the recounted ones, for several selections."""
+def check(acme, selections: slice = slice(None)) -> None:
+    """Assert that the stored numbers equal the recounted ones, for these of several selections."""
     categories, statuses = (
         list(rows.order_by("id").values_list("id", flat=True))
         for rows in (acme.account.categories, acme.account.statuses)
     )
+    found = (
+        {},
+        {"category_id": categories[0]},
+        {"status_id": statuses[0]},
+        {"kind": "error"},
+        {"tag": "web"},
+        {"tag": "nothing"},
+        {"kind": "suggestion", "tag": "web"},
+        {"category_id": categories[-1], "status_id": statuses[0], "kind": "suggestion", "tag": "ui"},
+    )
     for include_closed in (False, True):
-        for values in (
-            {},
-            {"category_id": categories[0]},
-            {"status_id": statuses[0]},
-            {"kind": "error"},
-            {"tag": "web"},
-            {"tag": "nothing"},
-            {"kind": "suggestion", "tag": "web"},
-            {"category_id": categories[-1], "status_id": statuses[0], "kind": "suggestion", "tag": "ui"},
-        ):
+        for values in found[selections]:
             counted = counts(acme, include_closed=include_closed, **values)
             # A selected tag is shown even if no post has it.
             counted = counted._replace(tags={tag: number for tag, number in counted.tags.items() if number})
@@ -93,7 +94,8 @@ def test_every_change_of_a_post_is_counted(acme, posts):
     ]
     for change in check_after:
         change()
-        check(acme)
+        # All posts, and those with a tag. A change is counted once for each combination of values, so other selections add the same deltas.
+        check(acme, slice(0, 5, 4))
 
 
 def test_the_most_frequent_tags(acme, monkeypatch):
