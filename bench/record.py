@@ -47,9 +47,9 @@ def watch_statements(watch: Callable[[psycopg.Connection, Any, Any], object]) ->
         watch(cursor.connection, text, parameters)
         return execute(cursor, text, parameters, **options)
 
-    def watch_and_fetch(connection: Any, text: Any, parameters: Any, **options: Any) -> Any:
+    def watch_and_fetch(connection: Any, text: Any, parameters: Any) -> Any:
         watch(connection, text, parameters)
-        return fetch_prepared(connection, text, parameters, **options)
+        return fetch_prepared(connection, text, parameters)
 
     psycopg.Cursor.execute, Connection.fetch_prepared = watch_and_execute, watch_and_fetch
     try:

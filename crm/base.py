@@ -77,16 +77,10 @@ class Resource(TenantModel, Trashable):
     class Meta:
         abstract = True
 
-    def write(self, values: dict[str, Any], *, by: User, single_statement: bool = False) -> None:
-        """Insert the row, or update the fields that `values` names. To update, the caller must have locked the row (`locked`).
-
-        `single_statement` says that the transaction writes nothing else, and that the caller retries a failed transaction.
-        """
+    def write(self, values: dict[str, Any], *, by: User) -> None:
+        """Insert the row, or update the fields that `values` names. To update, the caller must have locked the row (`locked`)."""
         self.assign(values, by=by)
-        self.flush([self], single_statement=single_statement)
-
-    def insert(self, *, single_statement: bool) -> None:
-        insert(self, single_statement=single_statement)
+        self.flush([self])
 
     def assign(self, values: dict[str, Any], *, by: User) -> None:
         """Set attributes from the validated values, without writing them. The tags are set by `flush`."""
@@ -115,7 +109,7 @@ class Resource(TenantModel, Trashable):
 
     @classmethod
     @transaction.atomic(savepoint=False)
-    def flush(cls, rows: list[Self], *, single_statement: bool = False) -> None:
+    def flush(cls, rows: list[Self]) -> None:
         """Write the unsaved changes of rows of one account. The number of statements does not depend on the number of rows."""
         if retagged := [(row, row.unsaved_tags) for row in rows if row.unsaved_tags is not None]:
             # Only the values for a `Tagged` row have tags.
@@ -123,7 +117,7 @@ class Resource(TenantModel, Trashable):
         new = [row for row in rows if row._state.adding]
         changed = [row for row in rows if not row._state.adding]
         if len(new) == 1:
-            new[0].insert(single_statement=single_statement)
+            insert(new[0])
         elif new:
             without_id = [row for row in new if row.id is None]
             for row, id in zip(without_id, next_ids(new[0].account_id, len(without_id)), strict=True):

@@ -139,7 +139,7 @@ class Deal(ExternallyIdentified, LinkedToClient, Tagged, Resource):
 
     @classmethod
     @transaction.atomic(savepoint=False)
-    def flush(cls, rows: list[Self], *, single_statement: bool = False) -> None:
+    def flush(cls, rows: list[Self]) -> None:
         """Write the clients from the input of the deals, then the deals."""
         linked = [(row, row.nested_client) for row in rows if row.nested_client]
         if clients := {id(client): client for _, client in linked}:
@@ -148,7 +148,7 @@ class Deal(ExternallyIdentified, LinkedToClient, Tagged, Resource):
             row.client_id, row.trashed_client_id, row.nested_client = client.id, None, None
             row.unsaved_fields |= {"client_id", "trashed_client_id"}
         cls._enter_stages([row for row in rows if row._state.adding or row._changes_status()])
-        super().flush(rows, single_statement=single_statement and not linked)
+        super().flush(rows)
 
     @classmethod
     def _enter_stages(cls, rows: list[Self]) -> None:
@@ -186,7 +186,7 @@ STAGES = Derivation(
     key_columns=frozenset(),
     update=record_stages,
     # `NEW_STAGES` writes the stages of new deals.
-    concerns_new=lambda _deal, _alone: False,
+    concerns_new=lambda _deal: False,
 )
 
 

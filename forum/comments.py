@@ -215,7 +215,6 @@ class Commentable(Mergeable):
         own = self.account.comments.waiting().filter(post_id=self.id, user_id=user.id)
         return self.comments_cache + own.count()
 
-    @transaction.atomic(savepoint=False)
     def comment(self, *, by: User, text: str, agent: str = "", internal: bool = False) -> Comment:
         """Add a comment, which may have to wait for approval. Raise FieldError if the post is merged into another, or if the user may not write internal comments.
 
@@ -224,7 +223,8 @@ class Commentable(Mergeable):
         """
         html = render(text, mentions=self._mentions_in(text, author_id=by.id))
         if internal and not by.is_team:
-            self.lock()
+            with transaction.atomic():
+                self.lock()
             self.check_not_merged()
             raise FieldError("internal", _("can only be set by the team"), "team")
         comment = Comment(

@@ -48,32 +48,6 @@ NEW_CONTACT = """, summary AS (
     INSERT INTO workspace_contactsummary (account_id, contact_id, client_id, last_activity_at)
     SELECT account_id, id, client_id, created_at FROM row WHERE trashed_at IS NULL ON CONFLICT DO NOTHING
 ) """
-NEW_DEAL = """, summary AS (
-    INSERT INTO workspace_dealsummary (account_id, deal_id, client_id, contact_id, last_activity_at, outcome, currency, price)
-    SELECT row.account_id, row.id, row.client_id, row.contact_id, row.created_at, coalesce(status.outcome, 'open'), row.currency,
-        coalesce(row.price, 0)
-    FROM row LEFT JOIN accounts_status AS status ON status.account_id = row.account_id AND status.id = row.status_id
-    WHERE row.trashed_at IS NULL ON CONFLICT DO NOTHING RETURNING account_id, client_id, outcome, currency, price
-), revenue AS (
-    INSERT INTO workspace_clientrevenue AS total (account_id, client_id, currency, open_deals, open_sum, won_deals, won_sum)
-    SELECT account_id, client_id, currency,
-        count(*) FILTER (WHERE outcome = 'open'), coalesce(sum(price) FILTER (WHERE outcome = 'open'), 0),
-        count(*) FILTER (WHERE outcome = 'won'), coalesce(sum(price) FILTER (WHERE outcome = 'won'), 0)
-    FROM summary WHERE client_id IS NOT NULL AND outcome IN ('open', 'won')
-    GROUP BY account_id, client_id, currency ORDER BY client_id, currency
-    ON CONFLICT (account_id, client_id, currency) DO UPDATE SET
-        open_deals = total.open_deals + EXCLUDED.open_deals, open_sum = total.open_sum + EXCLUDED.open_sum,
-        won_deals = total.won_deals + EXCLUDED.won_deals, won_sum = total.won_sum + EXCLUDED.won_sum
-    RETURNING account_id, client_id, currency, open_sum, won_sum
-), sums AS (
-    UPDATE workspace_clientsummary AS client SET open_sum = revenue.open_sum, won_sum = revenue.won_sum
-    FROM revenue JOIN accounts_account AS account ON account.id = revenue.account_id AND account.currency = revenue.currency
-    WHERE client.account_id = revenue.account_id AND client.client_id = revenue.client_id
-), queued AS (
-    INSERT INTO workspace_revenuechange (account_id, kind, row_id)
-    SELECT account_id, 'client', client_id FROM row WHERE client_id IS NOT NULL AND trashed_at IS NULL
-) """
-
 # A suggestion is queued if it has clients, or if its author is linked to one.
 NEW_POST = """, queued AS (
     INSERT INTO workspace_revenuechange (account_id, kind, row_id)
@@ -162,7 +136,7 @@ def follow_new_notes() -> Derivation:
 
 
 def follow_rows(
-    model: type[models.Model], resource: str, columns: Collection[str], concerns_new: Callable[[Any, bool], bool]
+    model: type[models.Model], resource: str, columns: Collection[str], concerns_new: Callable[[Any], bool]
 ) -> Derivation:
     """Return the derivation of the summaries of the rows themselves. They pass a change on to the linked rows.
 
@@ -259,22 +233,17 @@ def keys_of_row_of_post(post: Any) -> Iterable[Key]:
 # The CTEs write the values of a new row that is not in the trash.
 
 
-def is_trashed(row: Any, _alone: bool) -> bool:
+def is_trashed(row: Any) -> bool:
     return row.trashed_at is not None
 
 
-def is_trashed_or_not_alone(row: Any, alone: bool) -> bool:
-    return not alone or row.trashed_at is not None
-
-
-def never(_row: Any, _alone: bool) -> bool:
+def never(_row: Any) -> bool:
     return False
 
 
 def register_derivations() -> None:
     insert_with(Client, NEW_CLIENT)
     insert_with(Contact, NEW_CONTACT)
-    insert_with(Deal, NEW_DEAL, only_alone=True)
     insert_with(Deal, MIRRORS["deal"].insert_with)
     insert_with(Post, NEW_POST)
     insert_with(Note, MIRRORS["note"].insert_with)
@@ -297,7 +266,7 @@ def register_derivations() -> None:
                 "trashed_at",
                 *LINK_COLUMNS,
             },
-            concerns_new=lambda row, _alone: has_link(row),
+            concerns_new=has_link,
             concerns_changed=has_or_had_link,
         ),
         mirror(ProxyVote, {"created_at", "client_id", "contact_id", "from_post_id"}),
@@ -307,7 +276,7 @@ def register_derivations() -> None:
             Deal,
             "deal",
             {"client_id", "contact_id", "status_id", "currency", "price", "trashed_at"},
-            is_trashed_or_not_alone,
+            lambda _deal: True,
         ),
         follow_new_notes(),
         Derivation(
@@ -326,13 +295,12 @@ def register_derivations() -> None:
             "client",
             "client_id",
             {"client_id", "status_id", "currency", "price", "trashed_at"},
-            concerns_new=is_trashed_or_not_alone,
         ),
         queue_rows(
             UserLink,
             "user",
             "user_id",
             {"state", "client_id", "contact_id"},
-            concerns_new=lambda link, _alone: link.state == UserLink.State.CONFIRMED,
+            concerns_new=lambda link: link.state == UserLink.State.CONFIRMED,
         ),
     )

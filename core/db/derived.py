@@ -44,9 +44,8 @@ class Derivation:
     keys_of_row: Callable[[Any], Iterable[Key] | None] = lambda _row: None
     # The columns that select the keys. If an update changes none of them, the keys are the same before and after it.
     key_columns: frozenset[str] | None = None
-    # Return whether values can depend on a new row, beyond those of `insert_with`. The second argument says that the transaction consists of
-    # the INSERT alone.
-    concerns_new: Callable[[Any, bool], bool] = lambda _row, _alone: True
+    # Return whether values can depend on a new row, beyond those of `insert_with`.
+    concerns_new: Callable[[Any], bool] = lambda _row: True
     # Return whether values can depend on a row, before or after an update of these columns, or of all.
     concerns_changed: Callable[[Any, Collection[str] | None], bool] = lambda _row, _columns: True
 
@@ -89,8 +88,7 @@ _derivations: dict[type[models.Model], list[Derivation]] = {}
 _comparisons: dict[type[models.Model], Comparison] = {}
 # The functions of the derivations, in the order in which they are called.
 _updates: list[Callable[[int, list[Key]], None]] = []
-# The CTEs for new rows, each with whether it is only for an INSERT that is a transaction of its own.
-_ctes: dict[type[models.Model], list[tuple[str, bool]]] = {}
+_ctes: dict[type[models.Model], list[str]] = {}
 # The keys to update at the end of the transaction: by the account and the function.
 Pending = dict[tuple[int, Callable[[int, list[Key]], None]], set[Key]]
 _pending: ContextVar[Pending | None] = ContextVar("pending", default=None)
@@ -108,12 +106,9 @@ def register_comparisons(*comparisons: Comparison) -> None:
         _comparisons[comparison.model] = comparison
 
 
-def insert_with(model: type[models.Model], ctes: str, *, only_alone: bool = False) -> None:
-    """Register the CTEs that write the values of new rows. `row` is the CTE with the new rows.
-
-    CTEs that write rows of other rows too must be `only_alone`: in a transaction with several inserts, they would lock these in any order.
-    """
-    _ctes.setdefault(model, []).append((ctes, only_alone))
+def insert_with(model: type[models.Model], ctes: str) -> None:
+    """Register the CTEs that write the values of new rows. `row` is the CTE with the new rows."""
+    _ctes.setdefault(model, []).append(ctes)
 
 
 def comparison_of(model: type[models.Model], columns: Collection[str] | None = None) -> Comparison | None:
@@ -129,9 +124,9 @@ def derivations_of(model: type[models.Model], columns: Collection[str] | None = 
     return [each for each in _derivations.get(model, ()) if columns is None or not each.columns.isdisjoint(columns)]
 
 
-def ctes_of(model: type[models.Model], *, alone: bool = False) -> str:
-    """Return the text of the CTEs that `insert_with` registered, or "". `alone` says that the transaction consists of the INSERT."""
-    return "".join(ctes for ctes, only_alone in _ctes.get(model, ()) if alone or not only_alone)
+def ctes_of(model: type[models.Model]) -> str:
+    """Return the text of the CTEs that `insert_with` registered, or ""."""
+    return "".join(_ctes.get(model, ()))
 
 
 @contextmanager
@@ -215,9 +210,9 @@ def inserting(row: models.Model) -> Iterator[None]:
         inserted([row], are_derived=True)
 
 
-def is_followed(row: models.Model, *, alone: bool = False) -> bool:
+def is_followed(row: models.Model) -> bool:
     """Return whether a new row has to be followed by other statements in its transaction."""
-    return any(each.concerns_new(row, alone) for each in derivations_of(type(row)))
+    return any(each.concerns_new(row) for each in derivations_of(type(row)))
 
 
 @contextmanager
@@ -286,10 +281,10 @@ def inserted(rows: Sequence[models.Model], *, are_derived: bool = False) -> None
                 )
         derivations = derivations_of(model)
         if len(new) == 1:
-            add_keys_of(new[0], [each for each in derivations if each.concerns_new(new[0], False)], "insert")
+            add_keys_of(new[0], [each for each in derivations if each.concerns_new(new[0])], "insert")
             continue
         for each in derivations:
-            if ids := [row.id for row in new if each.concerns_new(row, False)]:  # type: ignore[attr-defined]
+            if ids := [row.id for row in new if each.concerns_new(row)]:  # type: ignore[attr-defined]
                 add_keys(account_id, each.update, each.keys_of(account_id, ids, "insert"))
 
 

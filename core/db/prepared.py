@@ -16,7 +16,6 @@ import json
 import operator
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -50,7 +49,7 @@ from psycopg import Binary
 from psycopg.errors import ConnectionTimeout
 from psycopg.types.numeric import Int2, Int4, Int8
 
-from core.db.derived import comparison_of, ctes_of, inserted, inserting, is_followed, writing, writing_row
+from core.db.derived import comparison_of, ctes_of, inserted, inserting, writing, writing_row
 
 # Values that stand for arguments while a query is compiled. Each is unique, so that it can be found in the compiled query, and within
 # the range of every column.
@@ -119,8 +118,6 @@ class Statement:
         unused = stand_ins.keys() - {name for name, _ in self.values}
         if unused:
             raise TypeError(f"the query does not use {', '.join(sorted(unused))}")
-        self._locks = rows.query.select_for_update
-        self.width = len(compiler.select)
         self._read_select(rows, compiler)
 
     @staticmethod
@@ -184,7 +181,7 @@ class Statement:
         return values
 
     def run(self, arguments: dict[str, Any]) -> list[Any]:
-        rows = fetch(self.text, self.parameters(arguments), single_statement=not self._locks)
+        rows = fetch(self.text, self.parameters(arguments))
         if self._converters:
             rows = [self._convert(row) for row in rows]
         return rows if self._build is None else [self._build(row) for row in rows]
@@ -258,43 +255,17 @@ def prepared(**types: type) -> Callable[[Callable[..., QuerySet[Any, Any]]], Pre
     return lambda build: PreparedQuery(build, types)
 
 
-def insert(row: Model, *, single_statement: bool = False) -> None:
-    """Insert a new row, as `save(force_insert=True)` does, and read the columns that the database sets.
-
-    Pass `single_statement` if the transaction writes nothing else.
-    """
-    insertion, alone = insertion_of(type(row)), single_statement and not is_followed(row, alone=True)
+def insert(row: Model) -> None:
+    """Insert a new row, as `save(force_insert=True)` does, and read the columns that the database sets."""
+    insertion = insertion_of(type(row))
     text = f"INSERT INTO {insertion.into} VALUES ({insertion.values}) RETURNING"  # noqa: S608
-    if ctes := ctes_of(type(row), alone=alone):
+    if ctes := ctes_of(type(row)):
         text = f"WITH row AS ({text} *){ctes} SELECT {insertion.returning} FROM row"  # noqa: S608
     else:
         text = f"{text} {insertion.returning}"
-    with nullcontext() if alone else inserting(row):
-        [returned] = execute(text, insertion.values_of(row), single_statement=alone)
-        insertion.complete(row, returned)
-
-
-def insert_from(
-    row: Model, query: PreparedQuery, names: tuple[str, ...], *, single_statement: bool = False, **arguments: Any
-) -> list[Any] | None:
-    """Insert a new row, as `insert` does, with the fields `names` from the first columns of a query, in the same statement.
-
-    Set these fields of the row and return the further columns of the query. If the query finds no row, return None and insert nothing.
-    The query returns at most one row, as a `values_list` without converted values.
-    """
-    found = query.statement(arguments)
-    text, columns = _insert_from_statement(type(row), found.text, names, found.width)
-    parameters = [*found.parameters(arguments), *(column(row, True) for column in columns)]
     with inserting(row):
-        rows = execute(text, parameters, single_statement=single_statement and not is_followed(row))
-        if not rows:
-            return None
-        insertion, [returned] = insertion_of(type(row)), rows
-        end = len(insertion.returned)
-        insertion.complete(row, returned[:end])
-    for name, value in zip(names, returned[end:], strict=False):
-        setattr(row, name, value)
-    return list(returned[end + len(names) :])
+        [returned] = fetch(text, insertion.values_of(row))
+        insertion.complete(row, returned)
 
 
 def insert_many(rows: Sequence[Model]) -> None:
@@ -351,7 +322,7 @@ def update(row: Model, names: Collection[str]) -> None:
     """Update fields of a row, as `save(update_fields=…)` does. Raise the model's DoesNotExist if the row was deleted."""
     text, columns = _update_statement(type(row), tuple(sorted(names)))
     with writing_row(row, names, is_compared=True):
-        rows = execute(text, [column(row, False) for column in columns])
+        rows = fetch(text, [column(row, False) for column in columns])
         if (comparison := comparison_of(type(row), names)) and rows and rows[0][-1]:
             comparison.add_ids(row.account_id, [row.id])  # type: ignore[attr-defined]  # a row of any tenant
     if not rows:
@@ -404,32 +375,6 @@ def insertion_of(model: type[Model]) -> Insertion:
         columns=list(map(_column_value, fields)),
         returned=returned,
     )
-
-
-@cache
-def _insert_from_statement(
-    model: type[Model], query: str, names: tuple[str, ...], columns_of_query: int
-) -> tuple[str, "list[ColumnValue]"]:
-    """Return the text of `insert_from`, and the functions of the columns whose values come from the row."""
-    insertion, meta = insertion_of(model), model._meta
-    found = [f"found_{n}" for n in range(columns_of_query)]
-    sources = dict(zip(names, found, strict=False))
-    values, columns = [], []
-    for field, placeholder, column in zip(insertion.fields, insertion.placeholders, insertion.columns, strict=True):
-        if field.attname in sources:
-            values.append(sources[field.attname])
-        else:
-            values.append(placeholder)
-            columns.append(column)
-    returning = [f'"{cast(Field, meta.get_field(name)).column}"' for name in names]
-    returning += [f"(SELECT {name} FROM found)" for name in found[len(names) :]]  # noqa: S608
-    text = f"""
-        WITH found ({", ".join(found)}) AS ({query}), row AS (
-            INSERT INTO {insertion.into} SELECT {", ".join(values)} FROM found RETURNING *
-        ){ctes_of(model)}
-        SELECT {", ".join([insertion.returning, *returning])} FROM row
-    """  # noqa: S608
-    return text, columns
 
 
 @cache
@@ -498,47 +443,24 @@ def _placeholder(field: Field) -> str:
     return field.get_placeholder(None, None, connection) if hasattr(field, "get_placeholder") else "%s"
 
 
-def fetch(text: str, values: Parameters, *, single_statement: bool = False) -> list[tuple[Any, ...]]:
+def fetch(text: str, values: Parameters) -> list[tuple[Any, ...]]:
     """Return the rows of a statement. If the connection was lost outside a transaction, reconnect and execute the statement again.
 
     The first statement of a request, which authenticates the request, is executed by this function. Connections thus need no check
-    before they are reused. Pass `single_statement` if the statement locks no rows.
+    before they are reused.
     """
     try:
-        return _execute(text, values, single_statement=single_statement)
+        return _execute(text, values)
     except (OperationalError, InterfaceError) as error:
         # If the server did not respond in time, a second attempt would only double the wait.
         timed_out = isinstance(error.__cause__, ConnectionTimeout)
         if connection.in_atomic_block or timed_out or connection.is_usable():
             raise
         connection.close()
-        return _execute(text, values, single_statement=single_statement)
+        return _execute(text, values)
 
 
-def execute(text: str, values: Parameters, *, single_statement: bool = False) -> list[tuple[Any, ...]]:
-    """Return the rows of a statement that writes. If no transaction has begun, a `single_statement` is committed at once.
-
-    A transaction that consists of one statement needs neither BEGIN nor COMMIT, which saves a round trip. A statement that follows
-    this one begins the transaction as usual.
-    """
-    database: Any = connections[DEFAULT_DB_ALIAS]
-    commits = single_statement and not _has_begun(database)
-    database.commits += commits
-    try:
-        return _execute(text, values, single_statement=single_statement)
-    except DatabaseError:
-        # If the connection was lost, the outcome was lost with it. Otherwise the server has refused the statement.
-        if database.connection is not None and not database.connection.closed:
-            database.commits -= commits
-        raise
-
-
-def _has_begun(database: Any) -> bool:
-    """Return whether a transaction has begun in the database. Django's `atomic` begins it with its first statement."""
-    return database.connection is not None and not database.connection.is_idle
-
-
-def _execute(text: str, values: Parameters, *, single_statement: bool) -> list[tuple[Any, ...]]:
+def _execute(text: str, values: Parameters) -> list[tuple[Any, ...]]:
     database = connections[DEFAULT_DB_ALIAS]
     if database.queries_logged or database.execute_wrappers:
         with database.cursor() as cursor:
@@ -549,23 +471,30 @@ def _execute(text: str, values: Parameters, *, single_statement: bool) -> list[t
     database.validate_no_broken_transaction()
     with database.wrap_database_errors:
         # A method of the backend `config.database`.
-        rows: list[tuple[Any, ...]] = database.connection.fetch_prepared(text, values, begin=not single_statement)
+        rows: list[tuple[Any, ...]] = database.connection.fetch_prepared(text, values)
         return rows
 
 
 def execute_on_hot_row(text: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """Return the rows of a statement that locks a row for which other transactions wait. It is committed if no transaction has begun.
+    """Return the rows of a statement that writes and locks a row for which other transactions wait.
 
-    PostgreSQL keeps the locks of a transaction until its commit is on the disk, so the row could change only once for each write to the
-    disk. Therefore the statement is committed without waiting for the disk, and then another transaction waits. When this function
-    returns, both are on the disk, because the log is written in order. If the server crashes before, both are lost.
+    Outside of a transaction, the statement commits itself, so the lock is not held while Python works. PostgreSQL keeps the locks of a
+    transaction until its commit is on the disk, so the row could change only once for each write to the disk. Therefore the statement is
+    committed without waiting for the disk, and then another transaction waits. When this function returns, both are on the disk, because
+    the log is written in order. If the server crashes before, both are lost.
 
     `{setting}` in the text is a column of the result that has no meaning for the caller.
     """
-    database = connections[DEFAULT_DB_ALIAS]
-    if database.queries_logged or database.execute_wrappers or _has_begun(database):
-        return execute(text.replace("{setting}", "NULL"), values)
-    text = text.replace("{setting}", "set_config('synchronous_commit', 'off', true)")
-    rows = execute(text, values, single_statement=True)
-    _execute("SELECT pg_logical_emit_message(true, 'rostrum', '')", [], single_statement=True)
+    database: Any = connections[DEFAULT_DB_ALIAS]
+    if database.in_atomic_block:
+        return _execute(text.replace("{setting}", "NULL"), values)
+    database.commits += 1
+    try:
+        rows = _execute(text.replace("{setting}", "set_config('synchronous_commit', 'off', true)"), values)
+    except DatabaseError:
+        # If the connection was lost, the outcome was lost with it. Otherwise the server has refused the statement.
+        if database.connection is not None and not database.connection.closed:
+            database.commits -= 1
+        raise
+    _execute("SELECT pg_logical_emit_message(true, 'rostrum', '')", [])
     return rows

@@ -1,19 +1,18 @@
 """Prepared queries return the same as the ORM."""
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
 from django.conf import settings
-from django.db import DatabaseError, DataError, IntegrityError, connection, transaction
+from django.db import DatabaseError, DataError, connection, transaction
 from django.db.models import Value
 from django.db.models.functions import JSONObject
 from django.utils import timezone
 from psycopg.pq import TransactionStatus
 
 from accounts.models import APIToken, Status, User
-from core.db.prepared import execute, insert, insert_from, insert_many, prepared, update, update_many
+from core.db.prepared import fetch, insert, insert_many, prepared, update, update_many
 from core.db.tenancy import next_ids
 from crm.models import Client, Deal
 from forum.models import Post
@@ -136,30 +135,6 @@ def test_dicts_of_values(acme):
     }
 
 
-def test_a_row_with_values_of_a_query(acme, django_assert_num_queries):
-    @prepared(account_id=int, code=str)
-    def status(account_id, code):
-        return Status.objects.filter(account_id=account_id, code=code).values_list("id", "closed", "code", "name")[:1]
-
-    post = make_post(acme.bob)
-    values = {
-        field.attname: getattr(post, field.attname)
-        for field in Post._meta.local_concrete_fields
-        if field.attname not in ("id", "status_id", "closed") and not field.generated
-    }
-    row = Post(**values | {"title": "100 % %s"})
-    arguments = {"account_id": acme.account.id, "code": "planned"}
-    with django_assert_num_queries(1):
-        assert insert_from(row, status, ("status_id", "closed"), **arguments) == ["planned", "Planned"]
-    stored = Post.objects.get(account_id=acme.account.id, id=row.id)
-    assert (stored.title, stored.status.code, stored.closed) == ("100 % %s", "planned", False)
-    assert (row.status_id, row.closed, row._state.adding) == (stored.status_id, stored.closed, False)
-
-    arguments["code"] = "unknown"
-    assert insert_from(Post(**values), status, ("status_id", "closed"), **arguments) is None
-    assert acme.account.posts.count() == 2
-
-
 def test_it_rejects_an_unused_parameter():
     @prepared(account_id=int, name=str)
     def wrong(account_id, name):
@@ -180,65 +155,6 @@ def test_a_lost_connection_is_reopened():
     before.pgconn.finish()
     assert prepared_query(account_id=1) == []
     assert connection.connection is not before
-
-
-def is_committed(**fields) -> bool:
-    """Return True if another connection sees a client with these values."""
-    with ThreadPoolExecutor(1) as pool:
-
-        def exists():
-            try:
-                return Client.objects.filter(**fields).exists()
-            finally:
-                connection.close()
-
-        return pool.submit(exists).result()
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_single_row_is_committed_by_its_own_statement(acme):
-    """A query without a lock does not open the transaction in the database, so the insert is committed at once."""
-
-    @prepared(account_id=int)
-    def prepared_query(account_id, locked):
-        rows = User.objects.filter(account_id=account_id)
-        return rows.select_for_update() if locked else rows
-
-    def make(name) -> Client:
-        return Client(account=acme.account, name=name, creator_id=acme.alice.id, updater_id=acme.alice.id)
-
-    with transaction.atomic():
-        prepared_query(account_id=acme.account.id, locked=False)
-        insert(make("Alone"), single_statement=True)
-        assert is_committed(name="Alone")
-        insert(make("First"))
-        insert(make("Second"), single_statement=True)
-        assert not is_committed(name="First")
-        assert not is_committed(name="Second")
-        transaction.set_rollback(True)
-    with transaction.atomic():
-        prepared_query(account_id=acme.account.id, locked=True)
-        insert(make("Behind a lock"), single_statement=True)
-        assert not is_committed(name="Behind a lock")
-    assert set(Client.objects.values_list("name", flat=True)) == {"Alone", "Behind a lock"}
-    # Each insert is in the change feed, although the transaction had no COMMIT.
-    assert acme.account.changes.filter(resource="client").count() == 2
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_single_row_may_fail_at_its_commit(acme):
-    """Deferred triggers run after the statement has returned the row. Their error is raised."""
-    with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE accounts_change ADD CONSTRAINT none CHECK (resource <> 'client')")
-    try:
-        row = Client(account=acme.account, name="a", creator_id=acme.alice.id, updater_id=acme.alice.id)
-        with pytest.raises(IntegrityError), transaction.atomic():
-            insert(row, single_statement=True)
-        assert row._state.adding
-        assert not Client.objects.exists()
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute("ALTER TABLE accounts_change DROP CONSTRAINT none")
 
 
 def values_of(row) -> dict:
@@ -325,7 +241,7 @@ def test_the_first_statement_of_a_transaction_may_be_larger_than_the_buffer_of_t
     connection.set_client_timeout(5)
     try:
         with transaction.atomic():
-            assert execute("SELECT length(%s)", ["a" * 10_000_000]) == [(10_000_000,)]
+            assert fetch("SELECT length(%s)", ["a" * 10_000_000]) == [(10_000_000,)]
     finally:
         connection.set_client_timeout(settings.STATEMENT_TIMEOUT + 1)
 
@@ -335,12 +251,12 @@ def test_a_statement_is_prepared_again_after_a_change_of_its_table(acme):
     with connection.cursor() as cursor:
         cursor.execute("CREATE TABLE changing (a int); INSERT INTO changing VALUES (1)")
     try:
-        assert execute("SELECT a FROM changing", [], single_statement=True) == [(1,)]
+        assert fetch("SELECT a FROM changing", []) == [(1,)]
         with connection.cursor() as cursor:
             cursor.execute("ALTER TABLE changing ALTER a TYPE text")
         with pytest.raises(DatabaseError, match="cached plan"):
-            execute("SELECT a FROM changing", [], single_statement=True)
-        assert execute("SELECT a FROM changing", [], single_statement=True) == [("1",)]
+            fetch("SELECT a FROM changing", [])
+        assert fetch("SELECT a FROM changing", []) == [("1",)]
     finally:
         with connection.cursor() as cursor:
             cursor.execute("DROP TABLE changing")
@@ -352,7 +268,7 @@ def test_a_connection_keeps_a_limited_number_of_statements(db, monkeypatch):
         cursor.execute("DEALLOCATE ALL")
     connection.connection._statements.clear()
     for number in (1, 2, 3, 1, 4):
-        assert execute(f"SELECT {number} + %(x)s::int, %(x)s::int, '%%'", {"x": 1}) == [(number + 1, 1, "%")]
+        assert fetch(f"SELECT {number} + %(x)s::int, %(x)s::int, '%%'", {"x": 1}) == [(number + 1, 1, "%")]
     with connection.cursor() as cursor:
         cursor.execute("SELECT statement FROM pg_prepared_statements")
         statements = [statement.split()[1] for (statement,) in cursor.fetchall()]
@@ -364,7 +280,7 @@ def test_a_connection_keeps_a_limited_number_of_statements(db, monkeypatch):
 def test_an_error_in_the_first_statement_of_a_transaction_leaves_a_usable_connection(acme):
     """BEGIN is sent together with the statement."""
     with pytest.raises(DataError), transaction.atomic():
-        execute("SELECT 1 / %s", [0])
+        fetch("SELECT 1 / %s", [0])
     with transaction.atomic():
-        assert execute("SELECT 1 / %s", [1]) == [(1,)]
+        assert fetch("SELECT 1 / %s", [1]) == [(1,)]
         assert connection.connection.pgconn.transaction_status == TransactionStatus.INTRANS
