@@ -276,8 +276,7 @@ def _execute(text: str, values: Parameters) -> list[tuple[Any, ...]]:
         database.ensure_connection()
     database.validate_no_broken_transaction()
     with database.wrap_database_errors:
-        # A method of the backend `config.database`.
-        rows: list[tuple[Any, ...]] = database.connection.fetch_prepared(text, values)
+        rows: list[tuple[Any, ...]] = database.connection.execute(text, values, prepare=True).fetchall()
         return rows
 
 

@@ -5,7 +5,6 @@ import pytest
 from django.db import InterfaceError, OperationalError
 
 from accounts.models import APIToken
-from config.database.base import Connection
 from core.api.views import JSONViewSet
 from tests.support.assertions import assert_refused
 from tests.support.client import JSONClient
@@ -140,17 +139,17 @@ def test_an_unacknowledged_commit_is_reported_as_uncertain(transactional_db, acm
 @pytest.mark.parametrize("kind", ["vote", "comment"])
 def test_an_unacknowledged_statement_is_reported_as_uncertain(transactional_db, acme, monkeypatch, kind):
     """The row is committed by the statement that inserts it. Whoever repeated the request would create a second one."""
-    fetch_prepared = Connection.fetch_prepared
+    execute = psycopg.Connection.execute
 
-    def lose(connection, text, values):
-        rows = fetch_prepared(connection, text, values)
+    def lose(connection, text, values, **options):
+        cursor = execute(connection, text, values, **options)
         if "INSERT INTO" in text:
             connection.close()
             raise psycopg.OperationalError("server closed the connection unexpectedly")
-        return rows
+        return cursor
 
     post, json = make_post(acme.alice), acme.json()
-    monkeypatch.setattr(Connection, "fetch_prepared", lose)
+    monkeypatch.setattr(psycopg.Connection, "execute", lose)
     if kind == "vote":
         response = json.post(f"/app/posts/{post.id}/vote.json")
     else:
