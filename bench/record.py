@@ -39,23 +39,17 @@ def send(client: Any, case: Case, token: str, path: int) -> tuple[bytes, str]:
 @contextmanager
 def watch_statements(watch: Callable[[psycopg.Connection, Any, Any], object]) -> Iterator[None]:
     """Call `watch` with the connection, the text and the parameters of each statement, before it is executed."""
-    from config.database.base import Connection
-
-    execute, fetch_prepared = psycopg.Cursor.execute, Connection.fetch_prepared
+    execute = psycopg.Cursor.execute
 
     def watch_and_execute(cursor: Any, text: Any, parameters: Any = None, **options: Any) -> Any:
         watch(cursor.connection, text, parameters)
         return execute(cursor, text, parameters, **options)
 
-    def watch_and_fetch(connection: Any, text: Any, parameters: Any, **options: Any) -> Any:
-        watch(connection, text, parameters)
-        return fetch_prepared(connection, text, parameters, **options)
-
-    psycopg.Cursor.execute, Connection.fetch_prepared = watch_and_execute, watch_and_fetch
+    psycopg.Cursor.execute = watch_and_execute
     try:
         yield
     finally:
-        psycopg.Cursor.execute, Connection.fetch_prepared = execute, fetch_prepared
+        psycopg.Cursor.execute = execute
 
 
 def record(client: Any, case: Case, token: str, path: int) -> tuple[list[str], int]:

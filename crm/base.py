@@ -1,5 +1,6 @@
 """The base of the CRM's models."""
 
+from itertools import product
 from typing import Any, Self
 
 from django.contrib.postgres.indexes import GinIndex
@@ -9,11 +10,13 @@ from django.utils import timezone
 
 from accounts.models import User
 from core.db.additional_fields import merge
-from core.db.prepared import insert, insert_many, update, update_many
-from core.db.tenancy import TenantModel, folded_fields, next_ids
+from core.db.tenancy import TenantModel, folded_fields
 from core.db.trash import Trashable, assign_links
 from core.db.trimmed import TrimmedCharField
 from core.search.operations import PENDING_LIST_LIMIT
+
+# The rows that one statement of `Resource.flush` writes. PostgreSQL accepts 65,535 parameters.
+BATCH_SIZE = 250
 
 
 def optional_text(max_length: int = 255) -> models.CharField:
@@ -77,16 +80,10 @@ class Resource(TenantModel, Trashable):
     class Meta:
         abstract = True
 
-    def write(self, values: dict[str, Any], *, by: User, single_statement: bool = False) -> None:
-        """Insert the row, or update the fields that `values` names. To update, the caller must have locked the row (`locked`).
-
-        `single_statement` says that the transaction writes nothing else, and that the caller retries a failed transaction.
-        """
+    def write(self, values: dict[str, Any], *, by: User) -> None:
+        """Insert the row, or update the fields that `values` names. To update, the caller must have locked the row (`locked`)."""
         self.assign(values, by=by)
-        self.flush([self], single_statement=single_statement)
-
-    def insert(self, *, single_statement: bool) -> None:
-        insert(self, single_statement=single_statement)
+        self.flush([self])
 
     def assign(self, values: dict[str, Any], *, by: User) -> None:
         """Set attributes from the validated values, without writing them. The tags are set by `flush`."""
@@ -115,7 +112,7 @@ class Resource(TenantModel, Trashable):
 
     @classmethod
     @transaction.atomic(savepoint=False)
-    def flush(cls, rows: list[Self], *, single_statement: bool = False) -> None:
+    def flush(cls, rows: list[Self]) -> None:
         """Write the unsaved changes of rows of one account. The number of statements does not depend on the number of rows."""
         if retagged := [(row, row.unsaved_tags) for row in rows if row.unsaved_tags is not None]:
             # Only the values for a `Tagged` row have tags.
@@ -123,16 +120,19 @@ class Resource(TenantModel, Trashable):
         new = [row for row in rows if row._state.adding]
         changed = [row for row in rows if not row._state.adding]
         if len(new) == 1:
-            new[0].insert(single_statement=single_statement)
+            new[0].save(force_insert=True)
         elif new:
-            without_id = [row for row in new if row.id is None]
-            for row, id in zip(without_id, next_ids(new[0].account_id, len(without_id)), strict=True):
-                row.id = id
-            insert_many(new)
+            cls._default_manager.bulk_create(new, BATCH_SIZE)
         if len(changed) == 1:
-            update(changed[0], changed[0].unsaved_fields)
+            changed[0].save(update_fields=changed[0].unsaved_fields)
         elif changed:
-            update_many(changed, frozenset[str]().union(*(row.unsaved_fields for row in changed)))
+            fields: list[Any] = [
+                cls._meta.get_field(name) for name in set().union(*(row.unsaved_fields for row in changed))
+            ]
+            for row, field in product(changed, fields):
+                # `bulk_update` does not call `pre_save`, which sets the folded fields.
+                field.pre_save(row, add=False)
+            cls._default_manager.bulk_update(changed, [field.name for field in fields], BATCH_SIZE)
         if identified := [row for row in rows if "external_ids" in row.unsaved_fields]:
             # Only an `ExternallyIdentified` row has this field.
             cls.sync_holders(identified, new_ids={row.id for row in new})  # type: ignore[attr-defined]

@@ -117,12 +117,12 @@ class Contact(Contactable, ExternallyIdentified, LinkedToClient, Tagged, Resourc
 
     @classmethod
     @transaction.atomic(savepoint=False)
-    def flush(cls, rows: list[Self], *, single_statement: bool = False) -> None:
+    def flush(cls, rows: list[Self]) -> None:
         new = {id(row) for row in rows if row._state.adding}
         relisted = [row for row in rows if "contact_list_ids" in row.unsaved_fields]
         for row in relisted:
             row.unsaved_fields -= {"contact_list_ids"}
-        super().flush(rows, single_statement=single_statement and not relisted)
+        super().flush(rows)
         if relisted:
             cls._sync_memberships(relisted, existing_ids=[row.id for row in relisted if id(row) not in new])
 

@@ -7,16 +7,14 @@ and finds its holder.
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from decimal import Decimal
-from itertools import chain
 from typing import Any, Self
 
 from django.db import models
 from psycopg.types.numeric import Int8
 
 from core.db.access import Access
-from core.db.derived import ctes_of, is_followed
 from core.db.limited_rows import LimitedQuerySet
-from core.db.prepared import array_literal, execute, fetch, insertion_of
+from core.db.prepared import array_literal, fetch
 from core.db.trash import TrashableQuerySet
 from core.db.trimmed import trim
 from core.errors import ConcurrentUpdate, FieldError, FieldErrors
@@ -86,7 +84,6 @@ class ExternallyIdentified(Resource):
         rows = fetch(
             f"SELECT key, value, holder_id FROM {cls.HOLDER_MODEL._meta.db_table} WHERE account_id = %s AND {condition}",  # noqa: S608
             [Int8(account_id), *values],
-            single_statement=True,
         )
         holder_ids = {(key, value): holder_id for key, value, holder_id in rows}
         return {pair: holder_ids[pair] for pair in pairs if pair in holder_ids}
@@ -167,44 +164,6 @@ class ExternallyIdentified(Resource):
         }
         changes = {key: value for key, value in changes.items() if key not in known}
         return {key: value for key, value in {**self.external_ids, **changes}.items() if value is not None}
-
-    def insert(self, *, single_statement: bool) -> None:
-        """Insert the new row. With `single_statement`, one statement inserts the row and its holders.
-
-        That statement raises ConcurrentUpdate if another resource holds one of the pairs already, and IntegrityError if another
-        transaction inserts a pair at the same time. Neither error tells which resource holds the pair.
-        """
-        if not single_statement or not self.external_ids or is_followed(self, alone=True):
-            super().insert(single_statement=single_statement)
-            return
-        insertion, holders = insertion_of(type(self)), self.HOLDER_MODEL._meta.db_table
-        # The statement uses VALUES. For an array parameter PostgreSQL would assume 10 elements, and plan each execution with fewer anew.
-        pairs = ", ".join(["(%s::text, %s::text)"] * len(self.external_ids))
-        inserted = execute(
-            f"""
-            WITH given (key, value) AS (VALUES {pairs}),
-            row AS (
-                INSERT INTO {insertion.into} SELECT {insertion.values}
-                WHERE NOT EXISTS (SELECT FROM {holders} JOIN given USING (key, value) WHERE account_id = %s)
-                RETURNING *
-            ),
-            held AS (
-                INSERT INTO {holders} (account_id, key, value, holder_id)
-                SELECT %s, key, value, row.id FROM row, given ORDER BY key, value
-            ){ctes_of(type(self), alone=True)}
-            SELECT {insertion.returning} FROM row
-            """,  # noqa: S608
-            [
-                *chain.from_iterable(self.external_ids.items()),
-                *insertion.values_of(self),
-                *[Int8(self.account_id)] * 2,
-            ],
-            single_statement=True,
-        )
-        if not inserted:
-            raise ConcurrentUpdate("One of the external ids belongs to another")
-        insertion.complete(self, inserted[0])
-        self.unsaved_fields -= {"external_ids"}
 
     @classmethod
     def sync_holders(cls, rows: list[Self], *, new_ids: Collection[int] = ()) -> None:

@@ -16,10 +16,11 @@ from django.db import models, transaction
 from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from psycopg.types.numeric import Int8
 
 from accounts.models import User
 from core.db.access import ALL_ROWS, Access
-from core.db.prepared import insertion_of, prepared
+from core.db.prepared import prepared
 from core.db.tenancy import TenantModel, foreign_object
 from core.errors import FieldError
 from forum.markdown import MAX_HTML_LENGTH, render
@@ -179,7 +180,10 @@ class CommentVersion(TenantModel):
 # `updated_at` must not go back if a comment waited for another that was begun later.
 INSERT_COMMENT = """
 comment AS (
-    INSERT INTO {into} SELECT {values} FROM post RETURNING *, approved AND NOT internal AS is_public
+    INSERT INTO forum_comment (
+        account_id, post_id, user_id, agent, comment, comment_html, internal, approved, edited_by_other, created_at, updated_at
+    )
+    SELECT account_id, id, %s, %s, %s, %s, %s, %s, false, %s, %s FROM post RETURNING *, approved AND NOT internal AS is_public
 ),
 counted AS (
     UPDATE forum_post SET
@@ -196,7 +200,7 @@ activity AS (
     SELECT comment.account_id, 'comment', comment.post_id, comment.id, comment.user_id, NOT comment.is_public, false, comment.created_at
     FROM comment, post WHERE post.category_id IS NOT NULL
 ),
-inserted AS (SELECT {returning} FROM comment)
+inserted AS (SELECT id FROM comment)
 """
 
 
@@ -215,7 +219,6 @@ class Commentable(Mergeable):
         own = self.account.comments.waiting().filter(post_id=self.id, user_id=user.id)
         return self.comments_cache + own.count()
 
-    @transaction.atomic(savepoint=False)
     def comment(self, *, by: User, text: str, agent: str = "", internal: bool = False) -> Comment:
         """Add a comment, which may have to wait for approval. Raise FieldError if the post is merged into another, or if the user may not write internal comments.
 
@@ -224,7 +227,8 @@ class Commentable(Mergeable):
         """
         html = render(text, mentions=self._mentions_in(text, author_id=by.id))
         if internal and not by.is_team:
-            self.lock()
+            with transaction.atomic():
+                self.lock()
             self.check_not_merged()
             raise FieldError("internal", _("can only be set by the team"), "team")
         comment = Comment(
@@ -237,12 +241,12 @@ class Commentable(Mergeable):
             internal=internal,
             approved=internal or not self.waits_for_approval(by, html=html),
         )
-        insertion = insertion_of(Comment)
+        columns = ("agent", "comment", "comment_html", "internal", "approved", "created_at", "updated_at")
         inserted = self.lock_and_insert(
-            INSERT_COMMENT.format(into=insertion.into, values=insertion.values, returning=insertion.returning),
-            [*insertion.values_of(comment), by.is_team],
+            INSERT_COMMENT, [Int8(by.id), *(getattr(comment, column) for column in columns), by.is_team]
         )
-        insertion.complete(comment, cast("tuple[Any, ...]", inserted))
+        [comment.id] = cast("tuple[Any, ...]", inserted)
+        comment._state.adding = False
         values: dict[str, Any] = {comment.count_column: getattr(self, comment.count_column) + 1}
         if comment.is_public:
             values["updated_at"] = comment.created_at

@@ -102,7 +102,7 @@ class Mergeable(TenantModel, Trashable):
         which has the locked row, and the last of them is `inserted`. Return its row, or None if it is empty.
 
         Raise FieldError if the post is merged into another, and ConcurrentUpdate if it was deleted, or if its visibility changed since it
-        was read. The statement is committed at once if no transaction has begun.
+        was read. Outside of a transaction, the statement commits itself.
         """
         columns = ", ".join(f'locked."{name}"' for name in self.RELOADED_FIELDS)
         rows = execute_on_hot_row(

@@ -11,7 +11,6 @@ from accounts.models import Status, User
 from accounts.tags import Tagged
 from core.db.additional_fields import NOT_SEARCHED, additional_fields, merge
 from core.db.limited_rows import limit
-from core.db.prepared import insert, insert_from, update
 from core.db.tenancy import TenantModel, account_of, foreign_object
 from core.db.trash import TrashableQuerySet, assign_links, link_indexes, trash_index
 from core.errors import FieldError
@@ -278,13 +277,13 @@ class Post(Tagged, Commentable):
     # Actions
 
     @transaction.atomic(savepoint=False)
-    def write(self, values: dict[str, Any], *, by: User, single_statement: bool = False) -> None:
+    def write(self, values: dict[str, Any], *, by: User) -> None:
         """Insert the post, or update the fields in `values`. To update, the caller must have locked the row.
 
         Without a status, a new post gets the account's first status for posts. A new post of `forum_id` without a category gets the first
         category of the forum and the first status. A status also sets `closed`, unless `values` has `closed`. The team may have to
         approve a new post of a member, and a post whose title or content a member has changed. A change of an existing post's status or
-        response is recorded as `StatusChange`. `single_statement` says that the transaction writes nothing else.
+        response is recorded as `StatusChange`.
         """
         tags = values.pop("tags", None)
         status = values.pop("status", None)
@@ -334,14 +333,13 @@ class Post(Tagged, Commentable):
         if is_new:
             self.user_id, self.created_at = by.id, self.updated_at
             if needs_category:
-                self._insert_into_first_category(by=by, single_statement=single_statement)
-            else:
-                if self._must_wait(by):
-                    self.approved = False
-                insert(self, single_statement=single_statement)
+                self._enter_first_category(by=by)
+            elif self._must_wait(by):
+                self.approved = False
+            self.save(force_insert=True)
             self.nick = by.name
         else:
-            update(self, {*values, "updated_at"} | ({"tags"} if tags is not None else set()))
+            self.save(update_fields={*values, "updated_at"} | ({"tags"} if tags is not None else set()))
             change = None
             if self.status_id != status_id_before or (has_response_changed and self.response):
                 change = StatusChange.objects.record(
@@ -351,21 +349,17 @@ class Post(Tagged, Commentable):
         if status is not None:
             self.status_code = status.code
 
-    def _insert_into_first_category(self, *, by: User, single_statement: bool) -> None:
-        """Insert the post into the first category of its forum, with the first status. Raise FieldError if there is no category."""
-        found = insert_from(
-            self,
-            defaults_of_new_post,
-            ("category_id", "status_id", "closed", "approved"),
+    def _enter_first_category(self, *, by: User) -> None:
+        """Set the first category of the forum and the first status. Raise FieldError if there is no category."""
+        found = defaults_of_new_post.first(
             account_id=self.account_id,
             forum_id=self.forum_id,
             by_team=by.is_team,
             waits=self._is_by_new_member_with_links(by, title=self.title, html=self._html_to_judge()),
-            single_statement=single_statement,
         )
         if found is None:
             raise FieldError("category_id", _("can't be blank"), "required")
-        [self.status_code] = found
+        self.category_id, self.status_id, self.closed, self.approved, self.status_code = found
 
     def _record_activities(
         self,
@@ -466,12 +460,10 @@ class Post(Tagged, Commentable):
             raise FieldError("post", _("is approved"), "approved")
         self.trash(by=by)
 
-    @transaction.atomic(savepoint=False)
     def vote(self, *, by: User) -> bool:
         """Cast the vote of a user, and return whether it is new.
 
-        Raise FieldError if the post is merged into another, and ConcurrentUpdate if it changed meanwhile. The transaction should write
-        nothing else.
+        Raise FieldError if the post is merged into another, and ConcurrentUpdate if it changed meanwhile.
         """
         is_new = self.lock_and_insert(INSERT_VOTE, [Int8(by.id), timezone.now()]) is not None
         # A trigger has updated the count in the database.

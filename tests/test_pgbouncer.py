@@ -17,7 +17,7 @@ from django.db import connection, connections, transaction
 from django.db.utils import load_backend
 
 from core.db import checks as database_checks
-from core.db.prepared import execute as execute_prepared
+from core.db.prepared import fetch
 from tests.support.service import free_port
 
 PROGRAM = os.environ.get("PGBOUNCER") or shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
@@ -133,7 +133,7 @@ def test_it_works(role_settings, pgbouncer, monkeypatch, pool_mode):
     assert check_messages() == []
     assert show("statement_timeout") == "1min"
     with transaction.atomic():
-        assert execute_prepared("SELECT 1", []) == [(1,)]
+        assert fetch("SELECT 1", []) == [(1,)]
 
 
 def test_pgbouncer_rejects_startup_parameters(role_settings, pgbouncer):
@@ -154,7 +154,7 @@ def test_prepared_statements_work_on_any_connection(role_settings, pgbouncer):
             connections["default"] = wrapper
             wrapper.inc_thread_sharing()
             for number in range(3):
-                assert execute_prepared(f"SELECT {number} + %s::int", [1]) == [(number + 1,)]
+                assert fetch(f"SELECT {number} + %s::int", [1]) == [(number + 1,)]
     finally:
         connections["default"] = first
         for wrapper in others:

@@ -1,13 +1,11 @@
-"""Django's PostgreSQL backend, with prepared statements, timeouts for failing servers, and a faster loader of timestamps.
+"""Django's PostgreSQL backend, with timeouts for failing servers, and a faster loader of timestamps.
 
 Django's own loader of timestamps is written in Python and takes 5 µs for each; a list has fifty.
 """
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
-from itertools import count
 from typing import Any, Self
 
 import psycopg
@@ -16,31 +14,13 @@ from django.db import OperationalError
 from django.db.backends.postgresql import base, schema
 from django.db.utils import DatabaseErrorWrapper
 from django.utils.functional import cached_property
-from psycopg import IsolationLevel, capabilities, errors, generators
-from psycopg.adapt import PyFormat, Transformer
-from psycopg.pq import ExecStatus, TransactionStatus
+from psycopg import IsolationLevel, errors
 from psycopg.types.datetime import TimestamptzLoader
 
 # A connection keeps at most this number of prepared statements.
 MAX_PREPARED = 500
-_BEGIN = b"BEGIN ISOLATION LEVEL READ COMMITTED"
 # The server has lost a prepared statement, or a migration has changed the types of its rows.
 _OBSOLETE_STATEMENT = (errors.InvalidSqlStatementName, errors.FeatureNotSupported)
-_PLACEHOLDER = re.compile(r"%(?:\((\w+)\))?(s|%)")
-
-
-@lru_cache(maxsize=5_000)
-def numbered(text: str) -> tuple[bytes, list[str]]:
-    """Return a statement with the placeholders `$1`, `$2`, … of PostgreSQL, and the names of its parameters if they are named."""
-    numbers, names = count(1), dict[str, int]()
-
-    def placeholder(match: re.Match[str]) -> str:
-        name, kind = match.groups()
-        if kind == "%":
-            return "%"
-        return f"${next(numbers) if name is None else names.setdefault(name, len(names) + 1)}"
-
-    return _PLACEHOLDER.sub(placeholder, text).encode(), list(names)
 
 
 class Connection(psycopg.Connection):
@@ -50,80 +30,6 @@ class Connection(psycopg.Connection):
     """
 
     client_timeout: float | None = None
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        # The names of the prepared statements by their text and the types of their parameters, least recently used first.
-        self._statements: dict[tuple[str, tuple[int, ...]], bytes] = {}
-        self._numbers = count()
-
-    @property
-    def is_idle(self) -> bool:
-        """True if no transaction has begun."""
-        return self.pgconn.transaction_status == TransactionStatus.IDLE
-
-    def fetch_prepared(
-        self, text: str, values: Sequence[Any] | Mapping[str, Any], *, begin: bool
-    ) -> list[tuple[Any, ...]]:
-        """Return the rows of a statement, which is prepared first unless the connection has it already.
-
-        This is `cursor.execute(text, values, prepare=True)` with less work: a short statement takes 65 µs of the process's time
-        instead of 150. With `begin`, BEGIN is sent together with the statement if no transaction has begun.
-        """
-        query, names = numbered(text)
-        if isinstance(values, Mapping):
-            values = [values[name] for name in names]
-        transformer, pgconn = Transformer(self), self.pgconn
-        parameters = transformer.dump_sequence(values, [PyFormat.AUTO] * len(values))
-        key = (text, transformer.types or ())
-        name = self._statements.pop(key, None)
-        begin = begin and not self.autocommit and self.is_idle
-        if name is None:
-            name = self._prepare(query, key[1])
-        self._statements[key] = name
-        if begin:
-            pgconn.enter_pipeline_mode()
-            pgconn.send_query_params(_BEGIN, None)
-        pgconn.send_query_prepared(name, parameters, param_formats=transformer.formats)
-        if begin:
-            pgconn.pipeline_sync()
-            # The rest of a statement that is larger than the buffer of the socket.
-            self.wait(generators.send(pgconn))
-            self._finish(self.wait(generators.fetch_many(pgconn)))
-        results = self.wait(generators.execute(pgconn))
-        if begin:
-            self.wait(generators.fetch_many(pgconn))
-            pgconn.exit_pipeline_mode()
-        try:
-            result = self._finish(results)
-        except _OBSOLETE_STATEMENT:
-            self._statements.pop(key, None)
-            raise
-        transformer.set_pgresult(result)
-        return transformer.load_rows(0, result.ntuples, tuple)
-
-    def _prepare(self, query: bytes, types: Sequence[int]) -> bytes:
-        if len(self._statements) >= MAX_PREPARED:
-            self._close(self._statements.pop(next(iter(self._statements))))
-        name = f"rostrum_{next(self._numbers)}".encode()
-        self.pgconn.send_prepare(name, query, param_types=types)
-        self._finish(self.wait(generators.execute(self.pgconn)))
-        return name
-
-    def _close(self, name: bytes) -> None:
-        if capabilities.has_send_close_prepared():
-            self.pgconn.send_close_prepared(name)
-        else:
-            self.pgconn.send_query_params(b"DEALLOCATE " + name, None)
-        self._finish(self.wait(generators.execute(self.pgconn)))
-
-    @staticmethod
-    def _finish(results: list[Any]) -> Any:
-        """Return the only result of a statement. Raise the error that it reports."""
-        result = results[-1]
-        if result.status not in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
-            raise errors.error_from_result(result)
-        return result
 
     def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
         try:
@@ -154,6 +60,9 @@ class ErrorWrapper(DatabaseErrorWrapper):
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
         if exc_type is None:
             return
+        if isinstance(exc_value, _OBSOLETE_STATEMENT):
+            # A new connection prepares its statements anew.
+            self.wrapper.is_obsolete = True  # type: ignore[attr-defined]  # missing in the stubs
         if is_unavailable(exc_value):
             self.wrapper.is_obsolete = True  # type: ignore[attr-defined]  # missing in the stubs
             raise OperationalError(*exc_value.args).with_traceback(traceback) from exc_value
@@ -201,8 +110,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.is_obsolete = False
         # psycopg returns times in the time zone of the session, which Django sets to TIME_ZONE, that is to UTC.
         connection.adapters.register_loader("timestamptz", TimestamptzLoader)
-        # `fetch_prepared` prepares statements. psycopg itself must not prepare others after five executions.
-        connection.prepare_threshold = None
+        # Only `core.db.prepared` prepares statements. psycopg itself must not prepare others after five executions.
+        connection.prepare_threshold, connection.prepared_max = sys.maxsize, MAX_PREPARED
         return connection
 
     def create_cursor(self, name: str | None = None) -> Any:

@@ -15,28 +15,18 @@ query that runs in most requests; write any other query with the ORM alone.
 import json
 import operator
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache
 from itertools import count
 from typing import Any, cast
 
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, OperationalError, connection, connections
 from django.db.models import (
     BigIntegerField,
-    BooleanField,
-    CharField,
-    DateTimeField,
-    Field,
-    FloatField,
-    ForeignKey,
     JSONField,
     Lookup,
     Model,
     QuerySet,
-    TextField,
 )
 from django.db.models.fields.json import KeyTransform
 from django.db.models.query import (
@@ -48,9 +38,7 @@ from django.db.models.query import (
 )
 from psycopg import Binary
 from psycopg.errors import ConnectionTimeout
-from psycopg.types.numeric import Int2, Int4, Int8
-
-from core.db.derived import comparison_of, ctes_of, inserted, inserting, is_followed, writing, writing_row
+from psycopg.types.numeric import Int8
 
 # Values that stand for arguments while a query is compiled. Each is unique, so that it can be found in the compiled query, and within
 # the range of every column.
@@ -86,8 +74,13 @@ class AnyOf(Lookup):
 
     def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
         column, parameters = self.process_lhs(compiler, connection)
-        limit = f" LIMIT {self.number}" if self.number < ASSUMED_ARRAY_LENGTH else ""
-        return f"{column} IN (SELECT unnest(%s::bigint[]){limit})", (*parameters, self.rhs)
+        return is_any_of(column, self.number), (*parameters, self.rhs)
+
+
+def is_any_of(column: str, number: int) -> str:
+    """Return the SQL condition of the lookup for a number of ids. Its parameter is their `array_literal`."""
+    limit = f" LIMIT {number}" if number < ASSUMED_ARRAY_LENGTH else ""
+    return f"{column} IN (SELECT unnest(%s::bigint[]){limit})"
 
 
 def array_literal(ids: Iterable[int]) -> str:
@@ -119,8 +112,6 @@ class Statement:
         unused = stand_ins.keys() - {name for name, _ in self.values}
         if unused:
             raise TypeError(f"the query does not use {', '.join(sorted(unused))}")
-        self._locks = rows.query.select_for_update
-        self.width = len(compiler.select)
         self._read_select(rows, compiler)
 
     @staticmethod
@@ -184,7 +175,7 @@ class Statement:
         return values
 
     def run(self, arguments: dict[str, Any]) -> list[Any]:
-        rows = fetch(self.text, self.parameters(arguments), single_statement=not self._locks)
+        rows = fetch(self.text, self.parameters(arguments))
         if self._converters:
             rows = [self._convert(row) for row in rows]
         return rows if self._build is None else [self._build(row) for row in rows]
@@ -258,287 +249,24 @@ def prepared(**types: type) -> Callable[[Callable[..., QuerySet[Any, Any]]], Pre
     return lambda build: PreparedQuery(build, types)
 
 
-def insert(row: Model, *, single_statement: bool = False) -> None:
-    """Insert a new row, as `save(force_insert=True)` does, and read the columns that the database sets.
-
-    Pass `single_statement` if the transaction writes nothing else.
-    """
-    insertion, alone = insertion_of(type(row)), single_statement and not is_followed(row, alone=True)
-    text = f"INSERT INTO {insertion.into} VALUES ({insertion.values}) RETURNING"  # noqa: S608
-    if ctes := ctes_of(type(row), alone=alone):
-        text = f"WITH row AS ({text} *){ctes} SELECT {insertion.returning} FROM row"  # noqa: S608
-    else:
-        text = f"{text} {insertion.returning}"
-    with nullcontext() if alone else inserting(row):
-        [returned] = execute(text, insertion.values_of(row), single_statement=alone)
-        insertion.complete(row, returned)
-
-
-def insert_from(
-    row: Model, query: PreparedQuery, names: tuple[str, ...], *, single_statement: bool = False, **arguments: Any
-) -> list[Any] | None:
-    """Insert a new row, as `insert` does, with the fields `names` from the first columns of a query, in the same statement.
-
-    Set these fields of the row and return the further columns of the query. If the query finds no row, return None and insert nothing.
-    The query returns at most one row, as a `values_list` without converted values.
-    """
-    found = query.statement(arguments)
-    text, columns = _insert_from_statement(type(row), found.text, names, found.width)
-    parameters = [*found.parameters(arguments), *(column(row, True) for column in columns)]
-    with inserting(row):
-        rows = execute(text, parameters, single_statement=single_statement and not is_followed(row))
-        if not rows:
-            return None
-        insertion, [returned] = insertion_of(type(row)), rows
-        end = len(insertion.returned)
-        insertion.complete(row, returned[:end])
-    for name, value in zip(names, returned[end:], strict=False):
-        setattr(row, name, value)
-    return list(returned[end + len(names) :])
-
-
-def insert_many(rows: Sequence[Model]) -> None:
-    """Insert new rows of one account and model, whose ids are set, and read the columns that the database computes.
-
-    COPY takes a third of the time of an INSERT with as many values.
-    """
-    insertion = insertion_of(type(rows[0]))
-    database: Any = connections[DEFAULT_DB_ALIAS]
-    with (
-        database.cursor() as cursor,
-        database.wrap_database_errors,
-        cursor.copy(f"COPY {insertion.into} FROM STDIN") as copy,
-    ):
-        for row in rows:
-            copy.write_row(insertion.values_of(row))
-    names = [field.attname for field in insertion.returned]
-    by_id = {row.id: (row.id,) for row in rows}  # type: ignore[attr-defined]
-    if names != ["id"]:
-        account_id: Any = getattr(rows[0], "account_id")  # noqa: B009, a row of any tenant
-        found = type(rows[0])._default_manager.filter(account_id=account_id, id__any=list(by_id))
-        by_id = {values[names.index("id")]: values for values in found.values_list(*names)}
-    for row in rows:
-        insertion.complete(row, by_id[row.id])  # type: ignore[attr-defined]
-    inserted(rows)
-
-
-@dataclass(frozen=True)
-class Insertion:
-    """The parts of an INSERT statement for a model."""
-
-    into: str
-    placeholders: list[str]
-    returning: str
-    fields: list[Field]
-    columns: "list[ColumnValue]"
-    returned: list[Field]
-
-    @property
-    def values(self) -> str:
-        return ", ".join(self.placeholders)
-
-    def values_of(self, row: Model) -> list[Any]:
-        return [column(row, True) for column in self.columns]
-
-    def complete(self, row: Model, returned: Sequence[Any]) -> None:
-        """Set the columns of the row that the database returned, and mark the row as saved."""
-        for field, value in zip(self.returned, returned, strict=True):
-            setattr(row, field.attname, value)
-        row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
-
-
-def update(row: Model, names: Collection[str]) -> None:
-    """Update fields of a row, as `save(update_fields=…)` does. Raise the model's DoesNotExist if the row was deleted."""
-    text, columns = _update_statement(type(row), tuple(sorted(names)))
-    with writing_row(row, names, is_compared=True):
-        rows = execute(text, [column(row, False) for column in columns])
-        if (comparison := comparison_of(type(row), names)) and rows and rows[0][-1]:
-            comparison.add_ids(row.account_id, [row.id])  # type: ignore[attr-defined]  # a row of any tenant
-    if not rows:
-        raise type(row).DoesNotExist  # type: ignore[attr-defined]  # Django adds it to each model
-
-
-def update_many(rows: Sequence[Model], names: Collection[str]) -> None:
-    """Update the same fields of several locked rows of one account and model, as `update` does for one row, in one statement."""
-    model = type(rows[0])
-    meta = model._meta
-    fields = [*(cast(Field, meta.get_field(name)) for name in sorted(names)), *meta.pk_fields]
-    columns = list(map(_column_value, fields))
-    # Without its length, a type does not cut the values.
-    casts = ", ".join(f"%s::{re.sub('[(].*?[)]', '', str(field.db_type(connection)))}" for field in fields)
-    changes = ", ".join(f'"{field.column}" = given."{field.column}"' for field in fields[: len(names)])
-    given = ", ".join(f'"{field.column}"' for field in fields)
-    text = f"""
-        UPDATE "{meta.db_table}" AS updated SET {changes} FROM (VALUES {", ".join([f"({casts})"] * len(rows))}) AS given ({given})
-        WHERE {" AND ".join(f'updated."{key.column}" = given."{key.column}"' for key in meta.pk_fields)}
-    """  # noqa: S608
-    account_id: Any = getattr(rows[0], "account_id")  # noqa: B009, a row of any tenant
-    ids = [row.id for row in rows]  # type: ignore[attr-defined]
-    values = [column(row, False) for row in rows for column in columns]
-    if comparison := comparison_of(model, names):
-        old = f'SELECT {comparison.old_columns(names)} FROM "{meta.db_table}" WHERE account_id = %s AND id = ANY (%s)'  # noqa: S608
-        values = [account_id, ids, *values]
-        text = f"""
-            WITH before AS ({old}), row AS ({text} RETURNING updated.*){comparison.ctes(names)}
-            SELECT row.id FROM row JOIN before USING (account_id, id) WHERE {comparison.condition}
-        """  # noqa: S608
-    with writing(model, account_id, ids, names, is_compared=True), connection.cursor() as cursor:
-        cursor.execute(text, values)
-        if comparison:
-            comparison.add_ids(account_id, [id for (id,) in cursor.fetchall()])
-
-
-@cache
-def insertion_of(model: type[Model]) -> Insertion:
-    """Return the parts of the INSERT statement for a model."""
-    meta = model._meta
-    fields = [field for field in meta.local_concrete_fields if not field.generated]
-    columns = ", ".join(f'"{field.column}"' for field in fields)
-    # RETURNING needs at least one column.
-    returned = list(meta.db_returning_fields) or [fields[0]]
-    return Insertion(
-        into=f'"{meta.db_table}" ({columns})',
-        placeholders=list(map(_placeholder, fields)),
-        returning=", ".join(f'"{field.column}"' for field in returned),
-        fields=fields,
-        columns=list(map(_column_value, fields)),
-        returned=returned,
-    )
-
-
-@cache
-def _insert_from_statement(
-    model: type[Model], query: str, names: tuple[str, ...], columns_of_query: int
-) -> tuple[str, "list[ColumnValue]"]:
-    """Return the text of `insert_from`, and the functions of the columns whose values come from the row."""
-    insertion, meta = insertion_of(model), model._meta
-    found = [f"found_{n}" for n in range(columns_of_query)]
-    sources = dict(zip(names, found, strict=False))
-    values, columns = [], []
-    for field, placeholder, column in zip(insertion.fields, insertion.placeholders, insertion.columns, strict=True):
-        if field.attname in sources:
-            values.append(sources[field.attname])
-        else:
-            values.append(placeholder)
-            columns.append(column)
-    returning = [f'"{cast(Field, meta.get_field(name)).column}"' for name in names]
-    returning += [f"(SELECT {name} FROM found)" for name in found[len(names) :]]  # noqa: S608
-    text = f"""
-        WITH found ({", ".join(found)}) AS ({query}), row AS (
-            INSERT INTO {insertion.into} SELECT {", ".join(values)} FROM found RETURNING *
-        ){ctes_of(model)}
-        SELECT {", ".join([insertion.returning, *returning])} FROM row
-    """  # noqa: S608
-    return text, columns
-
-
-@cache
-def _update_statement(model: type[Model], names: tuple[str, ...]) -> tuple[str, "list[ColumnValue]"]:
-    meta = model._meta
-    fields, keys = [cast(Field, meta.get_field(name)) for name in names], list(meta.pk_fields)
-    changes = ", ".join(f'"{field.column}" = {_placeholder(field)}' for field in fields)
-    condition = " AND ".join(f'"{key.column}" = %s' for key in keys)
-    text = f'UPDATE "{meta.db_table}" SET {changes} WHERE {condition} RETURNING'  # noqa: S608
-    columns = [_column_value(field) for field in (*fields, *keys)]
-    if comparison := comparison_of(model, names):
-        old = f'SELECT {comparison.old_columns(names)} FROM "{meta.db_table}" WHERE {condition}'  # noqa: S608
-        text = f"""
-            WITH before AS ({old}), row AS ({text} *){comparison.ctes(names)}
-            SELECT {comparison.condition} FROM row JOIN before USING (account_id, id)
-        """  # noqa: S608
-        return text, [*map(_column_value, keys), *columns]
-    # RETURNING needs at least one column.
-    return f"{text} true", columns
-
-
-# A function that returns the parameter for the column of a field, from the row and whether the row is new.
-ColumnValue = Callable[[Model, bool], Any]
-
-_INTEGERS = {"SmallIntegerField": Int2, "IntegerField": Int4, "BigIntegerField": Int8, "BigAutoField": Int8}
-# The types of values that psycopg sends as Django would, and the classes of their fields.
-_UNCHANGED: tuple[tuple[type[Field], type], ...] = (
-    (CharField, str),
-    (TextField, str),
-    (BooleanField, bool),
-    (FloatField, float),
-    (DateTimeField, datetime),
-)
-
-
-def _column_value(field: Field) -> ColumnValue:
-    """Return the function for a field. It calls Django's methods only for values that they may change."""
-
-    def prepared_by_django(row: Model, is_new: bool) -> Any:
-        return field.get_db_prep_save(field.pre_save(row, is_new), connections[DEFAULT_DB_ALIAS])
-
-    def saved_text(row: Model, is_new: bool) -> Any:
-        value = field.pre_save(row, is_new)
-        is_prepared = value is None or isinstance(value, str)
-        return value if is_prepared else field.get_db_prep_save(value, connections[DEFAULT_DB_ALIAS])
-
-    is_automatic = isinstance(field, DateTimeField) and (field.auto_now or field.auto_now_add)
-    if is_automatic or type(field).pre_save not in (Field.pre_save, DateTimeField.pre_save):
-        return saved_text if isinstance(field, CharField | TextField) else prepared_by_django
-    target = field.target_field if isinstance(field, ForeignKey) else field
-    name, integer = field.attname, _INTEGERS.get(target.get_internal_type())
-    unchanged = next((kind for field_class, kind in _UNCHANGED if isinstance(field, field_class)), None)
-    if integer is None and unchanged is None:
-        return prepared_by_django
-
-    def column_value(row: Model, is_new: bool) -> Any:
-        value = getattr(row, name)
-        if value is None or (unchanged is not None and isinstance(value, unchanged)):
-            return value
-        return integer(value) if integer is not None and type(value) is int else prepared_by_django(row, is_new)
-
-    return column_value
-
-
-def _placeholder(field: Field) -> str:
-    return field.get_placeholder(None, None, connection) if hasattr(field, "get_placeholder") else "%s"
-
-
-def fetch(text: str, values: Parameters, *, single_statement: bool = False) -> list[tuple[Any, ...]]:
+def fetch(text: str, values: Parameters) -> list[tuple[Any, ...]]:
     """Return the rows of a statement. If the connection was lost outside a transaction, reconnect and execute the statement again.
 
     The first statement of a request, which authenticates the request, is executed by this function. Connections thus need no check
-    before they are reused. Pass `single_statement` if the statement locks no rows.
+    before they are reused.
     """
     try:
-        return _execute(text, values, single_statement=single_statement)
+        return _execute(text, values)
     except (OperationalError, InterfaceError) as error:
         # If the server did not respond in time, a second attempt would only double the wait.
         timed_out = isinstance(error.__cause__, ConnectionTimeout)
         if connection.in_atomic_block or timed_out or connection.is_usable():
             raise
         connection.close()
-        return _execute(text, values, single_statement=single_statement)
+        return _execute(text, values)
 
 
-def execute(text: str, values: Parameters, *, single_statement: bool = False) -> list[tuple[Any, ...]]:
-    """Return the rows of a statement that writes. If no transaction has begun, a `single_statement` is committed at once.
-
-    A transaction that consists of one statement needs neither BEGIN nor COMMIT, which saves a round trip. A statement that follows
-    this one begins the transaction as usual.
-    """
-    database: Any = connections[DEFAULT_DB_ALIAS]
-    commits = single_statement and not _has_begun(database)
-    database.commits += commits
-    try:
-        return _execute(text, values, single_statement=single_statement)
-    except DatabaseError:
-        # If the connection was lost, the outcome was lost with it. Otherwise the server has refused the statement.
-        if database.connection is not None and not database.connection.closed:
-            database.commits -= commits
-        raise
-
-
-def _has_begun(database: Any) -> bool:
-    """Return whether a transaction has begun in the database. Django's `atomic` begins it with its first statement."""
-    return database.connection is not None and not database.connection.is_idle
-
-
-def _execute(text: str, values: Parameters, *, single_statement: bool) -> list[tuple[Any, ...]]:
+def _execute(text: str, values: Parameters) -> list[tuple[Any, ...]]:
     database = connections[DEFAULT_DB_ALIAS]
     if database.queries_logged or database.execute_wrappers:
         with database.cursor() as cursor:
@@ -548,24 +276,30 @@ def _execute(text: str, values: Parameters, *, single_statement: bool) -> list[t
         database.ensure_connection()
     database.validate_no_broken_transaction()
     with database.wrap_database_errors:
-        # A method of the backend `config.database`.
-        rows: list[tuple[Any, ...]] = database.connection.fetch_prepared(text, values, begin=not single_statement)
+        rows: list[tuple[Any, ...]] = database.connection.execute(text, values, prepare=True).fetchall()
         return rows
 
 
 def execute_on_hot_row(text: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """Return the rows of a statement that locks a row for which other transactions wait. It is committed if no transaction has begun.
+    """Return the rows of a statement that writes and locks a row for which other transactions wait.
 
-    PostgreSQL keeps the locks of a transaction until its commit is on the disk, so the row could change only once for each write to the
-    disk. Therefore the statement is committed without waiting for the disk, and then another transaction waits. When this function
-    returns, both are on the disk, because the log is written in order. If the server crashes before, both are lost.
+    Outside of a transaction, the statement commits itself, so the lock is not held while Python works. PostgreSQL keeps the locks of a
+    transaction until its commit is on the disk, so the row could change only once for each write to the disk. Therefore the statement is
+    committed without waiting for the disk, and then another transaction waits. When this function returns, both are on the disk, because
+    the log is written in order. If the server crashes before, both are lost.
 
     `{setting}` in the text is a column of the result that has no meaning for the caller.
     """
-    database = connections[DEFAULT_DB_ALIAS]
-    if database.queries_logged or database.execute_wrappers or _has_begun(database):
-        return execute(text.replace("{setting}", "NULL"), values)
-    text = text.replace("{setting}", "set_config('synchronous_commit', 'off', true)")
-    rows = execute(text, values, single_statement=True)
-    _execute("SELECT pg_logical_emit_message(true, 'rostrum', '')", [], single_statement=True)
+    database: Any = connections[DEFAULT_DB_ALIAS]
+    if database.in_atomic_block:
+        return _execute(text.replace("{setting}", "NULL"), values)
+    database.commits += 1
+    try:
+        rows = _execute(text.replace("{setting}", "set_config('synchronous_commit', 'off', true)"), values)
+    except DatabaseError:
+        # If the connection was lost, the outcome was lost with it. Otherwise the server has refused the statement.
+        if database.connection is not None and not database.connection.closed:
+            database.commits -= 1
+        raise
+    _execute("SELECT pg_logical_emit_message(true, 'rostrum', '')", [])
     return rows

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from django.db import IntegrityError, OperationalError, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
 from psycopg.errors import DeadlockDetected, ForeignKeyViolation, UniqueViolation
 
 from core.db.derived import at_the_end
@@ -22,14 +22,30 @@ def in_transaction(function: Callable[[], Result]) -> Result:
     Validate the input inside `function`: the retry then reads the rows of the other transaction and rejects the input with a
     message. Raise the error after `MAX_ATTEMPTS` attempts.
     """
+
+    def act() -> Result:
+        with transaction.atomic(), at_the_end():
+            return function()
+
+    return _retry(act)
+
+
+def without_transaction(function: Callable[[], Result]) -> Result:
+    """Call `function` and return its result. Retry it as `in_transaction` does.
+
+    `function` writes by one statement, which commits itself (`core.db.prepared.execute_on_hot_row`). Within a transaction, it is called
+    in that transaction.
+    """
+    return in_transaction(function) if connection.in_atomic_block else _retry(function)
+
+
+def _retry(function: Callable[[], Result]) -> Result:
     for _ in range(MAX_ATTEMPTS - 1):
         try:
-            with transaction.atomic(), at_the_end():
-                return function()
+            return function()
         except ConcurrentUpdate:
             continue
         except (OperationalError, IntegrityError) as error:
             if not isinstance(error.__cause__, RETRIED_ERRORS):
                 raise
-    with transaction.atomic(), at_the_end():
-        return function()
+    return function()

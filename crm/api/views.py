@@ -76,7 +76,7 @@ class CRMViewSet(Listing, ResourceViewSet):
 
     def perform_create(self, serializer: ResourceSerializer) -> None:
         row = serializer.instance = self.model(account=self.account)
-        row.write(serializer.values, by=self.request.user, single_statement=self.lookup.optimistic)
+        row.write(serializer.values, by=self.request.user)
 
 
 class BulkViewSet(CRMViewSet):

@@ -17,7 +17,7 @@ from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
 from core.db.text import replace_non_xml
-from core.db.transactions import in_transaction
+from core.db.transactions import in_transaction, without_transaction
 from core.errors import ConcurrentUpdate, FieldError
 from forum.api.serializers import (
     COMMENT,
@@ -165,7 +165,7 @@ class PostViewSet(PostListing, ResourceViewSet):
                 comment.post_id = None  # type: ignore[assignment]  # null in the response, but not saved
             return comment
 
-        return self.respond_created(self.represent_as_post(in_transaction(act)))
+        return self.respond_created(self.represent_as_post(without_transaction(act)))
 
     def find_comment(self, id: int) -> Comment:
         """Return the comment with this id. Raise Http404 if it does not exist, or if its post is in the trash."""
@@ -236,7 +236,7 @@ class PostViewSet(PostListing, ResourceViewSet):
             self.check(comment=serializer)
             return self.add_comment(post, serializer.values["comment"], serializer.values.get("internal"))
 
-        return self.respond_created(self.represent_comment(in_transaction(act)))
+        return self.respond_created(self.represent_comment(without_transaction(act)))
 
     def add_comment(self, post: Post, text: str, internal: bool | None) -> Comment:
         user, agent = self.request.user, agent_of(self.request)
@@ -255,7 +255,7 @@ class PostViewSet(PostListing, ResourceViewSet):
             post: Post = self.get_object()
             return post, post.vote(by=request.user)
 
-        post, is_new = in_transaction(act)
+        post, is_new = without_transaction(act)
         data = self.represent(post)
         return self.respond_created(data) if is_new else Response(data)
 
@@ -265,7 +265,7 @@ class PostViewSet(PostListing, ResourceViewSet):
 
     def perform_create(self, serializer: ResourceSerializer) -> None:
         row = serializer.instance = Post(account=self.account, agent=agent_of(self.request))
-        row.write(serializer.values, by=self.request.user, single_statement=True)
+        row.write(serializer.values, by=self.request.user)
 
     def handover_header(self, row: Post) -> dict[str, str]:
         return super().handover_header(row) if row.category_id is None else {}

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from accounts.pages.forms import Form
 from accounts.pages.sign_in_code import CodePage, CodeRequestForm, CodeRequestPage
-from core.db.transactions import in_transaction
+from core.db.transactions import without_transaction
 from core.errors import Throttled
 from core.pages.base import redirect
 from forum.limits import limit_new_member
@@ -94,7 +94,7 @@ class FirstVoteCodePage(FirstVoteStep, CodePage):
 
         try:
             with limit_new_member(self.request, user, Vote):
-                post, is_new = in_transaction(vote)
+                post, is_new = without_transaction(vote)
         except Throttled as refused:
             messages.error(self.request, str(refused.message))
             return redirect("forum-post", id)

@@ -15,7 +15,7 @@ from accounts.models import Status
 from accounts.pages.forms import Form
 from accounts.pages.settings import parse_id
 from core.api import throttling
-from core.db.transactions import in_transaction
+from core.db.transactions import in_transaction, without_transaction
 from core.error_responses import error_response
 from core.errors import Conflict, Throttled
 from core.pages.base import Page, no_content, redirect, referring_path
@@ -131,7 +131,7 @@ class VotePage(ForumPage):
 
         try:
             with limit_new_member(request, request.user, Vote) if casts_vote else nullcontext():
-                post = in_transaction(vote)
+                post = without_transaction(vote) if casts_vote else in_transaction(vote)
         except PostNotFound:
             return post_not_found(request)
         except PostMerged as merged:

@@ -203,7 +203,7 @@ class PostViewSet(XMLViewSet):
         def act() -> Post:
             values = self.get_serializer(data=self.element("post")).read()
             post = Post(account=self.account, forum_id=self.forum_id, agent=agent_of(request))
-            post.write(values, by=request.user, single_statement=True)
+            post.write(values, by=request.user)
             return post
 
         with limit_new_member(request, request.user, Post):

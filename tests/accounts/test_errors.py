@@ -5,7 +5,6 @@ import pytest
 from django.db import InterfaceError, OperationalError
 
 from accounts.models import APIToken
-from config.database.base import Connection
 from core.api.views import JSONViewSet
 from tests.support.assertions import assert_refused
 from tests.support.client import JSONClient
@@ -137,41 +136,27 @@ def test_an_unacknowledged_commit_is_reported_as_uncertain(transactional_db, acm
         assert (response.status_code, f"<error>{LOST}</error>" in response.text) == (503, True)
 
 
-@pytest.mark.parametrize("kind", ["client", "client with an external id", "post", "vote", "comment"])
+@pytest.mark.parametrize("kind", ["vote", "comment"])
 def test_an_unacknowledged_statement_is_reported_as_uncertain(transactional_db, acme, monkeypatch, kind):
     """The row is committed by the statement that inserts it. Whoever repeated the request would create a second one."""
-    fetch_prepared = Connection.fetch_prepared
+    execute = psycopg.Connection.execute
 
     def lose(connection, text, values, **options):
-        rows = fetch_prepared(connection, text, values, **options)
+        cursor = execute(connection, text, values, **options)
         if "INSERT INTO" in text:
             connection.close()
             raise psycopg.OperationalError("server closed the connection unexpectedly")
-        return rows
+        return cursor
 
-    post = make_post(acme.alice)
-    json, title = acme.json(), "<post><title>a</title></post>"
-    send, rows = {
-        "client": (lambda: json.post("/app/clients.json", json={"client": {"name": "a"}}), acme.account.clients),
-        "client with an external id": (
-            lambda: json.post("/app/clients.json", json={"client": {"name": "a", "external_ids": {"b": "1"}}}),
-            acme.account.clients,
-        ),
-        "post": (
-            lambda: acme.xml().send_xml("POST", "/app/posts.xml", title),
-            acme.account.posts.exclude(id=post.id),
-        ),
-        "vote": (lambda: json.post(f"/app/posts/{post.id}/vote.json"), acme.account.votes),
-        "comment": (
-            lambda: json.post(f"/app/posts/{post.id}/comments.json", json={"comment": {"comment": "a"}}),
-            acme.account.comments,
-        ),
-    }[kind]
-    monkeypatch.setattr(Connection, "fetch_prepared", lose)
-    response = send()
+    post, json = make_post(acme.alice), acme.json()
+    monkeypatch.setattr(psycopg.Connection, "execute", lose)
+    if kind == "vote":
+        response = json.post(f"/app/posts/{post.id}/vote.json")
+    else:
+        response = json.post(f"/app/posts/{post.id}/comments.json", json={"comment": {"comment": "a"}})
     monkeypatch.undo()
     assert (response.status_code, LOST in response.text) == (503, True)
-    assert rows.count() == 1
+    assert (acme.account.votes if kind == "vote" else acme.account.comments).count() == 1
 
 
 def test_a_connection_lost_after_the_commit_is_reported_as_uncertain(transactional_db, acme, monkeypatch):

@@ -1,24 +1,18 @@
 """Prepared queries return the same as the ORM."""
 
-from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
-from decimal import Decimal
-
+import psycopg
 import pytest
-from django.conf import settings
-from django.db import DatabaseError, DataError, IntegrityError, connection, transaction
+from django.db import DatabaseError, connection
 from django.db.models import Value
 from django.db.models.functions import JSONObject
 from django.utils import timezone
-from psycopg.pq import TransactionStatus
 
 from accounts.models import APIToken, Status, User
-from core.db.prepared import execute, insert, insert_from, insert_many, prepared, update, update_many
-from core.db.tenancy import next_ids
+from config.database.base import MAX_PREPARED
+from core.db.prepared import fetch, prepared
 from crm.models import Client, Deal
 from forum.models import Post
 from tests.support.factories import make_client, make_deal, make_post, make_token
-from tests.support.tables import table
 
 
 @prepared(account_id=int, role=str, start=int, size=int)
@@ -136,30 +130,6 @@ def test_dicts_of_values(acme):
     }
 
 
-def test_a_row_with_values_of_a_query(acme, django_assert_num_queries):
-    @prepared(account_id=int, code=str)
-    def status(account_id, code):
-        return Status.objects.filter(account_id=account_id, code=code).values_list("id", "closed", "code", "name")[:1]
-
-    post = make_post(acme.bob)
-    values = {
-        field.attname: getattr(post, field.attname)
-        for field in Post._meta.local_concrete_fields
-        if field.attname not in ("id", "status_id", "closed") and not field.generated
-    }
-    row = Post(**values | {"title": "100 % %s"})
-    arguments = {"account_id": acme.account.id, "code": "planned"}
-    with django_assert_num_queries(1):
-        assert insert_from(row, status, ("status_id", "closed"), **arguments) == ["planned", "Planned"]
-    stored = Post.objects.get(account_id=acme.account.id, id=row.id)
-    assert (stored.title, stored.status.code, stored.closed) == ("100 % %s", "planned", False)
-    assert (row.status_id, row.closed, row._state.adding) == (stored.status_id, stored.closed, False)
-
-    arguments["code"] = "unknown"
-    assert insert_from(Post(**values), status, ("status_id", "closed"), **arguments) is None
-    assert acme.account.posts.count() == 2
-
-
 def test_it_rejects_an_unused_parameter():
     @prepared(account_id=int, name=str)
     def wrong(account_id, name):
@@ -182,189 +152,45 @@ def test_a_lost_connection_is_reopened():
     assert connection.connection is not before
 
 
-def is_committed(**fields) -> bool:
-    """Return True if another connection sees a client with these values."""
-    with ThreadPoolExecutor(1) as pool:
-
-        def exists():
-            try:
-                return Client.objects.filter(**fields).exists()
-            finally:
-                connection.close()
-
-        return pool.submit(exists).result()
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_single_row_is_committed_by_its_own_statement(acme):
-    """A query without a lock does not open the transaction in the database, so the insert is committed at once."""
-
-    @prepared(account_id=int)
-    def prepared_query(account_id, locked):
-        rows = User.objects.filter(account_id=account_id)
-        return rows.select_for_update() if locked else rows
-
-    def make(name) -> Client:
-        return Client(account=acme.account, name=name, creator_id=acme.alice.id, updater_id=acme.alice.id)
-
-    with transaction.atomic():
-        prepared_query(account_id=acme.account.id, locked=False)
-        insert(make("Alone"), single_statement=True)
-        assert is_committed(name="Alone")
-        insert(make("First"))
-        insert(make("Second"), single_statement=True)
-        assert not is_committed(name="First")
-        assert not is_committed(name="Second")
-        transaction.set_rollback(True)
-    with transaction.atomic():
-        prepared_query(account_id=acme.account.id, locked=True)
-        insert(make("Behind a lock"), single_statement=True)
-        assert not is_committed(name="Behind a lock")
-    assert set(Client.objects.values_list("name", flat=True)) == {"Alone", "Behind a lock"}
-    # Each insert is in the change feed, although the transaction had no COMMIT.
-    assert acme.account.changes.filter(resource="client").count() == 2
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_single_row_may_fail_at_its_commit(acme):
-    """Deferred triggers run after the statement has returned the row. Their error is raised."""
-    with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE accounts_change ADD CONSTRAINT none CHECK (resource <> 'client')")
-    try:
-        row = Client(account=acme.account, name="a", creator_id=acme.alice.id, updater_id=acme.alice.id)
-        with pytest.raises(IntegrityError), transaction.atomic():
-            insert(row, single_statement=True)
-        assert row._state.adding
-        assert not Client.objects.exists()
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute("ALTER TABLE accounts_change DROP CONSTRAINT none")
-
-
-def values_of(row) -> dict:
-    """Return the stored values that do not depend on the time or order of inserts."""
-    excluded = {"id", "created_at", "updated_at"}
-    fields = [field.attname for field in row._meta.concrete_fields if field.attname not in excluded]
-    return {name: getattr(type(row).objects.get(pk=row.pk), name) for name in fields}
-
-
-@table(
-    "make",
-    [
-        lambda account, user: Client(
-            account=account,
-            name="Zażółć",
-            email="Ann@Example.net",
-            company=True,
-            discount=Decimal("1.25"),
-            tags=["a", "b"],
-            external_ids={"shop": "1"},
-            additional_fields={"size": Decimal("42.5")},
-            creator_id=user.id,
-            updater_id=user.id,
-        ),
-        lambda account, user: Client(account=account, name="a", creator_id=user.id, updater_id=user.id),
-        lambda account, user: Post(
-            account=account,
-            title="A",
-            task_kind="task",
-            user_id=user.id,
-            status_id=account.default_status("post").id,
-            scheduled_at=datetime(2026, 11, 21, 12, tzinfo=UTC),
-            # `trending` depends on it.
-            created_at=datetime(2026, 11, 20, 12, tzinfo=UTC),
-        ),
-    ],
-)
-def test_inserts_and_updates_equal_those_of_the_orm(acme, make):
-    by_prepared, by_orm = make(acme.account, acme.alice), make(acme.account, acme.alice)
-    insert(by_prepared)
-    by_orm.save(force_insert=True)
-    assert not by_prepared._state.adding
-    assert by_orm.id == by_prepared.id + 1
-    together = [make(acme.account, acme.alice) for _ in range(2)]
-    for row, id in zip(together, next_ids(acme.account.id, 2), strict=True):
-        row.id = id
-    insert_many(together)
-    for row in (by_prepared, *together):
-        assert not row._state.adding
-        assert values_of(row) == values_of(by_orm)
-    is_client = isinstance(by_prepared, Client)
-    names = ["tags", "updated_at", *(["name", "discount", "additional_fields", "do_not_contact"] if is_client else [])]
-    for row in (by_prepared, by_orm, *together):
-        row.tags = ["c"]
-        row.name, row.discount, row.additional_fields = 'Another, "\\N"', Decimal("2.5"), {"size": None}
-    together[1].tags = []
-    update(by_prepared, names)
-    by_orm.save(update_fields=names)
-    update_many(together, names)
-    assert values_of(by_prepared) == values_of(together[0]) == values_of(by_orm)
-    assert values_of(together[1]) == values_of(by_orm) | {"tags": []}
-    by_prepared.delete()
-    with pytest.raises(type(by_prepared).DoesNotExist):
-        update(by_prepared, names)
-
-
 def test_values_computed_by_the_database_are_read(acme):
     post = make_post(acme.bob)
     stored = Post.objects.get(pk=post.pk)
     assert (post.id, post.shelf) == (stored.id, stored.shelf)
 
 
-def test_values_that_are_too_long_are_refused_and_not_cut(acme):
-    clients = [make_client(acme.alice), make_client(acme.alice)]
-    clients[1].city = "a" * 300
-    for write in (lambda: update_many(clients, ["city"]), lambda: insert_many(clients[1:])):
-        with pytest.raises(DataError), transaction.atomic():
-            write()
-
-
 @pytest.mark.django_db(transaction=True)
-def test_the_first_statement_of_a_transaction_may_be_larger_than_the_buffer_of_the_connection():
-    """BEGIN is sent together with it."""
-    connection.set_client_timeout(5)
-    try:
-        with transaction.atomic():
-            assert execute("SELECT length(%s)", ["a" * 10_000_000]) == [(10_000_000,)]
-    finally:
-        connection.set_client_timeout(settings.STATEMENT_TIMEOUT + 1)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_statement_is_prepared_again_after_a_change_of_its_table(acme):
+def test_a_changed_table_ends_the_connection_after_the_request(acme):
     with connection.cursor() as cursor:
         cursor.execute("CREATE TABLE changing (a int); INSERT INTO changing VALUES (1)")
+    other = psycopg.connect(
+        connection.connection.info.dsn, password=connection.connection.info.password, autocommit=True
+    )
     try:
-        assert execute("SELECT a FROM changing", [], single_statement=True) == [(1,)]
-        with connection.cursor() as cursor:
-            cursor.execute("ALTER TABLE changing ALTER a TYPE text")
+        assert fetch("SELECT a FROM changing", []) == [(1,)]
+        other.execute("ALTER TABLE changing ALTER a TYPE text")
         with pytest.raises(DatabaseError, match="cached plan"):
-            execute("SELECT a FROM changing", [], single_statement=True)
-        assert execute("SELECT a FROM changing", [], single_statement=True) == [("1",)]
+            fetch("SELECT a FROM changing", [])
+        connection.close_if_unusable_or_obsolete()
+        assert fetch("SELECT a FROM changing", []) == [("1",)]
     finally:
-        with connection.cursor() as cursor:
-            cursor.execute("DROP TABLE changing")
+        other.execute("DROP TABLE changing")
+        other.close()
 
 
-def test_a_connection_keeps_a_limited_number_of_statements(db, monkeypatch):
-    monkeypatch.setattr("config.database.base.MAX_PREPARED", 3)
+def test_a_connection_keeps_a_limited_number_of_statements(db):
     with connection.cursor() as cursor:
         cursor.execute("DEALLOCATE ALL")
-    connection.connection._statements.clear()
-    for number in (1, 2, 3, 1, 4):
-        assert execute(f"SELECT {number} + %(x)s::int, %(x)s::int, '%%'", {"x": 1}) == [(number + 1, 1, "%")]
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT statement FROM pg_prepared_statements")
-        statements = [statement.split()[1] for (statement,) in cursor.fetchall()]
+    assert connection.connection.prepared_max == MAX_PREPARED
+    connection.connection.prepared_max = 3
+    try:
+        for number in (1, 2, 3, 1, 4):
+            assert fetch(f"SELECT {number} + %(x)s::int, %(x)s::int, '%%'", {"x": 1}) == [(number + 1, 1, "%")]
+        with connection.cursor() as cursor:
+            # psycopg does not prepare the statements of cursors.
+            for _ in range(10):
+                cursor.execute("SELECT statement FROM pg_prepared_statements")
+            statements = [statement.split()[1] for (statement,) in cursor.fetchall()]
+    finally:
+        connection.connection.prepared_max = MAX_PREPARED
     # The least recently used statement was closed.
     assert sorted(statements) == ["1", "3", "4"]
-
-
-@pytest.mark.django_db(transaction=True)
-def test_an_error_in_the_first_statement_of_a_transaction_leaves_a_usable_connection(acme):
-    """BEGIN is sent together with the statement."""
-    with pytest.raises(DataError), transaction.atomic():
-        execute("SELECT 1 / %s", [0])
-    with transaction.atomic():
-        assert execute("SELECT 1 / %s", [1]) == [(1,)]
-        assert connection.connection.pgconn.transaction_status == TransactionStatus.INTRANS
