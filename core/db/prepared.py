@@ -214,6 +214,11 @@ def _converter(functions: Sequence[Callable[..., Any]], expression: Any) -> Call
     return convert
 
 
+def prepares_statements() -> bool:
+    """Return whether the database backend is `config.database`. With Django's own, the ORM alone executes the queries."""
+    return hasattr(connection, "commits")
+
+
 class PreparedQuery:
     """A function of keyword arguments that returns the rows of a query.
 
@@ -227,6 +232,8 @@ class PreparedQuery:
         self._statements: dict[tuple[Any, ...], Statement] = {}
 
     def __call__(self, **arguments: Any) -> list[Any]:
+        if not prepares_statements():
+            return list(self.build(**arguments))
         return self.statement(arguments).run(arguments)
 
     def statement(self, arguments: dict[str, Any]) -> Statement:
@@ -522,6 +529,8 @@ def execute(text: str, values: Parameters, *, single_statement: bool = False) ->
     this one begins the transaction as usual.
     """
     database: Any = connections[DEFAULT_DB_ALIAS]
+    if not prepares_statements():
+        return _execute(text, values, single_statement=single_statement)
     commits = single_statement and not _has_begun(database)
     database.commits += commits
     try:
@@ -540,7 +549,7 @@ def _has_begun(database: Any) -> bool:
 
 def _execute(text: str, values: Parameters, *, single_statement: bool) -> list[tuple[Any, ...]]:
     database = connections[DEFAULT_DB_ALIAS]
-    if database.queries_logged or database.execute_wrappers:
+    if not prepares_statements() or database.queries_logged or database.execute_wrappers:
         with database.cursor() as cursor:
             cursor.execute(text, values)
             return cast("list[tuple[Any, ...]]", cursor.fetchall())
@@ -563,7 +572,7 @@ def execute_on_hot_row(text: str, values: Sequence[Any]) -> list[tuple[Any, ...]
     `{setting}` in the text is a column of the result that has no meaning for the caller.
     """
     database = connections[DEFAULT_DB_ALIAS]
-    if database.queries_logged or database.execute_wrappers or _has_begun(database):
+    if not prepares_statements() or database.queries_logged or database.execute_wrappers or _has_begun(database):
         return execute(text.replace("{setting}", "NULL"), values)
     text = text.replace("{setting}", "set_config('synchronous_commit', 'off', true)")
     rows = execute(text, values, single_statement=True)

@@ -59,6 +59,7 @@ def test_objects_with_related_rows_and_annotations(acme):
     assert (row.nick, row.status_code, row.title) == ("Bob Nowak", "new", post.title)
 
 
+@pytest.mark.machinery
 def test_lists_of_values(acme):
     """Rows keep their order, and the fields convert the values."""
     rows = [make_client(acme.alice, external_ids={"a": str(n)}, discount="1.5") for n in range(3)]
@@ -96,6 +97,7 @@ def test_times_equal_those_of_the_orm(acme):
     assert set(moments(account_id=acme.account.id)) == set(User.objects.values_list("created_at", flat=True))
 
 
+@pytest.mark.machinery
 def test_a_query_is_compiled_once_for_each_shape(acme, django_assert_num_queries):
     calls = []
 
@@ -160,6 +162,7 @@ def test_a_row_with_values_of_a_query(acme, django_assert_num_queries):
     assert acme.account.posts.count() == 2
 
 
+@pytest.mark.machinery
 def test_it_rejects_an_unused_parameter():
     @prepared(account_id=int, name=str)
     def wrong(account_id, name):
@@ -169,6 +172,7 @@ def test_it_rejects_an_unused_parameter():
         wrong(account_id=1, name="a")
 
 
+@pytest.mark.machinery
 @pytest.mark.django_db(transaction=True)
 def test_a_lost_connection_is_reopened():
     @prepared(account_id=int)
@@ -195,6 +199,7 @@ def is_committed(**fields) -> bool:
         return pool.submit(exists).result()
 
 
+@pytest.mark.machinery
 @pytest.mark.django_db(transaction=True)
 def test_a_single_row_is_committed_by_its_own_statement(acme):
     """A query without a lock does not open the transaction in the database, so the insert is committed at once."""
@@ -225,6 +230,7 @@ def test_a_single_row_is_committed_by_its_own_statement(acme):
     assert acme.account.changes.filter(resource="client").count() == 2
 
 
+@pytest.mark.machinery
 @pytest.mark.django_db(transaction=True)
 def test_a_single_row_may_fail_at_its_commit(acme):
     """Deferred triggers run after the statement has returned the row. Their error is raised."""
@@ -319,6 +325,7 @@ def test_values_that_are_too_long_are_refused_and_not_cut(acme):
             write()
 
 
+@pytest.mark.machinery
 @pytest.mark.django_db(transaction=True)
 def test_the_first_statement_of_a_transaction_may_be_larger_than_the_buffer_of_the_connection():
     """BEGIN is sent together with it."""
@@ -330,6 +337,7 @@ def test_the_first_statement_of_a_transaction_may_be_larger_than_the_buffer_of_t
         connection.set_client_timeout(settings.STATEMENT_TIMEOUT + 1)
 
 
+@pytest.mark.machinery
 @pytest.mark.django_db(transaction=True)
 def test_a_statement_is_prepared_again_after_a_change_of_its_table(acme):
     with connection.cursor() as cursor:
@@ -346,6 +354,7 @@ def test_a_statement_is_prepared_again_after_a_change_of_its_table(acme):
             cursor.execute("DROP TABLE changing")
 
 
+@pytest.mark.machinery
 def test_a_connection_keeps_a_limited_number_of_statements(db, monkeypatch):
     monkeypatch.setattr("config.database.base.MAX_PREPARED", 3)
     with connection.cursor() as cursor:
@@ -360,6 +369,7 @@ def test_a_connection_keeps_a_limited_number_of_statements(db, monkeypatch):
     assert sorted(statements) == ["1", "3", "4"]
 
 
+@pytest.mark.machinery
 @pytest.mark.django_db(transaction=True)
 def test_an_error_in_the_first_statement_of_a_transaction_leaves_a_usable_connection(acme):
     """BEGIN is sent together with the statement."""
