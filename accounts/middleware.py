@@ -74,7 +74,8 @@ class AccountMiddleware:
             return error_response(request, 404, message="No forum lives at this address")
         tenant_request = cast(TenantRequest, request)
         tenant_request.address = address
-        tenant_request.commits_before = connection.commits  # type: ignore[attr-defined]  # an attribute of our database backend
+        # An attribute of the backend `config.database`.
+        tenant_request.commits_before = getattr(connection, "commits", None)
         return self.get_response(request)
 
 

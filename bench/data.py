@@ -371,10 +371,10 @@ def allocate_ids(size: Size, data_set: dict) -> dict:
 def build(size: Size) -> None:
     """Fill the database of DATABASE_URL."""
     from django.core.management import call_command
-    from django.db import connection as service
 
     from accounts.models import Account, User
     from core.db import last_changes
+    from core.db.time_limit import without_statement_timeout
     from crm import stages
     from crm.models import Client, Contact, Deal, Note
     from forum import facets, sort_keys
@@ -411,7 +411,7 @@ def build(size: Size) -> None:
     execute_all("External ids, counts, words, sort keys", [(statement, {}) for statement in derived])
     with step("Statistics"), connect() as connection:
         connection.execute("VACUUM ANALYZE")
-    with step("Summaries and sums"), service.without_statement_timeout():
+    with step("Summaries and sums"), without_statement_timeout():
         for account_id in Account.objects.values_list("id", flat=True):
             for name in recount.SUMMARIES:
                 source = ("client", "workspace_clientrevenue") if name == "revenue" else (name[:-1],)

@@ -45,6 +45,8 @@ class Application:
         self.streams = threading.BoundedSemaphore(settings.MAX_STREAMS)
 
     def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+        # A copy, because a server may read its own environment after the response, as gunicorn does.
+        environ = environ.copy()
         environ.pop("wsgi.file_wrapper", None)  # `respond` reads files itself
         if _TRAILING_SLASH.fullmatch(environ["PATH_INFO"]):
             # Some clients append a slash to every path, and people to the name of a category.

@@ -23,8 +23,8 @@ class TenantRequest(HttpRequest):
     """A request after `AccountMiddleware`, which has found the tenant of its host."""
 
     address: "Address"
-    # The number of commits of the database connection before the request.
-    commits_before: int
+    # The number of commits of the database connection before the request, if the backend counts them.
+    commits_before: int | None
     # The state of the rate limit that the response reports. It is set when the request is counted.
     limit_status: "LimitStatus | None"
     # The share of the account and the user in the requests in progress, or None for a request within a request.

@@ -12,8 +12,11 @@ from pathlib import Path
 import django
 import psycopg
 import pytest
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
 
 from config.local.postgres import Cluster
+from tests.support.plain import PLAIN, select
 from tests.support.template import copy_migrated_data
 
 # Container images often disable bytecode files. Without them, each worker rewrites the assertions of all tests, and each process that a
@@ -22,7 +25,7 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 os.environ |= {
-    "DJANGO_SETTINGS_MODULE": "config.settings",
+    "DJANGO_SETTINGS_MODULE": "tests.support.plain_settings" if PLAIN else "config.settings",
     "SECRET_KEY": "tests-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
     "BASE_DOMAIN": "example.test",
     # Most tests create domains of forums without a proof. `tests/accounts/test_domains.py` tests the default.
@@ -59,6 +62,11 @@ def _database() -> Iterator[None]:
 _exit_stack = contextlib.ExitStack()
 _exit_stack.enter_context(_database())
 django.setup()
+if PLAIN:
+    # The application would close the connection of a test, whose transaction is open, at the end of each request. `config.database`
+    # keeps such a connection. Django's test client does the same.
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
 
 
 def pytest_unconfigure() -> None:
@@ -77,9 +85,13 @@ def uses(item: pytest.Item, fixtures: set[str]) -> bool:
     return not fixtures.isdisjoint(getattr(item, "fixturenames", ()))
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--sample", type=int, help="run only this number of tests, always the same ones")
+
+
 @pytest.hookimpl(wrapper=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
-    """Mark the tests that start services, and order the tests so that each worker begins with a share of the long files.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+    """Mark the tests that start services, select those that run, and order the tests so that each worker begins with a share of the long files.
 
     pytest-xdist gives each worker an equal part of the list at first; idle workers then take tests from the ends of other
     parts. A long test at the end of the run would keep one worker busy while the others have nothing to do.
@@ -89,6 +101,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
             item.add_marker("soak")
     # `-m` and `-k` remove items.
     yield
+    select(items, config)
     long = [item for item in items if uses(item, LONG)]
     others = [item for item in items if not uses(item, LONG)]
     files = list(dict.fromkeys(item.path for item in long))

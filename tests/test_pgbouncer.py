@@ -21,7 +21,10 @@ from core.db.prepared import fetch
 from tests.support.service import free_port
 
 PROGRAM = os.environ.get("PGBOUNCER") or shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
-pytestmark = pytest.mark.skipif(not PROGRAM, reason="needs PgBouncer, which is not installed")
+pytestmark = [
+    pytest.mark.machinery,
+    pytest.mark.skipif(not PROGRAM, reason="needs PgBouncer, which is not installed"),
+]
 
 CONFIGURATION = """
 [databases]

@@ -16,6 +16,8 @@ from tests.support.client import JSONClient
 from tests.support.factories import make_client, make_comment, make_post
 from tests.support.followers import run_followers
 
+pytestmark = pytest.mark.machinery
+
 
 def execute(statement: str) -> None:
     with connection.cursor() as cursor:

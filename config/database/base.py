@@ -4,8 +4,6 @@ Django's own loader of timestamps is written in Python and takes 5 µs for each;
 """
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Self
 
 import psycopg
@@ -137,24 +135,3 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.client_timeout = seconds
         if self.connection is not None:
             self.connection.client_timeout = seconds
-
-    @contextmanager
-    def without_statement_timeout(self) -> Iterator[None]:
-        """Remove the timeout of statements, of the client and of the server: in a transaction until it ends, otherwise for the block.
-
-        With a pooler, the timeout of the server remains outside of a transaction: the pooler would give the connection and its
-        settings to other clients.
-        """
-        previous_timeout = self.client_timeout
-        scope = "LOCAL" if self.in_atomic_block else None if settings.DATABASE_POOLER else "SESSION"
-        if scope:
-            with self.cursor() as cursor:
-                cursor.execute(f"SET {scope} statement_timeout = 0")
-        self.set_client_timeout(None)
-        try:
-            yield
-        finally:
-            self.set_client_timeout(previous_timeout)
-            if scope == "SESSION" and self.connection is not None and not self.connection.closed:
-                with self.cursor() as cursor:
-                    cursor.execute("RESET statement_timeout")

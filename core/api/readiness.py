@@ -7,6 +7,7 @@ from django.db import DatabaseError, InterfaceError, connection
 from django.http import HttpResponse
 
 from core.db.prepared import fetch
+from core.db.time_limit import set_client_timeout
 from core.errors import RETRY_AFTER
 
 # In seconds. Probes usually wait for two.
@@ -41,8 +42,7 @@ class Readiness:
 
     @staticmethod
     def _check() -> bool:
-        # A method of the backend `config.database`.
-        connection.set_client_timeout(TIMEOUT)  # type: ignore[attr-defined]
+        set_client_timeout(TIMEOUT)
         try:
             [(read_only,)] = fetch("SELECT current_setting('transaction_read_only')", [])
         except (DatabaseError, InterfaceError):

@@ -16,6 +16,7 @@ from django.db import connection, models, transaction
 
 from core.db import locks
 from core.db.prepared import fetch
+from core.db.time_limit import without_statement_timeout
 
 
 class CountModel(models.Model):
@@ -56,8 +57,7 @@ class Counter:
         """Compact the rows of a group, unless another transaction is compacting them."""
         with transaction.atomic(), connection.cursor() as cursor:
             if locks.try_acquire((self.table, account_id, group_id)):
-                # A method of the backend `config.database`.
-                with connection.without_statement_timeout():  # type: ignore[attr-defined]
+                with without_statement_timeout():
                     cursor.execute(self._compaction, {"account_id": account_id, "group_id": group_id})
 
     def groups_to_compact(self, max_deltas: int) -> list[tuple[int, int]]:

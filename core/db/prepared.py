@@ -205,6 +205,11 @@ def _converter(functions: Sequence[Callable[..., Any]], expression: Any) -> Call
     return convert
 
 
+def prepares_statements() -> bool:
+    """Return whether the database backend is `config.database`. With Django's own, the ORM alone executes the queries."""
+    return hasattr(connection, "commits")
+
+
 class PreparedQuery:
     """A function of keyword arguments that returns the rows of a query.
 
@@ -218,6 +223,8 @@ class PreparedQuery:
         self._statements: dict[tuple[Any, ...], Statement] = {}
 
     def __call__(self, **arguments: Any) -> list[Any]:
+        if not prepares_statements():
+            return list(self.build(**arguments))
         return self.statement(arguments).run(arguments)
 
     def statement(self, arguments: dict[str, Any]) -> Statement:
@@ -268,7 +275,7 @@ def fetch(text: str, values: Parameters) -> list[tuple[Any, ...]]:
 
 def _execute(text: str, values: Parameters) -> list[tuple[Any, ...]]:
     database = connections[DEFAULT_DB_ALIAS]
-    if database.queries_logged or database.execute_wrappers:
+    if not prepares_statements() or database.queries_logged or database.execute_wrappers:
         with database.cursor() as cursor:
             cursor.execute(text, values)
             return cast("list[tuple[Any, ...]]", cursor.fetchall())
@@ -291,7 +298,7 @@ def execute_on_hot_row(text: str, values: Sequence[Any]) -> list[tuple[Any, ...]
     `{setting}` in the text is a column of the result that has no meaning for the caller.
     """
     database: Any = connections[DEFAULT_DB_ALIAS]
-    if database.in_atomic_block:
+    if database.in_atomic_block or not prepares_statements():
         return _execute(text.replace("{setting}", "NULL"), values)
     database.commits += 1
     try:

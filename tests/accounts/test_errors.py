@@ -124,6 +124,7 @@ def lost_commit(monkeypatch):
     monkeypatch.undo()
 
 
+@pytest.mark.machinery
 @pytest.mark.parametrize("api", ["json", "xml"])
 def test_an_unacknowledged_commit_is_reported_as_uncertain(transactional_db, acme, lost_commit, api):
     lost_commit()
@@ -136,6 +137,7 @@ def test_an_unacknowledged_commit_is_reported_as_uncertain(transactional_db, acm
         assert (response.status_code, f"<error>{LOST}</error>" in response.text) == (503, True)
 
 
+@pytest.mark.machinery
 @pytest.mark.parametrize("kind", ["vote", "comment"])
 def test_an_unacknowledged_statement_is_reported_as_uncertain(transactional_db, acme, monkeypatch, kind):
     """The row is committed by the statement that inserts it. Whoever repeated the request would create a second one."""
@@ -159,6 +161,7 @@ def test_an_unacknowledged_statement_is_reported_as_uncertain(transactional_db, 
     assert (acme.account.votes if kind == "vote" else acme.account.comments).count() == 1
 
 
+@pytest.mark.machinery
 def test_a_connection_lost_after_the_commit_is_reported_as_uncertain(transactional_db, acme, monkeypatch):
     """The connection is lost while the acknowledgement is read."""
 

@@ -53,6 +53,7 @@ def test_objects_with_related_rows_and_annotations(acme):
     assert (row.nick, row.status_code, row.title) == ("Bob Nowak", "new", post.title)
 
 
+@pytest.mark.machinery
 def test_lists_of_values(acme):
     """Rows keep their order, and the fields convert the values."""
     rows = [make_client(acme.alice, external_ids={"a": str(n)}, discount="1.5") for n in range(3)]
@@ -90,6 +91,7 @@ def test_times_equal_those_of_the_orm(acme):
     assert set(moments(account_id=acme.account.id)) == set(User.objects.values_list("created_at", flat=True))
 
 
+@pytest.mark.machinery
 def test_a_query_is_compiled_once_for_each_shape(acme, django_assert_num_queries):
     calls = []
 
@@ -130,6 +132,7 @@ def test_dicts_of_values(acme):
     }
 
 
+@pytest.mark.machinery
 def test_it_rejects_an_unused_parameter():
     @prepared(account_id=int, name=str)
     def wrong(account_id, name):
@@ -139,6 +142,7 @@ def test_it_rejects_an_unused_parameter():
         wrong(account_id=1, name="a")
 
 
+@pytest.mark.machinery
 @pytest.mark.django_db(transaction=True)
 def test_a_lost_connection_is_reopened():
     @prepared(account_id=int)
@@ -158,6 +162,7 @@ def test_values_computed_by_the_database_are_read(acme):
     assert (post.id, post.shelf) == (stored.id, stored.shelf)
 
 
+@pytest.mark.machinery
 @pytest.mark.django_db(transaction=True)
 def test_a_changed_table_ends_the_connection_after_the_request(acme):
     with connection.cursor() as cursor:
@@ -177,6 +182,7 @@ def test_a_changed_table_ends_the_connection_after_the_request(acme):
         other.close()
 
 
+@pytest.mark.machinery
 def test_a_connection_keeps_a_limited_number_of_statements(db):
     with connection.cursor() as cursor:
         cursor.execute("DEALLOCATE ALL")

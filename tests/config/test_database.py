@@ -10,6 +10,7 @@ from django.db import OperationalError, connection, transaction
 
 from core.api.readiness import TIMEOUT, Readiness
 from core.db.prepared import fetch
+from core.db.time_limit import without_statement_timeout
 
 
 @pytest.fixture
@@ -34,12 +35,14 @@ def server_timeout() -> str:
         return cursor.fetchone()[0]
 
 
+@pytest.mark.machinery
 def test_it_works(db):
     """The client timeout is the server's statement timeout plus one second for the response."""
     connection.ensure_connection()
     assert connection.client_timeout == connection.connection.client_timeout == settings.STATEMENT_TIMEOUT + 1
 
 
+@pytest.mark.machinery
 @pytest.mark.parametrize("block", [contextlib.nullcontext, transaction.atomic])
 def test_an_unanswered_statement_fails_and_ends_its_connection(short_client_timeout, block):
     started_at = time.monotonic()
@@ -76,25 +79,27 @@ def insert():
         connection.set_client_timeout(0.2)
 
 
+@pytest.mark.machinery
 def test_an_unanswered_commit_fails(slow_commits, short_client_timeout):
     connection.set_client_timeout(60)
     with pytest.raises(OperationalError, match="did not answer in time"):
         insert()
 
 
+@pytest.mark.machinery
 @pytest.mark.django_db(transaction=True)
 def test_the_timeouts_can_be_lifted():
     before, limit = server_timeout(), connection.client_timeout
-    with connection.without_statement_timeout():
+    with without_statement_timeout():
         assert (server_timeout(), connection.connection.client_timeout) == ("0", None)
     assert (server_timeout(), connection.connection.client_timeout) == (before, limit)
     with transaction.atomic():
-        with connection.without_statement_timeout():
+        with without_statement_timeout():
             assert (server_timeout(), connection.connection.client_timeout) == ("0", None)
         assert connection.client_timeout == limit
     assert server_timeout() == before
     # If the connection is lost within the block, its replacement has the default settings.
-    with connection.without_statement_timeout():
+    with without_statement_timeout():
         connection.close()
     assert (server_timeout(), connection.connection.client_timeout) == (before, limit)
 

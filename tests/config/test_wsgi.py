@@ -85,6 +85,14 @@ def test_it_rejects_a_request_that_gets_no_slot(busy, caplog, path, content_type
     assert line.startswith(f"{request_id} GET {path} 503 {len(content)} ")
 
 
+def test_the_environment_of_the_server_is_unchanged():
+    """gunicorn reads it again after the response."""
+    environ = {"REQUEST_METHOD": "GET", "PATH_INFO": "/a.json/", "wsgi.input": io.BytesIO(), "wsgi.file_wrapper": list}
+    before = environ.copy()
+    assert b"".join(answering()(environ, lambda *arguments: None)) == b"answered"
+    assert environ == before
+
+
 def test_probes_and_requests_within_a_request_need_no_slot(busy):
     assert [Call(busy, path).status for path in ("/healthz", "/readyz", "/")] == ["200", "200", "503"]
     token = is_answering.set(True)

@@ -8,6 +8,8 @@ from django.db import connection, transaction
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
+from core.db.time_limit import without_statement_timeout
+
 # What all migrations create, as pg_dump of PostgreSQL 18 writes it. A test compares the two.
 SCHEMA = Path(settings.BASE_DIR) / "docs" / "schema.sql"
 POOLER_WARNING = (
@@ -30,8 +32,7 @@ class Command(migrate.Command):
     def handle(self, *args: Any, **options: Any) -> None:
         if settings.DATABASE_POOLER and options["verbosity"]:
             self.stderr.write(POOLER_WARNING)
-        # A method of the backend `config.database`.
-        with connection.without_statement_timeout():  # type: ignore[attr-defined]
+        with without_statement_timeout():
             if (
                 options["from_schema"]
                 and connection.pg_version >= 180_000  # type: ignore[attr-defined]  # of the PostgreSQL backend
