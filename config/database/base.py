@@ -108,7 +108,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.is_obsolete = False
         # psycopg returns times in the time zone of the session, which Django sets to TIME_ZONE, that is to UTC.
         connection.adapters.register_loader("timestamptz", TimestamptzLoader)
-        # Only `core.db.prepared` prepares statements. psycopg itself must not prepare others after five executions.
+        # Only `core.db.prepared` prepares statements. psycopg itself must not prepare others after five executions. It closes all prepared
+        # statements after a rollback.
         connection.prepare_threshold, connection.prepared_max = sys.maxsize, MAX_PREPARED
         return connection
 
