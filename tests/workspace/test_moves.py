@@ -12,7 +12,8 @@ from tests.support.threads import at_once
 from workspace import moves
 
 # The user with the account, the locked deals, the status, the position below, the outcomes, the write, the stages, the summaries.
-STATEMENTS = 8
+# Two more statements compare the old and the new values of the deal.
+STATEMENTS = 10
 
 
 @pytest.fixture
