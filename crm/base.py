@@ -1,6 +1,5 @@
 """The base of the CRM's models."""
 
-from itertools import product
 from typing import Any, Self
 
 from django.contrib.postgres.indexes import GinIndex
@@ -10,13 +9,11 @@ from django.utils import timezone
 
 from accounts.models import User
 from core.db.additional_fields import merge
-from core.db.tenancy import TenantModel, folded_fields
+from core.db.prepared import insert, insert_many, update, update_many
+from core.db.tenancy import TenantModel, folded_fields, next_ids
 from core.db.trash import Trashable, assign_links
 from core.db.trimmed import TrimmedCharField
 from core.search.operations import PENDING_LIST_LIMIT
-
-# The rows that one statement of `Resource.flush` writes. PostgreSQL accepts 65,535 parameters.
-BATCH_SIZE = 250
 
 
 def optional_text(max_length: int = 255) -> models.CharField:
@@ -120,19 +117,16 @@ class Resource(TenantModel, Trashable):
         new = [row for row in rows if row._state.adding]
         changed = [row for row in rows if not row._state.adding]
         if len(new) == 1:
-            new[0].save(force_insert=True)
+            insert(new[0])
         elif new:
-            cls._default_manager.bulk_create(new, BATCH_SIZE)
+            without_id = [row for row in new if row.id is None]
+            for row, id in zip(without_id, next_ids(new[0].account_id, len(without_id)), strict=True):
+                row.id = id
+            insert_many(new)
         if len(changed) == 1:
-            changed[0].save(update_fields=changed[0].unsaved_fields)
+            update(changed[0], changed[0].unsaved_fields)
         elif changed:
-            fields: list[Any] = [
-                cls._meta.get_field(name) for name in set().union(*(row.unsaved_fields for row in changed))
-            ]
-            for row, field in product(changed, fields):
-                # `bulk_update` does not call `pre_save`, which sets the folded fields.
-                field.pre_save(row, add=False)
-            cls._default_manager.bulk_update(changed, [field.name for field in fields], BATCH_SIZE)
+            update_many(changed, frozenset[str]().union(*(row.unsaved_fields for row in changed)))
         if identified := [row for row in rows if "external_ids" in row.unsaved_fields]:
             # Only an `ExternallyIdentified` row has this field.
             cls.sync_holders(identified, new_ids={row.id for row in new})  # type: ignore[attr-defined]

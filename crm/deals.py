@@ -11,14 +11,14 @@ from accounts.access import AccessQuerySet
 from accounts.models import Status, User
 from accounts.tags import Tagged
 from core.db.additional_fields import NOT_SEARCHED, additional_fields
-from core.db.derived import Derivation, register
+from core.db.derived import Derivation, insert_with, register
 from core.db.trash import link_indexes, trash_index
 from core.db.trimmed import CurrencyCodeField, TrimmedCharField
 from core.search.declaration import Search
 from crm.base import Resource, additional_fields_index, list_indexes, optional_long_text, optional_text
 from crm.clients import Client, LinkedToClient
 from crm.external_ids import ExternalIdHolder, ExternallyIdentified
-from crm.stages import keys_of_deals, outcomes_of, record_stages, stage_indexes
+from crm.stages import NEW_STAGES, keys_of_deals, outcomes_of, record_stages, stage_indexes
 
 
 class DealExternalId(ExternalIdHolder):
@@ -32,8 +32,7 @@ COLUMN_ID = Coalesce("status_id", Value(Status.NONE_ID))
 
 class DealQuerySet(AccessQuerySet):
     def update(self, **values: Any) -> int:
-        # `flush` writes several deals with `bulk_update`, which passes expressions.
-        if "status_id" in values and not hasattr(values["status_id"], "resolve_expression"):
+        if "status_id" in values:
             raise TypeError("Write the status of a deal with Deal.flush, which sets the columns that follow it.")
         return super().update(**values)
 
@@ -186,9 +185,11 @@ STAGES = Derivation(
     keys_of_row=lambda deal: [("deal", deal.id)],
     key_columns=frozenset(),
     update=record_stages,
-    concerns_new=lambda deal: deal.status_id is not None,
+    # `NEW_STAGES` writes the stages of new deals.
+    concerns_new=lambda _deal: False,
 )
 
 
 def register_derivations() -> None:
+    insert_with(Deal, NEW_STAGES)
     register(STAGES)

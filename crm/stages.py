@@ -89,6 +89,11 @@ class DealStage(models.Model):
         return f"Status {self.status_id} of deal {self.deal_id} since {self.entered_at}"
 
 
+# A new deal with a status has a stage. `row` is the CTE with the new deals.
+NEW_STAGES = """, stage AS (
+    INSERT INTO crm_dealstage (account_id, deal_id, number, status_id, entered_at, user_id)
+    SELECT account_id, id, nextval('crm_dealstage_numbers'), status_id, stage_entered_at, updater_id FROM row WHERE status_id IS NOT NULL
+) """
 # The deals are locked, because the transaction has updated them. Their latest stage has the status before.
 RECORD_STAGES = """
 WITH moved AS (

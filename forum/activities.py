@@ -15,6 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
+from core.db.prepared import insert
 from core.db.tenancy import TenantModel, account_of, foreign_object
 from forum.notes import note_source
 
@@ -28,7 +29,9 @@ class ActivityQuerySet(models.QuerySet["Activity"]):
 
         The same transaction must update the post: the follower reads new activities only after a change of a post.
         """
-        return self.create(account_id=post.account_id, post_id=post.id, kind=kind, user_id=by.id, **values)
+        activity = Activity(account_id=post.account_id, post_id=post.id, kind=kind, user_id=by.id, **values)
+        insert(activity)
+        return activity
 
     def pending(self) -> Self:
         """Return the activities that the follower has not announced, oldest first."""

@@ -16,11 +16,10 @@ from django.db import models, transaction
 from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from psycopg.types.numeric import Int8
 
 from accounts.models import User
 from core.db.access import ALL_ROWS, Access
-from core.db.prepared import prepared
+from core.db.prepared import insertion_of, prepared
 from core.db.tenancy import TenantModel, foreign_object
 from core.errors import FieldError
 from forum.markdown import MAX_HTML_LENGTH, render
@@ -180,10 +179,7 @@ class CommentVersion(TenantModel):
 # `updated_at` must not go back if a comment waited for another that was begun later.
 INSERT_COMMENT = """
 comment AS (
-    INSERT INTO forum_comment (
-        account_id, post_id, user_id, agent, comment, comment_html, internal, approved, edited_by_other, created_at, updated_at
-    )
-    SELECT account_id, id, %s, %s, %s, %s, %s, %s, false, %s, %s FROM post RETURNING *, approved AND NOT internal AS is_public
+    INSERT INTO {into} SELECT {values} FROM post RETURNING *, approved AND NOT internal AS is_public
 ),
 counted AS (
     UPDATE forum_post SET
@@ -200,7 +196,7 @@ activity AS (
     SELECT comment.account_id, 'comment', comment.post_id, comment.id, comment.user_id, NOT comment.is_public, false, comment.created_at
     FROM comment, post WHERE post.category_id IS NOT NULL
 ),
-inserted AS (SELECT id FROM comment)
+inserted AS (SELECT {returning} FROM comment)
 """
 
 
@@ -241,12 +237,12 @@ class Commentable(Mergeable):
             internal=internal,
             approved=internal or not self.waits_for_approval(by, html=html),
         )
-        columns = ("agent", "comment", "comment_html", "internal", "approved", "created_at", "updated_at")
+        insertion = insertion_of(Comment)
         inserted = self.lock_and_insert(
-            INSERT_COMMENT, [Int8(by.id), *(getattr(comment, column) for column in columns), by.is_team]
+            INSERT_COMMENT.format(into=insertion.into, values=insertion.values, returning=insertion.returning),
+            [*insertion.values_of(comment), by.is_team],
         )
-        [comment.id] = cast("tuple[Any, ...]", inserted)
-        comment._state.adding = False
+        insertion.complete(comment, cast("tuple[Any, ...]", inserted))
         values: dict[str, Any] = {comment.count_column: getattr(self, comment.count_column) + 1}
         if comment.is_public:
             values["updated_at"] = comment.created_at

@@ -11,6 +11,7 @@ from accounts.models import Status, User
 from accounts.tags import Tagged
 from core.db.additional_fields import NOT_SEARCHED, additional_fields, merge
 from core.db.limited_rows import limit
+from core.db.prepared import insert, update
 from core.db.tenancy import TenantModel, account_of, foreign_object
 from core.db.trash import TrashableQuerySet, assign_links, link_indexes, trash_index
 from core.errors import FieldError
@@ -336,10 +337,10 @@ class Post(Tagged, Commentable):
                 self._enter_first_category(by=by)
             elif self._must_wait(by):
                 self.approved = False
-            self.save(force_insert=True)
+            insert(self)
             self.nick = by.name
         else:
-            self.save(update_fields={*values, "updated_at"} | ({"tags"} if tags is not None else set()))
+            update(self, {*values, "updated_at"} | ({"tags"} if tags is not None else set()))
             change = None
             if self.status_id != status_id_before or (has_response_changed and self.response):
                 change = StatusChange.objects.record(

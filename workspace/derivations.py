@@ -8,24 +8,24 @@
   because a vote has to release the row of its post before another statement.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import timedelta
 from typing import Any
 
 from django.db import models
-from django.db.models import Exists, OuterRef, Q, Value
+from django.db.models import Q, Value
 from django.db.models.functions import Now
 
-from core.db.derived import Act, Comparison, Derivation, Key, add_keys, register, register_comparisons
+from core.db.derived import Act, Comparison, Derivation, Key, add_keys, insert_with, register, register_comparisons
 from core.db.prepared import prepared
 from core.db.tenancy import account_of
 from crm.models import Client, Contact, Deal, Note, UserLink
 from forum.models import Post, ProxyVote
 from workspace.logged_entries import log_changes, logged_columns
-from workspace.mirrored_entries import LINK_COLUMNS, either, keys_of_links, write_entries
+from workspace.mirrored_entries import LINK_COLUMNS, MIRRORS, either, keys_of_links, write_entries
 from workspace.post_revenue import RevenueChange
 from workspace.summaries import write_summaries
-from workspace.timeline import LINKS
+from workspace.timeline import LINKS, MIRRORED_KINDS
 
 # The kinds of the keys of rows.
 RESOURCES: dict[type[models.Model], str] = {
@@ -38,6 +38,27 @@ RESOURCES: dict[type[models.Model], str] = {
 }
 # The second run of a link finds the votes of transactions that did not see the link.
 SECOND_RUN_AFTER = timedelta(minutes=2)
+
+# A new row has no entries and no tasks. The summary of a row in the trash is written like that of a changed row.
+NEW_CLIENT = """, summary AS (
+    INSERT INTO workspace_clientsummary (account_id, client_id, last_activity_at, open_sum, won_sum)
+    SELECT account_id, id, created_at, 0, 0 FROM row WHERE trashed_at IS NULL ON CONFLICT DO NOTHING
+) """
+NEW_CONTACT = """, summary AS (
+    INSERT INTO workspace_contactsummary (account_id, contact_id, client_id, last_activity_at)
+    SELECT account_id, id, client_id, created_at FROM row WHERE trashed_at IS NULL ON CONFLICT DO NOTHING
+) """
+# A suggestion is queued if it has clients, or if its author is linked to one.
+NEW_POST = """, queued AS (
+    INSERT INTO workspace_revenuechange (account_id, kind, row_id)
+    SELECT row.account_id, 'post', affected.id FROM row CROSS JOIN LATERAL (VALUES (row.id), (row.duplicate_from_id)) AS affected (id)
+    WHERE row.category_id IS NOT NULL AND affected.id IS NOT NULL AND (
+        num_nonnulls(row.client_id, row.contact_id, row.duplicate_from_id) > 0 OR EXISTS (
+            SELECT FROM crm_userlink WHERE account_id = row.account_id AND user_id = row.user_id AND state = 'confirmed'
+        )
+    )
+) """
+
 
 # The entries of the timeline
 
@@ -90,7 +111,33 @@ def log(model: type[models.Model], *links: str) -> Comparison:
 # The summaries
 
 
-def follow_rows(model: type[models.Model], resource: str, columns: Collection[str]) -> Derivation:
+@prepared(account_id=int, ids=list)
+def links_of_notes(account_id: int, ids: Sequence[int]) -> models.QuerySet[Any, Any]:
+    """Return the links of the entries of notes."""
+    entries = account_of(account_id).timeline_entries.filter(
+        resource="note", resource_id__any=ids, kind__in=MIRRORED_KINDS
+    )
+    return entries.order_by().values_list(*(f"{link}_id" for link in LINKS))
+
+
+def follow_new_notes() -> Derivation:
+    """Return the derivation of the summaries to which the entries of new notes link. `write_entries` updates those of changed notes."""
+
+    def keys_of(account_id: int, ids: Sequence[int], act: Act) -> Iterable[Key]:
+        return keys_of_links(links_of_notes(account_id=account_id, ids=ids)) if act == "insert" else ()
+
+    def keys_of_row(note: Note) -> Iterable[Key] | None:
+        # The summary of a linked row passes a change on to the rows to which it links, unless it is in the trash.
+        if any(getattr(note, f"trashed_{link}_id") is not None for link in LINKS):
+            return None
+        return keys_of_links([tuple(getattr(note, f"{link}_id") for link in LINKS)])
+
+    return Derivation(model=Note, columns=frozenset(), keys_of=keys_of, keys_of_row=keys_of_row, update=write_summaries)
+
+
+def follow_rows(
+    model: type[models.Model], resource: str, columns: Collection[str], concerns_new: Callable[[Any], bool]
+) -> Derivation:
     """Return the derivation of the summaries of the rows themselves. They pass a change on to the linked rows.
 
     Erasing a row also erases entries of other rows to which they link.
@@ -103,7 +150,13 @@ def follow_rows(model: type[models.Model], resource: str, columns: Collection[st
             keys += keys_of_links(entries.order_by().values_list(*(f"{link}_id" for link in LINKS)).distinct())
         return keys
 
-    return Derivation(model=model, columns=frozenset(columns), keys_of=keys_of, update=write_summaries)
+    return Derivation(
+        model=model,
+        columns=frozenset(columns),
+        keys_of=keys_of,
+        update=write_summaries,
+        concerns_new=concerns_new,
+    )
 
 
 def has_link(row: Any) -> bool:
@@ -163,20 +216,6 @@ def suggestions_of(account_id: int, ids: Sequence[int]) -> models.QuerySet[Any, 
     return posts.values_list("id", "duplicate_from_id")
 
 
-@prepared(account_id=int, ids=list)
-def suggestions_with_clients(account_id: int, ids: Sequence[int]) -> models.QuerySet[Any, Any]:
-    """Return the suggestions among these posts that have clients, or whose author is linked to one, as `suggestions_of` does."""
-    links = UserLink.objects.filter(
-        account_id=OuterRef("account_id"), user_id=OuterRef("user_id"), state=UserLink.State.CONFIRMED
-    )
-    has_clients = Q(client_id__isnull=False) | Q(contact_id__isnull=False) | Q(duplicate_from_id__isnull=False)
-    return suggestions_of.build(account_id, ids).filter(has_clients | Exists(links))
-
-
-def keys_of_new_posts(account_id: int, ids: Sequence[int], act: Act) -> Iterable[Key]:
-    return keys_of_suggestions(suggestions_with_clients(account_id=account_id, ids=ids)) if act == "insert" else ()
-
-
 def keys_of_posts(account_id: int, ids: Sequence[int], act: Act) -> Iterable[Key]:
     rows = suggestions_of(account_id=account_id, ids=ids)
     # The figures of a deleted suggestion are deleted with it.
@@ -191,18 +230,30 @@ def keys_of_row_of_post(post: Any) -> Iterable[Key]:
     return [] if post.category_id is None else keys_of_suggestions([(post.id, post.duplicate_from_id)])
 
 
+# The CTEs write the values of a new row that is not in the trash.
+
+
+def is_trashed(row: Any) -> bool:
+    return row.trashed_at is not None
+
+
 def never(_row: Any) -> bool:
     return False
 
 
 def register_derivations() -> None:
+    insert_with(Client, NEW_CLIENT)
+    insert_with(Contact, NEW_CONTACT)
+    insert_with(Deal, MIRRORS["deal"].insert_with)
+    insert_with(Post, NEW_POST)
+    insert_with(Note, MIRRORS["note"].insert_with)
     register_comparisons(log(Client, "contact"), log(Contact, "client"), log(Deal, "client", "contact"))
     # In this order: the summaries depend on the entries.
     register(
         mirror(Client, (), concerns_new=never),
         mirror(Contact, (), concerns_new=never),
-        mirror(Deal, ()),
-        mirror(Note, {"noted_at", "kind", "trashed_at", *LINK_COLUMNS}),
+        mirror(Deal, (), concerns_new=never),
+        mirror(Note, {"noted_at", "kind", "trashed_at", *LINK_COLUMNS}, concerns_new=never),
         mirror(
             Post,
             {
@@ -219,9 +270,15 @@ def register_derivations() -> None:
             concerns_changed=has_or_had_link,
         ),
         mirror(ProxyVote, {"created_at", "client_id", "contact_id", "from_post_id"}),
-        follow_rows(Client, "client", {"trashed_at"}),
-        follow_rows(Contact, "contact", {"client_id", "trashed_at"}),
-        follow_rows(Deal, "deal", {"client_id", "contact_id", "status_id", "currency", "price", "trashed_at"}),
+        follow_rows(Client, "client", {"trashed_at"}, is_trashed),
+        follow_rows(Contact, "contact", {"client_id", "trashed_at"}, is_trashed),
+        follow_rows(
+            Deal,
+            "deal",
+            {"client_id", "contact_id", "status_id", "currency", "price", "trashed_at"},
+            lambda _deal: True,
+        ),
+        follow_new_notes(),
         Derivation(
             model=Post,
             columns=frozenset({"client_id", "contact_id", "user_id", "duplicate_from_id", "trashed_at", "forum_id"}),
@@ -230,13 +287,6 @@ def register_derivations() -> None:
             key_columns=frozenset({"duplicate_from_id"}),
             update=queue,
             concerns_new=never,
-        ),
-        Derivation(
-            model=Post,
-            columns=frozenset(),
-            keys_of=keys_of_new_posts,
-            update=queue,
-            concerns_new=lambda post: post.category_id is not None,
         ),
         queue_rows(Client, "client", "id", {"trashed_at"}, concerns_new=never),
         queue_rows(Contact, "contact", "id", {"client_id", "trashed_at"}, concerns_new=never),

@@ -1,6 +1,6 @@
 """The entries of the timeline (`workspace.timeline`) that log the changed fields of clients, contacts and deals, and the stages of deals.
 
-An update of a row logs what it changed (`core.db.derived.Comparison`). A write that does not set `updated_at` was not made by
+The statement that updates a row logs what it changed (`core.db.derived.Comparison`). A write that does not set `updated_at` was not made by
 a user, so its entries name none.
 """
 

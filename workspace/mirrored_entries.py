@@ -57,14 +57,23 @@ class Mirror:
     # The condition of the rows that have entries.
     where: str = "true"
 
-    def entries(self, condition: str = "true") -> str:
-        """Return the statement that selects the entries that the rows should have, of the rows that match a condition."""
+    def entries(self, condition: str = "true", *, source: str = "") -> str:
+        """Return the statement that selects the entries that the rows should have, of the rows that match a condition.
+
+        `source` replaces the table.
+        """
         return f"""
             SELECT {COLUMNS} FROM (
                 SELECT source.account_id, '{self.resource}' AS resource, source.id AS resource_id, {self.values}
-                FROM {self.table} AS source {self.joins} WHERE {self.where} AND {condition}
+                FROM {source or self.table} AS source {self.joins} WHERE {self.where} AND {condition}
             ) AS entry
         """  # noqa: S608
+
+    @property
+    def insert_with(self) -> str:
+        """The CTE that inserts the entries of the new rows in the CTE `row`."""
+        entries = self.entries(source="row")
+        return f", entry AS (INSERT INTO {TABLE} ({COLUMNS}, data) SELECT {COLUMNS}, '{{}}' FROM ({entries}) AS new) "  # noqa: S608
 
 
 NOTES = Mirror(

@@ -4,9 +4,11 @@ A room registers what its values derive from a model, also from a model of a low
 
 - A `Derivation` tells which values depend on a row. It is asked before and after each write of the model, and the values are computed again
   in the same transaction.
+- `insert_with` writes the values of a new row by the statement that inserts the row.
 - A `Comparison` writes values that depend on the old and the new columns of an updated row, such as a log of changes.
 
-The write paths of a model call this module: `save`, `delete` and the QuerySet (`DerivingQuerySet`). SQL that updates or deletes rows is executed within `writing`. The values of derivations are computed once for all writes of `in_transaction`, at its end: in the
+The write paths of a model call this module: `save`, `delete`, the QuerySet (`DerivingQuerySet`) and `core.db.prepared`. SQL that updates or
+deletes rows is executed within `writing`. The values of derivations are computed once for all writes of `in_transaction`, at its end: in the
 order in which the derivations are registered, and in the order of their keys. Outside of `in_transaction`, they are computed after each
 write.
 """
@@ -18,10 +20,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Literal, TypeVar
 
-from django.db import models, transaction
-from psycopg.types.numeric import Int8
-
-from core.db.prepared import array_literal, fetch, is_any_of
+from django.db import connection, models, transaction
 
 Row = TypeVar("Row", bound=models.Model)
 Act = Literal["insert", "update", "delete"]
@@ -45,7 +44,7 @@ class Derivation:
     keys_of_row: Callable[[Any], Iterable[Key] | None] = lambda _row: None
     # The columns that select the keys. If an update changes none of them, the keys are the same before and after it.
     key_columns: frozenset[str] | None = None
-    # Return whether values can depend on a new row.
+    # Return whether values can depend on a new row, beyond those of `insert_with`.
     concerns_new: Callable[[Any], bool] = lambda _row: True
     # Return whether values can depend on a row, before or after an update of these columns, or of all.
     concerns_changed: Callable[[Any, Collection[str] | None], bool] = lambda _row, _columns: True
@@ -59,7 +58,7 @@ class Derivation:
 class Comparison:
     """Values that are written from the old and the new columns of updated rows of a model.
 
-    A model has at most one comparison.
+    The statement that updates a row contains the CTEs. A model has at most one comparison.
     """
 
     model: type[models.Model]
@@ -89,6 +88,7 @@ _derivations: dict[type[models.Model], list[Derivation]] = {}
 _comparisons: dict[type[models.Model], Comparison] = {}
 # The functions of the derivations, in the order in which they are called.
 _updates: list[Callable[[int, list[Key]], None]] = []
+_ctes: dict[type[models.Model], list[str]] = {}
 # The keys to update at the end of the transaction: by the account and the function.
 Pending = dict[tuple[int, Callable[[int, list[Key]], None]], set[Key]]
 _pending: ContextVar[Pending | None] = ContextVar("pending", default=None)
@@ -106,6 +106,11 @@ def register_comparisons(*comparisons: Comparison) -> None:
         _comparisons[comparison.model] = comparison
 
 
+def insert_with(model: type[models.Model], ctes: str) -> None:
+    """Register the CTEs that write the values of new rows. `row` is the CTE with the new rows."""
+    _ctes.setdefault(model, []).append(ctes)
+
+
 def comparison_of(model: type[models.Model], columns: Collection[str] | None = None) -> Comparison | None:
     """Return the comparison of a model, if it compares one of these columns, or any."""
     comparison = _comparisons.get(model)
@@ -117,6 +122,11 @@ def comparison_of(model: type[models.Model], columns: Collection[str] | None = N
 def derivations_of(model: type[models.Model], columns: Collection[str] | None = None) -> list[Derivation]:
     """Return the derivations of a model that depend on one of these columns, or all."""
     return [each for each in _derivations.get(model, ()) if columns is None or not each.columns.isdisjoint(columns)]
+
+
+def ctes_of(model: type[models.Model]) -> str:
+    """Return the text of the CTEs that `insert_with` registered, or ""."""
+    return "".join(_ctes.get(model, ()))
 
 
 @contextmanager
@@ -157,7 +167,7 @@ def writing(
 ) -> Iterator[None]:
     """Compute again what depends on the rows with these ids, which the block updates (these columns) or deletes.
 
-    `is_compared` says that the UPDATE changes nothing that is compared.
+    `is_compared` says that the UPDATE contains the CTEs of the comparison, or that it changes nothing that is compared.
     """
     comparison = comparison_of(model, columns) if act == "update" and not is_compared else None
     with (
@@ -168,25 +178,41 @@ def writing(
 
 
 @contextmanager
-def writing_row(row: models.Model, columns: Collection[str] | None) -> Iterator[None]:
-    """Do the same for one row that the block updates or inserts."""
+def writing_row(row: models.Model, columns: Collection[str] | None, *, is_compared: bool = False) -> Iterator[None]:
+    """Do the same for one row that the block updates, or inserts without `ctes_of` the model."""
     if not row._state.adding:
         account_id, id = row.account_id, row.id  # type: ignore[attr-defined]  # a row of any tenant
         derivations = [each for each in derivations_of(type(row), columns) if each.concerns_changed(row, columns)]
         moved = [each for each in derivations if not each.keeps_keys(columns)]
-        comparison = comparison_of(type(row), columns)
+        comparison = None if is_compared else comparison_of(type(row), columns)
         with (
             _comparing(comparison, account_id, [id], columns) if comparison else nullcontext(),
             _writing(moved, account_id, [id], "update"),
         ):
             yield
             add_keys_of(row, [each for each in derivations if each not in moved], "update")
-    elif any(each.concerns_new(row) for each in derivations_of(type(row))):
+    elif is_followed(row) or ctes_of(type(row)):
         with transaction.atomic(savepoint=False), at_the_end():
             yield
             inserted([row])
     else:
         yield
+
+
+@contextmanager
+def inserting(row: models.Model) -> Iterator[None]:
+    """Compute what depends on a new row, which the block inserts with `ctes_of` its model."""
+    if not is_followed(row):
+        yield
+        return
+    with transaction.atomic(savepoint=False), at_the_end():
+        yield
+        inserted([row], are_derived=True)
+
+
+def is_followed(row: models.Model) -> bool:
+    """Return whether a new row has to be followed by other statements in its transaction."""
+    return any(each.concerns_new(row) for each in derivations_of(type(row)))
 
 
 @contextmanager
@@ -222,27 +248,37 @@ def _comparing(
         yield
         return
     table = comparison.model._meta.db_table
-    rows = f"FROM {table} WHERE account_id = %s AND {is_any_of('id', len(ids))}"
-    values: list[Any] = [Int8(account_id), array_literal(ids)]
+    rows = f"FROM {table} WHERE account_id = %s AND id = ANY (%s)"
+    values: list[Any] = [account_id, list(ids)]
     with transaction.atomic(savepoint=False), at_the_end():
-        old = f"SELECT {comparison.old_columns(columns)} {rows} ORDER BY id FOR NO KEY UPDATE"
-        [(before,)] = fetch(f"SELECT jsonb_agg(to_jsonb(old))::text FROM ({old}) AS old", values)  # noqa: S608
+        with connection.cursor() as cursor:
+            old = f"SELECT {comparison.old_columns(columns)} {rows} ORDER BY id FOR NO KEY UPDATE"
+            cursor.execute(f"SELECT jsonb_agg(to_jsonb(old))::text FROM ({old}) AS old", values)  # noqa: S608
+            [(before,)] = cursor.fetchall()
         yield
-        found = fetch(
-            f"""
-            WITH before AS (SELECT * FROM jsonb_populate_recordset(NULL::{table}, %s::jsonb)), row AS (SELECT * {rows})
-            {comparison.ctes(columns)} SELECT row.id FROM row JOIN before USING (account_id, id) WHERE {comparison.condition}
-            """,  # noqa: S608
-            [before, *values],
-        )
-        comparison.add_ids(account_id, (id for (id,) in found))
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"""
+                WITH before AS (SELECT * FROM jsonb_populate_recordset(NULL::{table}, %s::jsonb)), row AS (SELECT * {rows})
+                {comparison.ctes(columns)} SELECT row.id FROM row JOIN before USING (account_id, id) WHERE {comparison.condition}
+                """,  # noqa: S608
+                [before, *values],
+            )
+            found = [id for (id,) in cursor.fetchall()]
+        comparison.add_ids(account_id, found)
 
 
-def inserted(rows: Sequence[models.Model]) -> None:
-    """Compute what depends on new rows of a model."""
+def inserted(rows: Sequence[models.Model], *, are_derived: bool = False) -> None:
+    """Compute what depends on new rows of a model. `are_derived` says that their INSERT contained the CTEs of `insert_with`."""
     for account_id, group in groupby(rows, key=lambda row: row.account_id):  # type: ignore[attr-defined]
         new = list(group)
         model = type(new[0])
+        if not are_derived and (ctes := ctes_of(model)):
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    f"WITH row AS (SELECT * FROM {model._meta.db_table} WHERE account_id = %s AND id = ANY (%s)){ctes} SELECT",  # noqa: S608
+                    [account_id, [row.id for row in new]],  # type: ignore[attr-defined]
+                )
         derivations = derivations_of(model)
         if len(new) == 1:
             add_keys_of(new[0], [each for each in derivations if each.concerns_new(new[0])], "insert")
@@ -298,7 +334,7 @@ class DerivingQuerySet(models.QuerySet[Row]):
 
     def bulk_create(self, objs: Iterable[Row], *args: Any, **kwargs: Any) -> list[Row]:
         rows = list(objs)
-        if not derivations_of(self.model):
+        if not derivations_of(self.model) and not ctes_of(self.model):
             return super().bulk_create(rows, *args, **kwargs)
         with transaction.atomic(savepoint=False), at_the_end():
             created = super().bulk_create(rows, *args, **kwargs)

@@ -1,18 +1,23 @@
 """Prepared queries return the same as the ORM."""
 
+from datetime import UTC, datetime
+from decimal import Decimal
+
 import psycopg
 import pytest
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, DataError, connection, transaction
 from django.db.models import Value
 from django.db.models.functions import JSONObject
 from django.utils import timezone
 
 from accounts.models import APIToken, Status, User
 from config.database.base import MAX_PREPARED
-from core.db.prepared import fetch, prepared
+from core.db.prepared import fetch, insert, insert_many, prepared, update, update_many
+from core.db.tenancy import next_ids
 from crm.models import Client, Deal
 from forum.models import Post
 from tests.support.factories import make_client, make_deal, make_post, make_token
+from tests.support.tables import table
 
 
 @prepared(account_id=int, role=str, start=int, size=int)
@@ -156,10 +161,82 @@ def test_a_lost_connection_is_reopened():
     assert connection.connection is not before
 
 
+def values_of(row) -> dict:
+    """Return the stored values that do not depend on the time or order of inserts."""
+    excluded = {"id", "created_at", "updated_at"}
+    fields = [field.attname for field in row._meta.concrete_fields if field.attname not in excluded]
+    return {name: getattr(type(row).objects.get(pk=row.pk), name) for name in fields}
+
+
+@table(
+    "make",
+    [
+        lambda account, user: Client(
+            account=account,
+            name="Zażółć",
+            email="Ann@Example.net",
+            company=True,
+            discount=Decimal("1.25"),
+            tags=["a", "b"],
+            external_ids={"shop": "1"},
+            additional_fields={"size": Decimal("42.5")},
+            creator_id=user.id,
+            updater_id=user.id,
+        ),
+        lambda account, user: Client(account=account, name="a", creator_id=user.id, updater_id=user.id),
+        lambda account, user: Post(
+            account=account,
+            title="A",
+            task_kind="task",
+            user_id=user.id,
+            status_id=account.default_status("post").id,
+            scheduled_at=datetime(2026, 11, 21, 12, tzinfo=UTC),
+            # `trending` depends on it.
+            created_at=datetime(2026, 11, 20, 12, tzinfo=UTC),
+        ),
+    ],
+)
+def test_inserts_and_updates_equal_those_of_the_orm(acme, make):
+    by_prepared, by_orm = make(acme.account, acme.alice), make(acme.account, acme.alice)
+    insert(by_prepared)
+    by_orm.save(force_insert=True)
+    assert not by_prepared._state.adding
+    assert by_orm.id == by_prepared.id + 1
+    together = [make(acme.account, acme.alice) for _ in range(2)]
+    for row, id in zip(together, next_ids(acme.account.id, 2), strict=True):
+        row.id = id
+    insert_many(together)
+    for row in (by_prepared, *together):
+        assert not row._state.adding
+        assert values_of(row) == values_of(by_orm)
+    is_client = isinstance(by_prepared, Client)
+    names = ["tags", "updated_at", *(["name", "discount", "additional_fields", "do_not_contact"] if is_client else [])]
+    for row in (by_prepared, by_orm, *together):
+        row.tags = ["c"]
+        row.name, row.discount, row.additional_fields = 'Another, "\\N"', Decimal("2.5"), {"size": None}
+    together[1].tags = []
+    update(by_prepared, names)
+    by_orm.save(update_fields=names)
+    update_many(together, names)
+    assert values_of(by_prepared) == values_of(together[0]) == values_of(by_orm)
+    assert values_of(together[1]) == values_of(by_orm) | {"tags": []}
+    by_prepared.delete()
+    with pytest.raises(type(by_prepared).DoesNotExist):
+        update(by_prepared, names)
+
+
 def test_values_computed_by_the_database_are_read(acme):
     post = make_post(acme.bob)
     stored = Post.objects.get(pk=post.pk)
     assert (post.id, post.shelf) == (stored.id, stored.shelf)
+
+
+def test_values_that_are_too_long_are_refused_and_not_cut(acme):
+    clients = [make_client(acme.alice), make_client(acme.alice)]
+    clients[1].city = "a" * 300
+    for write in (lambda: update_many(clients, ["city"]), lambda: insert_many(clients[1:])):
+        with pytest.raises(DataError), transaction.atomic():
+            write()
 
 
 @pytest.mark.machinery

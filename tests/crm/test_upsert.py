@@ -253,9 +253,9 @@ def test_upserts_take_few_queries(acme, django_assert_num_queries):
     client = acme.json()
     client.get("/app/account.json")
     body = {"client": {"email": "ann@example.net", "try_update": True, "note": "x"}}
-    # The token; the lock; the client; its values; its update; the log; the savepoint that replaces the transaction in tests.
-    with django_assert_num_queries(1 + 5 + 2):
+    # The token; the lock; the client; its update; the savepoint that replaces the transaction in tests.
+    with django_assert_num_queries(1 + 3 + 2):
         assert client.post("/app/clients.json", json=body).status_code == 200
-    # The token; the holder of the id; the client; its values; its update; the log.
-    with django_assert_num_queries(1 + 5 + 2):
+    # The token; the holder of the id; the client; its update.
+    with django_assert_num_queries(1 + 3 + 2):
         client.put("/app/clients.json?external_ids[shop]=17", json={"client": {"note": "y"}})
