@@ -114,11 +114,11 @@ def test_the_number_of_statements_does_not_depend_on_the_number_of_rows(acme, nu
     json.get("/app/clients.json")
     response, queries = capture_queries(lambda: start(json, action="add_tags", ids=ids_of(rows), tags=["new"]))
     assert response.status_code == 201
-    assert len(queries) == 15
+    assert len(queries) == 12
     change = read(response)
     response, queries = capture_queries(lambda: undo(json, change))
     assert counts(read(response)) == {"total": number + 1, "changed": number + 1, "restored": number + 1}
-    assert len(queries) == 14
+    assert len(queries) == 11
 
 
 def test_status_of_deals(acme):

@@ -12,8 +12,7 @@ from tests.support.threads import at_once
 from workspace import moves
 
 # The user with the account, the locked deals, the status, the position below, the outcomes, the write, the stages, the summaries.
-# Two more statements compare the old and the new values of the deal.
-STATEMENTS = 10
+STATEMENTS = 8
 
 
 @pytest.fixture

@@ -70,8 +70,8 @@ def test_it_rejects_cross_site_requests_without_preflight(acme, origin, content_
 def test_it_works(acme, django_assert_num_queries):
     client = acme.xml(acme.carol)
     client.get("/app/users/me.xml")
-    # The user with the account; the post, with the first category and the first status; a savepoint and its release.
-    with django_assert_num_queries(5):
+    # The user with the account; the first category and the first status; the post; a savepoint and its release.
+    with django_assert_num_queries(6):
         response = client.send_xml("POST", "/app/posts.xml", POST)
     post = acme.account.posts.get()
     expected = CREATED.format(category=acme.category.id, id=post.id, time=stamp(post.created_at))
