@@ -86,8 +86,8 @@ def test_it_works(tmp_path):
     assert result["case"] == "create a client"
     assert result["service"]["per second"] > 0
     assert result["bare"]["p99 ms"] > 0
-    # The token, and the client with its external id.
-    assert result["queries"] == 2
+    # The token, the client, and its external id.
+    assert result["queries"] == 3
     assert "create a client" in output
     assert "300 posts, 300 clients, 2 other accounts" in results["data"]
 
