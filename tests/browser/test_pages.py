@@ -53,6 +53,7 @@ class Walk:
     def __init__(self, world, open_context):
         self.world = world
         self.frames: set[str] = set()
+        self.frames_with_layout: set[tuple[str, int, str]] = set()
         self.menus: set[str] = set()
         self.window = cache(
             lambda login, language: open_context(secret=world.sessions.get(login, ""), language=language).new_page()
@@ -79,6 +80,10 @@ class Walk:
         yield from faults_of_menus(page, self.menus)
         page.set_viewport_size({"width": width, "height": 800})
         if case in CHECKED_FULLY:
+            frame = (page.evaluate(FRAME, FOCUSABLE), width, theme)
+            if frame in self.frames_with_layout:
+                page.evaluate(SKIP_FRAME)
+            self.frames_with_layout.add(frame)
             yield from faults_of_axe(page)
         yield from faults_of_overflow(page)
 
@@ -118,6 +123,13 @@ REPEATED = ", ".join(
 )
 # Neither Tab nor axe enters what is inert.
 SKIP_REPEATED = "(repeated) => document.querySelectorAll(repeated).forEach((element) => { element.inert = true; })"
+
+# Make everything outside of <main> inert, for a frame that was checked on another page.
+SKIP_FRAME = """() => {
+  for (let element = document.querySelector("main"); element !== document.body; element = element.parentElement) {
+    for (const other of element.parentElement.children) other.inert = other.inert || other !== element;
+  }
+}"""
 
 OPEN_ALL = "(kind) => document.querySelectorAll(kind).forEach((element) => { element.open = true; })"
 

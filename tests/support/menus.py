@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from playwright.sync_api import Page
 
 MENUS = "details.menu > summary"
+# Return the text of each menu, and nothing for one that is not visible.
+TEXTS = "(menus) => menus.map((summary) => summary.checkVisibility() ? summary.parentElement.textContent : '')"
 # Open the menu and find its parts. Return their names.
 FIND_PARTS = """(summary) => {
   const menu = summary.parentElement, items = menu.querySelector(".items");
@@ -58,13 +60,15 @@ FAULT_OF_PART = """(number) => {
 def faults_of_menus(page: Page, checked: set[str]) -> Iterator[str]:
     """Click each label, heading and padding of each menu of the page. Yield those that close the menu or have no effect.
 
-    `checked` has the names of the parts that were clicked before. A part of the same name in a menu of the same name is skipped.
+    `checked` has the texts of the menus and the names of the parts that were clicked before. A menu of the same text is skipped, and a
+    part of the same name in a menu of the same name.
     """
-    for number in range(page.locator(MENUS).count()):
-        summary = page.locator(MENUS).nth(number)
-        if not summary.is_visible():
+    for number, text in enumerate(page.locator(MENUS).evaluate_all(TEXTS)):
+        if not text or text in checked:
             continue
+        summary = page.locator(MENUS).nth(number)
         known = set(checked)
+        checked.add(text)
         for part, name in enumerate(summary.evaluate(FIND_PARTS)):
             if name in known or (point := page.evaluate(POINT_OF_PART, part)) is None:
                 continue
