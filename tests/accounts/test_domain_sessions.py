@@ -17,7 +17,6 @@ from tests.support.factories import PASSWORD, make_forum, make_post
 from tests.support.letters import letter, link_in
 from tests.support.page_routes import ROUTES, make_rows, page_class, path_of
 from tests.support.pages import Visitor
-from tests.support.tables import table
 
 DOMAIN = "ideas.example.org"
 # Views without a user, which have the same response for everyone.
@@ -92,7 +91,6 @@ def test_no_route_does_more_than_for_a_member(acme, domain):
             responses = []
             if "get" in methods:
                 responses += [visitor.get(path, expect_errors=True)]
-                responses += [visitor.get(path, headers={"HX-Request": "true"}, expect_errors=True)]
             if "post" in methods:
                 data = {"csrfmiddlewaretoken": token, "title": "wish", "content": "text", "text": "text", "do": "save"}
                 responses += [visitor.post(path, data, expect_errors=True)]
@@ -164,16 +162,17 @@ def test_tokens_and_passwords_work_at_a_domain(acme, domain):
     assert b"<login>alice</login>" in visitor.get("/app/users/me.xml").body
 
 
-@table("made_at", [DOMAIN, "acme.example.test", "second.example.org"])
-def test_a_cookie_is_valid_only_where_it_was_set(acme, domain, made_at):
+def test_a_cookie_is_valid_only_where_it_was_set(acme, domain):
     """The person who manages a domain can copy its cookies, and send them to any host of the account."""
     make_forum(acme.account, "second")
-    secret = Visitor(made_at).sign_in("alice").cookies[SESSION_COOKIE]
-    for host in (DOMAIN, "acme.example.test", "second.example.org"):
-        visitor = Visitor(host)
-        visitor.set_cookie(SESSION_COOKIE, secret)
-        name = visitor.get("/").html.select_one(".who .name")
-        assert (name is not None) == (host == made_at)
+    hosts = (DOMAIN, "acme.example.test", "second.example.org")
+    for made_at in hosts:
+        secret = Visitor(made_at).sign_in("alice").cookies[SESSION_COOKIE]
+        for host in hosts:
+            visitor = Visitor(host)
+            visitor.set_cookie(SESSION_COOKIE, secret)
+            name = visitor.get("/").html.select_one(".who .name")
+            assert (name is not None) == (host == made_at)
 
 
 def test_a_domain_hands_no_session_over(acme, domain):

@@ -1,11 +1,9 @@
 """Conditional requests, compression and caching in both APIs (RFC 9110, RFC 9111)."""
 
-import gzip
-
 import pytest
 
 from tests.support.assertions import read
-from tests.support.factories import make_client, make_post, make_user
+from tests.support.factories import make_client, make_post
 from tests.support.tables import table
 
 PRIVATE = "private, no-store"
@@ -95,17 +93,9 @@ def test_errors_are_not_cacheable(acme, method, path):
 
 
 def test_responses_to_creates_have_no_etag_and_no_compression(acme):
-    make_user(acme.account)
     body = {"client": {"name": "a", "note": "a word " * 300}}
     response = acme.json().post("/app/clients.json", json=body, headers={"Accept-Encoding": "gzip"})
     assert response.status_code == 201
     assert response.headers["Cache-Control"] == PRIVATE
     assert "ETag" not in response.headers
     assert "Content-Encoding" not in response.headers
-
-
-def test_the_compressed_body_is_valid_gzip(acme):
-    make_client(acme.alice, note="a word " * 300)
-    with acme.json().stream("GET", "/app/clients.json", headers={"Accept-Encoding": "gzip"}) as response:
-        raw = b"".join(response.iter_raw())
-    assert gzip.decompress(raw).startswith(b'[{"id":')

@@ -45,9 +45,6 @@ def test_who_may_end_sessions(acme, people, by, ends):
         assert user.sessions.exists() == (role not in ends), role
 
 
-def test_it_rejects_unknown_users(acme, people):
-    response = acme.json(acme.alice_token).delete(f"/app/users/{10**15}/sessions.json")
-    assert_refused(response, 404, "not_found")
 
 
 @table(("by", "user", "ends"), [("admin", "member", True), ("admin", "owner", False), ("owner", "admin", True)])
