@@ -34,11 +34,6 @@ def test_it_works(acme, three_clients):
     assert response.links["next"]["url"].partition("?")[2] == "order=-name&per_page=2&page=2"
 
 
-def test_the_body_may_filter_statuses(acme):
-    statuses = read(get(acme, {"api_token": acme.bob_token, "kind": "deal"}, "/app/statuses.json"))
-    assert {status["kind"] for status in statuses} == {"deal"}
-
-
 @table(
     ("body", "expected"),
     [

@@ -40,16 +40,6 @@ def test_it_works(acme):
     assert acme.bob.role == "admin"
 
 
-def test_it_rejects_users_of_another_account(acme, other):
-    page = acme.page(acme.alice)
-    other_user = make_user(other.account, id=10**6)
-    page.get(path_of(other_user), status=404)
-    send(page, path_of(other_user), status=404, do="deactivate")
-    other_user.refresh_from_db()
-    assert other_user.is_active
-    page.get(f"{PATH}/{10**15}", status=404)
-
-
 @table("query", ["tab=all", "page=0", "page=x", "per_page=101"])
 def test_it_rejects_invalid_parameters(acme, query):
     acme.page(acme.alice).get(f"{PATH}?{query}", status=404)
