@@ -3,11 +3,10 @@
 import base64
 from datetime import UTC, datetime, timedelta
 
-from django.db import connection, transaction
+from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from accounts.models import Account
 from core import housekeeping
 from core.api.changes import EXPIRED_MESSAGE
 from core.changes.models import Change, Cursor
@@ -273,45 +272,6 @@ def test_changes_of_trashed_rows_are_not_in_the_feed(acme):
     run_housekeeping()
     assert not Client.objects.exists()
     assert changes_since(acme, since) == []
-
-
-def test_rolled_back_changes_are_not_in_the_feed(acme):
-    since = current_cursor(acme)
-    with transaction.atomic():
-        make_client(acme.alice)
-        connection.check_constraints()
-        transaction.set_rollback(True)
-    client = make_client(acme.alice)
-    assert changes_since(acme, since) == [("client", client.id, "created")]
-    numbers = list(acme.account.changes.order_by("number").values_list("number", flat=True))
-    # The changes of the default pipeline, of 12 default statuses and of the client.
-    assert numbers == list(range(1, 15))
-
-
-def test_changes_of_accounts_and_users_are_not_in_the_feed(acme):
-    since = current_cursor(acme)
-    acme.account.name = "Acme & Sons"
-    acme.account.save()
-    acme.bob.name = "Bob"
-    acme.bob.save()
-    assert changes_since(acme, since) == []
-
-
-def test_changes_are_deleted_with_their_account(acme):
-    make_client(acme.alice)
-    contact = make_contact(acme.alice, client_id=acme.account.clients.get().id)
-    contact.trash(by=acme.alice)
-    assert changes_since(acme, None)
-    id = acme.account.id
-    with connection.cursor() as cursor:
-        # Rows that refer to users are deleted first.
-        for table in ("crm_client", "crm_contact"):
-            cursor.execute(f"DELETE FROM {table} WHERE account_id = %s", [id])  # noqa: S608
-    for relation in ("posts", "categories", "forums", "hosts", "statuses"):
-        getattr(acme.account, relation).all().delete()
-    Account.objects.filter(id=id).delete()
-    connection.check_constraints()
-    assert not Change.objects.filter(account_id=id).exists()
 
 
 # Reading

@@ -14,7 +14,6 @@ from accounts.models import Handover, Session, User
 from config.wsgi import application
 from core.pages.base import Page
 from tests.support.factories import PASSWORD, make_forum, make_post
-from tests.support.letters import letter, link_in
 from tests.support.page_routes import ROUTES, make_rows, page_class, path_of
 from tests.support.pages import Visitor
 
@@ -213,14 +212,6 @@ def test_a_code_without_a_nonce_is_not_used_up(acme, domain):
     code = Handover.objects.approve(session, ticket, host=domain, nonce=digest_of("nonce"))
     Visitor(domain).get(f"/app/handover/finish?token={code}")
     assert Handover.objects.exists()
-
-
-def test_the_link_for_a_password_leads_to_the_account(acme, domain):
-    """The person who manages a domain could open a link that leads there."""
-    form = Visitor(domain).get("/app/password").forms["password"]
-    form["login"] = "alice"
-    form.submit()
-    assert link_in(letter(acme.alice.email), acme.host).startswith("/app/password/new?")
 
 
 def test_a_form_that_signs_in_gives_the_rights_of_a_member(acme, domain):

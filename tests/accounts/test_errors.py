@@ -48,23 +48,12 @@ def test_an_unknown_method_without_a_token_is_unauthenticated(acme):
     assert_refused(JSONClient(acme.host).request("OPTIONS", "/app/clients.json"), 401, "unauthenticated")
 
 
-@table(
-    "query",
-    [
-        "%",
-        "%zz",
-        "%ff=%00",
-        "a" * 10_000,
-        "&".join("a=1" for _ in range(1500)),
-        "=&=&;",
-        "api_token[]=x",
-        "page=1&page=2",
-    ],
-)
-def test_a_hostile_query_causes_no_server_error(acme, query):
-    response = acme.json().get(f"/app/clients/1.json?{query}")
-    assert response.status_code in (400, 404)
-    assert response.headers["Content-Type"] == "application/json"
+def test_a_hostile_query_causes_no_server_error(acme):
+    queries = ["%", "%zz", "%ff=%00", "a" * 10_000, "&".join("a=1" for _ in range(1500)), "=&=&;", "api_token[]=x"]
+    for query in (*queries, "page=1&page=2"):
+        response = acme.json().get(f"/app/clients/1.json?{query}")
+        assert response.status_code in (400, 404)
+        assert response.headers["Content-Type"] == "application/json"
 
 
 @table("error", [OperationalError, InterfaceError])

@@ -120,17 +120,6 @@ def test_it_rejects_a_contact_list_whose_name_was_taken(acme, admin):
     assert read(restore(admin, trashed))["name"] == "News"
 
 
-def test_a_client_is_restored_with_its_related_rows(acme, admin):
-    client = make_client(acme.alice, external_ids={"a": "1", "b": "2"}, tags=["vip"])
-    make_deal(acme.alice, client_id=client.id)
-    client.trash(by=acme.alice)
-    make_client(acme.alice, external_ids={"a": "1"})
-    response = admin.post(f"/app/trash/{client.id}/restore.json", json={"name": "a"})
-    assert response.headers["X-Ignored-Fields"] == "name"
-    body = read(response)
-    assert (body["external_ids"], body["deals_count"], body["tags"]) == ({"b": "2"}, 1, ["vip"])
-
-
 def test_the_trash_is_read_from_indexes(acme):
     """Each kind is read from its index, and no further than the end of the page."""
     client = make_client(acme.alice)

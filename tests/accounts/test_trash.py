@@ -153,17 +153,6 @@ def test_contacts_of_a_restored_contact_list(acme):
     assert ids == [contact_list.id, other.id]
 
 
-def test_comments_and_votes_are_restored_with_their_post(acme):
-    post = make_post(acme.carol)
-    post.comment(by=acme.bob, text="Yes")
-    post.vote(by=acme.bob)
-    post.trash(by=acme.alice)
-    post.restore()
-    assert "<comment>Yes</comment>" in acme.xml().get(f"/app/posts/{post.id}.xml").text
-    body = read(acme.json().get(path("post", post)))
-    assert (body["comments_cache"], body["votes_cache"]) == (1, 1)
-
-
 # Erasing
 
 
@@ -219,12 +208,17 @@ def test_links_to_erased_contacts_and_lists_are_removed(acme):
     assert not ContactListMembership.objects.exists()
 
 
-def test_comments_and_votes_are_erased_with_their_post(acme):
+def test_comments_and_votes_are_restored_and_erased_with_their_post(acme):
     post, other = make_post(acme.carol), make_post(acme.carol)
     for row in (post, other):
         row.comment(by=acme.bob, text="Yes")
         row.vote(by=acme.bob)
     duplicate = make_post(acme.carol, duplicate_from_id=post.id)
+    post.trash(by=acme.alice)
+    post.restore()
+    assert "<comment>Yes</comment>" in acme.xml().get(f"/app/posts/{post.id}.xml").text
+    body = read(acme.json().get(path("post", post)))
+    assert (body["comments_cache"], body["votes_cache"]) == (1, 1)
     post.trash(by=acme.alice)
     housekeeping(days=31)
     assert [comment.post_id for comment in Comment.objects.all()] == [other.id]

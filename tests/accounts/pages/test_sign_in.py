@@ -64,13 +64,6 @@ def test_links_of_the_header_return_to_the_current_page(acme):
             assert link["href"].endswith("?next=/app/roadmap%3Fstatus%3Dplanned"), path
 
 
-def test_a_session_is_valid_only_for_its_account(acme, other):
-    secret = acme.page(acme.carol).cookies["session"]
-    at_other = Visitor(other.host)
-    at_other.set_cookie("session", secret)
-    assert "Sign in" in at_other.get("/")
-
-
 def test_a_session_expires_and_ends_with_a_change_of_password(acme):
     carol, other_browser = acme.page(acme.carol), acme.page(acme.carol)
     Session.objects.filter(id=acme.account.sessions.earliest("id").id).update(

