@@ -80,7 +80,8 @@ def test_it_works(acme):
             "more": False,
         },
     )
-    assert_answered(get(acme, str(change.cursor)), 200, {"changes": [], "cursor": str(change.cursor), "more": False})
+    for since in (str(change.cursor), "now"):
+        assert_answered(get(acme, since, 1), 200, {"changes": [], "cursor": str(change.cursor), "more": False})
 
 
 NO_CURSOR = {"since": ["is not a cursor of this account"]}
@@ -310,15 +311,6 @@ def test_an_account_with_no_changes_yet(other):
         response = other.json().get(PATH, params={"since": since} if since else None)
         assert_answered(response, 200, body)
     assert len(changes_since(other, body["cursor"])) == 13
-
-
-def test_the_cursor_now_starts_after_the_last_change(acme):
-    make_client(acme.alice)
-    body = read(get(acme, "now", 1))
-    last = acme.account.changes.order_by("number").last()
-    assert body == {"changes": [], "cursor": str(last.cursor), "more": False}
-    client = make_client(acme.alice)
-    assert changes_since(acme, body["cursor"]) == [("client", client.id, "created")]
 
 
 def test_times_are_in_the_time_zone_of_the_account(acme):

@@ -152,9 +152,7 @@ def test_the_apis_refuse_the_session(acme, domain):
     own = acme.page(acme.alice)
     headers = {"X-CSRFToken": token_of(own), "Accept": "*/*"}
     assert own.get("/app/clients.json", headers=headers).json == []
-
-
-def test_tokens_and_passwords_work_at_a_domain(acme, domain):
+    # Tokens and passwords work at the domain.
     visitor = TestApp(application, extra_environ={"HTTP_HOST": domain})
     assert visitor.get("/app/clients.json", headers={"Authorization": f"Bearer {acme.bob_token}"}).json == []
     visitor.authorization = ("Basic", ("alice", PASSWORD))

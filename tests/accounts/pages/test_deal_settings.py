@@ -192,22 +192,20 @@ def test_it_rejects_invalid_values_of_a_status(acme, values, error):
     assert list(acme.account.statuses.values()) == before
 
 
-def test_default_reasons_stay_what_they_are_when_they_are_shown_translated(acme):
-    acme.alice.language = "pl"
-    acme.alice.save()
-    page = acme.page(acme.alice)
+def test_the_reasons_can_be_changed(acme):
+    """Default reasons stay what they are when they are shown translated."""
+    acme.bob.change_role("admin", by=acme.alice)
+    acme.account.users.filter(id=acme.bob.id).update(language="pl")
+    page = acme.page(acme.account.users.get(id=acme.bob.id))
     form = page.get(PATH).forms["reasons"]
     assert form["won_reasons"].value.split("\n") == ["Cena", "Funkcje", "Polecenie"]
-    form["won_reasons"] = "Obsługa\nCena"
+    form["won_reasons"] = "Polecenie\nObsługa\nCena"
     form.submit("do", value="reasons", status=303)
     acme.account.refresh_from_db()
-    assert acme.account.won_reasons == ["Obsługa", "Price"]
-
-
-def test_the_reasons_can_be_changed(acme):
+    assert acme.account.won_reasons == ["Recommendation", "Obsługa", "Price"]
     page = acme.page(acme.alice)
     form = page.get(PATH).forms["reasons"]
-    assert form["won_reasons"].value.split("\n") == ["Price", "Features", "Recommendation"]
+    assert form["won_reasons"].value.split("\n") == ["Recommendation", "Obsługa", "Price"]
     form["won_reasons"], form["lost_reasons"] = " Service \n\nPrice\nService", ""
     assert "The reasons are saved." in form.submit("do", value="reasons").follow()
     acme.account.refresh_from_db()

@@ -143,19 +143,16 @@ def test_it_rejects_a_wrong_code_five_times(acme):
 
 
 def test_the_right_code_counts_in_the_fifth_attempt(acme):
+    """Malformed codes are rejected without counting them."""
     page = request_code(acme.page(), "carol@acme.example").follow()
+    for code in ("", "12345", "1234567", "12345a", "١٢٣٤٥٦"):
+        assert enter_code(page, code).status_code == 422
+    assert SignInCode.objects.get().attempts == 0
     for _ in range(4):
         page = enter_code(page, wrong(code_in_letter()))
     code = code_in_letter()
     assert enter_code(page, f" {code[:3]}-{code[3:]} ").status_code == 303
     assert acme.account.sessions.exists()
-
-
-def test_it_rejects_malformed_codes_without_counting_them(acme):
-    page = request_code(acme.page(), "carol@acme.example").follow()
-    for code in ("", "12345", "1234567", "12345a", "١٢٣٤٥٦"):
-        assert enter_code(page, code).status_code == 422
-    assert SignInCode.objects.get().attempts == 0
 
 
 def test_it_rejects_an_expired_code(acme):
@@ -284,14 +281,12 @@ def test_it_rejects_an_email_that_looks_like_that_of_a_user(acme):
     assert not acme.account.sessions.exists()
 
 
-def test_bots_get_no_email(acme):
+def test_an_address_gets_few_emails(acme, settings):
+    """Bots get none."""
     form = acme.page().get(PATH).forms["code-request"]
     form["email"], form["homepage"] = "dan@example.com", "https://bot.example"
     assert form.submit().status_code == 303
     assert not mail.outbox
-
-
-def test_an_address_gets_few_emails(acme, settings):
     settings.FAILED_LOGIN_LIMIT = 60
     for _ in range(5):
         request_code(acme.page(), "carol@acme.example")
@@ -328,12 +323,10 @@ def test_it_redirects_only_to_paths_of_the_host(acme):
     assert enter_code(page, code_in_letter()).headers["Location"] == "/"
 
 
-def test_a_user_is_redirected(acme):
+def test_the_sign_in_page_links_to_it(acme):
+    """A user is redirected."""
     for path in (PATH, f"{PATH}/enter"):
         assert acme.page(acme.carol).get(f"{path}?next=/app/roadmap").headers["Location"] == "/app/roadmap"
-
-
-def test_the_sign_in_page_links_to_it(acme):
     page = acme.page().get("/app/sign-in?next=/app/roadmap").click("Sign in with a code by e-mail")
     assert page.forms["code-request"]["next"].value == "/app/roadmap"
 
