@@ -49,8 +49,8 @@ def example_elements(page) -> dict:
 
 def example_form(page, id: str):
     """Return the form of an example, which can be submitted."""
-    [form] = [form for form in page.forms.values() if "operation" in form.fields and form["operation"].value == id]
-    return form
+    [number] = [number for number, form in enumerate(page.html("form")) if form.get("data-example") == id]
+    return page.forms[number]
 
 
 def parse_curl(element) -> Example:
