@@ -16,6 +16,7 @@ from core.pages.base import Page
 from tests.support.factories import PASSWORD, make_forum, make_post
 from tests.support.page_routes import ROUTES, make_rows, page_class, path_of
 from tests.support.pages import Visitor
+from tests.support.settings import token_of
 
 DOMAIN = "ideas.example.org"
 # Views without a user, which have the same response for everyone.
@@ -27,11 +28,6 @@ def domain(acme):
     """Lead a custom domain to acme's default forum."""
     acme.forum.change(host=DOMAIN)
     return DOMAIN
-
-
-def token_of(visitor: Visitor) -> str:
-    page = visitor.get("/app/posts/new")
-    return page.html.find("input", {"name": "csrfmiddlewaretoken"})["value"]
 
 
 def outcome(response) -> tuple[int, str]:

@@ -9,6 +9,7 @@ from core.api.parameters import nest
 from tests.support.assertions import assert_refused, read
 from tests.support.client import JSONClient
 from tests.support.factories import make_client, make_contact_list
+from tests.support.settings import token_of
 from tests.support.tables import table
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -117,8 +118,8 @@ def test_it_rejects_invalid_values_like_json(acme):
 def test_it_rejects_a_form_with_a_session_cookie(acme):
     """A form needs a token: another site's page could make the browser send a form with the session cookie."""
     bob = acme.page(acme.bob)
-    token = bob.get("/app/account/api").forms["new"]["csrfmiddlewaretoken"].value
-    response = bob.post("/app/clients.json", {"client[name]": "a"}, headers={"X-CSRFToken": token}, status=403)
+    headers = {"X-CSRFToken": token_of(bob)}
+    response = bob.post("/app/clients.json", {"client[name]": "a"}, headers=headers, status=403)
     assert response.json["message"] == "A form, or another method in the place of POST, needs an api_token"
     assert not acme.account.clients.exists()
 

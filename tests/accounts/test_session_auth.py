@@ -2,13 +2,10 @@
 
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
+from tests.support.settings import token_of
 from tests.support.tables import table
 
 PATHS = ["/app/account.json", "/app/users/me.xml"]
-
-
-def token_of(visitor: Visitor) -> str:
-    return visitor.get("/app/account/api").forms["new"]["csrfmiddlewaretoken"].value
 
 
 def status(visitor: Visitor, path: str, **headers: str) -> int:
@@ -50,7 +47,7 @@ def test_browsers_get_no_basic_challenge(acme, path):
 
 def test_a_session_has_the_permissions_of_its_user(acme):
     carol = acme.page(acme.carol)
-    token = carol.get("/").html.find("input", attrs={"name": "csrfmiddlewaretoken"})["value"]
+    token = token_of(carol)
     assert status(carol, "/app/users/me.xml", X_CSRFToken=token) == 200
     assert status(carol, "/app/account.json", X_CSRFToken=token) == 403
 

@@ -17,6 +17,7 @@ from tests.support.factories import PASSWORD, make_client, make_post
 from tests.support.fill import fill
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
+from tests.support.settings import send
 from tests.support.tables import table
 
 PATH = "/app/account/api"
@@ -150,9 +151,7 @@ def test_the_first_page_links_to_all_examples(filled):
 def test_it_rejects_unknown_sections_and_operations(acme):
     alice = acme.page(acme.alice)
     alice.get(f"{PATH}/nothing", status=404)
-    csrf = alice.get(f"{PATH}/clients").html.find("input", {"name": "csrfmiddlewaretoken"})["value"]
-    values = {"csrfmiddlewaretoken": csrf, "operation": "read_deal"}
-    alice.post(f"{PATH}/clients", values, status=404)
+    send(alice, f"{PATH}/clients", status=404, operation="read_deal")
     alice.post(f"{PATH}/clients", {"operation": "list_clients"}, status=403)
 
 

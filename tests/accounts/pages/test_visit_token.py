@@ -7,6 +7,7 @@ from accounts.pages.visit_token import VISIT_TOKEN_COOKIE
 from tests.support.factories import PASSWORD
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
+from tests.support.settings import send
 
 PATH = "/app/account/api"
 
@@ -60,8 +61,7 @@ def test_the_cookie_is_encrypted_and_ends_with_the_browser(bob):
 
 def test_it_ends_when_the_user_signs_out(acme, bob, token):
     cookie = bob.cookies[VISIT_TOKEN_COOKIE]
-    csrf = bob.get(PATH).forms["new"]["csrfmiddlewaretoken"].value
-    bob.post("/app/sign-out", {"csrfmiddlewaretoken": csrf}, status=303)
+    send(bob, "/app/sign-out")
     assert VISIT_TOKEN_COOKIE not in bob.cookies
     # The cookie is invalid in another session of the same user.
     again = acme.page(acme.bob)
