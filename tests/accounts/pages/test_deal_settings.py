@@ -9,12 +9,8 @@ PATH = "/app/account/deals"
 STATUSES = "/app/account/statuses?kind=deal"
 
 
-def add(page, name: str, **values):
-    form = page.get(PATH).forms["add"]
-    form["name"] = name
-    for field, value in values.items():
-        form[field] = value
-    return form.submit("do", value="add").follow()
+def add(page, name: str, source: str = "1"):
+    return send(page, PATH, do="add", name=name, source=source).follow()
 
 
 def statuses_of(acme, pipeline) -> list[tuple]:
@@ -26,7 +22,10 @@ def test_it_works(acme):
     """A new pipeline has copies of the statuses of another one. When it is deleted, the statuses with deals move."""
     page = acme.page(acme.alice)
     assert texts(page.get(PATH), ".ordered strong") == ["Sales"]
-    assert "The pipeline Renewals is added." in add(page, "Renewals")
+    form = page.get(PATH).forms["add"]
+    form["name"] = "Renewals"
+    assert form["source"].value == "1"
+    assert "The pipeline Renewals is added." in form.submit("do", value="add").follow()
     sales, renewals = acme.account.pipelines.order_by("position")
     assert statuses_of(acme, renewals) == [
         ("New", "new-2", "open", 10, 7),
