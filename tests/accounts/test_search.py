@@ -138,29 +138,13 @@ def test_at_most_a_thousand_results_are_found(acme, monkeypatch):
     assert MAX_RESULTS == 1000
 
 
-@table(
-    "text",
-    [
-        *(
-            "'",
-            "' | !a:*",
-            "a' & 'b",
-            "a:*b",
-            "!a",
-            "<->a",
-            "\\",
-            "a\\'",
-            "%",
-            "_a%",
-            "a_b",
-            "[a]",
-            "{a}",
-            "$1 a",
-            "%s a",
-        ),
-        *("-a", "a" * 255, "a " * 127, "ﷺ" * 255, "1" * 255, "\u2028a\u00a0b"),
-    ],
-)
+ODD_QUERIES = [
+    *("'", "' | !a:*", "a' & 'b", "a:*b", "!a", "<->a", "\\", "a\\'", "%", "_a%", "a_b", "[a]", "{a}", "$1 a", "%s a"),
+    *("-a", "a" * 255, "a " * 127, "ﷺ" * 255, "1" * 255, "\u2028a\u00a0b"),
+]
+
+
+@table("text", ODD_QUERIES)
 def test_any_query_is_accepted(acme, text):
     make_client(acme.alice, "Jan")
     with search_transaction(acme.account.id, text) as query:
