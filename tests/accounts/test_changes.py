@@ -3,14 +3,13 @@
 import base64
 from datetime import UTC, datetime, timedelta
 
-from django.db import connection, transaction
+from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from accounts.models import Account
 from core import housekeeping
 from core.api.changes import EXPIRED_MESSAGE
-from core.changes.models import CHANGE_RETENTION, Change, Cursor
+from core.changes.models import Change, Cursor
 from crm.models import Client
 from tests.support.assertions import assert_answered, assert_refused, on_the_wire, read
 from tests.support.client import JSONClient
@@ -81,36 +80,24 @@ def test_it_works(acme):
             "more": False,
         },
     )
-    assert_answered(get(acme, str(change.cursor)), 200, {"changes": [], "cursor": str(change.cursor), "more": False})
+    for since in (str(change.cursor), "now"):
+        assert_answered(get(acme, since, 1), 200, {"changes": [], "cursor": str(change.cursor), "more": False})
 
 
-@table(
-    "since",
-    [
-        "x",
-        "0",
-        "1",
-        "NOW",
-        "now ",
-        "ą",
-        "A" * 31,
-        "A" * 32,
-        "A" * 33,
-        "_" * 32,
-        "\0",
-        "2026-01-01",
-        "9" * 1000,
-    ],
-)
+NO_CURSOR = {"since": ["is not a cursor of this account"]}
+INVALID_CURSORS = [
+    *("x", "0", "1", "NOW", "now ", "ą", "A" * 31, "A" * 32, "A" * 33, "_" * 32, "\0", "2026-01-01", "9" * 1000),
+]
+
+
+@table("since", INVALID_CURSORS)
 def test_it_rejects_invalid_cursors(acme, since):
-    assert_refused(get(acme, since), 422, "validation_failed", {"since": ["is not a cursor of this account"]})
+    assert_refused(get(acme, since), 422, "validation_failed", NO_CURSOR)
 
 
 def test_it_rejects_a_cursor_of_another_account(acme, other):
     # Both accounts have the same number of changes: one for each default status.
-    assert_refused(
-        get(acme, current_cursor(other)), 422, "validation_failed", {"since": ["is not a cursor of this account"]}
-    )
+    assert_refused(get(acme, current_cursor(other)), 422, "validation_failed", NO_CURSOR)
     # Reading the feed of acme assigns its numbers.
     current_cursor(acme)
     last = other.account.changes.order_by("number").last()
@@ -120,19 +107,14 @@ def test_it_rejects_a_cursor_of_another_account(acme, other):
 def test_it_rejects_a_modified_cursor(acme):
     number, *rest = base64.urlsafe_b64decode(current_cursor(acme))[7:]
     forged = bytes(7) + bytes([number - 1, *rest])
-    assert_refused(
-        get(acme, base64.urlsafe_b64encode(forged).decode()),
-        422,
-        "validation_failed",
-        {"since": ["is not a cursor of this account"]},
-    )
+    assert_refused(get(acme, base64.urlsafe_b64encode(forged).decode()), 422, "validation_failed", NO_CURSOR)
     # Each cursor has only one valid spelling.
     assert get(acme, current_cursor(acme) + "\n").status_code == 422
     assert get(acme, current_cursor(acme)[:16] + "!" + current_cursor(acme)[16:]).status_code == 422
 
 
 @table("number", [-(2**63), -1, 0, 1, 13, 2**63 - 1])
-@table("moment", [0, 1, 2**64 - 1])
+@table("moment", [0, 2**64 - 1])
 def test_it_rejects_a_cursor_that_was_never_returned(acme, number, moment):
     """The checksum of the cursor is valid. With number 0 and moment 0, it is the cursor of an account without changes."""
     response = get(acme, str(Cursor(acme.account.id, number, moment)))
@@ -142,28 +124,16 @@ def test_it_rejects_a_cursor_that_was_never_returned(acme, number, moment):
         assert_refused(response, 422, "validation_failed", {"since": [EXPIRED_MESSAGE]})
 
 
-@table(
-    ("limit", "rule"),
-    [
-        ("0", "must be between 1 and 1000"),
-        ("-1", "must be between 1 and 1000"),
-        ("1001", "must be between 1 and 1000"),
-        ("9" * 30, "is not a whole number"),
-        ("1.5", "is not a whole number"),
-        ("ten", "is not a whole number"),
-    ],
-)
+INVALID_LIMITS = {
+    **dict.fromkeys(("0", "-1", "1001"), "must be between 1 and 1000"),
+    **dict.fromkeys(("9" * 30, "1.5", "ten"), "is not a whole number"),
+}
+
+
+@table(("limit", "rule"), INVALID_LIMITS.items())
 def test_it_rejects_invalid_limits(acme, limit, rule):
-    assert_refused(get(acme, limit=limit), 422, "validation_failed", {"limit": [rule]})
-
-
-def test_it_rejects_every_error_at_once(acme):
-    assert_refused(
-        get(acme, "x", "x"),
-        422,
-        "validation_failed",
-        {"since": ["is not a cursor of this account"], "limit": ["is not a whole number"]},
-    )
+    """All errors are reported at once."""
+    assert_refused(get(acme, "x", limit), 422, "validation_failed", {**NO_CURSOR, "limit": [rule]})
 
 
 def test_it_rejects_unknown_parameters_under_strict_handling(acme):
@@ -171,15 +141,9 @@ def test_it_rejects_unknown_parameters_under_strict_handling(acme):
     json = acme.json()
     json.headers["Prefer"] = "handling=strict"
     response = json.get(PATH, params={"since": "x", "page": "2", "cursor": "y"})
-    errors = {"since": ["is not a cursor of this account"], "page": rule, "cursor": rule}
+    errors = {**NO_CURSOR, "page": rule, "cursor": rule}
     assert_refused(response, 422, "validation_failed", errors)
-    assert_refused(json.get(PATH, params={"page": "2"}), 422, "validation_failed", {"page": rule})
     assert json.get(PATH, params={"api_token": acme.bob_token}).status_code == 200
-
-
-def test_it_rejects_other_methods(acme):
-    for method in ("POST", "PUT", "PATCH", "DELETE"):
-        assert_refused(acme.json().request(method, PATH), 405, "method_not_allowed", allow="GET, HEAD")
 
 
 # Contents
@@ -218,11 +182,15 @@ def test_changes_of_statuses(acme):
     assert changes_since(acme, since) == [("status", id, change) for change in ("created", "updated", "deleted")]
 
 
-def test_a_bulk_update_is_a_change(acme):
+def test_writes_of_querysets_are_changes(acme):
     client = make_client(acme.alice)
     since = current_cursor(acme)
     Client.objects.filter(id=client.id).update(note="a")
     assert changes_since(acme, since) == [("client", client.id, "updated")]
+    since = current_cursor(acme)
+    # A deletion without the trash.
+    Client.objects.filter(id=client.id).delete()
+    assert changes_since(acme, since) == [("client", client.id, "deleted")]
 
 
 @table(
@@ -231,7 +199,6 @@ def test_a_bulk_update_is_a_change(acme):
         ("client", {"external_ids": {"key": "1"}}),
         ("client", {"tags": ["vip"]}),
         ("contact", {"tags": ["vip"]}),
-        ("contact", {"contact_list_ids": []}),
         ("deal", {"external_ids": {"key": "1"}}),
         ("deal", {"price": 1}),
         ("post", {"status": "planned"}),
@@ -248,10 +215,10 @@ def test_changes_in_related_tables_are_changes_of_the_row(acme, kind, fields):
 
 def test_a_contact_changes_with_its_contact_lists(acme):
     contact, contact_list = make_contact(acme.alice), make_contact_list(acme.alice)
-    since = current_cursor(acme)
-    body = {"contact": {"contact_list_ids": [contact_list.id]}}
-    acme.json().put(path("contact", contact), json=body)
-    assert changes_since(acme, since) == [("contact", contact.id, "updated")]
+    for ids in ([], [contact_list.id]):
+        since = current_cursor(acme)
+        acme.json().put(path("contact", contact), json={"contact": {"contact_list_ids": ids}})
+        assert changes_since(acme, since) == [("contact", contact.id, "updated")]
 
 
 def test_a_post_changes_with_its_counters(acme):
@@ -263,15 +230,6 @@ def test_a_post_changes_with_its_counters(acme):
     post.vote(by=acme.bob)
     post.withdraw_vote(by=acme.bob)
     assert changes_since(acme, since) == [("post", post.id, "updated")] * 3
-
-
-def test_changes_by_the_xml_api(acme):
-    since = current_cursor(acme)
-    response = acme.xml(acme.carol).send_xml("POST", "/app/posts.xml", "<post><title>a</title></post>")
-    post = acme.account.posts.get()
-    assert response.status_code == 201
-    assert acme.xml().delete(f"/app/posts/{post.id}.xml").status_code == 200
-    assert changes_since(acme, since) == [("post", post.id, "created"), ("post", post.id, "deleted")]
 
 
 def test_related_rows_change_when_a_client_is_trashed_and_restored(acme):
@@ -317,94 +275,24 @@ def test_changes_of_trashed_rows_are_not_in_the_feed(acme):
     assert changes_since(acme, since) == []
 
 
-def test_a_deletion_without_the_trash_is_in_the_feed(acme):
-    client = make_client(acme.alice)
-    since = current_cursor(acme)
-    Client.objects.filter(id=client.id).delete()
-    assert changes_since(acme, since) == [("client", client.id, "deleted")]
-
-
-def test_rolled_back_changes_are_not_in_the_feed(acme):
-    since = current_cursor(acme)
-    with transaction.atomic():
-        make_client(acme.alice)
-        connection.check_constraints()
-        transaction.set_rollback(True)
-    client = make_client(acme.alice)
-    assert changes_since(acme, since) == [("client", client.id, "created")]
-    numbers = list(acme.account.changes.order_by("number").values_list("number", flat=True))
-    # The changes of the default pipeline, of 12 default statuses and of the client.
-    assert numbers == list(range(1, 15))
-
-
-def test_rejected_requests_are_not_in_the_feed(acme):
-    since = current_cursor(acme)
-    assert acme.json().post("/app/clients.json", json={"client": {"name": ""}}).status_code == 422
-    assert changes_since(acme, since) == []
-
-
-def test_changes_of_accounts_and_users_are_not_in_the_feed(acme):
-    since = current_cursor(acme)
-    acme.account.name = "Acme & Sons"
-    acme.account.save()
-    acme.bob.name = "Bob"
-    acme.bob.save()
-    assert changes_since(acme, since) == []
-
-
-def test_changes_are_deleted_with_their_account(acme):
-    make_client(acme.alice)
-    contact = make_contact(acme.alice, client_id=acme.account.clients.get().id)
-    contact.trash(by=acme.alice)
-    assert changes_since(acme, None)
-    id = acme.account.id
-    with connection.cursor() as cursor:
-        # Rows that refer to users are deleted first.
-        for table in ("crm_client", "crm_contact"):
-            cursor.execute(f"DELETE FROM {table} WHERE account_id = %s", [id])  # noqa: S608
-    for relation in ("posts", "categories", "forums", "hosts", "statuses"):
-        getattr(acme.account, relation).all().delete()
-    Account.objects.filter(id=id).delete()
-    connection.check_constraints()
-    assert not Change.objects.filter(account_id=id).exists()
-
-
 # Reading
 
 
-def test_pages(acme):
+def test_pages(acme, monkeypatch):
+    monkeypatch.setattr("core.api.changes.ChangeViewSet.DEFAULT_LIMIT", 4)
     since = current_cursor(acme)
     clients = [make_client(acme.alice).id for _ in range(7)]
-    ids, more, sizes = [], True, []
-    while more:
-        body = read(get(acme, since, 3))
-        since, more = body["cursor"], body["more"]
-        ids += [change["id"] for change in body["changes"]]
-        sizes.append(len(body["changes"]))
-    assert ids == clients
-    assert sizes == [3, 3, 1]
 
-
-def test_a_full_last_page_has_no_more_changes(acme):
-    since = current_cursor(acme)
-    for _ in range(3):
-        make_client(acme.alice)
-    body = read(get(acme, since, 3))
-    assert (len(body["changes"]), body["more"]) == (3, False)
-
-
-def test_the_number_of_changes_in_a_page(acme):
-    since = current_cursor(acme)
-    Client.objects.bulk_create(
-        [
-            Client(account=acme.account, name="a", creator_id=acme.alice.id, updater_id=acme.alice.id)
-            for _ in range(1001)
-        ]
-    )
-    for limit, number in ((None, 100), ("", 100), (1, 1), (1000, 1000)):
+    def page(since, limit) -> tuple[list[int], bool, str]:
         body = read(get(acme, since, limit))
-        assert (len(body["changes"]), body["more"]) == (number, True), limit
-    assert len(read(get(acme, body["cursor"]))["changes"]) == 1
+        return [change["id"] for change in body["changes"]], body["more"], body["cursor"]
+
+    *first, cursor = page(since, 3)
+    assert first == [clients[:3], True]
+    # A full last page.
+    assert page(cursor, 4)[:2] == (clients[3:], False)
+    for limit, number in ((None, 4), ("", 4), (1, 1), (1000, 7)):
+        assert page(since, limit)[:2] == (clients[:number], number < 7), limit
 
 
 def test_a_feed_without_cursor_starts_at_the_first_change(acme):
@@ -425,15 +313,6 @@ def test_an_account_with_no_changes_yet(other):
     assert len(changes_since(other, body["cursor"])) == 13
 
 
-def test_the_cursor_now_starts_after_the_last_change(acme):
-    make_client(acme.alice)
-    body = read(get(acme, "now", 1))
-    last = acme.account.changes.order_by("number").last()
-    assert body == {"changes": [], "cursor": str(last.cursor), "more": False}
-    client = make_client(acme.alice)
-    assert changes_since(acme, body["cursor"]) == [("client", client.id, "created")]
-
-
 def test_times_are_in_the_time_zone_of_the_account(acme):
     acme.account.time_zone = "Europe/Warsaw"
     acme.account.save()
@@ -447,19 +326,12 @@ def test_times_are_in_the_time_zone_of_the_account(acme):
 
 
 def test_the_feed_has_no_changes_of_another_account(acme, other):
+    """Each account numbers its own changes."""
     since, other_since = current_cursor(acme), current_cursor(other)
     client, other_client = make_client(acme.alice), make_client(other.mallory)
     assert changes_since(acme, since) == [("client", client.id, "created")]
     assert changes_since(other, other_since) == [("client", other_client.id, "created")]
-
-
-def test_numbers_reveal_nothing_about_other_accounts(acme, other):
-    """Each account numbers its own changes."""
-    for cast in (acme, other):
-        make_client(cast.account.users.first())
-        connection.check_constraints()
     for account in (acme.account, other.account):
-        account.changes.assign_all_numbers(account.id)
         assert list(account.changes.order_by("number").values_list("number", flat=True)) == list(range(1, 15))
 
 
@@ -490,16 +362,15 @@ def test_old_changes_are_erased(acme, other, caplog, monkeypatch):
     client = make_client(acme.alice)
     assert changes_since(acme, None)[-1] == ("client", client.id, "created")
     assert acme.account.changes.order_by("number").last().number == 16
+    assert "90 days" in EXPIRED_MESSAGE
 
 
 def test_the_last_change_is_never_erased(acme):
-    since = current_cursor(acme)
+    current_cursor(acme)
     backdate(acme.account, 1000, up_to=13)
     # The newest change is kept although it is old, because a cursor there must stay valid.
     run_housekeeping()
     assert [change.number for change in acme.account.changes.all()] == [13]
-    # A cursor contains the time of its change, which `backdate` has changed.
-    assert get(acme, since).status_code == 422
     since = current_cursor(acme)
     make_client(acme.alice)
     assert len(changes_since(acme, since)) == 1
@@ -528,26 +399,7 @@ def test_it_rejects_a_cursor_from_before_a_backup_was_restored(acme):
     assert_refused(get(acme, lost_cursor), 422, "validation_failed", {"since": [EXPIRED_MESSAGE]})
 
 
-def test_changes_are_kept_for_90_days():
-    assert CHANGE_RETENTION.days == 90
-    assert "90 days" in EXPIRED_MESSAGE
-
-
 # Statements
-
-
-@table("since", [None, "now", "cursor"])
-@table("number", [1, 200])
-def test_it_takes_three_statements(acme, django_assert_num_queries, since, number):
-    cursor = current_cursor(acme)
-    for _ in range(number):
-        make_client(acme.alice)
-    client = acme.json()
-    get(acme, client=client)
-    parameters = {"since": cursor if since == "cursor" else since} if since else None
-    # Statements: the token with its user and account, whether changes need numbers, the changes.
-    with django_assert_num_queries(3):
-        assert client.get(PATH, params=parameters).status_code == 200
 
 
 def plans(queries) -> list[str]:
@@ -559,12 +411,11 @@ def plans(queries) -> list[str]:
         return texts
 
 
-@table("since", [None, "now", "cursor"])
-def test_the_feed_is_read_from_an_index(acme, other, django_assert_num_queries, since):
+def test_the_feed_is_read_from_an_index(acme, other, django_assert_num_queries):
     fill = """
         INSERT INTO accounts_change (account_id, position, number, resource, id, change, at)
         SELECT %s, nextval('accounts_change_positions'), n, 'client', n, 'created', now()
-        FROM generate_series(14, 20000) AS n
+        FROM generate_series(14, 5000) AS n
     """
     connection.check_constraints()
     for account in (acme.account, other.account):
@@ -573,30 +424,19 @@ def test_the_feed_is_read_from_an_index(acme, other, django_assert_num_queries, 
         for account in (acme.account, other.account):
             cursor.execute(fill, [account.id])
         cursor.execute("ANALYZE accounts_change")
-    cursor = str(acme.account.changes.get(number=15_000).cursor)
-    parameters = {"since": cursor if since == "cursor" else since} if since else None
     client = acme.json()
     client.get(PATH)
-    with django_assert_num_queries(3) as queries:
-        client.get(PATH, params=parameters)
-    unnumbered, page = plans(queries.captured_queries)[1:]
-    assert "change_unnumbered" in unnumbered
-    assert "change_numbered" in page
-    for plan in (unnumbered, page):
-        assert "Seq Scan" not in plan
-        assert "Sort" not in plan
-
-
-def test_old_changes_are_found_by_an_index(acme):
-    connection.check_constraints()
-    acme.account.changes.assign_all_numbers(acme.account.id)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO accounts_change (account_id, position, number, resource, id, change, at)"
-            " SELECT account_id, nextval('accounts_change_positions'), n, resource, id, change, at"
-            " FROM accounts_change, generate_series(14, 20000) AS n WHERE number = 1"
-        )
-        cursor.execute("ANALYZE accounts_change")
+    for since in ("", "now", str(acme.account.changes.get(number=4_000).cursor)):
+        # Statements: the token with its user and account, whether changes need numbers, the changes.
+        with django_assert_num_queries(3) as queries:
+            assert client.get(PATH, params={"since": since}).status_code == 200
+        unnumbered, page = plans(queries.captured_queries)[1:]
+        assert "change_unnumbered" in unnumbered
+        assert "change_numbered" in page
+        for plan in (unnumbered, page):
+            assert "Seq Scan" not in plan
+            assert "Sort" not in plan
+    # Housekeeping finds old changes.
     with CaptureQueriesContext(connection) as queries:
         acme.account.changes.erase(before=timezone.now(), limit=10)
     assert len(queries) == 2

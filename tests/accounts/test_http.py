@@ -1,11 +1,9 @@
 """Conditional requests, compression and caching in both APIs (RFC 9110, RFC 9111)."""
 
-import gzip
-
 import pytest
 
 from tests.support.assertions import read
-from tests.support.factories import make_client, make_post, make_user
+from tests.support.factories import make_client, make_post
 from tests.support.tables import table
 
 PRIVATE = "private, no-store"
@@ -39,24 +37,19 @@ def test_it_works(client_and_paths, settings):
         assert client.get(path, headers={"If-None-Match": '"other"'}).content == response.content
 
 
-def test_every_version_has_its_own_etag(acme):
+def test_every_version_has_its_own_etag(acme, other):
+    """Permissions are checked before the entity tag, so it gives no access to other users."""
     row = make_client(acme.alice)
     path = f"/app/clients/{row.id}.json"
     etag = acme.json().get(path).headers["ETag"]
-    row.write({"note": "new"}, by=acme.alice)
-    response = acme.json().get(path, headers={"If-None-Match": etag})
-    assert (response.status_code, read(response)["note"]) == (200, "new")
-    assert response.headers["ETag"] != etag
-
-
-def test_an_etag_gives_no_access_to_other_users(acme, other):
-    """Permissions are checked before the entity tag."""
-    row = make_client(acme.alice)
-    path = f"/app/clients/{row.id}.json"
-    headers = {"If-None-Match": acme.json().get(path).headers["ETag"]}
+    headers = {"If-None-Match": etag}
     assert other.json().get(path, headers=headers).status_code == 404
     assert acme.json("wrong").get(path, headers=headers).status_code == 401
     assert acme.json().get(path, headers={"If-None-Match": "*"}).status_code == 304
+    row.write({"note": "new"}, by=acme.alice)
+    response = acme.json().get(path, headers=headers)
+    assert (response.status_code, read(response)["note"]) == (200, "new")
+    assert response.headers["ETag"] != etag
 
 
 def test_responses_are_compressed_for_clients_that_accept_gzip(client_and_paths):
@@ -70,6 +63,8 @@ def test_responses_are_compressed_for_clients_that_accept_gzip(client_and_paths)
         assert compressed.content == plain.content
         assert compressed.headers["ETag"] == plain.headers["ETag"][:-1] + '-gzip"'
         assert "Accept-Encoding" in compressed.headers["Vary"]
+        for etag in (plain.headers["ETag"], compressed.headers["ETag"]):
+            assert client.get(path, headers={"If-None-Match": etag}).status_code == 304
 
 
 def test_a_short_response_is_not_compressed(acme):
@@ -95,17 +90,9 @@ def test_errors_are_not_cacheable(acme, method, path):
 
 
 def test_responses_to_creates_have_no_etag_and_no_compression(acme):
-    make_user(acme.account)
     body = {"client": {"name": "a", "note": "a word " * 300}}
     response = acme.json().post("/app/clients.json", json=body, headers={"Accept-Encoding": "gzip"})
     assert response.status_code == 201
     assert response.headers["Cache-Control"] == PRIVATE
     assert "ETag" not in response.headers
     assert "Content-Encoding" not in response.headers
-
-
-def test_the_compressed_body_is_valid_gzip(acme):
-    make_client(acme.alice, note="a word " * 300)
-    with acme.json().stream("GET", "/app/clients.json", headers={"Accept-Encoding": "gzip"}) as response:
-        raw = b"".join(response.iter_raw())
-    assert gzip.decompress(raw).startswith(b'[{"id":')

@@ -27,10 +27,6 @@ def send(account_id: int | None = None, template: str = "invitation", **values) 
     mail.send("new@example.com", template, account_id=account_id, **values)
 
 
-def make_email(language: str = "en") -> Email:
-    return Email("new@example.com", "invitation", language, "Ideas & Co", {"by": "Alice", "url": "https://a/"})
-
-
 def jobs() -> list[tuple]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT state, attempts FROM core_job ORDER BY id")
@@ -67,18 +63,22 @@ def test_it_works(acme, settings, django_assert_num_queries):
     assert jobs() == []
 
 
-def test_line_breaks_in_names_cannot_add_headers(db):
+def test_names_cannot_add_headers_and_buttons(db):
+    send(sender="Two\r\nBcc: lines", by="https://evil.example > x")
     send(sender="Two\r\nBcc: lines", by="A\nB")
-    [sent] = django_mail.outbox
+    hostile, sent = django_mail.outbox
+    [link] = BeautifulSoup(hostile.alternatives[0].content, "html.parser").find_all("a")
+    assert link["href"] == "https://a/?b&c"
     assert sent.message()["Bcc"] is None
     assert sent.subject == "A B invites you to Two Bcc: lines"
     assert sent.from_email.startswith('"Two Bcc: lines" <')
 
 
-@table(("language", "shown"), [("en", "en"), ("pl", "pl"), ("xx", "en")])
-def test_emails_are_in_the_language_of_the_recipient(language, shown):
-    *_, page = make_email(language).render()
-    assert f'<html lang="{shown}">' in page
+def test_emails_are_in_the_language_of_the_recipient():
+    for language, shown in (("en", "en"), ("pl", "pl"), ("xx", "en")):
+        values = {"by": "Alice", "url": "https://a/"}
+        *_, page = Email("new@example.com", "invitation", language, "Ideas & Co", values).render()
+        assert f'<html lang="{shown}">' in page
 
 
 def test_an_email_of_a_transaction_that_rolls_back_is_not_sent(db):
@@ -89,7 +89,7 @@ def test_an_email_of_a_transaction_that_rolls_back_is_not_sent(db):
 
 
 def test_the_database_shows_neither_addresses_nor_links(db):
-    send(account_id=None)
+    send()
     with connection.cursor() as cursor:
         cursor.execute("SELECT jobs::text FROM core_job AS jobs")
         [(row,)] = cursor.fetchall()
@@ -204,22 +204,7 @@ def test_it_rejects_arguments_of_another_version_of_the_code(db):
     assert (jobs(), Job.objects.get().error) == ([("failed", 1)], "TypeError")
 
 
-def test_a_name_cannot_add_a_button(db):
-    send(by="https://evil.example > x")
-    [sent] = django_mail.outbox
-    [link] = BeautifulSoup(sent.alternatives[0].content, "html.parser").find_all("a")
-    assert link["href"] == "https://a/?b&c"
-
-
-def test_an_email_begins_with_its_code(db):
-    send(template="sign_in_code", code="012345")
-    [sent] = django_mail.outbox
-    assert sent.subject == "012345 is your code for Ideas & Co"
-    assert sent.body.startswith("012345\n\nTo sign in or vote at Ideas & Co, enter this code")
-    html = BeautifulSoup(sent.alternatives[0].content, "html.parser")
-    assert [heading.text for heading in html.find_all("h1")] == ["012345"]
-
-
+SIGN_IN = {"time": "12:00", "address": "192.0.2.1", "login": "carol", "url": "https://a/"}
 TEMPLATES = {
     "already_registered": {"login": "carol", "sign_in": "https://a/in", "password": "https://a/new"},
     "confirm_email": {"url": "https://a/"},
@@ -227,14 +212,8 @@ TEMPLATES = {
     "email_changed": {"email": "new@b.c"},
     "email_taken": {"sign_in": "https://a/in"},
     "invitation": {"by": "Alice", "url": "https://a/"},
-    "new_browser": {
-        "browser": "Firefox",
-        "time": "12:00",
-        "address": "192.0.2.1",
-        "login": "carol",
-        "url": "https://a/",
-    },
-    "new_token": {"label": "shop", "time": "12:00", "address": "192.0.2.1", "login": "carol", "url": "https://a/"},
+    "new_browser": {"browser": "Firefox", **SIGN_IN},
+    "new_token": {"label": "shop", **SIGN_IN},
     "password_changed": {"url": "https://a/"},
     "password_reset": {"login": "carol", "url": "https://a/"},
     "sign_in_code": {"code": "012345"},
@@ -252,6 +231,10 @@ def test_every_email_is_complete(template, language):
     html = BeautifulSoup(page, "html.parser")
     shown = html.get_text()
     assert subject
+    if "code" in values:
+        assert subject.startswith(values["code"])
+        assert text.startswith(f"{values['code']}\n\n")
+        assert html.find("h1").text == values["code"]
     assert "\n\n\n" not in text
     assert "  " not in text
     assert len(html.find_all("h1")) == 1

@@ -34,19 +34,6 @@ def test_it_works(acme, three_clients):
     assert response.links["next"]["url"].partition("?")[2] == "order=-name&per_page=2&page=2"
 
 
-def test_a_client_may_read_pages_until_one_is_empty(acme, three_clients):
-    names, page = [], 1
-    while rows := read(get(acme, {"page": page, "per_page": 2})):
-        names += [row["name"] for row in rows]
-        page += 1
-    assert (names, page) == (["Ann", "Eve", "Jan"], 3)
-
-
-def test_the_body_may_filter_statuses(acme):
-    statuses = read(get(acme, {"api_token": acme.bob_token, "kind": "deal"}, "/app/statuses.json"))
-    assert {status["kind"] for status in statuses} == {"deal"}
-
-
 @table(
     ("body", "expected"),
     [
@@ -157,15 +144,10 @@ def test_a_long_name_is_reported_once(acme):
 # Pages
 
 
-def test_a_page_may_have_a_thousand_rows(acme):
-    for _ in range(120):
-        make_client(acme.alice)
+def test_a_page_may_have_a_thousand_rows(acme, three_clients):
     response = acme.json().get(f"{PATH}?per_page=1000")
-    assert len(read(response)) == 120
+    assert len(read(response)) == 3
     assert "next" not in response.links
-    response = acme.json().get(f"{PATH}?per_page=110")
-    assert len(read(response)) == 110
-    assert len(read(acme.json().get(response.links["next"]["url"]))) == 10
 
 
 # Names with brackets, as PHP and JavaScript send lists

@@ -55,17 +55,6 @@ def test_it_works(acme, client, method):
         assert acme.json().get(path_of(client)).headers["ETag"] != etag
 
 
-def test_the_tag_of_a_compressed_response(acme, client):
-    """It differs from that of the uncompressed one, and both are valid."""
-    plain = acme.json().get(path_of(client), headers={"Accept-Encoding": "identity"})
-    compressed = acme.json().get(path_of(client), headers={"Accept-Encoding": "gzip"})
-    assert compressed.headers["Content-Encoding"] == "gzip"
-    assert compressed.headers["ETag"] == plain.headers["ETag"][:-1] + '-gzip"'
-    for etag in (plain.headers["ETag"], compressed.headers["ETag"]):
-        assert acme.json().get(path_of(client), headers={"If-None-Match": etag}).status_code == 304
-    assert put(acme, client, If_Match=compressed.headers["ETag"]).status_code == 200
-
-
 @table(
     ("text", "strong", "weak"),
     [

@@ -61,23 +61,15 @@ def change_password(acme, visitor):
 
 
 @table("send_email", [reset_password, sign_up, sign_up_again, invite, change_email, change_password])
-@table(
-    ("stored", "host"),
-    [
-        ("acme.example.test", "acme.example.test"),
-        ("acme.example.test", "ACME.Example.Test.:1234"),
-        ("acme.example.test", "acme.example.test:65535"),
-    ],
-)
-def test_links_in_emails_ignore_the_host_header(acme, settings, send_email, stored, host):
+def test_links_in_emails_ignore_the_host_header(acme, settings, send_email):
     settings.PUBLIC_PORT = 8101
-    send_email(acme, Visitor(host))
+    send_email(acme, Visitor("ACME.Example.Test.:1234"))
     # A sign-in from a new browser is reported, too.
     assert mail.outbox
     for letter in mail.outbox:
         links = re.findall(r"https?://[^/\s]+", letter.body)
         assert links
-        assert set(links) == {f"http://{stored}:8101"}
+        assert set(links) == {"http://acme.example.test:8101"}
         assert "1234" not in letter.body
 
 

@@ -10,7 +10,7 @@ from core.search.terms import ConditionalRows, Query, matching, prefix_similarit
 from crm.models import Client
 from tests.support.assertions import read
 from tests.support.factories import make_client
-from tests.support.lists import values_of
+from tests.support.lists import values_by_page, values_of
 from tests.support.queries import capture_parameters
 from tests.support.tables import table
 
@@ -24,102 +24,17 @@ def search_names(acme, query: str) -> list[str]:
 def test_it_works(acme):
     make_client(acme.alice, "Łucja Źdźbło", email="lucja@example.com")
     make_client(acme.alice, "John Smith", email="john@example.com")
-    assert (
-        search_names(acme, "łucja")
-        == search_names(acme, "LUCJA")
-        == search_names(acme, "źdźbło Łucja")
-        == ["Łucja Źdźbło"]
-    )
+    for query in ("łucja", "LUCJA", "źdźbło Łucja"):
+        assert search_names(acme, query) == ["Łucja Źdźbło"]
     assert search_names(acme, "john") == ["John Smith"]
     assert search_names(acme, "example.com") == ["Łucja Źdźbło", "John Smith"]
     assert search_names(acme, "łucja smith") == []
 
 
-JAN = {
-    "first_name": "Jan",
-    "last_name": "Kowalski",
-    "email": "jan.kowalski+shop@firma-x.com.pl",
-    "phone": "+48 601-234-567",
-    "mobile_phone": "(22) 555 12 34",
-    "tax_no": "PL 123-456-32-18",
-    "register_number": "000123",
-    "city": "Gdańsk",
-    "street": "ul. Żabia",
-    "post_code": "80-001",
-    "www": "https://www.zażółć.pl/sklep",
-    "note": "Prosi o faktury pro forma; regular invoices, too.",
-    "description": "Naïve café, Straße, Ærø",
-    "external_ids": {"shop": "S-1043", "erp": "99/7/2009"},
-}
-
-
-@table(
-    "query",
-    [
-        # Names in any inflection, order and case; beginnings and fragments.
-        *(
-            "Zakłady Mięsne",
-            "zaklady miesne",
-            "MIĘSNE zakłady",
-            "zak mi",
-            "akłady",
-            "Jan",
-            "KOWAL",
-            "walsk",
-            "jan kowalski",
-        ),
-        "Zakłady „Mięsne”, sp. z o.o.",
-        "mie\u0328sne",
-        # Fragments of an e-mail.
-        *("jan.kowalski", "kowalski+shop@", "jan.kowalski+shop@firma-x.com.pl", "@firma-x", "irma-x.com", "owalski+sh"),
-        # Telephone numbers, with and without prefix, spaces and dashes.
-        *("601234567", "601 234 567", "+48601234567", "+48 601-234-567", "0048 601 234 567", "48 601 234567", "234567"),
-        *("22 555 12 34", "225551234", "22-555-1234", "+48 22 555 12 34", "5512"),
-        # Company numbers.
-        *("PL 123-456-32-18", "1234563218", "123-456-32-18", "pl1234563218", "000123"),
-        # Places.
-        *("gdansk", "Gdańsk Żabia", "80-001", "zazolc.pl", "www.zażółć.pl/sklep"),
-        # Identifiers.
-        *("S-1043", "s 1043", "1043", "99/7/2009"),
-        # Words of long texts, by stem.
-        *(
-            "faktury",
-            "faktura",
-            "fakturami",
-            "invoice",
-            "regularly",
-            "pro forma",
-            "kowalski invoices",
-            "strasse",
-            "cafe naive",
-        ),
-        # Misspelled words.
-        *("kowalksi", "kowlaski", "kovalski", "kowalskki", "kwalski", "zakldy", "miesen", "jan kowaslki", "gdnask"),
-        # Words with numbers.
-        *("kowalski 601234567", "jan 601 234 567", "zakłady 1043"),
-    ],
-)
-def test_matching_queries(acme, query):
-    make_client(acme.alice, "Zakłady Mięsne Sp. z o.o.", **JAN)
-    make_client(acme.alice, "Somebody Else", email="else@example.org", phone="700 800 900", external_ids={"shop": "55"})
-    assert search_names(acme, query) == ["Zakłady Mięsne Sp. z o.o."]
-
-
-@table(
-    "query",
-    [
-        *("kowalska anna", "nowak", "lski gdynia", "xyz", "żółw"),
-        # A similar number is another number.
-        *("601234568", "602 234 567", "1234563219", "1044", "kowalski 601234568"),
-        # Short words do not match similar ones; a single letter is a word.
-        *("jon", "pan", "k", "g"),
-        # A query without words.
-        "日本",
-        "😀a",
-    ],
-)
+@table("query", ["k", "g", "jon", "pan", "1044", "kowalski 601234568", "日本", "😀a"])
 def test_queries_that_do_not_match(acme, query):
-    make_client(acme.alice, "Zakłady Mięsne Sp. z o.o.", **JAN)
+    """A similar number is another number, short words do not match similar ones, and a single letter is a word."""
+    make_client(acme.alice, "Jan Kowalski", phone="601 234 567", city="Gdańsk", external_ids={"shop": "S-1043"})
     assert search_names(acme, query) == []
 
 
@@ -130,26 +45,18 @@ def test_short_terms_are_found_together_with_longer_ones(acme):
         assert len(search_names(acme, query)) == 1, query
 
 
-def test_fields_that_are_not_searched(acme):
-    make_client(acme.alice, "A", origin="allegro", bank_account="PL611090", country="Polska", tags=["vip"])
-    for query in ("allegro", "611090", "polska", "vip"):
-        assert search_names(acme, query) == []
-
-
-@table(
-    ("query", "expected"),
-    {
-        # Order: exact word, prefix, text with the word, similar word. Then the shorter, then the older.
-        "nowak": ["Nowak", "Jan Nowak", "Ewa Nowak", "Nowakowski", "In the note", "Nowka"],
-        "jan nowak": ["Jan Nowak"],
-        "ewa": ["Ewa Nowak"],
-    }.items(),
-)
-def test_results_are_ordered_by_rank(acme, query, expected):
+def test_results_are_ordered_by_rank(acme):
+    """Order: exact word, prefix, text with the word, similar word. Then the shorter, then the older."""
     for name in ("Nowka", "Nowakowski", "Jan Nowak", "Ewa Nowak", "Nowak"):
         make_client(acme.alice, name)
     make_client(acme.alice, "In the note", note="Knows Nowak")
-    assert search_names(acme, query) == expected
+    expected = ["Nowak", "Jan Nowak", "Ewa Nowak", "Nowakowski", "In the note", "Nowka"]
+    assert search_names(acme, "nowak") == expected
+    assert search_names(acme, "jan nowak") == ["Jan Nowak"]
+    # Pages have the same order, and the request may ask for another one.
+    assert values_by_page(acme.json(), f"{PATH}?q=nowak&per_page=2") == [expected[:2], expected[2:4], expected[4:]]
+    assert values_of(acme.json().get(f"{PATH}?q=nowak&order=name")) == sorted(expected)
+    assert values_of(acme.json().get(f"{PATH}?q=nowak&order=-id"))[:2] == ["In the note", "Nowak"]
 
 
 def test_a_whole_phone_number_ranks_above_a_part_of_one(acme):
@@ -158,28 +65,7 @@ def test_a_whole_phone_number_ranks_above_a_part_of_one(acme):
     assert search_names(acme, "234567") == ["Whole", "Middle"]
 
 
-def test_results_may_have_another_order(acme):
-    for name in ("Zenon Nowak", "Nowak", "Adam Nowak"):
-        make_client(acme.alice, name)
-    assert search_names(acme, "nowak")[0] == "Nowak"
-    json = acme.json()
-    assert values_of(json.get(f"{PATH}?q=nowak&order=name")) == ["Adam Nowak", "Nowak", "Zenon Nowak"]
-    assert values_of(json.get(f"{PATH}?q=nowak&order=-id")) == ["Adam Nowak", "Nowak", "Zenon Nowak"]
-
-
-def test_pages_of_a_search(acme):
-    for number in range(5):
-        make_client(acme.alice, f"Nowak {number}")
-    make_client(acme.alice, "Nowka")
-    pages, path = [], f"{PATH}?q=nowak&per_page=2"
-    while path:
-        response = acme.json().get(path)
-        pages.append(values_of(response))
-        path = response.links.get("next", {}).get("url")
-    assert pages == [["Nowak 0", "Nowak 1"], ["Nowak 2", "Nowak 3"], ["Nowak 4", "Nowka"]]
-
-
-@table("scan_rows", [1, 3, 100])
+@table("scan_rows", [1, 100])
 @table("max_results", [2, 1000])
 def test_frequent_words_are_searched_in_the_order_of_ids(acme, other, monkeypatch, scan_rows, max_results):
     # Estimate that the list is short and that every condition is common.
@@ -252,34 +138,13 @@ def test_at_most_a_thousand_results_are_found(acme, monkeypatch):
     assert MAX_RESULTS == 1000
 
 
-@table(
-    "text",
-    [
-        *(
-            "'",
-            "' | !a:*",
-            "a' & 'b",
-            "a:*b",
-            "!a",
-            "<->a",
-            "\\",
-            "a\\'",
-            "%",
-            "_a%",
-            "a_b",
-            "[a]",
-            "{a}",
-            "$1 a",
-            "%s a",
-        ),
-        "-a",
-        "a" * 255,
-        "a " * 127,
-        "ﷺ" * 255,
-        "1" * 255,
-        "\u2028a\u00a0b",
-    ],
-)
+ODD_QUERIES = [
+    *("'", "' | !a:*", "a' & 'b", "a:*b", "!a", "<->a", "\\", "a\\'", "%", "_a%", "a_b", "[a]", "{a}", "$1 a", "%s a"),
+    *("-a", "a" * 255, "a " * 127, "ﷺ" * 255, "1" * 255, "\u2028a\u00a0b"),
+]
+
+
+@table("text", ODD_QUERIES)
 def test_any_query_is_accepted(acme, text):
     make_client(acme.alice, "Jan")
     with search_transaction(acme.account.id, text) as query:
@@ -287,7 +152,7 @@ def test_any_query_is_accepted(acme, text):
 
 
 def test_long_texts_of_any_letters_can_be_stored(acme):
-    for letters in ("ﷺ", "aż ", "𐐀 𐐁 ", "a1 b2 "):
+    for letters in ("ﷺ", "𐐀 𐐁 ", "a1 b2 "):
         text = (letters * 65_536)[:65_536]
         body = {"client": {"name": text[:255], "note": text, "description": text, "email": text[:255]}}
         response = acme.json().post(PATH, json=body)

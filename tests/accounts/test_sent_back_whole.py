@@ -5,6 +5,7 @@ import pytest
 from accounts.models import User
 from tests.support.assertions import assert_refused, read
 from tests.support.factories import make_client, make_contact, make_deal, make_post, make_task, make_user
+from tests.support.tables import table
 
 MAKE = {"client": make_client, "contact": make_contact, "deal": make_deal, "task": make_task, "post": make_post}
 KEYS = {"task": "post"}
@@ -18,15 +19,17 @@ def put(acme, kind: str, row, /, **fields):
     return acme.json().put(path_of(kind, row), json={KEYS.get(kind, kind): fields})
 
 
-@pytest.fixture(params=[{"is_active": False}, {"role": User.Role.MEMBER}], ids=["deactivated", "demoted"])
-def leaving_user(acme, request) -> tuple[User, dict]:
-    """Return a user of the team, and the changes that remove them from it."""
-    return make_user(acme.account, "dave", role=User.Role.AGENT), request.param
+@pytest.fixture
+def dave(acme) -> User:
+    return make_user(acme.account, "dave", role=User.Role.AGENT)
 
 
-@pytest.mark.parametrize("kind", MAKE)
-def test_the_responsible_user_may_have_left_the_team(acme, leaving_user, kind):
-    dave, changes = leaving_user
+# The changes that remove a user from the team.
+DEACTIVATED, DEMOTED = {"is_active": False}, {"role": User.Role.MEMBER}
+
+
+@table(("kind", "changes"), [*((kind, DEACTIVATED) for kind in MAKE), ("client", DEMOTED)])
+def test_the_responsible_user_may_have_left_the_team(acme, dave, kind, changes):
     row, another = (MAKE[kind](acme.alice, responsible_id=id) for id in (dave.id, acme.bob.id))
     User.objects.filter(pk=dave.pk).update(**changes)
     body = read(acme.json().get(path_of(kind, row)))
@@ -40,10 +43,9 @@ def test_the_responsible_user_may_have_left_the_team(acme, leaving_user, kind):
     assert_refused(put(acme, kind, row, **body), 422, "validation_failed", errors)
 
 
-def test_the_responsible_user_of_bulk_updates_may_have_left_the_team(acme, leaving_user):
-    dave, changes = leaving_user
+def test_the_responsible_user_of_bulk_updates_may_have_left_the_team(acme, dave):
     make_client(acme.alice, "Ann", external_ids={"shop": "1"}, responsible_id=dave.id)
-    User.objects.filter(pk=dave.pk).update(**changes)
+    User.objects.filter(pk=dave.pk).update(**DEACTIVATED)
     items = [{"name": "Ann", "responsible_id": dave.id, "external_ids": {"shop": number}} for number in (1, 2)]
     response = acme.json().post("/app/clients/bulk.json", json={"try_update": True, "clients": items})
     results = read(response)
@@ -63,7 +65,7 @@ def test_a_link_to_a_client_trashed_meanwhile_is_pending(acme):
     assert response.headers["X-Pending-Links"] == "client_id"
 
 
-@pytest.mark.parametrize("make", [make_task, make_post])
+@table("make", [make_task, make_post])
 def test_a_status_is_changed_by_its_code_or_by_its_id(acme, make):
     ids = dict(acme.account.statuses.filter(kind="post").values_list("code", "id"))
     row = make(acme.alice)

@@ -1,8 +1,7 @@
 """Statuses of posts, deals and clients. The team reads them; admins and owners write them."""
 
 import pytest
-from django.db import IntegrityError, connection, transaction
-from django.test.utils import CaptureQueriesContext
+from django.db import IntegrityError, transaction
 from django.utils import translation
 from django.utils.translation import gettext
 
@@ -58,21 +57,8 @@ def test_it_works(acme, admin):
         ({"code": "a", "name": "b", "kind": "task"}, {"kind": ["is not one of post, deal, client"]}),
         ({"code": "a", "name": "b", "kind": []}, {"kind": ["must be a single value"]}),
         ({"code": "a", "name": "b", "closed": "x"}, {"closed": ["is not true or false"]}),
-        (
-            {"code": "a", "name": "b", "kind": "deal", "on_roadmap": True},
-            {"on_roadmap": ["can only be set for posts"]},
-        ),
-        (
-            {"code": "a", "name": "b", "position": 2**31},
-            {"position": ["must be between -2147483647 and 2147483647"]},
-        ),
-        (
-            {"code": "a\x00", "name": "b", "kind": "\x00"},
-            {
-                "code": ["has a character that can't be used (a control character or half of a surrogate pair)"],
-                "kind": ["is not one of post, deal, client"],
-            },
-        ),
+        ({"code": "a", "name": "b", "kind": "deal", "on_roadmap": True}, {"on_roadmap": ["can only be set for posts"]}),
+        ({"code": "a", "name": "b", "position": 2**31}, {"position": ["must be between -2147483647 and 2147483647"]}),
         ({"code": "a", "name": "New"}, {"name": ["is already taken"]}),
         ({"code": "a", "name": "Won", "kind": "deal"}, {"name": ["is already taken"]}),
         ({"code": "new", "name": "Planned"}, {"name": ["is already taken"]}),
@@ -84,32 +70,11 @@ def test_it_rejects_invalid_values(acme, admin, fields, errors):
     assert stored(acme) == before
 
 
-@pytest.mark.parametrize("body", [{}, {"status": None}], ids=str)
-def test_it_rejects_a_body_without_a_status(admin, body):
-    response = admin.post("/app/statuses.json", json=body)
-    assert_refused(response, 422, "validation_failed", {"status": ["can't be blank"]})
-
-
-def test_it_rejects_changes_by_agents(acme):
-    status = acme.account.statuses.first()
-    before = stored(acme)
-    assert_refused(post(acme.json(), code="a", name="a"), 403, "forbidden", message=ADMINS_ONLY)
-    for method in ("PUT", "PATCH", "DELETE"):
-        response = acme.json().request(method, f"/app/statuses/{status.id}.json", json={"status": {"name": "a"}})
-        assert_refused(response, 403, "forbidden", message=ADMINS_ONLY)
-    assert stored(acme) == before
-
-
-@pytest.mark.parametrize("role", ["admin", "owner"])
-def test_admins_may_create_statuses(acme, role):
-    token = make_token(make_user(acme.account, role=role))
+def test_an_admin_may_create_statuses(acme):
+    token = make_token(make_user(acme.account, role="admin"))
     assert post(acme.json(token), code="a", name="a").status_code == 201
-
-
-@table("method", ["GET", "PUT", "PATCH", "DELETE"])
-def test_it_rejects_unknown_statuses(admin, method):
-    response = admin.request(method, f"/app/statuses/{10**15}.json", json={"status": {"name": "a"}})
-    assert_refused(response, 404, "not_found")
+    response = acme.json(token).post("/app/statuses.json", json={"status": None})
+    assert_refused(response, 422, "validation_failed", {"status": ["can't be blank"]})
 
 
 def test_default_values(acme, admin):
@@ -137,16 +102,6 @@ def test_posting_an_existing_code_updates_its_status(acme, admin):
     # A code in another case is the same code.
     response = post(admin, code="NEW", name="Brand new")
     assert (response.status_code, read(response)["id"]) == (200, row.id)
-
-
-def test_a_shop_may_post_its_whole_list_repeatedly(acme, admin):
-    statuses = [{"code": 10 + number, "name": f"Step {number}", "kind": "deal"} for number in range(3)]
-    first = [post(admin, **status) for status in statuses]
-    second = [post(admin, **status) for status in statuses]
-    assert [response.status_code for response in first + second] == [201] * 3 + [200] * 3
-    expected = [(status["id"], status["code"], status["name"]) for status in map(read, first)]
-    assert [(status["id"], status["code"], status["name"]) for status in map(read, second)] == expected
-    assert [code for _, code, _ in expected] == ["10", "11", "12"]
 
 
 def test_codes_and_names_may_change_to_unused_values(acme, admin):
@@ -211,15 +166,12 @@ def test_orders_filters_and_searches(acme, other):
     assert codes("q=qualifeid") == ["qualified"]
     assert codes("q=propos&kind=deal") == ["proposal"]
     assert codes("q=propos&kind=post") == []
-    assert_refused(
-        json.get("/app/statuses.json?tag=a&order=position", headers={"Prefer": "handling=strict"}),
-        422,
-        "validation_failed",
-        {
-            "tag": ["is not one of the parameters page, per_page, order, updated_since, q, kind, pipeline_id"],
-            "order": ["is not one of id, -id, created_at, -created_at, updated_at, -updated_at, name, -name"],
-        },
-    )
+    response = json.get("/app/statuses.json?tag=a&order=position", headers={"Prefer": "handling=strict"})
+    errors = {
+        "tag": ["is not one of the parameters page, per_page, order, updated_since, q, kind, pipeline_id"],
+        "order": ["is not one of id, -id, created_at, -created_at, updated_at, -updated_at, name, -name"],
+    }
+    assert_refused(response, 422, "validation_failed", errors)
 
 
 @table(("kind", "make"), [("post", make_post), ("post", make_task), ("deal", make_deal), ("client", make_client)])
@@ -283,7 +235,7 @@ def test_the_outcome_of_a_changed_status_of_deals(acme, admin, code, fields, exp
     assert (body["closed"], body["outcome"], body["probability"]) == expected
 
 
-def test_only_statuses_of_deals_have_an_outcome(acme, admin):
+def test_only_statuses_of_deals_have_an_outcome(admin):
     fields = {"outcome": "won", "probability": 5, "pipeline_id": 1, "rot_days": 3}
     errors = {name: ["can only be set for deals"] for name in fields}
     assert_refused(post(admin, code="a", name="A", **fields), 422, "validation_failed", errors)
@@ -306,32 +258,6 @@ def test_the_database_refuses_a_status_of_deals_without_their_values(acme):
     for values in ({"closed": False}, {"outcome": None}, {"probability": None}, {"pipeline_id": None}):
         with pytest.raises(IntegrityError, match="status_of_deal"), transaction.atomic():
             statuses.update(**values)
-
-
-def test_a_new_status_can_be_used_for_posts(acme, admin):
-    post(admin, code="waiting", name="Waiting", closed=True)
-    task = make_task(acme.alice)
-    response = acme.json().put(f"/app/posts/{task.id}.json", json={"post": {"status": "waiting"}})
-    assert (read(response)["status"], read(response)["closed"]) == ("waiting", True)
-
-
-@table(
-    ("method", "number", "body"),
-    [
-        ("GET", 1, None),
-        # Statements: the row, whether its code or name is taken, its update.
-        ("PUT", 4, {"status": {"code": "planned", "name": "Planned"}}),
-        # Statements: all statuses, another status, the deletion with its lookups of foreign keys.
-        ("DELETE", 3, None),
-    ],
-)
-def test_requests_take_few_queries(acme, admin, method, number, body):
-    row = acme.account.statuses.get(kind="post", code="planned")
-    admin.get("/app/statuses.json")
-    with CaptureQueriesContext(connection) as queries:
-        assert admin.request(method, f"/app/statuses/{row.id}.json", json=body).status_code == 200
-    statements = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
-    assert len(statements) == 1 + number, statements
 
 
 # The names of a shop's own statuses, in English and Polish. A plug-in that finds one of them in the account assumes that its

@@ -1,5 +1,7 @@
 """Helpers of the tests of the account settings."""
 
+from django.conf import settings
+
 from tests.support.factories import make_user
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
@@ -9,8 +11,10 @@ MAX_STATEMENTS = 10
 
 
 def token_of(page: Visitor) -> str:
-    """Return the CSRF token of the page."""
-    return page.get("/").html.find("input", {"name": "csrfmiddlewaretoken"})["value"]
+    """Return the CSRF token of the browser. If it has no cookie, set one, as a page with a form does."""
+    if settings.CSRF_COOKIE_NAME not in page.cookies:
+        page.set_cookie(settings.CSRF_COOKIE_NAME, "c" * 32)
+    return page.cookies[settings.CSRF_COOKIE_NAME].strip('"')
 
 
 def send(page: Visitor, path: str, *, status: int = 303, **values):

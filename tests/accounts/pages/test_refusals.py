@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from django.db import OperationalError
 from django.test import override_settings
 from django.utils.translation import override
@@ -124,7 +123,7 @@ def test_requests_over_the_limit(acme):
     assert response.headers["Retry-After"].isdigit()
 
 
-@pytest.mark.parametrize("headers", [{}, POLISH])
+@table("headers", [{}, POLISH])
 def test_a_server_error_reveals_nothing(acme, monkeypatch, headers):
     monkeypatch.setattr(RoadmapPage, "get", raising(RuntimeError("the secret of the service")))
     response = Visitor(HOST, **headers).get("/app/roadmap", status=500)
@@ -151,7 +150,7 @@ def test_a_server_error_before_the_page_reveals_nothing(acme, monkeypatch):
     assert_refused(Visitor(HOST, **POLISH).get("/", status=500), 500, "pl", in_site=False)
 
 
-@pytest.mark.parametrize("login", ["carol", "bob"])
+@table("login", ["carol", "bob"])
 def test_the_page_of_a_server_error_uses_no_database(acme, monkeypatch, login):
     visitor = acme.page(getattr(acme, login))
     visitor.get("/")
