@@ -7,14 +7,14 @@ from tests.support.tables import table
 from workspace import bulk
 from workspace.bulk import BulkChange
 
-NUMBER = 110
+NUMBER = 26
 
 
 @table(("action", "field"), [("set_responsible", "responsible_id"), ("add_tags", "tags"), ("trash", "")])
 def test_each_row_gets_its_own_values_back(acme, monkeypatch, action, field):
     # The last batch is incomplete.
-    monkeypatch.setattr(bulk, "BATCH_SIZE", 50)
-    monkeypatch.setattr(bulk, "TRASH_BATCH_SIZE", 20)
+    monkeypatch.setattr(bulk, "BATCH_SIZE", 10)
+    monkeypatch.setattr(bulk, "TRASH_BATCH_SIZE", 5)
     make_client(acme.alice, "Client 0", tags=["old"])
     many = (
         Client(

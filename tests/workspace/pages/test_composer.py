@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from tests.support.factories import make_client, make_contact, make_deal, make_note, make_task
+from tests.support.factories import make_client, make_contact, make_deal, make_note
 from tests.support.tables import table
 
 KEYS = "%Y-%m-%dT%H:%M"
@@ -52,9 +52,8 @@ def test_it_works(acme, client):
 @table("kind", ["call", "meeting"])
 def test_a_call_and_a_meeting_have_a_time_and_a_duration(acme, client, kind):
     at = timezone.localtime().replace(microsecond=0, second=0) - timedelta(days=1)
-    response = compose(
-        acme.page(acme.bob), path_of(client), kind=kind, content="Agreed", noted_at=at.strftime(KEYS), duration="15"
-    )
+    fields = {"content": "Agreed", "noted_at": at.strftime(KEYS), "duration": "15"}
+    response = compose(acme.page(acme.bob), path_of(client), kind=kind, **fields)
     [note] = acme.account.notes.all()
     assert (note.kind, note.noted_at, note.duration) == (kind, at, 15)
     assert "15 minutes" in texts(response.follow())
@@ -67,38 +66,23 @@ def test_fields_of_another_kind_are_ignored(acme, client):
     assert not acme.account.posts.exists()
 
 
-@table(("make", "collection"), [(make_client, "clients"), (make_contact, "contacts"), (make_deal, "deals")])
-def test_every_record_has_notes_and_tasks(acme, make, collection):
-    row = make(acme.alice)
-    visitor, path = acme.page(acme.bob), f"/app/{collection}/{row.id}"
-    compose(visitor, path, kind="email", content="Sent the offer")
-    page = compose(visitor, path, kind="task", title="Call back", day="2030-01-02").follow()
-    column = f"{collection.removesuffix('s')}_id"
-    assert list(acme.account.notes.values_list(column, "kind")) == [(row.id, "email")]
-    [task] = acme.account.posts.filter(category_id=None)
-    assert (getattr(task, column), task.title, task.responsible_id) == (row.id, "Call back", acme.bob.id)
-    assert timezone.localtime(task.scheduled_at) == timezone.make_aware(datetime.fromisoformat("2030-01-02T09:00"))
-    assert "Call back" in texts(page)
-    assert "Sent the offer" in texts(page)
-
-
-@table(
-    ("fields", "name", "message"),
-    [
-        ({"content": " "}, "content", "Can't be blank"),
-        ({"kind": "task", "title": ""}, "title", "Can't be blank"),
-        ({"kind": "task", "title": "a", "day": "31.02.2026"}, "day", "Enter a valid date."),
-        ({"kind": "call", "content": "a", "duration": "-1"}, "duration", "greater than or equal to 0"),
-        ({"kind": "call", "content": "a", "noted_at": "2098-01-01T09:00"}, "noted_at", "Can't be in the future"),
-        ({"kind": "call", "content": "a", "noted_at": "1066-01-01T09:00"}, "noted_at", "Is too far from today"),
+def test_it_rejects_a_value_at_its_field(acme, client):
+    form = acme.page(acme.bob).get(path_of(client)).forms["composer"]
+    for fields, name, message in (
+        ({"kind": "note", "content": " "}, "content", "Can't be blank"),
         ({"content": "a" * 65_537}, "content", "65536"),
-    ],
-)
-def test_it_rejects_a_value_at_its_field(acme, client, fields, name, message):
-    page = compose(acme.page(acme.bob), path_of(client), status=422, **fields)
-    assert message in page.html.select_one(f"#composer #note-{name}_error").get_text()
-    for field, value in fields.items():
-        assert page.forms["composer"][field].value.strip() == value.strip()
+        ({"kind": "task", "title": ""}, "title", "Can't be blank"),
+        ({"title": "a", "day": "31.02.2026"}, "day", "Enter a valid date."),
+        ({"kind": "call", "content": "a", "duration": "-1"}, "duration", "greater than or equal to 0"),
+        ({"duration": "", "noted_at": "2098-01-01T09:00"}, "noted_at", "Can't be in the future"),
+        ({"noted_at": "1066-01-01T09:00"}, "noted_at", "Is too far from today"),
+    ):
+        for field, value in fields.items():
+            form[field] = value
+        page = form.submit("do", value="compose", status=422)
+        assert message in page.html.select_one(f"#composer #note-{name}_error").get_text()
+        for field, value in fields.items():
+            assert page.forms["composer"][field].value.strip() == value.strip()
     assert not acme.account.notes.exists()
     assert not acme.account.posts.exists()
 
@@ -145,11 +129,21 @@ def test_the_timeline_links_to_the_whole_text(acme, client):
     assert whole.html.select_one(".prose strong").get_text() == "end"
 
 
-def test_a_deal_page_completes_tasks(acme):
-    deal = make_deal(acme.alice)
-    task = make_task(acme.bob, "Call back", deal_id=deal.id, responsible_id=acme.bob.id)
-    page = acme.page(acme.bob).get(f"/app/deals/{deal.id}")
+@table(("make", "collection"), [(make_client, "clients"), (make_contact, "contacts"), (make_deal, "deals")])
+def test_every_record_has_notes_and_tasks(acme, make, collection):
+    row = make(acme.alice)
+    visitor, path = acme.page(acme.bob), f"/app/{collection}/{row.id}"
+    compose(visitor, path, kind="email", content="Sent the offer")
+    page = compose(visitor, path, kind="task", title="Call back", day="2030-01-02").follow()
+    column = f"{collection.removesuffix('s')}_id"
+    assert list(acme.account.notes.values_list(column, "kind")) == [(row.id, "email")]
+    [task] = acme.account.posts.filter(category_id=None)
+    assert (getattr(task, column), task.title, task.responsible_id) == (row.id, "Call back", acme.bob.id)
+    assert timezone.localtime(task.scheduled_at) == timezone.make_aware(datetime.fromisoformat("2030-01-02T09:00"))
+    assert "Call back" in texts(page)
+    assert "Sent the offer" in texts(page)
     [form] = [form for form in page.forms.values() if "task" in form.fields]
-    form.submit("task", value=str(task.id), status=303)
+    page = form.submit("task", value=str(task.id), status=303).follow()
     task.refresh_from_db()
     assert task.closed
+    assert "No task is planned." in texts(page)

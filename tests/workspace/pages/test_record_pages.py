@@ -78,9 +78,9 @@ def test_panels_show_that_there_is_more(acme, client):
 
 
 def test_tasks_of_contacts_and_deals_are_shown_too(acme, client):
-    """The header shows the time of the first of all these tasks."""
     contact = make_contact(acme.bob, "Nora North", client_id=client.id)
     deal = make_deal(acme.bob, "Roof", client_id=client.id, contact_id=contact.id)
+    make_deal(acme.bob, "Barn")
     make_task(acme.bob, "Of the client", client_id=client.id)
     make_task(acme.bob, "Of the contact", contact_id=contact.id)
     make_task(acme.bob, "Of the deal", deal_id=deal.id, contact_id=contact.id)
@@ -93,14 +93,6 @@ def test_tasks_of_contacts_and_deals_are_shown_too(acme, client):
     ):
         page = visitor.get(path)
         assert [link.get_text() for link in page.html.select("[aria-labelledby=tasks] .list a")] == expected
-
-
-def test_a_contact_shows_its_deals(acme):
-    contact = make_contact(acme.bob, "Nora North")
-    deal = make_deal(acme.bob, "Roof", contact_id=contact.id)
-    make_deal(acme.bob, "Barn")
-    visitor = acme.page(acme.bob)
-    visitor.get(f"/app/contacts/{contact.id}")
     page, queries = capture_queries(lambda: visitor.get(f"/app/contacts/{contact.id}"))
     assert [link["href"] for link in page.html.select("[aria-labelledby=deals] .list a")] == [f"/app/deals/{deal.id}"]
     # Without contacts, and with contact lists.
@@ -117,34 +109,12 @@ def test_a_client_in_the_trash_can_be_restored_by_the_user_who_deleted_it(acme, 
     assert "It is restored." in texts(restored)
     client.refresh_from_db()
     assert client.trashed_at is None
-
-
-def test_another_agent_cannot_restore_it(acme, client):
+    # Another agent cannot restore it.
     client.trash(by=acme.alice)
-    visitor = acme.page(acme.bob)
     page = visitor.get(path_of(client))
     assert "An admin can restore it within 30 days." in texts(page)
     token = page.html.find("input", {"name": "csrfmiddlewaretoken"})["value"]
     visitor.post(path_of(client), {"do": "restore", "csrfmiddlewaretoken": token}, status=403)
-
-
-def test_it_rejects_a_client_of_another_account(acme, other):
-    acme.page(acme.bob).get(path_of(make_client(other.mallory)), status=404)
-
-
-def test_a_task_is_added_and_completed(acme, client):
-    page = acme.page(acme.bob).get(path_of(client))
-    form = page.forms["composer"]
-    form["kind"], form["title"], form["day"] = "task", "Send the offer", "2030-01-02"
-    page = form.submit("do", value="compose", status=303).follow()
-    [task] = acme.account.posts.filter(category_id=None)
-    assert (task.title, task.client_id, task.responsible_id) == ("Send the offer", client.id, acme.bob.id)
-    assert "Send the offer" in texts(page)
-    [tick] = [form for form in page.forms.values() if "task" in form.fields]
-    page = tick.submit("task", value=str(task.id), status=303).follow()
-    task.refresh_from_db()
-    assert task.closed
-    assert "No task is planned." in texts(page)
 
 
 def test_the_customer_votes_for_another_suggestion(acme, client):
@@ -184,18 +154,12 @@ def test_a_row_that_was_handed_over(acme):
 
 
 def test_hidden_rows(acme):
-    acme.account.agents_see = "own"
-    acme.account.save()
+    acme.account.change(agents_see="own")
     hidden = make_client(acme.alice, "Canary", responsible_id=acme.alice.id)
     own = make_contact(acme.bob, "Nora", client_id=hidden.id, responsible_id=acme.bob.id)
-    deal = make_deal(acme.alice, "Canary deal", responsible_id=acme.alice.id)
     bob = acme.page(acme.bob)
-    for path in (path_of(hidden), f"{path_of(hidden)}/edit?field=city", f"/app/deals/{deal.id}"):
-        bob.get(path, status=404)
     for path in (f"/app/contacts/{own.id}", f"/app/contacts/{own.id}/edit?field=client_id&q=canary"):
         assert "Canary" not in bob.get(path)
-    found = bob.get("/app/find?q=canary")
-    assert not found.html.select("main section.card")
     assert "Canary" in acme.page(acme.alice).get(path_of(hidden))
 
 

@@ -4,7 +4,6 @@ import pytest
 
 from tests.support.factories import make_client, make_contact, make_post, make_user, make_user_link
 from tests.support.queries import capture_queries
-from tests.support.tables import table
 
 # The session, the forum, the numbers of new suggestions and of due tasks, the client, its users, deals, contacts, tasks and suggestions, and
 # its timeline.
@@ -54,18 +53,14 @@ def test_it_works(acme, client):
 
 
 def test_the_page_of_a_contact_shows_only_its_own_users(acme, client):
-    contact = make_contact(acme.bob, client_id=client.id)
-    make_user_link(acme.alice, acme.carol, contact_id=contact.id)
+    """A link that the service proposed names the reason."""
+    contact = make_contact(acme.bob, client_id=client.id, email="carol@new.example")
     make_user_link(acme.alice, make_user(acme.account, "eve"), client_id=client.id)
+    acme.carol.change_email("carol@new.example")
     text = panel(acme.page(acme.bob).get(f"/app/contacts/{contact.id}"))
     assert "carol" in text.lower()
+    assert "The same e-mail" in text
     assert "eve" not in text
-
-
-def test_a_link_that_the_service_proposed_names_the_reason(acme):
-    client = make_client(acme.alice, email="carol@new.example")
-    acme.carol.change_email("carol@new.example")
-    assert "The same e-mail" in panel(acme.page(acme.bob).get(path_of(client)))
 
 
 def test_a_proposal_is_confirmed_unlinked_and_linked_again(acme, client):
@@ -101,27 +96,20 @@ def test_the_search_does_not_reveal_emails(acme, client):
         assert found in panel(acme.page(acme.bob).get(f"{path_of(client)}?user_q={q}"))
 
 
-def test_it_rejects_a_user_who_is_linked_to_another_customer(acme, client):
+def test_it_rejects_other_users(acme, client):
+    """An unknown one, the team, and a user who is linked to another customer."""
     other = make_contact(acme.alice)
-    make_user_link(acme.alice, acme.carol, contact_id=other.id)
+    link = make_user_link(acme.alice, acme.carol, contact_id=other.id)
     page = acme.page(acme.bob).get(f"{path_of(client)}?user_q=carol")
+    for user in (acme.bob.id, "x", "", "9" * 30):
+        page.forms["found-users"].submit("user", value=str(user), status=404)
     page = page.forms["found-users"].submit("user", value=str(acme.carol.id), status=303).follow()
     assert f"is linked to contact {other.id} already: remove that link first" in page.text
     assert states(acme) == ["confirmed"]
-
-
-@table("user", ["bob", "x", "", "9" * 30])
-def test_it_rejects_an_unknown_user_and_the_team(acme, client, user):
-    page = acme.page(acme.bob).get(f"{path_of(client)}?user_q=carol")
-    value = str(acme.bob.id) if user == "bob" else user
-    page.forms["found-users"].submit("user", value=value, status=404)
-
-
-def test_a_link_that_was_deleted_meanwhile(acme, client):
-    link = make_user_link(acme.alice, acme.carol, client_id=client.id, state="proposed")
-    page = acme.page(acme.bob).get(path_of(client))
+    # A link that was deleted meanwhile.
+    page = acme.page(acme.bob).get(f"/app/contacts/{other.id}")
     link.erase()
-    page = page.forms[f"link-{link.id}"].submit("do", value="confirm_link", status=303).follow()
+    page = page.forms[f"link-{link.id}"].submit("do", value="reject_link", status=303).follow()
     assert "This link is gone" in page.text
 
 
