@@ -16,11 +16,6 @@ from tests.support.factories import make_contact, make_deal
 from tests.support.jobs import run_jobs
 
 
-@pytest.fixture
-def statuses(acme) -> dict[str, int]:
-    return {status.code: status.id for status in acme.account.statuses_of_kind("deal")}
-
-
 def put(acme, deal: Deal, **fields):
     return acme.json().put(f"/app/deals/{deal.id}.json", json={"deal": fields})
 

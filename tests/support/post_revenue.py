@@ -1,14 +1,15 @@
 """The stored clients and figures of suggestions in tests: the job that updates them, and a recount in Python."""
 
 from collections import defaultdict
+from dataclasses import asdict
 from datetime import timedelta
 from decimal import Decimal
 
 from django.db.models import F
 
 from accounts.models import Account
-from workspace.models import RevenueChange
-from workspace.post_revenue import stored_revenue, update_post_revenues
+from workspace.models import PostRevenue, RevenueChange
+from workspace.post_revenue import PostBacker, stored_revenue, update_post_revenues
 from workspace.revenue import Revenue
 
 
@@ -17,6 +18,20 @@ def process() -> None:
     RevenueChange.objects.update(due_at=F("due_at") - timedelta(minutes=2))
     update_post_revenues()
     assert not RevenueChange.objects.exists()
+
+
+def store_revenue(account: Account) -> None:
+    """Store the clients and figures of all suggestions, for tests that only read them. The job takes much longer."""
+    account.post_backers.all().delete()
+    account.post_revenues.all().delete()
+    forums = dict(account.posts.values_list("id", "forum_id"))
+    for post_id, (client_ids, revenue) in computed(account).items():
+        values = {"account": account, "post_id": post_id}
+        PostBacker.objects.bulk_create(PostBacker(client_id=client_id, **values) for client_id in client_ids)
+        by_currency = {each.currency: asdict(each) for each in revenue}
+        rows = {account.currency: {"currency": account.currency}} | by_currency
+        values |= {"forum_id": forums[post_id], "clients": len(client_ids)}
+        PostRevenue.objects.bulk_create(PostRevenue(**values, **figures) for figures in rows.values())
 
 
 def computed(account: Account) -> dict:

@@ -3,8 +3,6 @@
 import base64
 import contextlib
 import json
-import shutil
-import subprocess
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -31,6 +29,11 @@ from webhooks.models import Delivery, Endpoint
 
 def follower(endpoint: Endpoint) -> Follower:
     return Follower.objects.get(account_id=endpoint.account_id, name="webhook", key=endpoint.id)
+
+
+@pytest.fixture
+def endpoint(acme, receiver) -> Endpoint:
+    return add_endpoint(acme.account, receiver.url)[0]
 
 
 def let_time_pass(endpoint: Endpoint, **by) -> None:
@@ -112,36 +115,7 @@ def is_signed_by(public_key: str, request) -> bool:
     return False
 
 
-def is_valid_for_libsodium(public_key: str, request) -> bool:
-    """Verify the asymmetric signatures of a request with a library that the service does not use."""
-    code = """
-    [$key, $content, $signatures] = array_map("base64_decode", array_slice($argv, 1, 2)) + [2 => explode(" ", $argv[3])];
-    $valid = array_filter($signatures, fn ($signature) => str_starts_with($signature, "v1a,")
-        && sodium_crypto_sign_verify_detached(base64_decode(substr($signature, 4)), $content, $key));
-    echo count($valid);
-    """
-    content = f"{request.id}.{request.headers['webhook-timestamp']}.".encode() + request.body
-    key = public_key.removeprefix("whpk_")
-    arguments = [key, base64.b64encode(content).decode(), request.headers["webhook-signature"]]
-    result = subprocess.run(
-        ["php", "-r", code, "--", *arguments], capture_output=True, text=True, check=True, timeout=60
-    )
-    return result.stdout == "1"
-
-
-@pytest.mark.skipif(shutil.which("php") is None, reason="php is missing")
-def test_libsodium_verifies_a_request(acme, receiver):
-    endpoint, _secret = add_endpoint(acme.account, receiver.url)
-    make_client(acme.alice)
-    deliver()
-    [request] = receiver.requests
-    assert is_valid_for_libsodium(endpoint.public_key, request)
-    request.body += b" "
-    assert not is_valid_for_libsodium(endpoint.public_key, request)
-
-
-def test_the_public_key_verifies_a_request(acme, receiver):
-    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+def test_the_public_key_verifies_a_request(acme, endpoint, receiver):
     other, _secret = add_endpoint(acme.account, receiver.url)
     old = endpoint.public_key
     make_client(acme.alice)
@@ -160,8 +134,7 @@ def test_the_public_key_verifies_a_request(acme, receiver):
     assert [is_signed_by(key, second) for key in (old, endpoint.public_key)] == [True, True]
 
 
-def test_a_deleted_resource_has_only_its_id(acme, receiver):
-    add_endpoint(acme.account, receiver.url)
+def test_a_deleted_resource_has_only_its_id(acme, endpoint, receiver):
     row = make_client(acme.alice, "Secret name")
     row.trash(by=acme.alice)
     deliver()
@@ -224,8 +197,7 @@ def test_the_next_event_waits_for_a_failed_one(acme, receiver):
     assert [entry.attempt for entry in Delivery.objects.order_by("id")] == [1, 2, 1]
 
 
-def test_attempts_have_the_documented_delays(acme, receiver):
-    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+def test_attempts_have_the_documented_delays(acme, endpoint, receiver):
     make_client(acme.alice)
     receiver.answer(500)
     delays = []
@@ -243,8 +215,7 @@ def test_attempts_have_the_documented_delays(acme, receiver):
     assert len(receiver.requests) == 10
 
 
-def test_other_statuses_are_failures(acme, receiver):
-    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+def test_other_statuses_are_failures(acme, endpoint, receiver):
     make_client(acme.alice)
     for number, status in enumerate((301, 302, 307, 308, 304, 400, 404, 408, 429, 500, 599), start=1):
         receiver.answer(status, {"Location": receiver.url})
@@ -266,8 +237,7 @@ def test_other_statuses_are_failures(acme, receiver):
         ("Mon, 01 Jan 99999999999999999999 00:00:00 GMT", 5),
     ],
 )
-def test_retry_after_is_honoured(acme, receiver, value, seconds):
-    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+def test_retry_after_is_honoured(acme, endpoint, receiver, value, seconds):
     make_client(acme.alice)
     if value == "in ten minutes":
         value = format_datetime(datetime.now(UTC) + timedelta(minutes=10), usegmt=True)
@@ -280,8 +250,7 @@ def test_retry_after_is_honoured(acme, receiver, value, seconds):
     assert earliest <= follower(endpoint).due_at <= latest
 
 
-def test_410_disables_the_endpoint(acme, receiver):
-    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+def test_410_disables_the_endpoint(acme, endpoint, receiver):
     make_client(acme.alice)
     receiver.answer(410)
     deliver()
@@ -297,8 +266,7 @@ def test_410_disables_the_endpoint(acme, receiver):
     assert f"/app/account/webhooks/{endpoint.id}" in message.body
 
 
-def test_an_event_that_is_rejected_for_a_day_is_set_aside(acme, receiver):
-    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+def test_an_event_that_is_rejected_for_a_day_is_set_aside(acme, endpoint, receiver):
     poison = make_client(acme.alice, "Poison")
     make_client(acme.alice, "Good")
     receiver.respond = lambda request: (400 if request.json["data"]["id"] == poison.id else 200, {}, b"")
@@ -327,8 +295,9 @@ def fail_to_make(monkeypatch, *names: str) -> None:
         monkeypatch.setattr(module, "make_message", make_message)
 
 
-def test_an_event_whose_message_can_never_be_made_is_set_aside_after_a_day(acme, receiver, monkeypatch, caplog):
-    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+def test_an_event_whose_message_can_never_be_made_is_set_aside_after_a_day(
+    acme, endpoint, receiver, monkeypatch, caplog
+):
     make_client(acme.alice, "Poison")
     make_client(acme.alice, "Good")
     fail_to_make(monkeypatch, "Poison")
@@ -351,8 +320,7 @@ def test_an_event_whose_message_can_never_be_made_is_set_aside_after_a_day(acme,
     assert f"change {number} of account {acme.account.id} is set aside for webhook {endpoint.id}" in caplog.text
 
 
-def test_a_defect_of_the_service_does_not_count_against_the_endpoint(acme, receiver, monkeypatch):
-    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+def test_a_defect_of_the_service_does_not_count_against_the_endpoint(acme, endpoint, receiver, monkeypatch):
     for _ in range(3):
         make_client(acme.alice, "Poison")
     fail_to_make(monkeypatch, "Poison")
@@ -371,8 +339,7 @@ def test_a_defect_of_the_service_does_not_count_against_the_endpoint(acme, recei
     assert (endpoint.enabled, endpoint.state) == (True, "failing")
 
 
-def test_a_message_that_could_not_be_made_is_made_when_it_is_sent_again(acme, receiver, monkeypatch):
-    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+def test_a_message_that_could_not_be_made_is_made_when_it_is_sent_again(acme, endpoint, receiver, monkeypatch):
     make_client(acme.alice, "Poison")
     fail_to_make(monkeypatch, "Poison")
     deliver()
@@ -391,8 +358,7 @@ def test_a_message_that_could_not_be_made_is_made_when_it_is_sent_again(acme, re
 
 
 @table("status", [500, 429])
-def test_only_a_rejection_sets_an_event_aside(acme, receiver, status):
-    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+def test_only_a_rejection_sets_an_event_aside(acme, endpoint, receiver, status):
     make_client(acme.alice)
     receiver.answer(status)
     for _ in range(4):
@@ -401,8 +367,7 @@ def test_only_a_rejection_sets_an_event_aside(acme, receiver, status):
     assert list(Delivery.objects.values_list("set_aside", flat=True)) == [False] * 4
 
 
-def test_an_endpoint_that_fails_for_five_days_is_disabled(acme, receiver):
-    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+def test_an_endpoint_that_fails_for_five_days_is_disabled(acme, endpoint, receiver):
     make_client(acme.alice)
     receiver.answer(500)
     deliver()
@@ -431,9 +396,8 @@ def test_an_endpoint_that_fails_for_five_days_is_disabled(acme, receiver):
     # The operator no longer allows the network, or has replaced the key that encrypts secrets.
     [({"WEBHOOK_ALLOW": ()}, "address", "is not public"), ({"SECRET_KEY": "another" * 10}, "secret", "replace it")],
 )
-def test_settings_that_were_changed_since(acme, receiver, settings, changed, error, outcome):
+def test_settings_that_were_changed_since(acme, endpoint, receiver, settings, changed, error, outcome):
     """Nothing is sent, and the log says why."""
-    endpoint, _secret = add_endpoint(acme.account, receiver.url)
     for name, value in changed.items():
         setattr(settings, name, value)
     make_client(acme.alice)
@@ -503,8 +467,7 @@ def test_at_most_one_message_of_an_account_waits(acme, other, receiver):
     assert run_jobs() == 1
 
 
-def test_all_events_since_a_time_are_sent_again_in_order(acme, receiver):
-    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+def test_all_events_since_a_time_are_sent_again_in_order(acme, endpoint, receiver):
     for name in ("Ann", "Bea", "Cid"):
         make_client(acme.alice, name)
     deliver()
@@ -533,8 +496,7 @@ def test_a_chat_gets_a_sentence(acme, receiver):
         assert json.loads(message.body) == expected
 
 
-def test_old_entries_are_erased(acme, receiver):
-    endpoint, _secret = add_endpoint(acme.account, receiver.url)
+def test_old_entries_are_erased(acme, endpoint, receiver):
     make_delivery(endpoint, at=timezone.now() - timedelta(days=30, seconds=1))
     kept = make_delivery(endpoint, at=timezone.now() - timedelta(days=29, hours=23))
     erase_outdated_rows()

@@ -32,11 +32,6 @@ def post(acme):
     return make_post(acme.alice, "Dark mode")
 
 
-@pytest.fixture
-def statuses(acme) -> dict[str, int]:
-    return {status.code: status.id for status in acme.account.statuses_of_kind("deal")}
-
-
 def sums(currency: str, open_deals: int = 0, open_sum: object = 0, won_deals: int = 0, won_sum: object = 0) -> dict:
     figures = (open_deals, open_sum, won_deals, won_sum)
     return {"currency": currency, **dict(zip(("open_deals", "open_sum", "won_deals", "won_sum"), figures, strict=True))}

@@ -14,6 +14,7 @@ from tests.support.assertions import assert_refused, read
 from tests.support.factories import make_client, make_contact, make_contact_list, make_deal
 from tests.support.jobs import run_housekeeping, run_jobs
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 from workspace import bulk
 from workspace.bulk import BulkChange, BulkChangeRow
 
@@ -302,6 +303,32 @@ def test_a_large_change_runs_in_a_job(acme, clients, small_batches):
     run_jobs()
     assert read(acme.json().get(path))["state"] == "undone"
     assert [client.tags for client in rows.all()] == [["old"]] * 3
+
+
+@table(("action", "data"), [("set_responsible", True), ("trash", False)])
+def test_each_row_of_many_batches_gets_its_own_values_back(acme, monkeypatch, action, data):
+    # The last batch is incomplete.
+    monkeypatch.setattr(bulk, "BATCH_SIZE", 4)
+    monkeypatch.setattr(bulk, "TRASH_BATCH_SIZE", 3)
+    monkeypatch.setattr(bulk, "MAX_TRASHED_IN_REQUEST", 3)
+    for number in range(13):
+        user_id = (acme.alice.id, acme.bob.id, None)[number % 3]
+        make_client(acme.alice, f"Client {number}", tags=["old"] * (number % 2), responsible_id=user_id)
+    rows = Client.objects.order_by("id").values_list("id", "responsible_id", "tags", "trashed_at")
+    before = list(rows.all())
+    values = {"responsible_id": acme.alice.id} if data else {}
+    change = started(acme.json(), action=action, ids=[row[0] for row in before], **values)
+    run_jobs()
+    path = f"/app/bulk_changes/{change['id']}.json"
+    assert change["state"] == "running"
+    done = read(acme.json().get(path))
+    assert (done["state"], done["changed"] + done["unchanged"], done["skipped"]) == ("done", 13, 0)
+    assert sum(row != earlier for row, earlier in zip(rows.all(), before, strict=True)) == done["changed"] > 7
+    undo(acme.json(), change)
+    run_jobs()
+    undone = read(acme.json().get(path))
+    assert (undone["state"], undone["restored"], undone["kept"]) == ("undone", undone["changed"], 0)
+    assert list(rows.all()) == before
 
 
 def test_a_change_whose_job_failed_is_continued(acme, clients, small_batches):

@@ -15,11 +15,6 @@ from workspace import moves
 STATEMENTS = 8
 
 
-@pytest.fixture
-def statuses(acme) -> dict[str, int]:
-    return {status.code: status.id for status in acme.account.statuses_of_kind("deal")}
-
-
 def move(acme, deal: Deal, **body):
     return acme.json().post(f"/app/deals/{deal.id}/move.json", json={"move": body})
 

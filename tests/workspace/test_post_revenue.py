@@ -12,11 +12,6 @@ from workspace.models import PostRevenue, RevenueChange
 from workspace.post_revenue import BATCH_SIZE, process_batch, update_post_revenues
 
 
-@pytest.fixture
-def statuses(acme) -> dict[str, int]:
-    return {status.code: status.id for status in acme.account.statuses_of_kind("deal")}
-
-
 def test_it_works(acme, statuses):
     post, client = make_post(acme.alice), make_client(acme.alice)
     post.cast_proxy_vote(by=acme.alice, client_id=client.id)

@@ -12,20 +12,15 @@ from accounts.models import Status
 from crm.models import Deal
 from tests.support.assertions import assert_refused, read
 from tests.support.factories import make_client, make_deal, make_post, make_user
+from tests.support.post_revenue import store_revenue
 from tests.support.tables import table
 from workspace.api.reports import TOO_LARGE, TOO_SLOW
-from workspace.post_revenue import update_post_revenues
 from workspace.reports.periods import Period, next_month
 from workspace.reports.queries import REPORTS
 from workspace.reports.stages import StageFilter
 
 # The statements for the token and the session of a request of the Account API, and for the time limit.
 MAX_STATEMENTS = 12
-
-
-@pytest.fixture
-def statuses(acme) -> dict[str, int]:
-    return {status.code: status.id for status in acme.account.statuses_of_kind("deal")}
 
 
 def report(acme, name: str, query: str = "", token: str | None = None) -> dict:
@@ -187,7 +182,7 @@ def suggestions(acme, statuses) -> dict[str, int]:
     ):
         fields = {"responsible_id": client.responsible_id, "status_id": statuses[code] if code else None}
         make_deal(acme.alice, client_id=client.id, price=price, currency=currency, **fields)
-    update_post_revenues()
+    store_revenue(acme.account)
     posts["Merged"].merge_into(posts["Of both"], by=acme.alice)
     return {name: post.id for name, post in posts.items()}
 
@@ -247,7 +242,7 @@ def test_other_accounts_and_limited_agents(acme, other):
         for code in ("new", "won"):
             make_deal(user, status_id=ids[code], price=10, expected_close_date=THIS_MONTH, **fields)
         make_post(user).cast_proxy_vote(by=user, client_id=fields["client_id"])
-    update_post_revenues()
+        store_revenue(user.account)
     acme.account.change(agents_see="own")
     labels = ("month", "currency", "name", "id", "suggestions", "title")
     for name in REPORTS:

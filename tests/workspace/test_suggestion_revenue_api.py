@@ -7,9 +7,9 @@ from django.db.models import Func, Value
 
 from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.factories import make_client, make_deal, make_forum, make_post, make_saved_view
+from tests.support.post_revenue import store_revenue
 from tests.support.queries import capture_queries
 from workspace.api.suggestions import LIMITED, TOO_SLOW
-from workspace.post_revenue import update_post_revenues
 from workspace.segments import SuggestionFilter
 
 PATH = "/app/posts/revenue.json"
@@ -27,7 +27,7 @@ def posts(acme) -> dict:
     make_deal(acme.alice, client_id=poor.id, price="5000", currency="PLN")
     for name, client in (("Rich", rich), ("Common", poor), ("Common", make_client(acme.alice)), ("Elsewhere", poor)):
         posts[name].cast_proxy_vote(by=acme.alice, client_id=client.id)
-    update_post_revenues()
+    store_revenue(acme.account)
     return posts
 
 

@@ -4,7 +4,6 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from accounts.models import User
@@ -18,10 +17,9 @@ from tests.support.factories import (
     make_post,
     make_task,
 )
+from tests.support.timeline import mirrored, recount
 from workspace.logged_entries import MAX_VALUE_LENGTH
-from workspace.mirrored_entries import MIRRORS
 from workspace.models import TimelineEntry
-from workspace.timeline import MIRRORED_KINDS
 
 COLUMNS = ("kind", "at", "resource", "resource_id", "client_id", "contact_id", "deal_id", "user_id")
 
@@ -54,20 +52,6 @@ def changes(row) -> list[dict]:
     entry = of(row)[0]
     assert entry.kind == "change"
     return entry.data["changes"]
-
-
-def mirrored() -> list[tuple]:
-    rows = TimelineEntry.objects.filter(kind__in=MIRRORED_KINDS).order_by(*COLUMNS)
-    return list(rows.values_list("account_id", *COLUMNS))
-
-
-def recount() -> list[tuple]:
-    """Return the mirrored entries that all rows should have."""
-    select = " UNION ALL ".join(mirror.entries() for mirror in MIRRORS.values())
-    with connection.cursor() as cursor:
-        columns = ", ".join(("account_id", *COLUMNS))
-        cursor.execute(f"SELECT {columns} FROM ({select}) AS entry ORDER BY {', '.join(COLUMNS)}")  # noqa: S608
-        return cursor.fetchall()
 
 
 def test_it_works(acme, client):

@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 
-import pytest
 from django.utils import formats, timezone
 
 from core.db.time_limit import TooSlow
@@ -16,11 +15,6 @@ PATH = "/app/deals/board"
 # The session, the forum, the numbers of new suggestions and of due tasks, the pipelines, the statuses, the totals, the ids of the first
 # cards, the cards, and the saved views.
 STATEMENTS = 10
-
-
-@pytest.fixture
-def statuses(acme) -> dict[str, int]:
-    return {status.code: status.id for status in acme.account.statuses_of_kind("deal")}
 
 
 def texts(element) -> str:

@@ -1,6 +1,7 @@
 """The pages of contact lists: add a list, see its number of contacts, rename it, and move it to the trash."""
 
 from tests.support.factories import make_contact, make_contact_list
+from tests.support.team import row_names
 
 PATH = "/app/contact_lists"
 
@@ -8,10 +9,6 @@ PATH = "/app/contact_lists"
 def cells(page) -> list[list[str]]:
     """Return the texts of the rows of a list."""
     return [[cell.get_text(strip=True) for cell in row.select("th, td")] for row in page.html.select("tbody tr")]
-
-
-def names(page) -> list[str]:
-    return [cell.get_text(strip=True) for cell in page.html.select("tbody th")]
 
 
 def test_it_works(acme):
@@ -28,12 +25,12 @@ def test_it_works(acme):
     assert cells(page)[0][:2] == ["Newsletter", "1"]
 
     page = page.click("Newsletter")
-    assert names(page) == ["Ann"]
+    assert row_names(page) == ["Ann"]
     form = page.click("Edit the contact list").forms["contact-list"]
     form["name"] = "Monthly letter"
     page = form.submit(name="do", value="save").follow()
     assert "The contact list Monthly letter is saved." in page
-    assert names(page) == ["Ann"]
+    assert row_names(page) == ["Ann"]
     row.refresh_from_db()
     assert (row.name, row.updater_id) == ("Monthly letter", acme.bob.id)
     form.submit(name="do", value="erase", status=400)
@@ -41,7 +38,7 @@ def test_it_works(acme):
     form = next(form for form in bob.get(f"{PATH}/{row.id}").forms.values() if "Yes, do it" in form.text)
     page = form.submit().follow()
     assert "The contact list Monthly letter is in the trash. Its contacts stay." in page
-    assert names(page) == []
+    assert row_names(page) == []
     contact.refresh_from_db()
     row.refresh_from_db()
     assert contact.trashed_at is None

@@ -20,14 +20,11 @@ from tests.support.factories import (
 from tests.support.reading import statements
 from tests.support.record_lists import read_record_list
 from tests.support.tables import table
+from tests.support.team import row_names
 from workspace.lists import queries
 from workspace.recount import update_all
 
 PATH = "/app/clients"
-
-
-def names(page) -> list[str]:
-    return [cell.get_text(strip=True) for cell in page.html.select("tbody th")]
 
 
 def chips(page) -> list[str]:
@@ -192,7 +189,7 @@ def test_it_rejects_wrong_parameters_and_uses_the_others(acme, clients):
     page = acme.page(acme.bob).get(f"{PATH}?citty=x&status_id=x&name__contains=dle", status=422)
     errors = [" ".join(item.get_text().split()) for item in page.html.select(".notice.error li")]
     assert errors == [WRONG["citty=x"], WRONG["status_id=x"]]
-    assert names(page) == ["Adler"]
+    assert row_names(page) == ["Adler"]
 
 
 def test_a_filter_is_added_and_removed(acme, clients):
@@ -201,14 +198,14 @@ def test_a_filter_is_added_and_removed(acme, clients):
     form = page.forms["filter"]
     form["operator"], form["value"] = "contains", "a"
     page = form.submit().follow()
-    assert (names(page), chips(page)) == (["Adler", "Brandt"], ["City contains a"])
+    assert (row_names(page), chips(page)) == (["Adler", "Brandt"], ["City contains a"])
     form = page.click("Responsible", href="add=").forms["filter"]
     form["value"] = "me"
     page = form.submit().follow()
-    assert (names(page), chips(page)) == (["Adler"], ["City contains a", "Responsible is me"])
+    assert (row_names(page), chips(page)) == (["Adler"], ["City contains a", "Responsible is me"])
     page = page.click("City contains a")
-    assert (names(page), chips(page)) == (["Adler"], ["Responsible is me"])
-    assert names(page.click("Clear the filters")) == ["Adler", "Brandt", "Corvus"]
+    assert (row_names(page), chips(page)) == (["Adler"], ["Responsible is me"])
+    assert row_names(page.click("Clear the filters")) == ["Adler", "Brandt", "Corvus"]
 
 
 def test_it_rejects_a_filter_with_a_wrong_value(acme, clients):
@@ -229,16 +226,16 @@ def test_the_columns_are_selected(acme, clients):
         box.checked = box._value in ("city", "additional_fields[size]")
     page = form.submit()
     assert headings(page) == ["Name", "City", "Size"]
-    assert names(page) == ["Adler", "Brandt", "Corvus"]
+    assert row_names(page) == ["Adler", "Brandt", "Corvus"]
 
 
 def test_tasks_and_contact_about_linked_rows_count(acme, clients):
     adler, bob = acme.account.clients.get(name="Adler"), acme.page(acme.bob)
     deal = make_deal(acme.bob, "New", client_id=adler.id)
     make_note(acme.bob, deal_id=deal.id, kind="call")
-    assert names(bob.get(f"{PATH}?inactive_days=30")) == ["Brandt"]
+    assert row_names(bob.get(f"{PATH}?inactive_days=30")) == ["Brandt"]
     make_task(acme.bob, "Call", client_id=adler.id, scheduled_at=timezone.now())
-    assert names(bob.get(PATH).click("No task planned", index=0)) == ["Corvus", "Brandt"]
+    assert row_names(bob.get(PATH).click("No task planned", index=0)) == ["Corvus", "Brandt"]
 
 
 def test_a_filter_that_takes_too_long_is_cut_off(acme, clients, monkeypatch):
@@ -253,7 +250,7 @@ def test_a_page_is_shown_although_counting_takes_too_long(acme, clients, monkeyp
     monkeypatch.setattr("core.search.queries.TIME_LIMIT_MS", 200)
     monkeypatch.setattr(QuerySet, "count", lambda rows: sleep_in_database())
     page = acme.page(acme.bob).get(f"{PATH}?per_page=2")
-    assert (len(names(page)), page.html.select_one(".notice.error")) == (2, None)
+    assert (len(row_names(page)), page.html.select_one(".notice.error")) == (2, None)
 
 
 def sleep_in_database():
@@ -271,14 +268,14 @@ def test_the_other_lists(acme):
     make_contact(acme.bob, "Olga")
     make_deal(acme.bob, "Roof", client_id=client.id, price="1234.5")
     make_deal(acme.bob, "Wall")
-    assert names(bob.get(f"/app/contacts?client_id={client.id}")) == ["Nora"]
+    assert row_names(bob.get(f"/app/contacts?client_id={client.id}")) == ["Nora"]
     page = bob.get("/app/contact_lists").click("Readers")
-    assert (names(page), chips(page)) == (["Nora"], ["In the contact list “Readers”"])
+    assert (row_names(page), chips(page)) == (["Nora"], ["In the contact list “Readers”"])
     page = bob.get(f"/app/deals?client_id={client.id}")
-    assert (names(page), chips(page)) == (["Roof"], ["Client is Adler"])
+    assert (row_names(page), chips(page)) == (["Roof"], ["Client is Adler"])
     assert page.html.select_one("td.amount bdi").get_text() == "1,234.50 EUR"
     assert page.html.select_one("td[data-label=Client] a[href]")["href"] == f"/app/clients/{client.id}"
-    assert names(bob.get("/app/deals?price__after=1000")) == ["Roof"]
+    assert row_names(bob.get("/app/deals?price__after=1000")) == ["Roof"]
 
 
 def test_a_filter_by_an_amount_as_people_type_it(acme):
@@ -367,7 +364,7 @@ def test_the_stored_columns(acme, clients):
         ["", "Brandt", "Overdue: 01/02/2026 3 p.m.", "2,000.00 EUR", "30.00 EUR"],
         ["", "Adler", "", "1,000.00 EUR · 1.50 PLN", ""],
     ]
-    assert names(page.click("Next task", href="sort=next_task_at")) == ["Brandt", "Adler"]
+    assert row_names(page.click("Next task", href="sort=next_task_at")) == ["Brandt", "Adler"]
     # An agent who sees a part of the deals sees the sums of these, and can't use the stored ones.
     acme.account.change(agents_see="own")
     page = bob.get(f"{PATH}?columns=open_sum&sort=open_sum&open_sum__after=0", status=422)

@@ -7,6 +7,7 @@ import pytest
 from crm.models import Client
 from tests.support.factories import make_client, make_deal, make_field_definition
 from tests.support.tables import table
+from tests.support.team import main_text, record_path
 
 
 @pytest.fixture
@@ -14,17 +15,9 @@ def client(acme):
     return make_client(acme.bob, "Northwind", email="office@northwind.example", phone="+48 123 456", tags=["vip"])
 
 
-def path_of(client) -> str:
-    return f"/app/clients/{client.id}"
-
-
-def texts(page) -> str:
-    return " ".join(page.html.find("main").get_text(" ").split())
-
-
 def edit(visitor, client, field: str):
     """Return the form for a field of the client."""
-    return visitor.get(f"{path_of(client)}/edit", {"field": field}).forms["edit-field"]
+    return visitor.get(f"{record_path(client)}/edit", {"field": field}).forms["edit-field"]
 
 
 def stored(client) -> Client:
@@ -48,15 +41,15 @@ def test_it_works(acme, client):
         form["value"] = value
         page = form.submit(status=303).follow()
         assert (getattr(stored(client), name) or None) == expected
-    assert "Size is saved." in texts(page)
-    assert "XL" in texts(page)
+    assert "Size is saved." in main_text(page)
+    assert "XL" in main_text(page)
     form = edit(visitor, client, "discount")
     form["value"] = "a lot"
     page = form.submit(status=422)
     assert page.html.select_one(".field-error").get_text().strip() == "Is not a number"
     assert page.forms["edit-field"]["value"].value == "a lot"
     for field in ("created_at", "nothing", "", "additional_fields[x]"):
-        visitor.get(f"{path_of(client)}/edit", {"field": field}, status=404)
+        visitor.get(f"{record_path(client)}/edit", {"field": field}, status=404)
 
 
 def test_a_large_number_is_edited_without_separators(acme, client):
@@ -68,7 +61,7 @@ def test_a_large_number_is_edited_without_separators(acme, client):
         page = form.submit(status=303).follow()
         deal.refresh_from_db()
         assert deal.price == expected
-    assert "12,600.5" in texts(page)
+    assert "12,600.5" in main_text(page)
     assert visitor.get(f"/app/deals/{deal.id}/edit?field=price").forms["edit-field"]["value"].value == "12600.5"
 
 
@@ -86,7 +79,7 @@ def test_the_page_reads_back_what_it_shows(acme):
         deal = make_deal(acme.bob, price=price, currency=currency)
         page = visitor.get(f"/app/deals/{deal.id}")
         assert page.html.select_one("#price .value").get_text(strip=True) == shown
-        assert f"{shown} {currency}" in texts(page)
+        assert f"{shown} {currency}" in main_text(page)
         for typed in (shown, f"{shown} {currency}", None):
             form = visitor.get(f"/app/deals/{deal.id}/edit?field=price").forms["edit-field"]
             form["value"] = form["value"].value if typed is None else typed
@@ -127,7 +120,7 @@ def test_a_conflict_shows_both_values(acme, client):
     stored(client).write({"city": "Kraków"}, by=acme.alice)
     form["value"] = "Warszawa"
     page = form.submit(status=422)
-    assert "changed this while you were editing" in texts(page)
+    assert "changed this while you were editing" in main_text(page)
     assert page.html.select_one("[data-theirs]").get_text() == "Kraków"
     assert page.html.select_one("[data-mine]").get_text() == "Warszawa"
     assert stored(client).city == "Kraków"
@@ -148,7 +141,7 @@ def test_what_is_no_conflict(acme, client):
 
 def test_htmx_gets_the_field_alone(acme, client):
     visitor = acme.page(acme.bob)
-    address = f"{path_of(client)}/edit?field=city"
+    address = f"{record_path(client)}/edit?field=city"
     form = visitor.get(address, headers={"HX-Request": "true"})
     assert form.html.find("html") is None
     data = {name: fields[0].value for name, fields in form.forms[0].fields.items() if name} | {"value": "Warszawa"}

@@ -4,6 +4,7 @@ import pytest
 
 from tests.support.factories import make_client, make_contact, make_deal, make_post, make_task
 from tests.support.queries import capture_queries
+from tests.support.team import main_text, record_path
 
 # The session, the forum, the numbers of new suggestions and of due tasks, the client, its users, deals, contacts, tasks, suggestions and
 # votes, and its timeline.
@@ -15,14 +16,6 @@ def client(acme):
     return make_client(acme.bob, "Northwind", email="office@northwind.example", phone="+48 123 456", tags=["vip"])
 
 
-def path_of(client) -> str:
-    return f"/app/clients/{client.id}"
-
-
-def texts(page) -> str:
-    return " ".join(page.html.find("main").get_text(" ").split())
-
-
 def test_it_works(acme, client):
     deal = make_deal(acme.bob, "Roof", client_id=client.id, price="12000", currency="EUR")
     contact = make_contact(acme.bob, "Nora North", client_id=client.id, position="Buyer")
@@ -31,10 +24,10 @@ def test_it_works(acme, client):
     voted = make_post(acme.carol, "Invoices by e-mail")
     voted.cast_proxy_vote(by=acme.bob, client_id=client.id)
     visitor = acme.page(acme.bob)
-    visitor.get(path_of(client))
-    page, queries = capture_queries(lambda: visitor.get(path_of(client)))
+    visitor.get(record_path(client))
+    page, queries = capture_queries(lambda: visitor.get(record_path(client)))
     assert len(queries) == STATEMENTS, queries
-    shown = texts(page)
+    shown = main_text(page)
     for text in (
         "Northwind",
         "office@northwind.example",
@@ -63,13 +56,13 @@ def test_times_are_those_of_the_reader(acme):
     acme.account.deals.filter(id=deal.id).update(closed_at=datetime(2026, 11, 5, 23, 30, tzinfo=UTC))
     acme.bob.time_zone = "Europe/Warsaw"
     acme.bob.save()
-    assert "Closed Nov. 6, 2026, 12:30 a.m." in texts(acme.page(acme.bob).get(f"/app/deals/{deal.id}"))
+    assert "Closed Nov. 6, 2026, 12:30 a.m." in main_text(acme.page(acme.bob).get(f"/app/deals/{deal.id}"))
 
 
 def test_panels_show_that_there_is_more(acme, client):
     for _ in range(6):
         make_deal(acme.bob, client_id=client.id)
-    page = acme.page(acme.bob).get(path_of(client))
+    page = acme.page(acme.bob).get(record_path(client))
     link = next(
         link for link in page.html.select("[aria-labelledby=deals] a") if link.get_text(strip=True) == "All deals"
     )
@@ -87,7 +80,7 @@ def test_tasks_of_contacts_and_deals_are_shown_too(acme, client):
     make_task(acme.bob, "Of another client", client_id=make_client(acme.bob, "Kowalski").id)
     visitor = acme.page(acme.bob)
     for path, expected in (
-        (path_of(client), ["Of the client", "Of the contact", "Of the deal"]),
+        (record_path(client), ["Of the client", "Of the contact", "Of the deal"]),
         (f"/app/contacts/{contact.id}", ["Of the contact", "Of the deal"]),
         (f"/app/deals/{deal.id}", ["Of the deal"]),
     ):
@@ -101,28 +94,28 @@ def test_tasks_of_contacts_and_deals_are_shown_too(acme, client):
 
 def test_a_client_in_the_trash_can_be_restored_by_the_user_who_deleted_it(acme, client):
     visitor = acme.page(acme.bob)
-    deleted = visitor.get(path_of(client)).forms["trash"].submit("do", value="trash", status=303).follow()
-    assert "This client is in the trash." in texts(deleted)
+    deleted = visitor.get(record_path(client)).forms["trash"].submit("do", value="trash", status=303).follow()
+    assert "This client is in the trash." in main_text(deleted)
     client.refresh_from_db()
     assert client.trashed_by_id == acme.bob.id
     restored = deleted.forms["restore"].submit("do", value="restore", status=303).follow()
-    assert "It is restored." in texts(restored)
+    assert "It is restored." in main_text(restored)
     client.refresh_from_db()
     assert client.trashed_at is None
     # Another agent cannot restore it.
     client.trash(by=acme.alice)
-    page = visitor.get(path_of(client))
-    assert "An admin can restore it within 30 days." in texts(page)
+    page = visitor.get(record_path(client))
+    assert "An admin can restore it within 30 days." in main_text(page)
     token = page.html.find("input", {"name": "csrfmiddlewaretoken"})["value"]
-    visitor.post(path_of(client), {"do": "restore", "csrfmiddlewaretoken": token}, status=403)
+    visitor.post(record_path(client), {"do": "restore", "csrfmiddlewaretoken": token}, status=403)
 
 
 def test_the_customer_votes_for_another_suggestion(acme, client):
     post = make_post(acme.carol, "Invoices by e-mail")
-    page = acme.page(acme.bob).get(f"{path_of(client)}?vote_q=invoices")
+    page = acme.page(acme.bob).get(f"{record_path(client)}?vote_q=invoices")
     [form] = [form for form in page.forms.values() if "post" in form.fields]
     page = form.submit("post", value=str(post.id), status=303).follow()
-    assert "The vote of Northwind counts." in texts(page)
+    assert "The vote of Northwind counts." in main_text(page)
     assert list(acme.account.proxy_votes.values_list("post_id", "client_id")) == [(post.id, client.id)]
 
 
@@ -135,7 +128,7 @@ def test_a_row_that_was_handed_over(acme):
     row = make_client(acme.bob, "Nova", responsible_id=acme.bob.id)
     task = make_task(acme.bob, "Call", responsible_id=acme.bob.id)
     page = acme.page(acme.bob)
-    forms = page.get(f"{path_of(row)}/edit?field=responsible_id").forms.values()
+    forms = page.get(f"{record_path(row)}/edit?field=responsible_id").forms.values()
     form = next(form for form in forms if "value" in form.fields)
     form["value"] = str(acme.alice.id)
     response = form.submit().follow()
@@ -160,7 +153,7 @@ def test_hidden_rows(acme):
     bob = acme.page(acme.bob)
     for path in (f"/app/contacts/{own.id}", f"/app/contacts/{own.id}/edit?field=client_id&q=canary"):
         assert "Canary" not in bob.get(path)
-    assert "Canary" in acme.page(acme.alice).get(path_of(hidden))
+    assert "Canary" in acme.page(acme.alice).get(record_path(hidden))
 
 
 def test_the_header_shows_the_stored_values(acme, client):
@@ -168,5 +161,5 @@ def test_the_header_shows_the_stored_values(acme, client):
     make_deal(acme.bob, client_id=client.id, price=12000)
     make_deal(acme.bob, client_id=client.id, price=7, currency="PLN", status_id=won.id)
     make_task(acme.bob, client_id=client.id, scheduled_at=datetime(2026, 1, 2, 15, tzinfo=UTC))
-    header = " ".join(acme.page(acme.bob).get(path_of(client)).html.select_one(".head").get_text(" ").split())
+    header = " ".join(acme.page(acme.bob).get(record_path(client)).html.select_one(".head").get_text(" ").split())
     assert "Open deals 12,000.00 EUR Won deals 7.00 PLN Last activity just now Next task 01/02/2026 3 p.m." in header

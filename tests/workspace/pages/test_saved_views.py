@@ -4,6 +4,7 @@ import pytest
 
 from tests.support.factories import make_client, make_contact, make_field_definition, make_saved_view, make_user
 from tests.support.reading import statements
+from tests.support.team import row_names
 
 PATH = "/app/clients"
 
@@ -13,10 +14,6 @@ def clients(acme):
     make_client(acme.bob, "Adler", city="Gdynia", responsible_id=acme.bob.id)
     make_client(acme.bob, "Brandt", city="Gdańsk", responsible_id=acme.alice.id)
     make_client(acme.bob, "Corvus")
-
-
-def names(page) -> list[str]:
-    return [cell.get_text(strip=True) for cell in page.html.select("tbody th")]
 
 
 def tabs(page) -> list[str]:
@@ -43,17 +40,17 @@ def test_it_works(acme):
     view = acme.account.saved_views.get()
     assert page.request.path_qs == f"{PATH}?view={view.id}"
     assert "The view By the sea is saved." in page
-    assert (names(page), current_tab(page)) == (["Adler", "Brandt"], "By the sea")
+    assert (row_names(page), current_tab(page)) == (["Adler", "Brandt"], "By the sea")
     assert [cell.get_text(strip=True) for cell in page.html.select("thead th:not(.pick)")] == ["Name", "City"]
     assert "Save as a view" not in page
 
     # Another member of the team opens the view, and removes its filter.
     page = acme.page(acme.alice).get(PATH).click("By the sea").click("City contains gd")
-    assert (names(page), current_tab(page)) == (["Adler", "Brandt", "Corvus"], "By the sea")
+    assert (row_names(page), current_tab(page)) == (["Adler", "Brandt", "Corvus"], "By the sea")
     assert "This list differs from the view “By the sea”." in text_of(page, ".view-tools")
     page = form_with(page, "Save changes").submit(name="do", value="update").follow()
     view.refresh_from_db()
-    assert (view.query, names(page)) == ("columns=city&sort=name", ["Adler", "Brandt", "Corvus"])
+    assert (view.query, row_names(page)) == ("columns=city&sort=name", ["Adler", "Brandt", "Corvus"])
 
 
 def test_the_filters_of_a_view_are_changed(acme):
@@ -62,15 +59,15 @@ def test_the_filters_of_a_view_are_changed(acme):
     form = bob.get(f"{path}&add=responsible_id").forms["filter"]
     form["value"] = "me"
     page = form.submit().follow()
-    assert names(page) == ["Adler"]
-    assert names(page.click("Discard changes")) == ["Brandt", "Adler"]
+    assert row_names(page) == ["Adler"]
+    assert row_names(page.click("Discard changes")) == ["Brandt", "Adler"]
     for link in ("City contains gd", "Clear the filters"):
         page = bob.get(path).click(link)
-        assert (names(page), current_tab(page)) == (["Corvus", "Brandt", "Adler"], view.name)
+        assert (row_names(page), current_tab(page)) == (["Corvus", "Brandt", "Adler"], view.name)
         assert "Save changes" in page
     # Parameters of the page keep the view.
     for end in ("&page=1", "&add=city"):
-        assert names(bob.get(f"{path}{end}")) == ["Brandt", "Adler"]
+        assert row_names(bob.get(f"{path}{end}")) == ["Brandt", "Adler"]
 
 
 def test_a_changed_view_is_saved_as_a_new_one(acme):
@@ -80,7 +77,7 @@ def test_a_changed_view_is_saved_as_a_new_one(acme):
     form = form_with(page, "Share with the team")
     form["name"] = "Gdynia"
     page = form.submit().follow()
-    assert (names(page), current_tab(page)) == (["Adler"], "Gdynia")
+    assert (row_names(page), current_tab(page)) == (["Adler"], "Gdynia")
     assert acme.account.saved_views.get(name="Gdynia").owner_id == acme.bob.id
 
 
@@ -106,7 +103,7 @@ def test_what_is_gone_is_left_out_with_a_message(acme):
         "responsible_id__not names a user who no longer exists",
         "status_id names a status that was deleted",
     ]
-    assert names(page) == ["Brandt", "Adler"]
+    assert row_names(page) == ["Brandt", "Adler"]
     page = form_with(page, "Save changes").submit(name="do", value="update").follow()
     view.refresh_from_db()
     assert view.query == "city__contains=gd&columns=city"
@@ -118,7 +115,7 @@ def test_a_view_that_is_gone(acme):
     for id in ("1", "x", "99999999999999999999"):
         page = bob.get(f"{PATH}?view={id}", status=422)
         assert text_of(page, ".notice.error li") == "view was deleted, or is not shared with you"
-        assert len(names(page)) == 3
+        assert len(row_names(page)) == 3
     for path in ("?resource=post", "/new", "/new?resource=post", "/7"):
         bob.get(f"/app/views{path}", status=404)
 
@@ -142,7 +139,7 @@ def test_the_form_shows_errors(acme):
     form = page.forms["view"]
     form["name"] = "Others"
     page = form.submit(name="do", value="save").follow()
-    assert names(page) == ["Brandt", "Adler"]
+    assert row_names(page) == ["Brandt", "Adler"]
 
 
 def test_a_view_is_renamed_and_deleted(acme):

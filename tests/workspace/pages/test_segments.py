@@ -15,9 +15,9 @@ from tests.support.factories import (
     make_saved_view,
 )
 from tests.support.pages import Visitor
+from tests.support.post_revenue import store_revenue
 from tests.support.reading import titles
 from tests.support.tables import table
-from workspace.post_revenue import update_post_revenues
 from workspace.segments import SuggestionFilter
 
 LIST, INBOX = "/app/suggestions", "/app/inbox"
@@ -37,7 +37,7 @@ def posts(acme) -> dict:
     posts["Of both"].cast_proxy_vote(by=acme.alice, client_id=gdynia.id)
     posts["Of both"].cast_proxy_vote(by=acme.alice, contact_id=contact.id)
     posts["Of Sopot"].cast_proxy_vote(by=acme.alice, contact_id=contact.id)
-    update_post_revenues()
+    store_revenue(acme.account)
     return posts
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from tests.support.factories import make_category, make_client, make_deal, make_forum, make_post, make_saved_view
 from tests.support.pages import Visitor
+from tests.support.post_revenue import store_revenue
 from tests.support.reading import statements, titles
-from workspace.post_revenue import update_post_revenues
 
 LIST, INBOX = "/app/suggestions", "/app/inbox"
 
@@ -27,7 +27,7 @@ def posts(acme) -> dict:
         ("No deals", other),
     ):
         posts[name].cast_proxy_vote(by=acme.alice, client_id=client.id)
-    update_post_revenues()
+    store_revenue(acme.account)
     return posts
 
 
@@ -84,7 +84,7 @@ def test_other_forums_and_rows_that_are_no_longer_listed_are_left_out(acme, post
     forum = make_forum(acme.account)
     elsewhere = make_post(acme.alice, "Elsewhere", forum_id=forum.id)
     elsewhere.cast_proxy_vote(by=acme.alice, client_id=acme.account.clients.get(name="Rich").id)
-    update_post_revenues()
+    store_revenue(acme.account)
     # The job has not run since these changes.
     posts["Many and poor"].trash(by=acme.alice)
     posts["No deals"].merge_into(posts["Nobody"], by=acme.alice)

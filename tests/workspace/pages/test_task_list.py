@@ -8,12 +8,9 @@ from django.utils import timezone
 from tests.support.factories import make_client, make_contact, make_deal, make_post, make_saved_view, make_task
 from tests.support.reading import statements
 from tests.support.record_lists import read_record_list
+from tests.support.team import row_names
 
 PATH = "/app/tasks/list"
-
-
-def titles(page) -> list[str]:
-    return [cell.get_text(strip=True) for cell in page.html.select("tbody th")]
 
 
 @pytest.fixture
@@ -59,7 +56,7 @@ def test_it_filters_and_orders(acme, tasks):
         assert (" ".join(names), errors) == (expected, []), query
     bob = acme.page(acme.bob)
     view = make_saved_view(acme.bob, "Adler", resource="task", query=f"client_id={tasks['client']}&closed=false")
-    assert titles(bob.get(f"{PATH}?view={view.id}")) == ["Later"]
+    assert row_names(bob.get(f"{PATH}?view={view.id}")) == ["Later"]
     for query in ("", "?closed=false", "?closed=false&mine=true&columns=client_id,contact_id,deal_id"):
         assert len(statements(bob, PATH + query)) <= 12
 
@@ -67,7 +64,7 @@ def test_it_filters_and_orders(acme, tasks):
 def test_it_works(acme, tasks):
     bob = acme.page(acme.bob)
     page = bob.get("/app/tasks?who=all").click("List")
-    assert titles(page) == ["Soon", "Later", "Someday"]
+    assert row_names(page) == ["Soon", "Later", "Someday"]
     cells = {row.th.get_text(strip=True): row for row in page.html.select("tbody tr")}
     assert cells["Soon"].select_one("[data-label=Deal]").get_text(strip=True) == "Roof"
     assert cells["Later"].select_one("[data-label=Client]").get_text(strip=True) == "Adler"
@@ -80,7 +77,7 @@ def test_the_form_adds_a_filter(acme, tasks):
     page = acme.page(acme.bob).get(f"{PATH}?closed=false").click("Due", href="add=scheduled_at")
     form = page.forms["filter"]
     form["operator"], form["value"] = "after", tasks["day"].isoformat()
-    assert titles(form.submit().follow()) == ["Later"]
+    assert row_names(form.submit().follow()) == ["Later"]
 
 
 def test_it_rejects_wrong_parameters(acme, tasks):
@@ -96,5 +93,5 @@ def test_it_rejects_wrong_parameters(acme, tasks):
 def test_agents_see_their_own_tasks(acme, tasks):
     acme.account.change(agents_see="own")
     page = acme.page(acme.bob).get(f"{PATH}?closed=false&columns=client_id,deal_id")
-    assert titles(page) == ["Soon"]
+    assert row_names(page) == ["Soon"]
     assert "Roof" not in page

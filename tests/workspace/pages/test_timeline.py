@@ -16,15 +16,12 @@ from tests.support.factories import (
     make_task,
 )
 from tests.support.queries import capture_queries
+from tests.support.team import record_path
 
 
 @pytest.fixture
 def client(acme):
     return make_client(acme.bob, "Northwind")
-
-
-def path_of(row) -> str:
-    return f"/app/{row._meta.model_name}s/{row.id}"
 
 
 def texts(page) -> list[str]:
@@ -47,8 +44,8 @@ def test_it_works(acme, client):
     statuses = {status.code: status.id for status in acme.account.statuses_of_kind("deal")}
     deal.write({"status_id": statuses["won"]}, by=acme.alice)
     visitor = acme.page(acme.bob)
-    visitor.get(path_of(client))
-    page, queries = capture_queries(lambda: visitor.get(path_of(client)))
+    visitor.get(record_path(client))
+    page, queries = capture_queries(lambda: visitor.get(record_path(client)))
     assert len(queries) == 12, queries
     assert texts(page) == [
         "Deal moved Roof – changed to Won alice",
@@ -61,16 +58,16 @@ def test_it_works(acme, client):
     ]
     links = {link["href"] for link in page.html.select("#timeline .entries a")}
     assert links == {
-        path_of(deal),
-        path_of(contact),
+        record_path(deal),
+        record_path(contact),
         f"/app/tasks/{task.id}",
         f"/app/posts/{post.id}",
         f"/app/notes/{note.id}",
     }
     assert [heading.get_text() for heading in page.html.select("#timeline h3")] == ["Today"]
-    page = visitor.get(path_of(deal))
+    page = visitor.get(record_path(deal))
     assert texts(page)[-1] == "Deal added Bob Nowak 12,000.00 EUR Northwind"
-    assert texts(visitor.get(path_of(contact))) == [
+    assert texts(visitor.get(record_path(contact))) == [
         "Call Wants an offer by Friday Bob Nowak 15 minutes Northwind Open the note"
     ]
 
@@ -81,21 +78,21 @@ def test_filters_and_pages(acme, client):
         make_note(acme.bob, f"Number {number}", client_id=client.id, noted_at=now - timedelta(days=number))
     make_deal(acme.bob, "Roof", client_id=client.id)
     visitor = acme.page(acme.bob)
-    page = visitor.get(f"{path_of(client)}?show=notes")
+    page = visitor.get(f"{record_path(client)}?show=notes")
     assert texts(page)[:2] == [f"Note Number {number} Bob Nowak Open the note" for number in range(2)]
     assert len(texts(page)) == 20
     headings = [heading.get_text() for heading in page.html.select("#timeline h3")]
     assert headings[:2] == ["Today", "Yesterday"]
     assert len(headings) == 20
     older = page.html.find("a", {"rel": "next"})["href"]
-    page = visitor.get(f"{path_of(client)}{older.partition('#')[0]}")
+    page = visitor.get(f"{record_path(client)}{older.partition('#')[0]}")
     assert len(texts(page)) == 5
     assert page.html.find("a", {"rel": "prev"})
     assert not page.html.find("a", {"rel": "next"})
-    visitor.get(f"{path_of(client)}?page=0", status=404)
+    visitor.get(f"{record_path(client)}?page=0", status=404)
     # An unknown filter shows all entries.
-    assert texts(visitor.get(f"{path_of(client)}?show=nothing"))[0] == "Deal added Roof Bob Nowak"
-    page = visitor.get(f"{path_of(client)}?show=changes")
+    assert texts(visitor.get(f"{record_path(client)}?show=nothing"))[0] == "Deal added Roof Bob Nowak"
+    page = visitor.get(f"{record_path(client)}?show=changes")
     assert "There are no entries of this kind." in page.html.find(id="timeline").get_text()
     [current] = page.html.select("#timeline [aria-current]")
     assert (current.get_text(), current["href"]) == ("Changes", "?show=changes#timeline")
@@ -117,7 +114,7 @@ def test_values_of_fields(acme, client):
     client.write(values, by=acme.bob)
     contact.trash(by=acme.bob)
     make_note(acme.bob, "<b>bold</b>", client_id=client.id)
-    [note, text] = texts(acme.page(acme.bob).get(path_of(client)))
+    [note, text] = texts(acme.page(acme.bob).get(record_path(client)))
     assert "<b>bold</b>" in note
     for part in (
         "Customer since – changed to May 4, 2020",
@@ -135,6 +132,6 @@ def test_names_of_hidden_rows_are_not_shown(acme, client):
     client.write({"responsible_id": acme.bob.id}, by=acme.alice)
     hidden = make_deal(acme.alice, "Canary", client_id=client.id, responsible_id=acme.alice.id)
     make_task(acme.alice, "Own task", deal_id=hidden.id, responsible_id=acme.bob.id)
-    page = acme.page(acme.bob).get(path_of(client))
+    page = acme.page(acme.bob).get(record_path(client))
     assert "Own task" in page.text
     assert "Canary" not in page.text
