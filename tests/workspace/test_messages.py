@@ -68,10 +68,7 @@ def changes(acme) -> list[str]:
 def test_it_works(acme, post, anna):
     make_backer(post, acme.alice, make_client, "No consent", consent=None)
     make_backer(post, acme.alice, make_client, "No e-mail", email=None)
-    # The first request of a test reads the host.
-    acme.json().get(PATH)
-    response, queries = capture_queries(lambda: create(acme, post, subject=" News\n about it "))
-    assert len(queries) == 8, queries
+    response = create(acme, post, subject=" News\n about it ")
     draft = acme.account.customer_messages.get()
     counts = dict.fromkeys(audience.LeftOut.values, 0) | {"not_asked": 1, "no_email": 1}
     expected = message_body(
@@ -79,22 +76,17 @@ def test_it_works(acme, post, anna):
     )
     location = f"http://acme.example.test/app/messages/{draft.id}.json"
     assert_answered(response, 201, expected, location=location)
-    response, queries = capture_queries(lambda: acme.json().get(path_of(draft)))
+    response = acme.json().get(path_of(draft))
     assert_answered(response, 200, expected)
-    assert len(queries) == 2, queries
 
     # A write counts the recipients again.
-    response, queries = capture_queries(
-        lambda: acme.json().put(path_of(draft), json={"message": {"include_not_asked": True}})
-    )
-    assert len(queries) == 6, queries
+    response = acme.json().put(path_of(draft), json={"message": {"include_not_asked": True}})
     draft.refresh_from_db()
     counts["not_asked"] = 0
     expected |= {"include_not_asked": True, "total": 2, "left_out": counts}
     assert_answered(response, 200, expected | {"updated_at": read(response)["updated_at"]})
 
-    response, queries = capture_queries(lambda: send(acme, draft))
-    assert len(queries) == 11, queries
+    response = send(acme, draft)
     draft.refresh_from_db()
     expected = message_body(draft, include_not_asked=True, left_out=counts, state="sending")
     assert_answered(response, 200, expected)
@@ -106,9 +98,8 @@ def test_it_works(acme, post, anna):
     draft.refresh_from_db()
     expected = message_body(draft, include_not_asked=True, left_out=counts, state="sent", sent=2)
     assert_answered(acme.json().get(path_of(draft)), 200, expected)
-    response, queries = capture_queries(lambda: acme.json().get(PATH))
+    response = acme.json().get(PATH)
     assert_answered(response, 200, [expected], link=link_to_first_page(PATH))
-    assert len(queries) == 2, queries
 
 
 def test_recipients(acme, post, anna):
@@ -218,13 +209,11 @@ def test_only_a_draft_can_be_changed_or_deleted(acme, post, anna):
         assert_conflict(response, "It is no longer a draft.")
     response = acme.json().post(path_of(draft, "cancel"))
     assert_conflict(response, "It is a draft, which can be deleted.")
-    response, queries = capture_queries(lambda: acme.json().delete(path_of(draft)))
+    response = acme.json().delete(path_of(draft))
     assert_answered(response, 200, "ok")
-    assert len(queries) == 3, queries
     assert_refused(acme.json().get(path_of(draft)), 404, "not_found")
     # A message that is being sent can be cancelled once.
-    response, queries = capture_queries(lambda: acme.json().post(path_of(message, "cancel")))
-    assert len(queries) == 3, queries
+    response = acme.json().post(path_of(message, "cancel"))
     message.refresh_from_db()
     assert_answered(response, 200, message_body(message, state="cancelled"))
     assert run_jobs() == 1
@@ -235,9 +224,7 @@ def test_only_a_draft_can_be_changed_or_deleted(acme, post, anna):
 
 def test_a_test_goes_to_the_user_only(acme, post, anna):
     draft = make_draft(acme.alice, post)
-    acme.json().get(PATH)
-    response, queries = capture_queries(lambda: acme.json().post(path_of(draft, "test")))
-    assert len(queries) == 6, queries
+    response = acme.json().post(path_of(draft, "test"))
     assert_answered(response, 200, message_body(draft))
     run_jobs()
     [email] = mail.outbox

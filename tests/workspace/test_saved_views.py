@@ -107,22 +107,6 @@ def test_a_view_that_becomes_shared_comes_last(acme):
     assert (first.position, positions) == (1, {"First": 1, "A": 2, "B": 2})
 
 
-def test_the_number_of_statements(acme):
-    view = make_saved_view(acme.bob, "Leads", query="city=a")
-    bob = acme.json()
-    bob.get(PATH)
-    for call, number in (
-        (lambda: bob.get(PATH), 2),
-        (lambda: bob.get(path_of(view)), 2),
-        (lambda: post(bob, name="New"), 6),
-        (lambda: bob.put(path_of(view), json={"view": {"name": "Other"}}), 5),
-        (lambda: bob.delete(path_of(view)), 3),
-    ):
-        response, queries = capture_queries(call)
-        assert response.status_code < 300, response.text
-        assert len(queries) == number, queries
-
-
 # Lists
 
 

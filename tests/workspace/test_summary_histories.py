@@ -238,7 +238,7 @@ def test_it_works(acme):
     run_state_machine_as_test(
         lambda: Histories(acme),
         settings=settings(
-            max_examples=50,
+            max_examples=40,
             stateful_step_count=25,
             deadline=None,
             suppress_health_check=list(HealthCheck),
