@@ -12,6 +12,7 @@ from tests.support.followers import run_followers
 from tests.support.jobs import run_jobs
 from tests.support.lists import link_to_first_page
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 
 PATH = "/app/user_links.json"
 
@@ -72,47 +73,36 @@ def test_filters(acme):
     assert_refused(acme.json().get(f"{PATH}?state=maybe&page=0"), 422, "validation_failed", errors)
 
 
-def test_it_rejects_every_error_at_once(acme):
-    assert_refused(
-        create(acme, user_id=10**15, client_id="x", contact_id=10**15, state="maybe"),
-        422,
-        "validation_failed",
-        {
-            "user_id": ["can't be found"],
-            "client_id": ["is not an id"],
-            "contact_id": ["can't be found"],
-            "state": ["is not one of proposed, confirmed, rejected"],
-        },
-    )
-
-
-@pytest.mark.parametrize("targets", [(), ("client", "contact")])
-def test_it_rejects_a_link_without_exactly_one_target(acme, targets):
-    ids = {"client": make_client(acme.alice).id, "contact": make_contact(acme.alice).id}
-    assert_refused(
-        create(acme, user_id=acme.carol.id, **{f"{target}_id": ids[target] for target in targets}),
-        422,
-        "validation_failed",
-        {"client_id": ["must be given, or else a contact_id, but not both"]},
-    )
-
-
-def test_it_rejects_a_link_without_a_user(acme):
-    errors = {"user_id": ["can't be blank"]}
-    assert_refused(create(acme, client_id=make_client(acme.alice).id), 422, "validation_failed", errors)
-
-
-def test_it_rejects_a_user_of_the_team(acme):
-    errors = {"user_id": ["belongs to the team, and only members can be linked"]}
-    client = make_client(acme.alice)
-    assert_refused(create(acme, user_id=acme.bob.id, client_id=client.id), 422, "validation_failed", errors)
-
-
-def test_it_rejects_the_same_link_again(acme):
-    client = make_client(acme.alice)
+def test_it_rejects_invalid_links(acme):
+    client, contact = make_client(acme.alice), make_contact(acme.alice)
     link = make_user_link(acme.alice, acme.carol, client_id=client.id, state="rejected")
-    errors = {"user_id": [f"has this link already: change link {link.id} instead"]}
-    assert_refused(create(acme, user_id=acme.carol.id, client_id=client.id), 422, "validation_failed", errors)
+    carol, one_target = {"user_id": acme.carol.id}, "must be given, or else a contact_id, but not both"
+    for fields, errors in (
+        (
+            {"user_id": 10**15, "client_id": "x", "contact_id": 10**15, "state": "maybe"},
+            {
+                "user_id": "can't be found",
+                "client_id": "is not an id",
+                "contact_id": "can't be found",
+                "state": "is not one of proposed, confirmed, rejected",
+            },
+        ),
+        (carol, {"client_id": one_target}),
+        (carol | {"client_id": client.id, "contact_id": contact.id}, {"client_id": one_target}),
+        ({"client_id": client.id}, {"user_id": "can't be blank"}),
+        (
+            {"user_id": acme.bob.id, "client_id": client.id},
+            {"user_id": "belongs to the team, and only members can be linked"},
+        ),
+        (carol | {"client_id": client.id}, {"user_id": f"has this link already: change link {link.id} instead"}),
+    ):
+        expected = {name: [rule] for name, rule in errors.items()}
+        assert_refused(create(acme, **fields), 422, "validation_failed", expected)
+    # The user and the target of a link are fixed.
+    ids = {"user_id": make_user(acme.account).id, "client_id": make_client(acme.alice).id}
+    response = acme.json().put(f"/app/user_links/{link.id}.json", json={"user_link": ids})
+    errors = {name: ["can't be changed: create another link"] for name in ids}
+    assert_refused(response, 422, "validation_failed", errors)
 
 
 def test_a_user_has_one_confirmed_link(acme):
@@ -133,14 +123,6 @@ def test_a_confirmed_link_replaces_proposals(acme):
         (acme.carol.id, client.id, None, "rejected"),
         (acme.carol.id, None, contact.id, "confirmed"),
     ]
-
-
-def test_the_user_and_the_target_of_a_link_are_fixed(acme):
-    link = make_user_link(acme.alice, acme.carol, client_id=make_client(acme.alice).id)
-    ids = {"user_id": make_user(acme.account).id, "client_id": make_client(acme.alice).id}
-    response = acme.json().put(f"/app/user_links/{link.id}.json", json={"user_link": ids})
-    errors = {name: ["can't be changed: create another link"] for name in ids}
-    assert_refused(response, 422, "validation_failed", errors)
 
 
 @pytest.mark.parametrize(("make", "target"), [(make_client, "client"), (make_contact, "contact")])
@@ -166,8 +148,7 @@ def test_a_link_is_erased_with_its_target(acme):
 
 
 def test_a_limited_agent_sees_the_links_of_their_customers(acme):
-    acme.account.agents_see = "own"
-    acme.account.save()
+    acme.account.change(agents_see="own")
     own, hidden = make_client(acme.alice, responsible_id=acme.bob.id), make_client(acme.alice)
     link = make_user_link(acme.alice, acme.carol, client_id=own.id)
     other = make_user_link(acme.alice, make_user(acme.account), client_id=hidden.id)
@@ -183,31 +164,23 @@ def test_a_limited_agent_sees_the_links_of_their_customers(acme):
 # Proposals
 
 
-def test_a_link_is_proposed_at_sign_up(acme):
-    client = make_client(acme.alice, email="Ann@Example.com")
-    user = join(acme.account, "ann@example.com")
-    assert links(acme.account) == [(user.id, client.id, None, "proposed")]
+def test_a_link_is_proposed_at_sign_up_and_for_a_new_email(acme):
+    clients = {name: make_client(acme.alice, email=f"{name}@Example.com") for name in ("Ann", "Dora", "Eve")}
+    contact = make_contact(acme.alice, email="new@example.com")
+    ann = join(acme.account, "ann@example.com")
     link = acme.account.user_links.get()
     assert (link.creator_id, link.updater_id) == (None, None)
-
-
-def test_a_link_is_confirmed_at_sign_up_if_the_account_says_so(acme):
-    client = make_client(acme.alice, email="ann@example.com")
-    acme.account.confirms_user_links = True
-    user = join(acme.account, "ann@example.com")
-    assert links(acme.account) == [(user.id, client.id, None, "confirmed")]
-
-
-def test_a_link_is_proposed_for_a_new_email(acme):
-    contact = make_contact(acme.alice, email="new@example.com")
+    # Not for the team.
+    join(acme.account, "dora@example.com", role="agent")
     acme.carol.change_email("new@example.com")
-    assert links(acme.account) == [(acme.carol.id, None, contact.id, "proposed")]
-
-
-def test_no_link_is_proposed_for_the_team(acme):
-    make_client(acme.alice, email="ann@example.com")
-    join(acme.account, "ann@example.com", role="agent")
-    assert links(acme.account) == []
+    # An account may confirm links at once.
+    acme.account.confirms_user_links = True
+    eve = join(acme.account, "eve@example.com")
+    assert links(acme.account) == [
+        (ann.id, clients["Ann"].id, None, "proposed"),
+        (acme.carol.id, None, contact.id, "proposed"),
+        (eve.id, clients["Eve"].id, None, "confirmed"),
+    ]
 
 
 def test_no_link_is_proposed_for_another_account_or_the_trash(acme, other):
@@ -217,21 +190,16 @@ def test_no_link_is_proposed_for_another_account_or_the_trash(acme, other):
     assert links(acme.account) == links(other.account) == []
 
 
-def test_the_row_that_leads_to_a_client_is_proposed(acme):
+@table("belongs_to_a_client", [False, True])
+def test_the_row_that_leads_to_a_client_is_proposed(acme, belongs_to_a_client):
+    """The oldest contact if it belongs to a client, or else the oldest client."""
     email = {"email": "ann@example.com"}
-    make_contact(acme.alice, **email)
-    client = make_client(acme.alice, **email)
-    make_client(acme.alice, **email)
+    client_id = make_client(acme.alice).id if belongs_to_a_client else None
+    contact = make_contact(acme.alice, client_id=client_id, **email)
+    client, _another = (make_client(acme.alice, **email) for _ in range(2))
     user = join(acme.account, "ann@example.com")
-    assert links(acme.account) == [(user.id, client.id, None, "proposed")]
-
-
-def test_a_contact_of_a_client_comes_before_a_client(acme):
-    email = {"email": "ann@example.com"}
-    client = make_client(acme.alice, **email)
-    contact = make_contact(acme.alice, client_id=client.id, **email)
-    user = join(acme.account, "ann@example.com")
-    assert links(acme.account) == [(user.id, None, contact.id, "proposed")]
+    target = (None, contact.id) if belongs_to_a_client else (client.id, None)
+    assert links(acme.account) == [(user.id, *target, "proposed")]
 
 
 def test_links_are_proposed_to_new_and_changed_customers(acme):
@@ -265,11 +233,7 @@ def test_the_command_proposes_links_of_existing_users(acme, monkeypatch):
     clients = [make_client(acme.alice, email=user.email) for user in users]
     call_command("propose_user_links", "acme")
     run_jobs()
-    assert links(acme.account) == [
-        (user.id, client.id, None, "proposed") for user, client in zip(users, clients, strict=True)
-    ]
-
-
-def test_the_command_rejects_an_unknown_account(db):
+    expected = [(user.id, client.id, None, "proposed") for user, client in zip(users, clients, strict=True)]
+    assert links(acme.account) == expected
     with pytest.raises(CommandError, match="There is no account nobody"):
         call_command("propose_user_links", "nobody")

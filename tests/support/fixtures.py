@@ -282,6 +282,12 @@ def acme(request, db) -> Cast:
     return committed_cast.take() if rolls_back(request.node) else make_cast()
 
 
+@pytest.fixture
+def statuses(acme) -> dict[str, int]:
+    """Return the ids of the statuses of deals by their codes."""
+    return {status.code: status.id for status in acme.account.statuses_of_kind("deal")}
+
+
 @dataclass
 class Other:
     account: Account

@@ -1,14 +1,16 @@
-"""The stored clients and figures of suggestions in tests: the job that updates them, and a computation from the rows."""
+"""The stored clients and figures of suggestions in tests: the job that updates them, and a recount in Python."""
 
 from collections import defaultdict
+from dataclasses import asdict
 from datetime import timedelta
+from decimal import Decimal
 
 from django.db.models import F
 
-from accounts.models import Account, User
-from workspace.backers import backers_of, total_revenue
-from workspace.models import RevenueChange
-from workspace.post_revenue import stored_revenue, update_post_revenues
+from accounts.models import Account
+from workspace.models import PostRevenue, RevenueChange
+from workspace.post_revenue import PostBacker, stored_revenue, update_post_revenues
+from workspace.revenue import Revenue
 
 
 def process() -> None:
@@ -18,13 +20,68 @@ def process() -> None:
     assert not RevenueChange.objects.exists()
 
 
+def store_revenue(account: Account) -> None:
+    """Store the clients and figures of all suggestions, for tests that only read them. The job takes much longer."""
+    account.post_backers.all().delete()
+    account.post_revenues.all().delete()
+    forums = dict(account.posts.values_list("id", "forum_id"))
+    for post_id, (client_ids, revenue) in computed(account).items():
+        values = {"account": account, "post_id": post_id}
+        PostBacker.objects.bulk_create(PostBacker(client_id=client_id, **values) for client_id in client_ids)
+        by_currency = {each.currency: asdict(each) for each in revenue}
+        rows = {account.currency: {"currency": account.currency}} | by_currency
+        values |= {"forum_id": forums[post_id], "clients": len(client_ids)}
+        PostRevenue.objects.bulk_create(PostRevenue(**values, **figures) for figures in rows.values())
+
+
 def computed(account: Account) -> dict:
-    """Return what `stored` should return, computed from the rows."""
-    owner, found = account.users.get(role=User.Role.OWNER), {}
-    for post in account.posts.live().without_tasks().filter(duplicate_from_id=None):
-        if clients := set(backers_of(account, owner, post.id).values_list("id", flat=True)):
-            found[post.id] = (clients, total_revenue(account, owner, post.id))
+    """Return what `stored` should return, from all rows of the account."""
+    clients = set(account.clients.live().values_list("id", flat=True))
+    client_of_contact = dict(account.contacts.live().values_list("id", "client_id"))
+    # The customers that a row leads to, as pairs of a client and a contact, by post; and the users, by post.
+    customers, users = defaultdict(set), defaultdict(set)
+    for id, duplicate_from_id, client_id, contact_id, user_id in (
+        account.posts.live()
+        .without_tasks()
+        .values_list("id", "duplicate_from_id", "client_id", "contact_id", "user_id")
+    ):
+        post_id = duplicate_from_id or id
+        customers[post_id].add((client_id, contact_id))
+        users[post_id].add(user_id)
+    originals = account.posts.live().without_tasks().filter(duplicate_from_id=None).values_list("id", flat=True)
+    for post_id, user_id in account.votes.values_list("post_id", "user_id"):
+        users[post_id].add(user_id)
+    for post_id, *pair in account.proxy_votes.values_list("post_id", "client_id", "contact_id"):
+        customers[post_id].add(tuple(pair))
+    links = account.user_links.filter(state="confirmed").values_list("user_id", "client_id", "contact_id")
+    linked = {user_id: tuple(pair) for user_id, *pair in links}
+    found, deals = {}, deals_of(account)
+    for post_id in originals:
+        pairs = customers[post_id] | {linked[user_id] for user_id in users[post_id] & linked.keys()}
+        ids = {id for client_id, contact_id in pairs for id in (client_id, client_of_contact.get(contact_id))} & clients
+        if ids:
+            found[post_id] = (ids, total_of([deal for id in ids for deal in deals[id]], account.currency))
     return found
+
+
+def deals_of(account: Account) -> dict[int, list[tuple[str, str, Decimal]]]:
+    """Return the currency, the outcome and the price of the deals, by client."""
+    outcomes, found = dict(account.statuses.values_list("id", "outcome")), defaultdict(list)
+    for deal in account.deals.live():
+        outcome = outcomes[deal.status_id] if deal.status_id else "open"
+        found[deal.client_id].append((deal.currency, outcome, deal.price or Decimal(0)))
+    return found
+
+
+def total_of(deals: list[tuple[str, str, Decimal]], first_currency: str) -> list[Revenue]:
+    figures = defaultdict(lambda: [0, Decimal(0), 0, Decimal(0)])
+    for currency, outcome, price in deals:
+        if outcome != "lost":
+            place = 0 if outcome == "open" else 2
+            figures[currency][place] += 1
+            figures[currency][place + 1] += price
+    currencies = sorted(figures, key=lambda currency: (currency != first_currency, currency))
+    return [Revenue(currency, *figures[currency]) for currency in currencies]
 
 
 def stored(account: Account) -> dict:

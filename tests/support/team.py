@@ -37,4 +37,18 @@ def fresh(post):
     return type(post).objects.get(pk=post.pk)
 
 
+def main_text(page) -> str:
+    return " ".join(page.html.find("main").get_text(" ").split())
+
+
+def row_names(page) -> list[str]:
+    """Return the names of the rows of a list."""
+    return [cell.get_text(strip=True) for cell in page.html.select("tbody th")]
+
+
+def record_path(row) -> str:
+    """Return the path of the page of a client, contact or deal."""
+    return f"/app/{row._meta.model_name}s/{row.id}"
+
+
 HTMX = {"HX-Request": "true"}

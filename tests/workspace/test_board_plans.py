@@ -41,7 +41,7 @@ def make_deals(acme: Cast) -> None:
         cursor.execute(DEALS, values)
         DealCount.objects.all().delete()
         cursor.execute(COUNTER.count_all)
-        cursor.execute("ANALYZE crm_deal, crm_dealcount, accounts_status, forum_post")
+        cursor.execute("ANALYZE crm_dealcount, accounts_status, forum_post")
 
 
 def reads(acme, query: str) -> list[dict]:

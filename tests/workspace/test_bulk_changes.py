@@ -107,9 +107,9 @@ def test_it_works(acme, clients):
     assert number_in_feed(acme) == before + 4
 
 
-@pytest.mark.parametrize("number", [1, 20])
+@pytest.mark.parametrize("number", [2, 6])
 def test_the_number_of_statements_does_not_depend_on_the_number_of_rows(acme, number):
-    rows = [make_client(acme.alice, f"Client {number}", tags=["old"]) for number in range(number + 1)]
+    rows = [make_client(acme.alice, f"Client {number}", tags=["old"]) for number in range(number)]
     json = acme.json()
     json.get("/app/clients.json")
     response, queries = capture_queries(lambda: start(json, action="add_tags", ids=ids_of(rows), tags=["new"]))
@@ -117,89 +117,62 @@ def test_the_number_of_statements_does_not_depend_on_the_number_of_rows(acme, nu
     assert len(queries) == 12
     change = read(response)
     response, queries = capture_queries(lambda: undo(json, change))
-    assert counts(read(response)) == {"total": number + 1, "changed": number + 1, "restored": number + 1}
+    assert counts(read(response)) == {"total": number, "changed": number, "restored": number}
     assert len(queries) == 11
 
 
 def test_status_of_deals(acme):
     deals = [make_deal(acme.alice, f"Deal {number}") for number in range(2)]
     status = acme.account.statuses.filter(kind=Status.Kind.DEAL).first()
-    values = {"resource": "deal", "action": "set_status", "ids": ids_of(deals)}
+    values, rows = {"resource": "deal", "action": "set_status", "ids": ids_of(deals)}, Deal.objects.order_by("id")
     change = started(acme.json(), **values, status_id=status.id)
     assert counts(change)["changed"] == 2
-    assert {deal.status_id for deal in Deal.objects.filter(id__in=ids_of(deals))} == {status.id}
+    assert [deal.status_id for deal in rows.all()] == [status.id] * 2
     read(undo(acme.json(), change))
-    assert [deal.status_id for deal in Deal.objects.filter(id__in=ids_of(deals)).order_by("id")] == [
-        deal.status_id for deal in deals
-    ]
+    assert [deal.status_id for deal in rows.all()] == [None, None]
     other_kind = acme.account.statuses.create(kind=Status.Kind.CLIENT, code="hot", name="Hot")
     response = start(acme.json(), **values, status_id=other_kind.id)
     assert_refused(response, 422, "validation_failed", {"status_id": ["can't be found"]})
 
 
 def test_tags_are_added_and_removed(acme, clients):
-    json = acme.json()
-    added = started(json, action="add_tags", ids=ids_of(clients), tags=["OLD", "new"])
-    assert all(client.tags == ["old", "new"] for client in Client.objects.filter(id__in=ids_of(clients)))
+    json, full = acme.json(), make_client(acme.alice, "Full", tags=["old", *(f"tag {number}" for number in range(99))])
+    added = started(json, action="add_tags", ids=[*ids_of(clients), full.id], tags=["OLD", "new"])
+    assert added["left_alone"] == [{"id": full.id, "name": "Full", "result": "too_many_tags"}]
+    full.write({"tags": []}, by=acme.alice)
+    rows = acme.account.clients.exclude(id=full.id).order_by("id")
+    assert [client.tags for client in rows.all()] == [["old", "new"]] * 3
     removed = started(json, action="remove_tags", ids=ids_of(clients), tags=["old", "unknown"])
-    assert all(client.tags == ["new"] for client in Client.objects.filter(id__in=ids_of(clients)))
+    assert [client.tags for client in rows.all()] == [["new"]] * 3
     # Another user changes the tags of one client meanwhile.
     other = acme.account.clients.select_for_update().get(id=clients[0].id)
     other.write({"tags": ["new", "extra"]}, by=acme.alice)
     assert counts(read(undo(json, removed)))["restored"] == 3
     assert counts(read(undo(json, added)))["restored"] == 3
-    tags = dict(acme.account.clients.filter(id__in=ids_of(clients)).values_list("id", "tags"))
-    assert tags == {clients[0].id: ["extra", "old"], clients[1].id: ["old"], clients[2].id: ["old"]}
+    assert [client.tags for client in rows.all()] == [["extra", "old"], ["old"], ["old"]]
     assert {row["name"]: row["count"] for row in acme.account.tags.in_use("client")} == {"old": 3, "extra": 1}
 
 
-def test_a_row_with_too_many_tags_is_left_alone(acme):
-    full = make_client(acme.alice, "Full", tags=[f"tag {number}" for number in range(100)])
-    change = started(acme.json(), action="add_tags", ids=[full.id], tags=["one more"])
-    assert change["left_alone"] == [{"id": full.id, "name": "Full", "result": "too_many_tags"}]
-
-
-def test_contacts_are_added_to_a_list(acme):
-    contacts = [make_contact(acme.alice, f"Contact {number}") for number in range(3)]
+def test_contact_lists(acme):
     newsletter, fair = make_contact_list(acme.alice, "Newsletter"), make_contact_list(acme.alice, "Fair")
-    contacts[2].write({"contact_list_ids": [newsletter.id, fair.id]}, by=acme.alice)
-    change = started(
-        acme.json(),
-        resource="contact",
-        action="add_to_contact_list",
-        ids=ids_of(contacts),
-        contact_list_id=newsletter.id,
-    )
+    contacts = [make_contact(acme.alice, contact_list_ids=ids) for ids in ([], [], [newsletter.id, fair.id])]
+    values = {"resource": "contact", "ids": ids_of(contacts), "contact_list_id": newsletter.id}
+    rows = Contact.objects.with_list_ids().order_by("id")
+    change = started(acme.json(), **values, action="add_to_contact_list")
     assert counts(change) == {"total": 3, "changed": 2, "unchanged": 1}
-    lists = acme.account.contact_lists.with_counts()
-    assert lists.get(id=newsletter.id).contacts_count == 3
-    undone = read(undo(acme.json(), change))
-    assert undone["restored"] == 2
-    rows = Contact.objects.with_list_ids().filter(id__in=ids_of(contacts)).order_by("id")
-    assert [row.contact_list_ids for row in rows] == [[], [], [newsletter.id, fair.id]]
-
-
-def test_taking_off_a_contact_list(acme):
-    newsletter, fair = make_contact_list(acme.alice, "Newsletter"), make_contact_list(acme.alice, "Fair")
-    contacts = [make_contact(acme.alice, contact_list_ids=ids) for ids in ([newsletter.id, fair.id], [fair.id])]
-    values = {"resource": "contact", "action": "remove_from_contact_list", "ids": ids_of(contacts)}
-    change = started(acme.json(), **values, contact_list_id=newsletter.id)
-    assert counts(change) == {"total": 2, "changed": 1, "unchanged": 1}
-    rows = Contact.objects.with_list_ids().filter(id__in=ids_of(contacts)).order_by("id")
-    assert [row.contact_list_ids for row in rows] == [[fair.id], [fair.id]]
+    assert acme.account.contact_lists.with_counts().get(id=newsletter.id).contacts_count == 3
+    assert read(undo(acme.json(), change))["restored"] == 2
+    assert [row.contact_list_ids for row in rows.all()] == [[], [], [newsletter.id, fair.id]]
+    change = started(acme.json(), **values, action="remove_from_contact_list")
+    assert counts(change) == {"total": 3, "changed": 1, "unchanged": 2}
+    assert [row.contact_list_ids for row in rows.all()] == [[], [], [fair.id]]
     assert read(undo(acme.json(), change))["restored"] == 1
-    assert [row.contact_list_ids for row in rows.all()] == [[newsletter.id, fair.id], [fair.id]]
+    assert [row.contact_list_ids for row in rows.all()] == [[], [], [newsletter.id, fair.id]]
     # A list that went to the trash since can't be restored.
-    change = started(acme.json(), **values, contact_list_id=newsletter.id)
+    change = started(acme.json(), **values, action="remove_from_contact_list")
     newsletter.trash(by=acme.alice)
-    assert counts(read(undo(acme.json(), change))) == {"total": 2, "changed": 1, "unchanged": 1, "kept": 1}
-
-
-def test_a_list_in_the_trash_is_rejected(acme):
-    newsletter = make_contact_list(acme.alice, "Newsletter")
-    newsletter.trash(by=acme.alice)
-    values = {"resource": "contact", "action": "add_to_contact_list", "ids": [make_contact(acme.alice).id]}
-    response = start(acme.json(), **values, contact_list_id=newsletter.id)
+    assert counts(read(undo(acme.json(), change))) == {"total": 3, "changed": 1, "unchanged": 2, "kept": 1}
+    response = start(acme.json(), **values, action="add_to_contact_list")
     assert_refused(response, 422, "validation_failed", {"contact_list_id": ["can't be found"]})
 
 
@@ -241,19 +214,18 @@ def test_undo_leaves_values_alone_that_others_changed_since(acme, clients):
     clients[1].trash(by=acme.alice)
     undone = read(undo(acme.json(), change))
     assert counts(undone) == {"total": 3, "changed": 3, "restored": 1, "kept": 2}
-    assert [(row["id"], row["result"]) for row in undone["left_alone"]] == [
-        (clients[0].id, "changed_since"),
-        (clients[1].id, "in_trash"),
-    ]
+    left_alone = [(clients[0].id, "changed_since"), (clients[1].id, "in_trash")]
+    assert [(row["id"], row["result"]) for row in undone["left_alone"]] == left_alone
     assert responsible(clients) == [acme.alice.id, acme.bob.id, acme.carol.id]
 
 
 def test_a_previous_value_that_no_longer_exists_is_reported(acme, clients):
-    status = acme.account.statuses.create(kind=Status.Kind.CLIENT, code="hot", name="Hot")
-    new = acme.account.statuses.create(kind=Status.Kind.CLIENT, code="cold", name="Cold")
-    Client.objects.filter(id=clients[0].id).update(status_id=status.id)
-    change = started(acme.json(), action="set_status", ids=ids_of(clients), status_id=new.id)
-    status.delete()
+    hot, cold = (
+        acme.account.statuses.create(kind=Status.Kind.CLIENT, code=code, name=code) for code in ("hot", "cold")
+    )
+    Client.objects.filter(id=clients[0].id).update(status_id=hot.id)
+    change = started(acme.json(), action="set_status", ids=ids_of(clients), status_id=cold.id)
+    hot.delete()
     undone = read(undo(acme.json(), change))
     assert [(row["id"], row["result"]) for row in undone["left_alone"]] == [(clients[0].id, "value_gone")]
 
@@ -276,31 +248,32 @@ def test_a_repeated_request_changes_once(acme, clients):
     assert BulkChange.objects.count() == 1
 
 
-INVALID = [
-    ({"action": "trash", "ids": []}, {"ids": ["can't be blank"]}),
-    ({"action": "trash"}, {"ids": ["must be given, or else a query, but not both"]}),
-    ({"action": "trash", "ids": [1], "query": ""}, {"ids": ["must be given, or else a query, but not both"]}),
-    ({"action": "trash", "ids": ["x"]}, {"ids": ["must be a list of ids"]}),
-    ({"action": "trash", "ids": [0]}, {"ids": ["must be a list of ids"]}),
-    ({"action": "trash", "ids": [[1]]}, {"ids": ["must be a list of ids"]}),
-    ({"action": "trash", "ids": [2**63]}, {"ids": ["must be a list of ids"]}),
-    ({"action": "trash", "ids": [1] * 1001}, {"ids": ["are too many (maximum is 1000)"]}),
-    ({"action": "trash", "query": "shoe=7"}, {"query.shoe": ["is not a filter of this list"]}),
-    ({"action": "trash", "query": "name=nobody"}, {"query": ["matches no rows"]}),
-    ({"action": "set_responsible", "ids": [1]}, {"responsible_id": ["can't be blank"]}),
-    ({"action": "set_responsible", "ids": [1], "responsible_id": 10**15}, {"responsible_id": ["can't be found"]}),
-    ({"action": "add_tags", "ids": [1], "tags": []}, {"tags": ["can't be blank"]}),
-    (
-        {"resource": "deal", "action": "add_to_contact_list", "ids": [1]},
-        {"action": ["is not one of set_responsible, set_status, add_tags, remove_tags, trash"]},
-    ),
-    ({"resource": "post", "action": "trash", "ids": [1]}, {"resource": ["is not one of client, contact, deal"]}),
-]
+BOTH, IDS = "must be given, or else a query, but not both", "must be a list of ids"
 
 
-@table(("values", "errors"), INVALID)
-def test_it_rejects_invalid_input(acme, values, errors):
-    assert_refused(start(acme.json(), **values), 422, "validation_failed", errors)
+def test_it_rejects_invalid_input(acme, clients, monkeypatch):
+    for values, field, rule in (
+        ({"action": "trash", "ids": []}, "ids", "can't be blank"),
+        ({"action": "trash"}, "ids", BOTH),
+        ({"action": "trash", "ids": [1], "query": ""}, "ids", BOTH),
+        *(({"action": "trash", "ids": [id]}, "ids", IDS) for id in ("x", 0, [1], 2**63)),
+        ({"action": "trash", "ids": [1] * 1001}, "ids", "are too many (maximum is 1000)"),
+        ({"action": "trash", "query": "shoe=7"}, "query.shoe", "is not a filter of this list"),
+        ({"action": "trash", "query": "name=nobody"}, "query", "matches no rows"),
+        ({"action": "set_responsible", "ids": [1]}, "responsible_id", "can't be blank"),
+        ({"action": "set_responsible", "ids": [1], "responsible_id": 10**15}, "responsible_id", "can't be found"),
+        ({"action": "add_tags", "ids": [1], "tags": []}, "tags", "can't be blank"),
+        (
+            {"resource": "deal", "action": "add_to_contact_list", "ids": [1]},
+            "action",
+            "is not one of set_responsible, set_status, add_tags, remove_tags, trash",
+        ),
+        ({"resource": "post", "action": "trash", "ids": [1]}, "resource", "is not one of client, contact, deal"),
+    ):
+        assert_refused(start(acme.json(), **values), 422, "validation_failed", {field: [rule]})
+    monkeypatch.setattr("workspace.api.bulk_changes.MAX_ROWS", 2)
+    response = start(acme.json(), action="trash", query="")
+    assert_refused(response, 422, "validation_failed", {"query": ["matches too many rows (maximum is 2)"]})
     assert not BulkChange.objects.exists()
 
 
@@ -312,25 +285,62 @@ def test_a_query_selects_all_rows_that_match(acme, clients):
     assert found["total"] == 1
 
 
-def test_a_query_may_not_match_too_many_rows(acme, clients, monkeypatch):
-    monkeypatch.setattr("workspace.api.bulk_changes.MAX_ROWS", 2)
-    response = start(acme.json(), action="trash", query="")
-    assert_refused(response, 422, "validation_failed", {"query": ["matches too many rows (maximum is 2)"]})
-
-
 def test_a_large_change_runs_in_a_job(acme, clients, small_batches):
     change = started(acme.json(), action="add_tags", ids=ids_of(clients), tags=["new"])
     assert (change["state"], change["changed"], change["finished_at"]) == ("running", 0, None)
     assert undo(acme.json(), change).status_code == 409
     run_jobs()
-    path = f"/app/bulk_changes/{change['id']}.json"
+    path, rows = f"/app/bulk_changes/{change['id']}.json", Client.objects.order_by("id")
     done = read(acme.json().get(path))
     assert (done["state"], counts(done)) == ("done", {"total": 3, "changed": 3})
+    # A job that is repeated repeats nothing.
+    before = list(rows.values_list("updated_at", flat=True))
+    assert not bulk.process_batch(acme.account.id, change["id"])
+    assert list(rows.values_list("updated_at", flat=True)) == before
+    assert read(acme.json().get(path)) == done
     assert read(undo(acme.json(), change))["state"] == "undoing"
     assert undo(acme.json(), change).status_code == 409
     run_jobs()
     assert read(acme.json().get(path))["state"] == "undone"
-    assert all(client.tags == ["old"] for client in Client.objects.all())
+    assert [client.tags for client in rows.all()] == [["old"]] * 3
+
+
+@table(("action", "data"), [("set_responsible", True), ("trash", False)])
+def test_each_row_of_many_batches_gets_its_own_values_back(acme, monkeypatch, action, data):
+    # The last batch is incomplete.
+    monkeypatch.setattr(bulk, "BATCH_SIZE", 4)
+    monkeypatch.setattr(bulk, "TRASH_BATCH_SIZE", 3)
+    monkeypatch.setattr(bulk, "MAX_TRASHED_IN_REQUEST", 3)
+    for number in range(13):
+        user_id = (acme.alice.id, acme.bob.id, None)[number % 3]
+        make_client(acme.alice, f"Client {number}", tags=["old"] * (number % 2), responsible_id=user_id)
+    rows = Client.objects.order_by("id").values_list("id", "responsible_id", "tags", "trashed_at")
+    before = list(rows.all())
+    values = {"responsible_id": acme.alice.id} if data else {}
+    change = started(acme.json(), action=action, ids=[row[0] for row in before], **values)
+    run_jobs()
+    path = f"/app/bulk_changes/{change['id']}.json"
+    assert change["state"] == "running"
+    done = read(acme.json().get(path))
+    assert (done["state"], done["changed"] + done["unchanged"], done["skipped"]) == ("done", 13, 0)
+    assert sum(row != earlier for row, earlier in zip(rows.all(), before, strict=True)) == done["changed"] > 7
+    undo(acme.json(), change)
+    run_jobs()
+    undone = read(acme.json().get(path))
+    assert (undone["state"], undone["restored"], undone["kept"]) == ("undone", undone["changed"], 0)
+    assert list(rows.all()) == before
+
+
+def test_a_change_whose_job_failed_is_continued(acme, clients, small_batches):
+    change = started(acme.json(), action="add_tags", ids=ids_of(clients), tags=["new"])
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM core_job")
+    run_housekeeping()
+    assert run_jobs() == 0
+    BulkChange.objects.update(updated_at=timezone.now() - timedelta(hours=1))
+    run_housekeeping()
+    run_jobs()
+    assert BulkChange.objects.get(id=change["id"]).state == "done"
 
 
 def test_cancel_leaves_the_rest_alone(acme, clients, small_batches):
@@ -344,29 +354,6 @@ def test_cancel_leaves_the_rest_alone(acme, clients, small_batches):
     assert acme.json().post(path).status_code == 409
     assert read(undo(acme.json(), change))["restored"] == 2
     assert all(client.tags == ["old"] for client in Client.objects.all())
-
-
-def test_a_job_that_is_repeated_repeats_nothing(acme, clients, small_batches):
-    change = started(acme.json(), action="add_tags", ids=ids_of(clients), tags=["new"])
-    while bulk.process_batch(acme.account.id, change["id"]):
-        pass
-    before = list(Client.objects.order_by("id").values_list("updated_at", flat=True))
-    run_jobs()
-    assert not bulk.process_batch(acme.account.id, change["id"])
-    assert list(Client.objects.order_by("id").values_list("updated_at", flat=True)) == before
-    assert counts(read(acme.json().get(f"/app/bulk_changes/{change['id']}.json"))) == {"total": 3, "changed": 3}
-
-
-def test_a_change_whose_job_failed_is_continued(acme, clients, small_batches):
-    change = started(acme.json(), action="add_tags", ids=ids_of(clients), tags=["new"])
-    with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM core_job")
-    run_housekeeping()
-    assert run_jobs() == 0
-    BulkChange.objects.update(updated_at=timezone.now() - timedelta(hours=1))
-    run_housekeeping()
-    run_jobs()
-    assert BulkChange.objects.get(id=change["id"]).state == "done"
 
 
 def test_a_change_ends_when_its_author_leaves_or_its_value_goes(acme, clients, small_batches):
@@ -406,30 +393,19 @@ def test_a_limited_agent_changes_only_accessible_rows(acme, clients):
 
 
 def test_agents_see_their_own_changes(acme, other, clients):
-    change = BulkChange.start(
-        acme.account,
-        by=acme.alice,
-        resource="client",
-        action="add_tags",
-        data={"tags": ["new"]},
-        ids=ids_of(clients),
-        query="",
-    )
-    own = started(acme.json(), action="remove_tags", ids=ids_of(clients), tags=["new"])
+    values = {"resource": "client", "action": "add_tags", "data": {"tags": ["new"]}, "query": ""}
+    change = BulkChange.start(acme.account, by=acme.alice, ids=ids_of(clients), **values)
+    foreign = make_client(other.mallory, "Foreign")
+    own = started(acme.json(), action="trash", ids=[foreign.id])
+    assert own["left_alone"] == [{"id": foreign.id, "name": None, "result": "not_found"}]
+    foreign.refresh_from_db()
+    assert foreign.trashed_at is None
     for json in (acme.json(), other.json()):
         for path in ("", "/undo", "/cancel"):
             method = json.post if path else json.get
             assert_refused(method(f"/app/bulk_changes/{change.id}{path}.json"), 404, "not_found")
     assert [row["id"] for row in read(acme.json().get(PATH))] == [own["id"]]
     assert read(other.json().get(PATH)) == []
-
-
-def test_rows_of_another_account_are_not_found(acme, other):
-    foreign = make_client(other.mallory, "Foreign")
-    change = started(acme.json(), action="trash", ids=[foreign.id])
-    assert change["left_alone"] == [{"id": foreign.id, "name": None, "result": "not_found"}]
-    foreign.refresh_from_db()
-    assert foreign.trashed_at is None
 
 
 def test_old_changes_are_erased(acme, clients):

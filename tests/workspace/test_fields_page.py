@@ -1,8 +1,7 @@
 """Fields in the settings: adding, changing, ordering and deleting."""
 
 from tests.support.factories import make_client, make_field_definition
-from tests.support.settings import assert_few_statements, assert_for_admins_alone, button_of, send, texts
-from tests.support.tables import table
+from tests.support.settings import assert_few_statements, button_of, send, texts
 
 PATH = "/app/account/fields"
 
@@ -34,41 +33,31 @@ def test_it_works(acme):
     assert not acme.account.field_definitions.exists()
 
 
-def test_it_rejects_users_who_are_not_admins(acme, other):
-    row = make_field_definition(acme.account, "size")
-    assert_for_admins_alone(acme, other, PATH, do="add", label="Mine", type="text")
-    assert_for_admins_alone(acme, other, f"{PATH}/{row.id}", do="save", label="Mine", type="text")
-    assert not acme.account.field_definitions.filter(label="Mine").exists()
-
-
 def test_it_rejects_fields_of_another_account(acme, other):
     row = make_field_definition(other.account, "size", id=10**6)
     page = acme.page(acme.alice)
     page.get(f"{PATH}/{row.id}", status=404)
-    send(page, f"{PATH}/{row.id}", status=404, do="delete")
     assert "The list has changed in the meantime" in send(page, PATH, do="move", id=row.id, step="down").follow()
     page.get(f"{PATH}?resource=post", status=404)
 
 
-@table(
-    ("values", "error"),
-    [
+def test_it_rejects_invalid_values(acme):
+    make_field_definition(acme.account, "size", label="Size")
+    page = acme.page(acme.alice).get(PATH)
+    for values, error in (
         ({"label": ""}, "Can't be blank"),
         ({"label": "Size"}, "Is already taken"),
         ({"label": "a", "key": "email"}, "Is the name of another field"),
         ({"label": "a", "key": "[a]"}, "Is not valid"),
-        ({"label": "a", "type": "choice"}, "Can&#x27;t be blank"),
-        ({"label": "a", "type": "choices", "choices": "a, b"}, "Can&#x27;t have commas"),
-    ],
-)
-def test_it_rejects_invalid_values(acme, values, error):
-    make_field_definition(acme.account, "size", label="Size")
-    form = acme.page(acme.alice).get(PATH).forms["add"]
-    for name, value in values.items():
-        form[name] = value
-    response = form.submit("do", status=422)
-    assert error.replace("&#x27;", "'") in response.html.get_text()
-    assert response.forms["add"]["label"].value == values["label"]
+        ({"label": "a", "key": "", "type": "choice"}, "Can't be blank"),
+        ({"label": "a", "type": "choices", "choices": "a, b"}, "Can't have commas"),
+    ):
+        form = page.forms["add"]
+        for name, value in values.items():
+            form[name] = value
+        response = form.submit("do", status=422)
+        assert error in response.html.get_text()
+        assert response.forms["add"]["label"].value == values["label"]
     assert acme.account.field_definitions.count() == 1
 
 
@@ -85,12 +74,7 @@ def test_a_change_of_the_type_tells_how_many_values_do_not_fit(acme):
 def test_order(acme):
     for key in ("a", "b", "c"):
         make_field_definition(acme.account, key)
-    row = acme.account.field_definitions.get(key="c")
-    response = send(acme.page(acme.alice), PATH, do="move", id=row.id, step="up").follow()
+    page = acme.page(acme.alice)
+    assert_few_statements(page, PATH)
+    response = send(page, PATH, do="move", id=acme.account.field_definitions.get(key="c").id, step="up").follow()
     assert names(response) == ["a", "c", "b"]
-
-
-def test_few_statements(acme):
-    for key in ("a", "b", "c"):
-        make_field_definition(acme.account, key)
-    assert_few_statements(acme.page(acme.alice), PATH)

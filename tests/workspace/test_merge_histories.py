@@ -185,6 +185,6 @@ class Histories(RuleBasedStateMachine):
 def test_histories(acme, resource):
     machine = type("Histories", (Histories,), {"cast": acme, "resource": resource})
     machine.TestCase.settings = settings(
-        max_examples=25, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
+        max_examples=20, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
     )
     machine.TestCase("runTest").runTest()

@@ -7,16 +7,22 @@ from django.core import mail
 from django.db import connection
 from django.test import override_settings
 
-from accounts.account import AgentsSee
 from accounts.models import User
 from core.changes.models import Change
 from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.bodies import message_body
-from tests.support.factories import make_backer, make_client, make_contact, make_draft, make_message, make_post
+from tests.support.factories import (
+    make_backer,
+    make_client,
+    make_contact,
+    make_draft,
+    make_message,
+    make_post,
+    make_task,
+)
 from tests.support.jobs import run_jobs
 from tests.support.lists import link_to_first_page
 from tests.support.queries import capture_queries
-from tests.support.tables import table
 from workspace import audience, message_sending, messages
 from workspace.messages import Message
 
@@ -62,10 +68,7 @@ def changes(acme) -> list[str]:
 def test_it_works(acme, post, anna):
     make_backer(post, acme.alice, make_client, "No consent", consent=None)
     make_backer(post, acme.alice, make_client, "No e-mail", email=None)
-    # The first request of a test reads the host.
-    acme.json().get(PATH)
-    response, queries = capture_queries(lambda: create(acme, post, subject=" News\n about it "))
-    assert len(queries) == 8, queries
+    response = create(acme, post, subject=" News\n about it ")
     draft = acme.account.customer_messages.get()
     counts = dict.fromkeys(audience.LeftOut.values, 0) | {"not_asked": 1, "no_email": 1}
     expected = message_body(
@@ -73,22 +76,17 @@ def test_it_works(acme, post, anna):
     )
     location = f"http://acme.example.test/app/messages/{draft.id}.json"
     assert_answered(response, 201, expected, location=location)
-    response, queries = capture_queries(lambda: acme.json().get(path_of(draft)))
+    response = acme.json().get(path_of(draft))
     assert_answered(response, 200, expected)
-    assert len(queries) == 2, queries
 
     # A write counts the recipients again.
-    response, queries = capture_queries(
-        lambda: acme.json().put(path_of(draft), json={"message": {"include_not_asked": True}})
-    )
-    assert len(queries) == 6, queries
+    response = acme.json().put(path_of(draft), json={"message": {"include_not_asked": True}})
     draft.refresh_from_db()
     counts["not_asked"] = 0
     expected |= {"include_not_asked": True, "total": 2, "left_out": counts}
     assert_answered(response, 200, expected | {"updated_at": read(response)["updated_at"]})
 
-    response, queries = capture_queries(lambda: send(acme, draft))
-    assert len(queries) == 11, queries
+    response = send(acme, draft)
     draft.refresh_from_db()
     expected = message_body(draft, include_not_asked=True, left_out=counts, state="sending")
     assert_answered(response, 200, expected)
@@ -100,9 +98,8 @@ def test_it_works(acme, post, anna):
     draft.refresh_from_db()
     expected = message_body(draft, include_not_asked=True, left_out=counts, state="sent", sent=2)
     assert_answered(acme.json().get(path_of(draft)), 200, expected)
-    response, queries = capture_queries(lambda: acme.json().get(PATH))
+    response = acme.json().get(PATH)
     assert_answered(response, 200, [expected], link=link_to_first_page(PATH))
-    assert len(queries) == 2, queries
 
 
 def test_recipients(acme, post, anna):
@@ -154,34 +151,29 @@ def test_filters(acme, post, anna):
         assert [row["id"] for row in read(acme.json().get(f"{PATH}?{query}"))] == [each.id for each in expected], query
 
 
-def test_it_rejects_every_error_at_once(acme, post):
-    response = create(acme, post, post_id=10**15, subject=" ", text="a" * 10_001, among="nobody", include_not_asked="x")
-    errors = {
-        "post_id": ["can't be found"],
-        "subject": ["can't be blank"],
-        "text": ["is too long (maximum is 10000 characters)"],
-        "among": ["is not one of all, open, won"],
-        "include_not_asked": ["is not true or false"],
-    }
-    assert_refused(response, 422, "validation_failed", errors)
-    response = create(acme, post, subject="a" * 151)
-    assert_refused(response, 422, "validation_failed", {"subject": ["is too long (maximum is 150 characters)"]})
-    response = create(acme, post, post_id=None)
-    assert_refused(response, 422, "validation_failed", {"post_id": ["can't be blank"]})
-
-
-@table("kind", ["task", "trashed", "of another account"])
-def test_it_rejects_what_is_no_suggestion(acme, other, post, kind):
-    if kind == "task":
-        id = read(acme.json().post("/app/posts.json", json={"post": {"title": "Call", "task_kind": "task"}}))["id"]
-    elif kind == "trashed":
-        post.trash(by=acme.alice)
-        id = post.id
-    else:
-        # The accounts may give the same ids.
-        [id, *_more] = {make_post(other.mallory).id for _ in range(2)} - {post.id}
-    response = create(acme, post, post_id=id)
-    assert_refused(response, 422, "validation_failed", {"post_id": ["can't be found"]})
+def test_it_rejects_invalid_input(acme, other, post):
+    trashed = make_post(acme.alice)
+    trashed.trash(by=acme.alice)
+    task, foreign = make_task(acme.alice), make_post(other.mallory)
+    # The accounts may give the same ids.
+    type(foreign).objects.filter(account=other.account, id=foreign.id).update(id=10**9)
+    for fields, errors in (
+        (
+            {"post_id": 10**15, "subject": " ", "text": "a" * 10_001, "among": "nobody", "include_not_asked": "x"},
+            {
+                "post_id": "can't be found",
+                "subject": "can't be blank",
+                "text": "is too long (maximum is 10000 characters)",
+                "among": "is not one of all, open, won",
+                "include_not_asked": "is not true or false",
+            },
+        ),
+        ({"subject": "a" * 151}, {"subject": "is too long (maximum is 150 characters)"}),
+        ({"post_id": None}, {"post_id": "can't be blank"}),
+        *(({"post_id": id}, {"post_id": "can't be found"}) for id in (task.id, trashed.id, 10**9)),
+    ):
+        expected = {name: [rule] for name, rule in errors.items()}
+        assert_refused(create(acme, post, **fields), 422, "validation_failed", expected)
 
 
 def test_it_sends_only_to_the_number_of_recipients_that_the_caller_knows(acme, post, anna):
@@ -217,17 +209,11 @@ def test_only_a_draft_can_be_changed_or_deleted(acme, post, anna):
         assert_conflict(response, "It is no longer a draft.")
     response = acme.json().post(path_of(draft, "cancel"))
     assert_conflict(response, "It is a draft, which can be deleted.")
-    response, queries = capture_queries(lambda: acme.json().delete(path_of(draft)))
+    response = acme.json().delete(path_of(draft))
     assert_answered(response, 200, "ok")
-    assert len(queries) == 3, queries
     assert_refused(acme.json().get(path_of(draft)), 404, "not_found")
-
-
-def test_cancel(acme, post, anna):
-    message = make_message(acme.bob)
-    acme.json().get(PATH)
-    response, queries = capture_queries(lambda: acme.json().post(path_of(message, "cancel")))
-    assert len(queries) == 3, queries
+    # A message that is being sent can be cancelled once.
+    response = acme.json().post(path_of(message, "cancel"))
     message.refresh_from_db()
     assert_answered(response, 200, message_body(message, state="cancelled"))
     assert run_jobs() == 1
@@ -238,9 +224,7 @@ def test_cancel(acme, post, anna):
 
 def test_a_test_goes_to_the_user_only(acme, post, anna):
     draft = make_draft(acme.alice, post)
-    acme.json().get(PATH)
-    response, queries = capture_queries(lambda: acme.json().post(path_of(draft, "test")))
-    assert len(queries) == 6, queries
+    response = acme.json().post(path_of(draft, "test"))
     assert_answered(response, 200, message_body(draft))
     run_jobs()
     [email] = mail.outbox
@@ -287,8 +271,7 @@ def test_agents_with_limited_access(acme, post, anna):
     """An agent finds their own messages, and sends them to their own customers. The user who sends a draft becomes its author."""
     make_backer(post, acme.alice, make_client, "Own", responsible_id=acme.bob.id)
     draft_of_alice, draft = make_draft(acme.alice, post), make_draft(acme.bob, post)
-    acme.account.agents_see = AgentsSee.OWN
-    acme.account.save()
+    acme.account.change(agents_see="own")
     for path in (path_of(draft_of_alice), path_of(draft_of_alice, "recipients")):
         assert_refused(acme.json().get(path), 404, "not_found")
     assert_refused(send(acme, draft_of_alice), 404, "not_found")
@@ -299,10 +282,9 @@ def test_agents_with_limited_access(acme, post, anna):
     acme.account.clients.filter(name="Own").update(responsible_id=acme.alice.id)
     [row] = read(acme.json().get(path_of(draft, "recipients")))
     assert (row["name"], row["email"]) == (None, None)
-    by_alice = acme.json(acme.alice_token)
     second = make_draft(User.objects.get(account=acme.account, id=acme.bob.id), post)
-    sent = read(by_alice.post(path_of(second, "send"), json={"message": {"total": 2}}))
-    assert sent["author_id"] == acme.alice.id
+    sent = acme.json(acme.alice_token).post(path_of(second, "send"), json={"message": {"total": 2}})
+    assert read(sent)["author_id"] == acme.alice.id
 
 
 def test_the_change_feed(acme, post, anna):

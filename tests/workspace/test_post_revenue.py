@@ -12,11 +12,6 @@ from workspace.models import PostRevenue, RevenueChange
 from workspace.post_revenue import BATCH_SIZE, process_batch, update_post_revenues
 
 
-@pytest.fixture
-def statuses(acme) -> dict[str, int]:
-    return {status.code: status.id for status in acme.account.statuses_of_kind("deal")}
-
-
 def test_it_works(acme, statuses):
     post, client = make_post(acme.alice), make_client(acme.alice)
     post.cast_proxy_vote(by=acme.alice, client_id=client.id)
@@ -37,6 +32,10 @@ def test_it_works(acme, statuses):
     assert not RevenueChange.objects.exists()
 
 
+def change(acme, row, **values):
+    row.write(values, by=acme.alice)
+
+
 def change_outcome(acme, rows, statuses):
     acme.account.statuses.get(id=statuses["new"]).write({"outcome": "won"})
 
@@ -48,7 +47,7 @@ def merge(acme, rows, statuses):
 def trash_and_restore(acme, rows, statuses):
     rows["client"].trash(by=acme.alice)
     process()
-    assert stored(acme.account) == computed(acme.account)
+    assert rows["by_client"].id not in stored(acme.account)
     acme.account.clients.get(id=rows["client"].id).restore()
 
 
@@ -59,20 +58,18 @@ def unmerge(acme, rows, statuses):
 
 
 CHANGES = {
-    "another client of the deal": lambda acme, rows, statuses: rows["deal"].write(
-        {"client_id": rows["other"].id}, by=acme.alice
-    ),
-    "another price": lambda acme, rows, statuses: rows["deal"].write({"price": "1"}, by=acme.alice),
-    "another currency": lambda acme, rows, statuses: rows["deal"].write({"currency": "USD"}, by=acme.alice),
-    "won": lambda acme, rows, statuses: rows["deal"].write({"status_id": statuses["won"]}, by=acme.alice),
-    "lost": lambda acme, rows, statuses: rows["deal"].write({"status_id": statuses["lost"]}, by=acme.alice),
+    "another client of the deal": lambda acme, rows, statuses: change(acme, rows["deal"], client_id=rows["other"].id),
+    "another price": lambda acme, rows, statuses: change(acme, rows["deal"], price="1"),
+    "another currency": lambda acme, rows, statuses: change(acme, rows["deal"], currency="USD"),
+    "won": lambda acme, rows, statuses: change(acme, rows["deal"], status_id=statuses["won"]),
+    "lost": lambda acme, rows, statuses: change(acme, rows["deal"], status_id=statuses["lost"]),
     "deal in the trash": lambda acme, rows, statuses: rows["deal"].trash(by=acme.alice),
     "outcome of the status": change_outcome,
     "client in the trash": lambda acme, rows, statuses: rows["client"].trash(by=acme.alice),
     "client restored": trash_and_restore,
     "contact in the trash": lambda acme, rows, statuses: rows["contact"].trash(by=acme.alice),
-    "another client of the contact": lambda acme, rows, statuses: rows["contact"].write(
-        {"client_id": rows["other"].id}, by=acme.alice
+    "another client of the contact": lambda acme, rows, statuses: change(
+        acme, rows["contact"], client_id=rows["other"].id
     ),
     "suggestion in the trash": lambda acme, rows, statuses: rows["by_client"].trash(by=acme.alice),
     "no customer of the suggestion": lambda acme, rows, statuses: acme.account.posts.filter(
@@ -91,7 +88,7 @@ CHANGES = {
 
 
 @pytest.fixture
-def rows(acme) -> dict:
+def rows(acme, statuses) -> dict:
     client, other = make_client(acme.alice), make_client(acme.alice)
     contact, user = make_contact(acme.alice, client_id=client.id), make_user(acme.account)
     posts = {name: make_post(acme.alice) for name in ("by_client", "by_contact", "by_user", "without")}
@@ -101,23 +98,28 @@ def rows(acme) -> dict:
     link(acme.alice, user, client_id=client.id)
     posts["by_user"].vote(by=user)
     make_deal(acme.alice, client_id=other.id, price="5000")
-    deal = make_deal(acme.alice, client_id=client.id, price="100")
+    deal = make_deal(acme.alice, client_id=client.id, price="100", status_id=statuses["new"])
     make_task(acme.alice, client_id=client.id)
     process()
-    assert stored(acme.account) == computed(acme.account)
-    assert len(stored(acme.account)) == 4
     return {"client": client, "other": other, "contact": contact, "user": user, "deal": deal, **posts}
 
 
+@pytest.fixture
+def before(acme, rows) -> dict:
+    """Return the figures of the rows."""
+    figures = stored(acme.account)
+    assert figures == computed(acme.account)
+    assert len(figures) == 4
+    return figures
+
+
 @table("name", CHANGES)
-def test_every_change_reaches_the_figures(acme, rows, statuses, name):
-    rows["deal"].write({"status_id": statuses["new"]}, by=acme.alice)
-    process()
-    before = stored(acme.account)
+def test_every_change_reaches_the_figures(acme, rows, before, statuses, name):
     CHANGES[name](acme, rows, statuses)
     process()
-    assert stored(acme.account) == computed(acme.account)
-    assert (stored(acme.account) == before) == (name in ("client restored", "undone merge"))
+    after = stored(acme.account)
+    assert after == computed(acme.account)
+    assert (after == before) == (name in ("client restored", "undone merge"))
 
 
 def test_another_currency_of_the_account(acme, rows):
@@ -125,6 +127,20 @@ def test_another_currency_of_the_account(acme, rows):
     process()
     assert set(PostRevenue.objects.values_list("currency", flat=True)) == {"EUR", "USD"}
     assert PostRevenue.objects.filter(currency="USD").count() == 4
+
+
+def test_another_forum_and_an_erased_suggestion(acme, rows):
+    """The figures follow the suggestion."""
+    forum, post = make_forum(acme.account), rows["by_client"]
+    category = acme.account.categories.get(forum_id=forum.id)
+    acme.account.posts.filter(id=post.id).update(forum_id=forum.id, category_id=category.id)
+    process()
+    assert set(acme.account.post_revenues.filter(forum_id=forum.id).values_list("post_id")) == {(post.id,)}
+    acme.account.posts.get(id=post.id).trash(by=acme.alice)
+    acme.account.posts.filter(id=post.id).erase_one()
+    process()
+    assert post.id not in stored(acme.account)
+    assert not acme.account.post_backers.filter(post_id=post.id).exists()
 
 
 def test_a_vote_that_the_link_did_not_see(acme, rows):
@@ -160,20 +176,3 @@ def test_a_batch_has_a_limit(acme):
 def test_a_queued_row_of_a_deleted_account(acme, db):
     RevenueChange.objects.create(account_id=987654, kind="client", row_id=1)
     process()
-
-
-def test_the_figures_follow_the_suggestion_to_another_forum(acme, rows):
-    forum = make_forum(acme.account)
-    category = acme.account.categories.get(forum_id=forum.id)
-    acme.account.posts.filter(id=rows["by_client"].id).update(forum_id=forum.id, category_id=category.id)
-    process()
-    assert set(acme.account.post_revenues.filter(forum_id=forum.id).values_list("post_id")) == {(rows["by_client"].id,)}
-
-
-def test_an_erased_suggestion(acme, rows):
-    post = rows["by_client"]
-    post.trash(by=acme.alice)
-    acme.account.posts.filter(id=post.id).erase_one()
-    process()
-    assert post.id not in stored(acme.account)
-    assert not acme.account.post_backers.filter(post_id=post.id).exists()

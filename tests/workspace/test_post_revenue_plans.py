@@ -42,11 +42,10 @@ INSERT INTO workspace_postbacker (account_id, post_id, client_id)
 SELECT %(acme)s, 200000 + i, 400001 + (i * 7919 + n * 104729) %% %(rows)s
 FROM generate_series(1, %(rows)s) AS i CROSS JOIN generate_series(1, 2) AS n
 """
-TABLES = (
-    "forum_post",
+# Tables whose triggers stay.
+OTHER_TABLES = (
     "forum_postsortkey",
     "workspace_postrevenue",
-    "crm_client",
     "workspace_postbacker",
     "accounts_status",
     "accounts_user",
@@ -75,7 +74,7 @@ def make_rows(acme: Cast) -> None:
     with without_triggers("forum_post", "crm_client") as cursor:
         for statement in (POSTS, REVENUE, CLIENTS, BACKERS, ADD_MISSING):
             cursor.execute(statement, values)
-        cursor.execute(f"ANALYZE {', '.join(TABLES)}")
+        cursor.execute(f"ANALYZE {', '.join(OTHER_TABLES)}")
 
 
 @table("name", ["revenue", "clients"])

@@ -1,4 +1,4 @@
-"""The summaries, and the clients and figures of suggestions, equal a recount after random histories."""
+"""The summaries, the timeline, and the clients and figures of suggestions equal a recount after random histories."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -24,6 +24,7 @@ from tests.support.factories import (
 )
 from tests.support.sort_keys import assert_sort_keys_are_correct
 from tests.support.summaries import recounted, stored
+from tests.support.timeline import mirrored, recount
 from workspace.jobs import update_summaries_of_status
 
 KINDS = ("client", "contact", "deal")
@@ -134,7 +135,13 @@ class Histories(RuleBasedStateMachine):
         elif kind == "post":
             row.write(self.links(KINDS if row.category_id is None else KINDS[:2], chance), by=self.user)
         else:
-            row.write({"content": "called again"}, by=self.user)
+            target = self.pick(chance.choice(KINDS), chance)
+            links = (
+                dict.fromkeys(f"{kind}_id" for kind in KINDS) | {f"{target._meta.model_name}_id": target.id}
+                if target
+                else {}
+            )
+            row.write({"content": "called again", **links}, by=self.user)
 
     def change_deal(self, chance):
         price, currency = self.amount(chance)
@@ -219,6 +226,7 @@ class Histories(RuleBasedStateMachine):
         self.changes += 1
         if self.changes % 3:
             assert stored(self.account) == recounted(self.account)
+            assert mirrored() == recount()
             assert_sort_keys_are_correct()
         if self.changes % 4 == 1:
             post_revenue.process()
@@ -230,7 +238,7 @@ def test_it_works(acme):
     run_state_machine_as_test(
         lambda: Histories(acme),
         settings=settings(
-            max_examples=50,
+            max_examples=40,
             stateful_step_count=25,
             deadline=None,
             suppress_health_check=list(HealthCheck),

@@ -80,51 +80,33 @@ def test_it_works(acme, client):
 
 def test_pages_and_kinds(acme, client):
     for kind in ("note", "call", "email", "call"):
-        make_note(acme.bob, kind, client_id=client.id, kind=kind)
-    kinds = [entry["kind"] for entry in read(acme.json().get(f"{path_of(client)}?kind=call,%20note"))]
-    assert kinds == ["call", "call", "note"]
-    response = acme.json().get(f"{path_of(client)}?per_page=1&page=2&kind=call")
-    assert [entry["kind"] for entry in read(response)] == ["call"]
-    assert 'rel="prev"' in response.headers["link"]
-    assert 'rel="next"' not in response.headers["link"]
-    response = acme.json().get(f"{path_of(client)}?per_page=3")
-    assert 'rel="next"' in response.headers["link"]
-
-
-def test_a_long_note_is_cut(acme, client):
-    make_note(acme.bob, "a" * 5000, client_id=client.id)
-    [entry] = read(acme.json().get(path_of(client)))
-    assert entry["data"]["text"] == "a" * 999 + "…"
-
-
-def test_it_rejects_bad_parameters(acme, client):
+        make_note(acme.bob, kind * 1000, client_id=client.id, kind=kind)
+    entries = read(acme.json().get(f"{path_of(client)}?kind=call,%20note"))
+    assert [entry["kind"] for entry in entries] == ["call", "call", "note"]
+    # A long note is cut.
+    assert entries[2]["data"]["text"] == ("note" * 1000)[:999] + "…"
+    for query, relations in (("per_page=1&page=2&kind=call", {"first", "prev"}), ("per_page=3", {"first", "next"})):
+        assert acme.json().get(f"{path_of(client)}?{query}").links.keys() == relations
     kinds = "note, call, meeting, email, task, task_done, deal, stage, suggestion, vote, change, merge, merge_undone, message, unsubscribed"
     response = acme.json().get(f"{path_of(client)}?kind=note,party&page=0")
-    assert_refused(
-        response,
-        422,
-        "validation_failed",
-        {"page": ["must be a whole number, 1 or more"], "kind": [f"party is not one of {kinds}"]},
-    )
+    errors = {"page": ["must be a whole number, 1 or more"], "kind": [f"party is not one of {kinds}"]}
+    assert_refused(response, 422, "validation_failed", errors)
 
 
 @table("make", [make_client, make_contact, make_deal])
-def test_it_rejects_unknown_rows(acme, other, make):
-    assert_refused(acme.json().get(path_of(make(other.mallory))), 404, "not_found")
+def test_it_rejects_rows_in_the_trash(acme, make):
     row = make(acme.alice)
     row.trash(by=acme.alice)
     assert_refused(acme.json().get(path_of(row)), 404, "not_found")
 
 
 def test_limited_agents_see_only_their_rows(acme, client):
-    acme.account.agents_see = "own"
-    acme.account.save()
-    bobs = acme.json(acme.bob_token)
-    assert_refused(bobs.get(path_of(client)), 404, "not_found")
+    acme.account.change(agents_see="own")
+    assert_refused(acme.json().get(path_of(client)), 404, "not_found")
     client.write({"responsible_id": acme.bob.id}, by=acme.alice)
-    for number in range(30):
+    for number in range(5):
         make_deal(acme.alice, f"Hidden {number}", client_id=client.id, responsible_id=acme.alice.id)
     make_note(acme.alice, "Own", client_id=client.id)
-    response, queries = capture_queries(lambda: bobs.get(f"{path_of(client)}?per_page=2"))
+    response, queries = capture_queries(lambda: acme.json().get(f"{path_of(client)}?per_page=2"))
     assert [entry["kind"] for entry in read(response)] == ["note", "change"]
     assert len(queries) == 3

@@ -2,12 +2,12 @@
 
 from datetime import timedelta
 
-import pytest
 from django.utils import formats, timezone
 
 from core.db.time_limit import TooSlow
 from tests.support.factories import make_client, make_deal
 from tests.support.queries import capture_queries
+from tests.support.tables import table
 from workspace import board
 from workspace.pages import board as pages
 
@@ -15,11 +15,6 @@ PATH = "/app/deals/board"
 # The session, the forum, the numbers of new suggestions and of due tasks, the pipelines, the statuses, the totals, the ids of the first
 # cards, the cards, and the saved views.
 STATEMENTS = 10
-
-
-@pytest.fixture
-def statuses(acme) -> dict[str, int]:
-    return {status.code: status.id for status in acme.account.statuses_of_kind("deal")}
 
 
 def texts(element) -> str:
@@ -81,19 +76,24 @@ def test_only_the_chosen_pipeline_is_shown(acme, statuses):
     assert texts(page.html.select_one(".chips .chip bdi")) == "Mine"
 
 
-def test_deals_without_a_status_come_first(acme, statuses, monkeypatch):
+@table(("code", "heading"), [("new", "New"), (None, "No status")])
+def test_more_cards_of_a_column(acme, statuses, monkeypatch, code, heading):
+    """Deals without a status have a column, which comes first."""
     monkeypatch.setattr(board, "COLUMN_SIZE", 1)
-    for name in ("Order 7", "Order 8"):
-        make_deal(acme.bob, name)
+    for name in ("Roof", "Barn"):
+        make_deal(acme.bob, name, status_id=statuses[code] if code else None)
     visitor = acme.page(acme.bob)
     visitor.get(PATH)
     page, queries = capture_queries(lambda: visitor.get(PATH))
     assert len(queries) == STATEMENTS, queries
-    assert list(columns(page).items())[:2] == [("No status", ["Order 8"]), ("New", [])]
+    assert next(iter(columns(page).items())) == (heading, ["Barn"])
     [link] = page.html.select(".more a")
     rest = page.goto(link["href"])
-    assert columns(rest) == {"No status": ["Order 7"]}
+    assert columns(rest) == {heading: ["Roof"]}
     assert "Back to the whole board" in texts(rest.html.find("main"))
+    fragment = page.goto(link["hx-get"], headers={"HX-Request": "true"})
+    assert [texts(card) for card in fragment.html.select("h3")] == ["Roof"]
+    assert not fragment.html.find("header")
 
 
 def test_the_list_and_the_board_keep_the_filters(acme, statuses):
@@ -104,18 +104,6 @@ def test_the_list_and_the_board_keep_the_filters(acme, statuses):
     page = page.click(description="List")
     assert [texts(cell) for cell in page.html.select("tbody th")] == ["Roof"]
     assert not page.html.select(".notice.error")
-
-
-def test_more_cards_of_a_column(acme, statuses, monkeypatch):
-    monkeypatch.setattr(board, "COLUMN_SIZE", 1)
-    for name in ("Roof", "Barn"):
-        make_deal(acme.bob, name, status_id=statuses["new"])
-    page = acme.page(acme.bob).get(PATH)
-    [link] = page.html.select(".more a")
-    assert columns(page.goto(link["href"])) == {"New": ["Roof"]}
-    fragment = page.goto(link["hx-get"], headers={"HX-Request": "true"})
-    assert [texts(card) for card in fragment.html.select("h3")] == ["Roof"]
-    assert not fragment.html.find("header")
 
 
 def test_it_names_what_it_cannot_read(acme):
@@ -145,119 +133,99 @@ def move_page(acme, deal, query: str = "?board="):
 
 
 def test_a_deal_is_moved_with_the_form(acme, statuses):
-    deal = make_deal(acme.bob, "Roof", status_id=statuses["new"])
+    deal = make_deal(acme.bob, "Roof")
     make_deal(acme.bob, "Barn", status_id=statuses["proposal"])
     page = acme.page(acme.bob).get(f"{PATH}?q=roof").click(href=f"/{deal.id}/move")
     form = page.forms["move"]
+    assert (form["status_id"].value, form["status_id"].options[0][2]) == ("0", "No status")
+    for place, message in (("0", "Ensure this value is greater than or equal to 1."), ("x", "Enter a whole number.")):
+        form["place"] = place
+        assert message in texts(form.submit(status=422).html.find("main"))
     form["status_id"], form["place"] = str(statuses["proposal"]), "2"
     page = form.submit(status=303).follow()
     assert page.request.url.endswith("/app/deals/board?q=roof")
     assert "“Roof” is in Proposal now." in texts(page.html.find(id="messages"))
-    assert columns(page.goto(PATH))["Proposal"] == ["Barn", "Roof"]
-
-
-def test_a_deal_gets_a_status_and_loses_it_again(acme, statuses):
-    deal = make_deal(acme.bob, "Order 7")
-    page = acme.page(acme.bob).get(PATH).click(href=f"/{deal.id}/move")
-    form = page.forms["move"]
-    assert (form["status_id"].value, form["status_id"].options[0][2]) == ("0", "No status")
-    form["status_id"] = str(statuses["new"])
-    page = form.submit(status=303).follow()
-    assert "“Order 7” is in New now." in texts(page.html.find(id="messages"))
+    page = page.goto(PATH)
+    assert columns(page)["Proposal"] == ["Barn", "Roof"]
     assert "No status" not in columns(page)
     form = page.click(href=f"/{deal.id}/move").forms["move"]
     form["status_id"] = "0"
     page = form.submit(status=303).follow()
-    assert "“Order 7” has no status now." in texts(page.html.find(id="messages"))
-    assert columns(page)["No status"] == ["Order 7"]
+    assert "“Roof” has no status now." in texts(page.html.find(id="messages"))
+    assert columns(page)["No status"] == ["Roof"]
 
 
-@pytest.mark.parametrize(("language", "offered"), [("en", "Features"), ("pl", "Funkcje")])
+@table(("language", "offered"), [("en", "Features"), ("pl", "Funkcje")])
 def test_default_reasons_are_translated_and_stored_in_english(acme, statuses, language, offered):
-    acme.bob.language = language
-    acme.bob.save()
+    acme.account.users.filter(id=acme.bob.id).update(language=language)
     deal = make_deal(acme.bob, "Roof", status_id=statuses["new"])
     form = move_page(acme, deal, f"?status_id={statuses['won']}").forms["move"]
     assert offered in texts(form.html)
     form["other_reason"] = offered
-    form.submit(status=303)
-    deal.refresh_from_db()
-    assert deal.won_reason == "Features"
     visitor = acme.page(acme.bob)
+    for _ in range(2):
+        form.submit(status=303)
+        deal.refresh_from_db()
+        assert deal.won_reason == "Features"
+        form = visitor.get(f"/app/deals/{deal.id}/edit?field=won_reason").forms["edit-field"]
+        assert form["value"].value == offered
     assert offered in texts(visitor.get(f"/app/deals/{deal.id}").html.find("main"))
     assert offered in texts(visitor.get("/app/deals?columns=won_reason").html.find("table"))
-    form = visitor.get(f"/app/deals/{deal.id}/edit?field=won_reason").forms["edit-field"]
-    assert form["value"].value == offered
-    form.submit(status=303)
-    deal.refresh_from_db()
-    assert deal.won_reason == "Features"
 
 
 def test_won_asks_for_a_reason(acme, statuses):
-    deal = make_deal(acme.bob, "Roof", status_id=statuses["new"])
+    deal = make_deal(acme.bob, "Roof", status_id=statuses["proposal"])
     form = move_page(acme, deal, "").forms["move"]
     form["status_id"] = str(statuses["won"])
     page = form.submit(status=200)
     assert texts(page.html.find("h1")) == "Why is “Roof” won?"
     deal.refresh_from_db()
-    assert deal.status_id == statuses["new"]
+    assert deal.status_id == statuses["proposal"]
     form = page.forms["move"]
     form["reason"] = "Features"
     page = form.submit(status=303).follow()
     assert page.request.path == f"/app/deals/{deal.id}"
     deal.refresh_from_db()
     assert (deal.status_id, deal.won_reason) == (statuses["won"], "Features")
-    # Another reason as a text.
-    form = move_page(acme, deal, f"?status_id={statuses['lost']}").forms["move"]
-    form["other_reason"] = "The roof is gone"
-    form.submit(status=303)
+    # It is opened again on the page of the deal.
+    page = page.forms["reopen"].submit("status_id", status=303).follow()
     deal.refresh_from_db()
-    assert (deal.lost_reason, deal.won_reason) == ("The roof is gone", None)
+    assert (deal.status_id, deal.closed_at) == (statuses["proposal"], None)
+    # Another reason as a text, and none.
+    for code, reason in (("lost", "The roof is gone"), ("won", "")):
+        form = page.click(description=code.capitalize(), href="move").forms["move"]
+        form["other_reason"] = reason
+        page = form.submit(status=303).follow()
+        deal.refresh_from_db()
+        assert (deal.status_id, getattr(deal, f"{code}_reason")) == (statuses[code], reason or None)
+        page.forms["reopen"].submit("status_id", status=303)
+        page = acme.page(acme.bob).get(f"/app/deals/{deal.id}")
 
 
-INVALID = [
-    ({"place": "0"}, 422, "Ensure this value is greater than or equal to 1."),
-    ({"place": "x"}, 422, "Enter a whole number."),
-]
-
-
-@pytest.mark.parametrize(("values", "status", "message"), INVALID)
-def test_it_rejects_a_wrong_place(acme, statuses, values, status, message):
-    form = move_page(acme, make_deal(acme.bob, status_id=statuses["new"])).forms["move"]
-    for name, value in values.items():
-        form[name] = value
-    assert message in texts(form.submit(status=status).html.find("main"))
-
-
-def test_it_rejects_a_deleted_status(acme, statuses):
+def test_it_rejects_moves_after_other_changes(acme, statuses):
+    """The status was deleted meanwhile, or the deal was moved or deleted."""
     status = acme.account.statuses.create(kind="deal", code="met", name="Met")
     deal = make_deal(acme.bob, "Roof", status_id=statuses["new"])
-    form = move_page(acme, deal).forms["move"]
-    form["status_id"] = str(status.id)
-    status.delete()
-    page = form.submit(status=303).follow()
-    assert "This status was deleted meanwhile. Choose another one." in texts(page.html.find(id="messages"))
-    assert columns(page)["New"] == ["Roof"]
+    forms = [move_page(acme, deal).forms["move"] for _ in range(3)]
+    for form, status_id in zip(forms, (status.id, statuses["qualified"], statuses["qualified"]), strict=True):
+        form["status_id"] = str(status_id)
+    changes = (
+        (status.delete, "This status was deleted meanwhile. Choose another one."),
+        (
+            lambda: deal.write({"status_id": statuses["proposal"]}, by=acme.alice),
+            "Somebody else has moved the deal meanwhile.",
+        ),
+        (lambda: deal.trash(by=acme.alice), "This deal can't be found."),
+    )
+    for form, (change, message) in zip(forms, changes, strict=True):
+        change()
+        assert message in texts(form.submit(status=303).follow().html.find(id="messages"))
 
 
-def test_it_rejects_a_deal_that_was_deleted_or_moved_meanwhile(acme, statuses):
-    deal = make_deal(acme.bob, "Roof", status_id=statuses["new"])
-    forms = [move_page(acme, deal).forms["move"] for _ in range(2)]
-    for form in forms:
-        form["status_id"] = str(statuses["qualified"])
-    deal.write({"status_id": statuses["proposal"]}, by=acme.alice)
-    page = forms[0].submit(status=303).follow()
-    assert "Somebody else has moved the deal meanwhile." in texts(page.html.find(id="messages"))
-    deal.trash(by=acme.alice)
-    page = forms[1].submit(status=303).follow()
-    assert "This deal can't be found." in texts(page.html.find(id="messages"))
-
-
-def test_it_rejects_deals_of_others(acme, other, statuses):
+def test_it_rejects_deals_of_others(acme, statuses):
     deal = make_deal(acme.alice, responsible_id=acme.alice.id, status_id=statuses["new"])
     acme.account.change(agents_see="own")
-    for id in (deal.id, make_deal(other.mallory).id):
-        acme.page(acme.bob).get(f"/app/deals/{id}/move", status=404)
+    acme.page(acme.bob).get(f"/app/deals/{deal.id}/move", status=404)
     assert columns(acme.page(acme.bob).get(PATH))["New"] == []
 
 
@@ -345,14 +313,3 @@ def test_the_page_of_a_deal_shows_its_stages(acme, statuses):
     # A new status is chosen from those of the pipeline.
     field = page.goto(f"{path}/edit?field=status_id").forms["edit-field"]["value"]
     assert [label for _value, _selected, label in field.options] == ["–", "New", "Qualified", "Proposal", "Won", "Lost"]
-
-
-def test_a_deal_is_won_and_opened_again(acme, statuses):
-    deal = make_deal(acme.bob, "Roof", status_id=statuses["proposal"])
-    page = acme.page(acme.bob).get(f"/app/deals/{deal.id}").click(description="Won", href="move")
-    page = page.forms["move"].submit(status=303).follow()
-    deal.refresh_from_db()
-    assert (deal.status_id, deal.won_reason) == (statuses["won"], None)
-    page.forms["reopen"].submit("status_id", status=303)
-    deal.refresh_from_db()
-    assert (deal.status_id, deal.closed_at) == (statuses["proposal"], None)

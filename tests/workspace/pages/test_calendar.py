@@ -8,7 +8,6 @@ from django.utils import timezone
 
 from tests.support.factories import make_client, make_contact, make_task
 from tests.support.pages import Visitor
-from tests.support.tables import table
 from workspace.icalendar import escape, fold
 from workspace.models import CalendarFeed
 
@@ -71,27 +70,22 @@ def test_it_works(acme):
         make_mine(acme, f"Call {number}", datetime(2026, 11, 5, 10 + number, tzinfo=UTC))
     make_mine(acme, "Closed", datetime(2026, 11, 6, tzinfo=UTC), closed=True)
     make_mine(acme, "Before", datetime(2026, 10, 26, tzinfo=UTC))
+    make_mine(acme, "Late", datetime(2026, 11, 8, 23, 30, tzinfo=UTC))
     make_task(acme.alice, "Of Alice", responsible_id=acme.alice.id, scheduled_at=datetime(2026, 11, 7, tzinfo=UTC))
     bob = acme.page(acme.bob)
     page = bob.get(f"{CALENDAR}?month=2026-11")
     assert page.html.h1.get_text() == "November 2026"
-    assert cells(page) == {"2026-10-26": ["Before"], "2026-11-05": [f"Call {number}" for number in range(5)]}
+    expected = {"2026-10-26": ["Before"], "2026-11-05": [f"Call {number}" for number in range(5)]}
+    assert cells(page) == expected | {"2026-11-08": ["Late"]}
     assert page.html.select_one("td summary").get_text(strip=True) == "+2 more"
     assert "2026-11-07" in cells(bob.get(f"{CALENDAR}?month=2026-11&who=all"))
     assert page.click("Next").html.h1.get_text() == "December 2026"
     assert page.click("Previous").html.h1.get_text() == "October 2026"
-
-
-def test_days_are_those_of_the_reader(acme):
-    make_mine(acme, "Late", datetime(2026, 11, 5, 23, 30, tzinfo=UTC))
-    acme.bob.time_zone = "Europe/Warsaw"
-    acme.bob.save()
-    assert cells(acme.page(acme.bob).get(f"{CALENDAR}?month=2026-11")) == {"2026-11-06": ["Late"]}
-
-
-@table("month", ["2026-13", "x", "0001-01", "9999-12"])
-def test_it_rejects_other_months(acme, month):
-    acme.page(acme.bob).get(f"{CALENDAR}?month={month}", status=404)
+    # The days are those of the reader.
+    acme.account.users.filter(id=acme.bob.id).update(time_zone="Europe/Warsaw")
+    assert cells(bob.get(f"{CALENDAR}?month=2026-11")) == expected | {"2026-11-09": ["Late"]}
+    for month in ("2026-13", "x", "0001-01", "9999-12"):
+        bob.get(f"{CALENDAR}?month={month}", status=404)
 
 
 def create_feed(acme) -> str:
@@ -190,33 +184,41 @@ def test_a_task_gets_and_loses_its_time_of_day(acme):
 
 
 def test_a_postponed_task_keeps_that_it_has_no_time_of_day(acme):
-    day = timezone.localdate()
-    make_mine(acme, "Call", timezone.now(), due_day=day)
-    make_mine(acme, "Meet", timezone.now())
-    bob = acme.page(acme.bob)
-    for task in acme.account.posts.order_by("id"):
+    day, bob = timezone.localdate(), acme.page(acme.bob)
+    for title, due_day, expected in (("Call", day, day + timedelta(days=1)), ("Meet", None, None)):
+        task = make_mine(acme, title, timezone.now(), due_day=due_day)
         form = next(form for form in bob.get(f"/app/tasks/{task.id}").forms.values() if 'value="snooze"' in form.text)
         form.submit("until", value="tomorrow", status=303)
-    days = acme.account.posts.order_by("id").values_list("due_day", flat=True)
-    assert list(days) == [day + timedelta(days=1), None]
+        task.refresh_from_db()
+        assert task.due_day == expected
 
 
 def test_what_a_reader_needs_on_the_way(acme):
+    """Clients, contacts and their telephone numbers, in the language of the user, and reminders as alarms."""
     client = make_client(acme.bob, "Nova, Inc.", phone="+48 601 234 567")
     contact = make_contact(acme.bob, "Nora", client_id=client.id, mobile_phone="+48 500 100 200")
-    at = timezone.now() + timedelta(days=1)
-    make_mine(acme, "Call Nova", at, client_id=client.id, content="Ask about; chairs")
+    at = timezone.now().replace(microsecond=0) + timedelta(days=1)
+    remind_at = at - timedelta(minutes=15)
+    make_mine(acme, "Call Nova", at, client_id=client.id, content="Ask about; chairs", remind_at=remind_at)
     make_mine(acme, "Call Nora", at, client_id=client.id, contact_id=contact.id)
-    _text, calendar = read_feed(acme)
+    path = create_feed(acme).partition(acme.host)[2]
+    calendar = parse(acme.page().get(path).text)
     found = {event.values["SUMMARY"]: (event.values["DESCRIPTION"], event.values["URL"]) for event in calendar.children}
     (of_nova, nova), (of_nora, nora) = found["Call Nova"], found["Call Nora"]
     assert of_nova == f"Client: Nova, Inc.\nTelephone: +48 601 234 567\nAsk about; chairs\n{nova}"
     assert of_nora == f"Client: Nova, Inc.\nContact: Nora\nTelephone: +48 500 100 200\n{nora}"
+    alarms = {event.values["SUMMARY"]: [alarm.values for alarm in event.children] for event in calendar.children}
+    trigger = f"{remind_at.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+    alarm = {"ACTION": "DISPLAY", "DESCRIPTION": "Call Nova", "TRIGGER;VALUE=DATE-TIME": trigger}
+    assert alarms == {"Call Nova": [alarm], "Call Nora": []}
+    acme.account.users.filter(id=acme.bob.id).update(language="pl")
+    calendar = parse(acme.page().get(path).text)
+    assert calendar.values["X-WR-CALNAME"] == "Zadania"
+    assert all(event.values["DESCRIPTION"].startswith("Klient: Nova, Inc.\n") for event in calendar.children)
 
 
 def test_the_feed_hides_clients_that_the_user_may_not_access(acme):
-    acme.account.agents_see = "own"
-    acme.account.save(update_fields=["agents_see"])
+    acme.account.change(agents_see="own")
     client = make_client(acme.alice, "Hidden", phone="+48 601 234 567", responsible_id=acme.alice.id)
     make_mine(acme, "Call", timezone.now(), client_id=client.id)
     text, calendar = read_feed(acme)
@@ -225,55 +227,24 @@ def test_the_feed_hides_clients_that_the_user_may_not_access(acme):
     assert "601" not in text
 
 
-def test_a_reminder_is_an_alarm(acme):
-    at = timezone.now().replace(microsecond=0) + timedelta(days=1)
-    remind_at = at - timedelta(minutes=15)
-    make_mine(acme, "Call", at, remind_at=remind_at)
-    make_mine(acme, "Write", at)
-    _text, calendar = read_feed(acme)
-    alarms = {event.values["SUMMARY"]: [alarm.values for alarm in event.children] for event in calendar.children}
-    trigger = f"{remind_at.astimezone(UTC):%Y%m%dT%H%M%SZ}"
-    alarm = {"ACTION": "DISPLAY", "DESCRIPTION": "Call", "TRIGGER;VALUE=DATE-TIME": trigger}
-    assert alarms == {"Call": [alarm], "Write": []}
-
-
-def test_the_feed_is_in_the_language_of_the_user(acme):
-    client = make_client(acme.bob, "Nova")
-    make_mine(acme, "Zadzwonić", timezone.now(), client_id=client.id)
-    acme.account.users.filter(id=acme.bob.id).update(language="pl")
-    path = acme.json().post("/app/calendar_feed.json").json()["url"].partition(acme.host)[2]
-    calendar = parse(acme.page().get(path).text)
-    assert calendar.values["X-WR-CALNAME"] == "Zadania"
-    assert calendar.children[0].values["DESCRIPTION"].startswith("Klient: Nova\n")
-
-
-def test_a_new_address_replaces_the_old_one(acme):
+def test_a_new_address_replaces_the_old_one(acme, other, settings):
     first, second = (create_feed(acme).partition(acme.host)[2] for _ in range(2))
     acme.page().get(first, status=404)
+    Visitor(other.host).get(second, status=404)
     page = acme.page(acme.bob).get(CALENDAR)
+    acme.page().get(second, status=200)
+    # The user leaves the team, and comes back.
+    for left, back in (({"is_active": False}, {"is_active": True}), ({"role": "member"}, {"role": "agent"})):
+        acme.account.users.filter(id=acme.bob.id).update(**left)
+        acme.page().get(second, status=404)
+        acme.account.users.filter(id=acme.bob.id).update(**back)
     acme.page().get(second, status=200)
     form = next(form for form in page.forms.values() if "revoke_feed" in form.text)
     form.submit("do", value="revoke_feed", status=303)
     acme.page().get(second, status=404)
-
-
-@table("change", [{"is_active": False}, {"role": "member"}])
-def test_the_feed_of_a_user_who_left_the_team(acme, change):
-    path = create_feed(acme).partition(acme.host)[2]
-    acme.account.users.filter(id=acme.bob.id).update(**change)
-    acme.page().get(path, status=404)
-
-
-def test_the_feed_of_another_account(acme, other):
-    path = create_feed(acme).partition(acme.host)[2]
-    Visitor(other.host).get(path, status=404)
-
-
-def test_wrong_tokens_are_limited(acme, settings):
     settings.FAILED_LOGIN_LIMIT = 2
-    for _ in range(2):
-        acme.page().get("/app/tasks.ics?token=wrong", status=404)
-    acme.page().get("/app/tasks.ics?token=wrong", status=429)
+    for status in (404, 404, 429):
+        acme.page().get("/app/tasks.ics?token=wrong", status=status)
 
 
 def test_texts_are_escaped_and_lines_folded():

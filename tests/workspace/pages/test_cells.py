@@ -37,6 +37,14 @@ def test_it_works(acme, client):
     assert cell.select_one("bdi").get_text() == "Warszawa"
     assert cell.select_one("a.change")["data-focus"] == ""
     assert stored(client).city == "Warszawa"
+    # A form that is closed shows the stored value.
+    stored(client).write({"city": "Kraków"}, by=acme.alice)
+    cell = bob.get(f"{path_of(client, 'city')}&cancel=1", headers=HTMX)
+    assert cell.html.select_one("td bdi").get_text() == "Kraków"
+    # An invalid value.
+    form = bob.get(path_of(client, "discount"), headers=HTMX)
+    answer = bob.post(path_of(client, "discount"), data_of(form, value="a lot"), headers=HTMX, status=422)
+    assert answer.html.select_one("td.editing .field-error")
 
 
 @table(("field", "value", "text"), [("responsible_id", "", ""), ("tags", "vip, new", "vip new"), ("city", "", "")])
@@ -55,13 +63,6 @@ def test_an_amount_has_its_currency(acme):
     assert cell.select_one(".amount bdi").get_text() == "1,234.50 EUR"
 
 
-def test_it_rejects_an_invalid_value(acme, client):
-    bob = acme.page(acme.bob)
-    form = bob.get(path_of(client, "discount"), headers=HTMX)
-    answer = bob.post(path_of(client, "discount"), data_of(form, value="a lot"), headers=HTMX, status=422)
-    assert answer.html.select_one("td.editing .field-error")
-
-
 def test_a_conflict_shows_both_values(acme, client):
     bob = acme.page(acme.bob)
     form = bob.get(path_of(client, "city"), headers=HTMX)
@@ -73,12 +74,6 @@ def test_a_conflict_shows_both_values(acme, client):
     assert stored(client).city == "Warszawa"
 
 
-def test_cancel_shows_the_stored_value(acme, client):
-    stored(client).write({"city": "Kraków"}, by=acme.alice)
-    cell = acme.page(acme.bob).get(f"{path_of(client, 'city')}&cancel=1", headers=HTMX)
-    assert cell.html.select_one("td bdi").get_text() == "Kraków"
-
-
 def test_without_javascript_the_form_returns_to_the_list(acme, client):
     bob = acme.page(acme.bob)
     page = bob.get("/app/clients?columns=city&sort=name")
@@ -88,18 +83,14 @@ def test_without_javascript_the_form_returns_to_the_list(acme, client):
     answer = form.submit().follow()
     assert answer.request.path_qs == "/app/clients?columns=city&sort=name"
     assert "City is saved." in answer
-
-
-@table("target", ["https://evil.example/", "//evil.example/", ""])
-def test_the_form_does_not_redirect_to_another_host(acme, client, target):
-    form = acme.page(acme.bob).get(f"/app/clients/{client.id}/edit?field=city").forms["edit-field"]
-    form["next"], form["value"] = target, "Warszawa"
-    assert form.submit().headers["Location"] == f"/app/clients/{client.id}"
+    for target in ("https://evil.example/", "//evil.example/", ""):
+        form = bob.get(address).forms["edit-field"]
+        form["next"], form["value"] = target, "Gdynia"
+        assert form.submit().headers["Location"] == f"/app/clients/{client.id}"
 
 
 def test_an_agent_who_gives_a_record_away_returns_to_the_list(acme, client):
-    acme.account.agents_see = "own"
-    acme.account.save()
+    acme.account.change(agents_see="own")
     bob = acme.page(acme.bob)
     form = bob.get(path_of(client, "responsible_id"), headers=HTMX)
     data = data_of(form, value=str(acme.alice.id))

@@ -3,9 +3,8 @@
 import pytest
 
 from accounts.models import Account
-from tests.support.factories import PASSWORD
+from tests.support.factories import PASSWORD, make_task
 from tests.support.pages import Visitor
-from tests.support.tables import table
 from tests.support.team import assert_for_the_team_alone
 
 TEAM_SECTIONS = ("/app/clients", "/app/contacts", "/app/deals", "/app/tasks", "/app/reports")
@@ -36,9 +35,14 @@ def test_it_works(acme):
     assert sections(acme.page().get("/app/roadmap")) == forum[:2]
 
 
-@table("path", TEAM_SECTIONS)
-def test_the_sections_are_for_the_team_alone(acme, other, path):
-    assert_for_the_team_alone(acme, other, path)
+def test_pages_of_the_team_are_for_the_team_alone(acme, other):
+    """`tests/test_page_access.py` asks this of the pages of clients, contacts, deals and notes."""
+    task = make_task(acme.bob)
+    tasks = ("new", "list", "calendar", task.id, f"{task.id}/edit")
+    assert_for_the_team_alone(acme, other, "/app/tasks")
+    for path in ("/app/reports", "/app/bulk_changes", *(f"/app/tasks/{end}" for end in tasks)):
+        acme.page(acme.carol).get(path, status=403)
+        assert acme.page().get(path).headers["Location"].startswith("/app/sign-in?next=")
 
 
 def test_the_team_of_a_forum_starts_at_the_forum(acme):

@@ -49,22 +49,22 @@ def test_deals_that_nobody_is_responsible_for(acme):
     assert page.html.select_one("svg rect title").text.startswith("Nobody, ")
 
 
-@table("name", REPORTS)
-def test_every_report_has_a_page_and_a_csv_file(acme, deals, name):
+def test_every_report_has_a_page_and_a_csv_file(acme, deals):
     visitor = acme.page(acme.bob)
-    assert len(statements(visitor, f"{PATH}/{name}")) == STATEMENTS[name]
-    assert visitor.get(f"{PATH}/{name}").html.select_one("nav.tabs [aria-current]").text.strip() == str(
-        REPORTS[name].label
-    )
-    response = visitor.get(f"{PATH}/{name}?format=csv")
-    assert response.headers["Content-Disposition"] == f'attachment; filename="{name}.csv"'
-    rows = list(csv.DictReader(io.StringIO(response.text)))
-    # No client is behind a suggestion.
-    assert bool(rows) == (name != "suggestions")
-    objects = acme.json().get(f"/app/reports/{name}.json").json()["rows"]
-    assert [{key: "" if value is None else value for key, value in row.items() if key != "id"} for row in objects] == [
-        {key: number(value) for key, value in row.items()} for row in rows
-    ]
+    for name, report in REPORTS.items():
+        assert len(statements(visitor, f"{PATH}/{name}")) == STATEMENTS[name], name
+        tab = visitor.get(f"{PATH}/{name}").html.select_one("nav.tabs [aria-current]")
+        assert tab.text.strip() == str(report.label)
+        response = visitor.get(f"{PATH}/{name}?format=csv")
+        assert response.headers["Content-Disposition"] == f'attachment; filename="{name}.csv"'
+        rows = list(csv.DictReader(io.StringIO(response.text)))
+        # No client is behind a suggestion.
+        assert bool(rows) == (name != "suggestions")
+        objects = acme.json().get(f"/app/reports/{name}.json").json()["rows"]
+        expected = [
+            {key: "" if value is None else value for key, value in row.items() if key != "id"} for row in objects
+        ]
+        assert expected == [{key: number(value) for key, value in row.items()} for row in rows]
 
 
 def number(text: str) -> str | float:
@@ -75,8 +75,7 @@ def number(text: str) -> str | float:
 
 
 def test_names_are_no_formulas(acme):
-    status = acme.account.statuses_of_kind("deal").get(code="new")
-    acme.account.statuses.filter(id=status.id).update(name="=1+1")
+    acme.account.statuses_of_kind("deal").filter(code="new").update(name="=1+1")
     response = acme.page(acme.bob).get(f"{PATH}/stages?format=csv")
     assert "'=1+1," in response.text
 
@@ -85,10 +84,6 @@ def test_invalid_parameters_are_named(acme):
     page = acme.page(acme.bob).get(f"{PATH}/results?from=x", status=422)
     assert page.html.select_one(".notice.error").text.strip() == "From is not a month such as 2026-01"
     assert page.html.select_one("table.figures")
-
-
-def test_only_the_team_sees_reports(acme):
-    assert acme.page(acme.carol).get(PATH, status=403)
     assert acme.page(acme.bob).get(f"{PATH}/other", status=404)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.factories import make_client, make_contact, make_field_definition, make_saved_view, make_user
 from tests.support.reading import statements
-from tests.support.tables import table
+from tests.support.team import row_names
 
 PATH = "/app/clients"
 
@@ -14,10 +14,6 @@ def clients(acme):
     make_client(acme.bob, "Adler", city="Gdynia", responsible_id=acme.bob.id)
     make_client(acme.bob, "Brandt", city="Gdańsk", responsible_id=acme.alice.id)
     make_client(acme.bob, "Corvus")
-
-
-def names(page) -> list[str]:
-    return [cell.get_text(strip=True) for cell in page.html.select("tbody th")]
 
 
 def tabs(page) -> list[str]:
@@ -44,43 +40,34 @@ def test_it_works(acme):
     view = acme.account.saved_views.get()
     assert page.request.path_qs == f"{PATH}?view={view.id}"
     assert "The view By the sea is saved." in page
-    assert (names(page), current_tab(page)) == (["Adler", "Brandt"], "By the sea")
+    assert (row_names(page), current_tab(page)) == (["Adler", "Brandt"], "By the sea")
     assert [cell.get_text(strip=True) for cell in page.html.select("thead th:not(.pick)")] == ["Name", "City"]
     assert "Save as a view" not in page
 
     # Another member of the team opens the view, and removes its filter.
     page = acme.page(acme.alice).get(PATH).click("By the sea").click("City contains gd")
-    assert (names(page), current_tab(page)) == (["Adler", "Brandt", "Corvus"], "By the sea")
+    assert (row_names(page), current_tab(page)) == (["Adler", "Brandt", "Corvus"], "By the sea")
     assert "This list differs from the view “By the sea”." in text_of(page, ".view-tools")
     page = form_with(page, "Save changes").submit(name="do", value="update").follow()
     view.refresh_from_db()
-    assert (view.query, names(page)) == ("columns=city&sort=name", ["Adler", "Brandt", "Corvus"])
+    assert (view.query, row_names(page)) == ("columns=city&sort=name", ["Adler", "Brandt", "Corvus"])
 
 
-def test_a_filter_is_added_to_a_view_and_discarded(acme):
-    view = make_saved_view(acme.bob, query="city__contains=gd")
-    bob = acme.page(acme.bob)
-    form = bob.get(f"{PATH}?view={view.id}&add=responsible_id").forms["filter"]
+def test_the_filters_of_a_view_are_changed(acme):
+    view, bob = make_saved_view(acme.bob, query="city__contains=gd"), acme.page(acme.bob)
+    path = f"{PATH}?view={view.id}"
+    form = bob.get(f"{path}&add=responsible_id").forms["filter"]
     form["value"] = "me"
     page = form.submit().follow()
-    assert names(page) == ["Adler"]
-    assert names(page.click("Discard changes")) == ["Brandt", "Adler"]
-
-
-def test_all_filters_of_a_view_are_removed(acme):
-    view = make_saved_view(acme.bob, query="city__contains=gd")
-    page = acme.page(acme.bob).get(f"{PATH}?view={view.id}").click("City contains gd")
-    assert names(page) == ["Corvus", "Brandt", "Adler"]
-    assert "Save changes" in page
-    page = acme.page(acme.bob).get(f"{PATH}?view={view.id}").click("Clear the filters")
-    assert (names(page), current_tab(page)) == (["Corvus", "Brandt", "Adler"], view.name)
-
-
-@pytest.mark.parametrize("end", ["&page=1", "&add=city"])
-def test_parameters_of_the_page_keep_the_view(acme, end):
-    view = make_saved_view(acme.bob, query="city__contains=gd")
-    page = acme.page(acme.bob).get(f"{PATH}?view={view.id}{end}")
-    assert names(page) == ["Brandt", "Adler"]
+    assert row_names(page) == ["Adler"]
+    assert row_names(page.click("Discard changes")) == ["Brandt", "Adler"]
+    for link in ("City contains gd", "Clear the filters"):
+        page = bob.get(path).click(link)
+        assert (row_names(page), current_tab(page)) == (["Corvus", "Brandt", "Adler"], view.name)
+        assert "Save changes" in page
+    # Parameters of the page keep the view.
+    for end in ("&page=1", "&add=city"):
+        assert row_names(bob.get(f"{path}{end}")) == ["Brandt", "Adler"]
 
 
 def test_a_changed_view_is_saved_as_a_new_one(acme):
@@ -90,7 +77,7 @@ def test_a_changed_view_is_saved_as_a_new_one(acme):
     form = form_with(page, "Share with the team")
     form["name"] = "Gdynia"
     page = form.submit().follow()
-    assert (names(page), current_tab(page)) == (["Adler"], "Gdynia")
+    assert (row_names(page), current_tab(page)) == (["Adler"], "Gdynia")
     assert acme.account.saved_views.get(name="Gdynia").owner_id == acme.bob.id
 
 
@@ -116,18 +103,21 @@ def test_what_is_gone_is_left_out_with_a_message(acme):
         "responsible_id__not names a user who no longer exists",
         "status_id names a status that was deleted",
     ]
-    assert names(page) == ["Brandt", "Adler"]
+    assert row_names(page) == ["Brandt", "Adler"]
     page = form_with(page, "Save changes").submit(name="do", value="update").follow()
     view.refresh_from_db()
     assert view.query == "city__contains=gd&columns=city"
     assert not page.html.select(".notice.error")
 
 
-@table("id", ["1", "x", "99999999999999999999"])
-def test_a_view_that_is_gone(acme, id):
-    page = acme.page(acme.bob).get(f"{PATH}?view={id}", status=422)
-    assert text_of(page, ".notice.error li") == "view was deleted, or is not shared with you"
-    assert len(names(page)) == 3
+def test_a_view_that_is_gone(acme):
+    bob = acme.page(acme.bob)
+    for id in ("1", "x", "99999999999999999999"):
+        page = bob.get(f"{PATH}?view={id}", status=422)
+        assert text_of(page, ".notice.error li") == "view was deleted, or is not shared with you"
+        assert len(row_names(page)) == 3
+    for path in ("?resource=post", "/new", "/new?resource=post", "/7"):
+        bob.get(f"/app/views{path}", status=404)
 
 
 def test_views_of_other_lists_and_private_ones_of_others_are_not_opened(acme):
@@ -149,28 +139,24 @@ def test_the_form_shows_errors(acme):
     form = page.forms["view"]
     form["name"] = "Others"
     page = form.submit(name="do", value="save").follow()
-    assert names(page) == ["Brandt", "Adler"]
+    assert row_names(page) == ["Brandt", "Adler"]
 
 
 def test_a_view_is_renamed_and_deleted(acme):
-    view = make_saved_view(acme.bob, "Leads", query="city__contains=gd")
+    view = make_saved_view(acme.bob, "Leads", query="city__contains=gd", shared=True)
     bob = acme.page(acme.bob)
     form = bob.get(f"{PATH}?view={view.id}").click("Edit the view").forms["view"]
     form["name"] = "By the sea"
     page = form.submit(name="do", value="save").follow()
     assert current_tab(page) == "By the sea"
-    page = form_with(bob.get(f"/app/views/{view.id}"), "Yes, do it").submit().follow()
-    assert "The view By the sea is deleted." in page
-    assert not acme.account.saved_views.exists()
-
-
-def test_an_admin_makes_a_view_private_and_does_not_see_it_any_more(acme):
-    view = make_saved_view(acme.bob, "Of Bob", shared=True)
+    # An admin makes the view private, and does not see it any more.
     form = acme.page(acme.alice).get(f"/app/views/{view.id}").forms["view"]
     form["shared"] = False
     page = form.submit(name="do", value="save").follow()
-    assert page.request.path == "/app/views"
-    assert not page.html.select("li[data-id]")
+    assert (page.request.path, page.html.select("li[data-id]")) == ("/app/views", [])
+    page = form_with(bob.get(f"/app/views/{view.id}"), "Yes, do it").submit().follow()
+    assert "The view By the sea is deleted." in page
+    assert not acme.account.saved_views.exists()
 
 
 def test_only_the_owner_and_admins_change_a_shared_view(acme):
@@ -192,29 +178,16 @@ def test_views_are_moved(acme):
     page = bob.get(PATH).click("Manage views")
     form = page.forms[f"row-{acme.account.saved_views.get(name='C').id}"]
     page = form.submit(name="step", value="up").follow()
-    assert [row["data-name"] for row in page.html.select("li[data-id]")] == ["Shared", "A", "C", "B"]
-    assert tabs(bob.get(PATH)) == [
-        "All",
-        "Mine",
-        "Recently changed",
-        "No task planned",
-        "Shared",
-        "A",
-        "C",
-        "B",
-        "Manage views",
-    ]
+    moved = ["Shared", "A", "C", "B"]
+    assert [row["data-name"] for row in page.html.select("li[data-id]")] == moved
+    standard = ["All", "Mine", "Recently changed", "No task planned"]
+    assert tabs(bob.get(PATH)) == [*standard, *moved, "Manage views"]
 
 
 def test_the_list_shows_the_first_views_and_the_current_one(acme):
     views = [make_saved_view(acme.bob, f"View {n}", query=f"city=c{n}") for n in range(9)]
     page = acme.page(acme.bob).get(f"{PATH}?view={views[8].id}")
     assert tabs(page)[4:] == [*(f"View {n}" for n in range(6)), "View 8", "All views"]
-
-
-@table("path", ["/app/views?resource=post", "/app/views/new", "/app/views/new?resource=post", "/app/views/7"])
-def test_unknown_lists_and_views(acme, path):
-    acme.page(acme.bob).get(path, status=404)
 
 
 def test_the_number_of_statements_does_not_depend_on_the_number_of_views(acme):

@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 
 from tests.support.factories import make_client, make_contact, make_task
-from tests.support.tables import table
 
 TASKS = "/app/tasks"
 
@@ -41,22 +40,20 @@ def test_it_works(acme):
     assert acme.account.posts.count() == 1
 
 
-@table(
-    ("fields", "errors"),
-    [
-        ({"title": " "}, {"title": "Can't be blank"}),
-        ({"time": "10:00"}, {"day": "Can't be blank when there is a time"}),
-        ({"reminder": "15"}, {"day": "Can't be blank when there is a reminder before it"}),
-        ({"reminder": "other"}, {"remind_at": "Can't be blank"}),
-        ({"day": "0012-01-01"}, {"day": "Is too far from today"}),
-    ],
-)
-def test_it_rejects_invalid_tasks(acme, fields, errors):
-    form = acme.page(acme.bob).get(f"{TASKS}/new?title=Call").forms["task"]
-    for name, value in fields.items():
-        form[name] = value
-    page = form.submit("do", value="save", status=422)
-    assert {name: page.html.find(id=f"task-{name}_error").get_text(strip=True) for name in errors} == errors
+def test_it_rejects_invalid_tasks(acme):
+    bob = acme.page(acme.bob)
+    for fields, name, error in (
+        ({"title": " "}, "title", "Can't be blank"),
+        ({"time": "10:00"}, "day", "Can't be blank when there is a time"),
+        ({"reminder": "15"}, "day", "Can't be blank when there is a reminder before it"),
+        ({"reminder": "other"}, "remind_at", "Can't be blank"),
+        ({"day": "0012-01-01"}, "day", "Is too far from today"),
+    ):
+        form = bob.get(f"{TASKS}/new?title=Call").forms["task"]
+        for field, value in fields.items():
+            form[field] = value
+        page = form.submit("do", value="save", status=422)
+        assert page.html.find(id=f"task-{name}_error").get_text(strip=True) == error
     assert not acme.account.posts.exists()
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.factories import make_client, make_contact, make_post, make_user, make_user_link
 from tests.support.queries import capture_queries
-from tests.support.tables import table
+from tests.support.team import record_path
 
 # The session, the forum, the numbers of new suggestions and of due tasks, the client, its users, deals, contacts, tasks and suggestions, and
 # its timeline.
@@ -14,10 +14,6 @@ STATEMENTS = 11
 @pytest.fixture
 def client(acme):
     return make_client(acme.bob, "Northwind")
-
-
-def path_of(client) -> str:
-    return f"/app/clients/{client.id}"
 
 
 def panel(page) -> str:
@@ -43,8 +39,8 @@ def test_it_works(acme, client):
     voted = make_post(acme.bob, "Invoices by e-mail")
     voted.vote(by=of_contact)
     visitor = acme.page(acme.bob)
-    visitor.get(path_of(client))
-    page, queries = capture_queries(lambda: visitor.get(path_of(client)))
+    visitor.get(record_path(client))
+    page, queries = capture_queries(lambda: visitor.get(record_path(client)))
     assert len(queries) == STATEMENTS, queries
     text = panel(page)
     # A link without a creator was found by the e-mail.
@@ -54,24 +50,20 @@ def test_it_works(acme, client):
 
 
 def test_the_page_of_a_contact_shows_only_its_own_users(acme, client):
-    contact = make_contact(acme.bob, client_id=client.id)
-    make_user_link(acme.alice, acme.carol, contact_id=contact.id)
+    """A link that the service proposed names the reason."""
+    contact = make_contact(acme.bob, client_id=client.id, email="carol@new.example")
     make_user_link(acme.alice, make_user(acme.account, "eve"), client_id=client.id)
+    acme.carol.change_email("carol@new.example")
     text = panel(acme.page(acme.bob).get(f"/app/contacts/{contact.id}"))
     assert "carol" in text.lower()
+    assert "The same e-mail" in text
     assert "eve" not in text
-
-
-def test_a_link_that_the_service_proposed_names_the_reason(acme):
-    client = make_client(acme.alice, email="carol@new.example")
-    acme.carol.change_email("carol@new.example")
-    assert "The same e-mail" in panel(acme.page(acme.bob).get(path_of(client)))
 
 
 def test_a_proposal_is_confirmed_unlinked_and_linked_again(acme, client):
     link = make_user_link(acme.alice, acme.carol, client_id=client.id, state="proposed")
     make_post(acme.carol, "Dark mode")
-    page, form = acme.page(acme.bob).get(path_of(client)), f"link-{link.id}"
+    page, form = acme.page(acme.bob).get(record_path(client)), f"link-{link.id}"
     for action, message, state, shown in (
         ("confirm_link", "The link is confirmed.", "confirmed", ["Dark mode"]),
         ("reject_link", "The user is not linked any more.", "rejected", []),
@@ -83,7 +75,7 @@ def test_a_proposal_is_confirmed_unlinked_and_linked_again(acme, client):
 
 
 def test_a_user_is_found_and_linked(acme, client):
-    path = f"{path_of(client)}?user_q=carol"
+    path = f"{record_path(client)}?user_q=carol"
     form = acme.page(acme.bob).get(path).forms["found-users"]
     page = form.submit("user", value=str(acme.carol.id), status=303).follow()
     assert "The user is linked." in page.text
@@ -98,30 +90,23 @@ def test_a_user_is_found_and_linked(acme, client):
 def test_the_search_does_not_reveal_emails(acme, client):
     make_user(acme.account, "dora", name="Dora", email="secret@elsewhere.example")
     for q, found in (("dora", "Dora"), ("secret", "Nobody was found."), ("elsewhere", "Nobody was found.")):
-        assert found in panel(acme.page(acme.bob).get(f"{path_of(client)}?user_q={q}"))
+        assert found in panel(acme.page(acme.bob).get(f"{record_path(client)}?user_q={q}"))
 
 
-def test_it_rejects_a_user_who_is_linked_to_another_customer(acme, client):
+def test_it_rejects_other_users(acme, client):
+    """An unknown one, the team, and a user who is linked to another customer."""
     other = make_contact(acme.alice)
-    make_user_link(acme.alice, acme.carol, contact_id=other.id)
-    page = acme.page(acme.bob).get(f"{path_of(client)}?user_q=carol")
+    link = make_user_link(acme.alice, acme.carol, contact_id=other.id)
+    page = acme.page(acme.bob).get(f"{record_path(client)}?user_q=carol")
+    for user in (acme.bob.id, "x", "", "9" * 30):
+        page.forms["found-users"].submit("user", value=str(user), status=404)
     page = page.forms["found-users"].submit("user", value=str(acme.carol.id), status=303).follow()
     assert f"is linked to contact {other.id} already: remove that link first" in page.text
     assert states(acme) == ["confirmed"]
-
-
-@table("user", ["bob", "x", "", "9" * 30])
-def test_it_rejects_an_unknown_user_and_the_team(acme, client, user):
-    page = acme.page(acme.bob).get(f"{path_of(client)}?user_q=carol")
-    value = str(acme.bob.id) if user == "bob" else user
-    page.forms["found-users"].submit("user", value=value, status=404)
-
-
-def test_a_link_that_was_deleted_meanwhile(acme, client):
-    link = make_user_link(acme.alice, acme.carol, client_id=client.id, state="proposed")
-    page = acme.page(acme.bob).get(path_of(client))
+    # A link that was deleted meanwhile.
+    page = acme.page(acme.bob).get(f"/app/contacts/{other.id}")
     link.erase()
-    page = page.forms[f"link-{link.id}"].submit("do", value="confirm_link", status=303).follow()
+    page = page.forms[f"link-{link.id}"].submit("do", value="reject_link", status=303).follow()
     assert "This link is gone" in page.text
 
 
@@ -131,7 +116,7 @@ def test_a_limited_agent_cannot_change_the_link_of_a_hidden_customer(acme, clien
     link = make_user_link(acme.alice, acme.carol, client_id=make_client(acme.alice).id, state="proposed")
     own = make_client(acme.alice, responsible_id=acme.bob.id)
     shown = make_user_link(acme.alice, make_user(acme.account), client_id=own.id, state="proposed")
-    form = acme.page(acme.bob).get(path_of(own)).forms[f"link-{shown.id}"]
+    form = acme.page(acme.bob).get(record_path(own)).forms[f"link-{shown.id}"]
     form["link"] = str(link.id)
     assert "This link is gone" in form.submit("do", value="confirm_link", status=303).follow().text
     assert states(acme) == ["proposed", "proposed"]
@@ -142,4 +127,4 @@ def test_the_page_of_a_user_shows_the_customer(acme, client):
     assert "Northwind" not in acme.page(acme.alice).get(path).text
     make_user_link(acme.alice, acme.carol, client_id=client.id)
     page = acme.page(acme.alice).get(path)
-    assert page.html.find("a", href=path_of(client)).get_text(strip=True) == "Northwind"
+    assert page.html.find("a", href=record_path(client)).get_text(strip=True) == "Northwind"

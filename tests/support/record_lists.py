@@ -1,0 +1,16 @@
+"""The lists of records of the team's pages, read without a page."""
+
+from django.http import QueryDict
+
+from accounts.models import User
+from core.api.paging import Page
+from workspace.views import read_list
+
+
+def read_record_list(user: User, resource: str, query: str) -> tuple[list[str], list[str]]:
+    """Return the names of the rows on the first page of a list, and the errors of the query."""
+    found = read_list(resource, QueryDict(query), account=user.account, user=user, views=[])
+    ids, _count = found.find(Page(1, 25))
+    name = found.declaration.name_field
+    names = {id: values[name] for id, values in found.values(ids, {"id", name}).items()}
+    return [names[id] for id in ids], [f"{error.field} {error.text}" for error in found.errors]
