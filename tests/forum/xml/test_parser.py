@@ -56,26 +56,15 @@ def test_it_works():
     }
 
 
-@table(
-    "body",
-    [
-        *(
-            "x",
-            "<",
-            "<post",
-            "<post>",
-            "</post>",
-            "<post></pots>",
-            "<post/><post/>",
-            "<post/>x",
-            "<a b></a>",
-            "<a b=c/>",
-        ),
-        *("<a>&nbsp;</a>", "<a>&</a>", "<a>&;</a>", "<a><</a>", '<a b="1" b="2"/>', "<a>]]></a>", "<1/>", "<a-/ >"),
-        *("<?xml?><a/>", ' <?xml version="1.0"?><a/>', "<a><![CDATA[</a>", "<!-- -- --><a/>"),
-        *("{}", '{"post": {"title": "x"}}', "title=x", "\0", "\ufeff", "<a>\0", "<post>\x01"),
-    ],
-)
+MALFORMED = [
+    *("x", "<", "<post", "<post>", "</post>", "<post></pots>", "<post/><post/>", "<post/>x", "<a b></a>", "<a b=c/>"),
+    *("<a>&nbsp;</a>", "<a>&</a>", "<a>&;</a>", "<a><</a>", '<a b="1" b="2"/>', "<a>]]></a>", "<1/>", "<a-/ >"),
+    *("<?xml?><a/>", ' <?xml version="1.0"?><a/>', "<a><![CDATA[</a>", "<!-- -- --><a/>", "{}", "title=x"),
+    *("\0", "\ufeff", "<a>\0", "<post>\x01"),
+]
+
+
+@table("body", MALFORMED)
 def test_it_rejects_malformed_xml(body):
     with pytest.raises((ParseError, FieldError)) as caught:
         read(body)
@@ -96,9 +85,11 @@ def test_it_rejects_malformed_xml(body):
         '<!DOCTYPE a [<!ENTITY b "bbbbbbbbbb"><!ENTITY c "&b;&b;&b;&b;&b;"><!ENTITY d "&c;&c;&c;&c;">]><a>&d;</a>',
     ],
 )
-def test_it_rejects_a_dtd(acme, body):
+def test_it_rejects_a_dtd(body):
     for content in (body, f'<?xml version="1.0"?>\n<!-- x -->{body}', body.encode("utf-16")):
-        assert shown(acme.xml().send_xml("POST", "/", content)) == refusal(400, DTD)
+        with pytest.raises(ParseError) as caught:
+            read(content)
+        assert str(caught.value) == DTD
 
 
 @table(
@@ -156,12 +147,13 @@ def test_it_rejects_unsupported_and_wrong_encodings(body, charset):
         ),
         ("application/xml", b"<a", "The XML can't be read: unclosed token: line 1, column 0"),
         ("text/xml", b"<a></b>", "The XML can't be read: mismatched tag: line 1, column 5"),
+        ("text/xml", b"<!DOCTYPE post><post/>", DTD),
     ],
 )
-@table("path", ["/", "/app/posts.xml", "/app/users.xml"])
-def test_unreadable_bodies_get_status_400(acme, path, content_type, body, sentence):
-    response = acme.xml().post(path, content=body, headers={"Content-Type": content_type})
-    assert shown(response) == refusal(400, sentence)
+def test_unreadable_bodies_get_status_400(acme, content_type, body, sentence):
+    for path in ("/", "/app/posts.xml"):
+        response = acme.xml().post(path, content=body, headers={"Content-Type": content_type})
+        assert shown(response) == refusal(400, sentence)
 
 
 def nested(depth: int) -> str:
@@ -176,8 +168,8 @@ def test_it_rejects_xml_that_is_nested_too_deeply(acme):
 
 
 def test_many_elements_and_attributes_are_read():
-    assert read(f"<a>{'<b/>' * 200_000}</a>") == {"a": {"b": [""] * 200_000}}
-    assert read("<a " + " ".join(f'b{number}="{number}"' for number in range(50_000)) + "/>") == {"a": ""}
+    assert read(f"<a>{'<b/>' * 20_000}</a>") == {"a": {"b": [""] * 20_000}}
+    assert read("<a " + " ".join(f'b{number}="{number}"' for number in range(5000)) + "/>") == {"a": ""}
     assert read(f"<{'a' * 500_000}/>") == {"a" * 500_000: ""}
 
 
@@ -367,41 +359,17 @@ def test_it_rejects_malformed_xml_in_utf_16(encoding, text):
         read(f"<a><b>{text}</b></a>".encode(encoding))
 
 
-@table("encoding", ["utf-16", *UTF_16])
-def test_it_rejects_truncated_utf_16(encoding):
-    with pytest.raises(ParseError, match="is not in the encoding that it begins with"):
-        read("<a>🦉</a>".encode(encoding)[:-1])
+def test_it_rejects_truncated_utf_16():
+    for encoding in ("utf-16", *UTF_16):
+        with pytest.raises(ParseError, match="is not in the encoding that it begins with"):
+            read("<a>🦉</a>".encode(encoding)[:-1])
 
 
 MARKUP = st.sampled_from(
     [
-        *(
-            "<a>",
-            "</a>",
-            "<b-c>",
-            "</b-c>",
-            "<hash>",
-            "</hash>",
-            "<a/>",
-            '<a type="array">',
-            '<a type="integer">',
-            "<a nil='true'>",
-        ),
-        *(
-            "<![CDATA[",
-            "]]>",
-            "<!--",
-            "-->",
-            "<!DOCTYPE a>",
-            "<?xml version='1.0'?>",
-            "&amp;",
-            "&#0;",
-            "&x;",
-            "<",
-            ">",
-            "1",
-            "\0",
-        ),
+        *("<a>", "</a>", "<b-c>", "</b-c>", "<hash>", "</hash>", "<a/>", '<a type="array">', '<a type="integer">'),
+        *("<a nil='true'>", "<![CDATA[", "]]>", "<!--", "-->", "<!DOCTYPE a>", "<?xml version='1.0'?>", "&amp;"),
+        *("&#0;", "&x;", "<", ">", "1", "\0"),
     ]
 )
 
