@@ -9,7 +9,7 @@ from forum.pages import feeds
 from tests.support.factories import make_category, make_post
 from tests.support.membership import add
 from tests.support.pages import Visitor
-from tests.support.reading import make_private, make_unapproved, statements
+from tests.support.reading import make_private, make_unapproved
 
 ATOM_NAMESPACE, SITEMAP_NAMESPACE = "{http://www.w3.org/2005/Atom}", "{http://www.sitemaps.org/schemas/sitemap/0.9}"
 
@@ -119,13 +119,6 @@ def test_long_texts_are_shortened(acme):
     assert long == f"<p>{'word ' * 39}word…</p>"
 
 
-def test_a_feed_takes_few_statements(acme):
-    make_post(acme.alice)
-    # The forum and the posts; with filters, also the category and the status.
-    assert len(statements(acme.page(), "/app/feed.atom")) == 2
-    assert len(statements(acme.page(), f"/app/feed.atom?category={acme.category.id}&status=new")) == 4
-
-
 # The sitemap
 
 
@@ -150,7 +143,6 @@ def test_a_sitemap_contains_public_pages(acme):
     ]
     change_times = [element.text for element in fromstring(response.body).iter(f"{SITEMAP_NAMESPACE}lastmod")]
     assert change_times[0].startswith(f"{second.updated_at:%Y-%m-%dT%H:%M:%S}")
-    assert len(statements(acme.page(), "/sitemap.xml")) == 1
 
 
 def test_a_sitemap_contains_the_newest_posts(acme, monkeypatch):

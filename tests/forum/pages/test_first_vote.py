@@ -6,7 +6,6 @@ from django.core import mail
 from forum.models import Forum, ForumMember
 from tests.support.codes import code_in_letter, enter_code, request_code, sign_in_with_code, wrong
 from tests.support.factories import make_post
-from tests.support.queries import capture_queries
 from tests.support.writing import votes
 
 
@@ -131,11 +130,3 @@ def test_a_stranger_can_write_a_suggestion_after_a_code(acme):
     assert response.headers["Location"] == "/app/posts/new?title=Dark+mode"
     response.follow().forms["post-form"].submit()
     assert acme.account.posts.get().user_id == acme.account.users.get(name="Dan").id
-
-
-def test_it_takes_few_statements(acme, post):
-    visitor = acme.page()
-    visitor.get(path_of(post))
-    _page, queries = capture_queries(lambda: visitor.get(path_of(post)))
-    # The forum; the post.
-    assert len(queries) == 2, queries

@@ -5,10 +5,8 @@ from urllib.parse import quote
 from forum.models import Forum
 from tests.support.factories import make_category, make_post
 from tests.support.reading import (
-    make_for_customers,
     make_private,
     make_unapproved,
-    statements,
     titles,
 )
 from tests.support.tables import table
@@ -222,36 +220,6 @@ def test_hostile_titles_are_escaped(acme):
     for path in ("/", f"/app/posts/{posts[0].id}", "/app/feed.atom"):
         assert "<script>alert" not in visitor.get(path)
     assert titles(visitor.get("/?order=new")) == expected[::-1]
-
-
-def test_lists_take_few_statements(acme):
-    def fill():
-        post = make_post(acme.carol, tags=["a", "b"])
-        post.vote(by=acme.bob)
-        make_for_customers(acme.bob)
-
-    fill()
-    for user, path, number in (
-        # The forum; its categories; the statuses; the numbers beside the filters; the posts.
-        (None, "/", 5),
-        (None, "/?kind=suggestion&tag=a&status=new&order=top", 5),
-        (None, "/general?order=top", 5),
-        # Also: the session; the votes of the user.
-        (acme.carol, "/", 7),
-        # Also: the clients and contacts of the posts; the saved views for the filter; the numbers of the inbox and of the tasks that are due.
-        (acme.bob, "/", 11),
-        (acme.bob, "/?kind=suggestion&order=new", 11),
-        # The search takes six: the planner setting, the words, an estimate, the matches, the similar ones, the rows.
-        (None, "/?q=post", 9),
-        # A search without matches tries looser readings, then similar posts.
-        (None, "/?q=post+pony", 17),
-    ):
-        visitor = acme.page(user)
-        before = len(statements(visitor, path))
-        fill()
-        queries = statements(visitor, path)
-        assert len(queries) == before <= number, (path, queries)
-        assert not any("COUNT(" in sql for sql in queries)
 
 
 @table("name", ["What's new?", "C# & .NET", "100%", "a?q=b#c"])

@@ -198,14 +198,9 @@ def test_it_rejects_requests_over_the_limit(acme, settings):
 
 def test_it_takes_few_statements(acme):
     make_post(acme.bob, "Dark mode")
-    carol = acme.page(acme.carol)
-    form = fill_in(carol, title="Something else")
-    # The session with its user; the forum with its account; the categories.
-    assert len(capture_queries(lambda: carol.get(PATH))[1]) == 3
-    # Also: up to eight statements to find similar posts; their rows; the votes.
-    assert len(capture_queries(lambda: carol.get("/app/posts/similar?title=dark"))[1]) <= 12
-    # Also: the search for similar posts, here without result; the stored response of the form, twice; its lock; the post and
-    # its status; storing the response.
+    form = fill_in(acme.page(acme.carol), title="Something else")
+    # The session with its user; the forum with its account; the categories; the search for similar posts, here without result; the
+    # stored response of the form, twice; its lock; the post and its status; storing the response.
     response, queries = capture_queries(form.submit)
     assert response.status_code == 303
     assert len(queries) <= 17, queries

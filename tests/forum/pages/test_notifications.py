@@ -123,17 +123,6 @@ def test_it_rejects_notifications_of_others(notified):
     assert row.read_at is None
 
 
-def test_it_takes_few_statements(notified):
-    for _ in range(3):
-        make_comment(notified.post, notified.bob)
-    run_followers()
-    carol = notified.page(notified.carol)
-    carol.get(PATH)
-    _response, queries = capture_queries(lambda: carol.get(PATH))
-    # The session; the forum; the forums that the user belongs to; the notifications.
-    assert len(queries) == 4, queries
-
-
 # Following
 
 

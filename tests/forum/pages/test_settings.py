@@ -5,7 +5,6 @@ from forum.models import Category, Forum
 from tests.support.factories import make_category, make_post
 from tests.support.pages import Visitor
 from tests.support.settings import (
-    assert_few_statements,
     button_of,
     send,
     texts,
@@ -274,11 +273,3 @@ def test_a_category_that_was_deleted_in_another_tab(acme):
     category_page.forms["category"].submit("do", status=404)
     response = send(page, CATEGORIES, do="move", id=row.id, step="up").follow()
     assert texts(response, ".notice.error") == ["The list has changed in the meantime. This is how it looks now."]
-
-
-def test_it_takes_few_statements(acme):
-    forum = make_forum(acme)
-    make_post(acme.alice)
-    page = acme.page(acme.alice)
-    for path in (FORUMS, NEW, path_of(forum), CATEGORIES, f"{CATEGORIES}?forum={forum.id}", path_of(acme.category)):
-        assert_few_statements(page, path)

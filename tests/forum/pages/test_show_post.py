@@ -1,13 +1,10 @@
 """The page of a suggestion."""
 
-from django.utils import timezone
-
 from forum.models import Comment, Post, Vote
 from forum.pages import reading
 from tests.support.factories import make_client, make_forum, make_post, make_task, make_user
 from tests.support.pages import Visitor
-from tests.support.reading import make_for_customers, make_private, make_unapproved, statements
-from tests.support.tables import table
+from tests.support.reading import make_for_customers, make_private, make_unapproved
 
 
 def write(post: Post, by, **values) -> None:
@@ -202,27 +199,3 @@ def test_the_vote_of_the_user_is_marked(acme):
     for user, pressed in ((None, "false"), (acme.carol, "true"), (acme.bob, "false")):
         for path in (f"/app/posts/{post.id}", "/"):
             assert acme.page(user).get(path).html.select_one(".vote button")["aria-pressed"] == pressed
-
-
-@table("login", [None, "carol", "bob"])
-def test_it_takes_few_statements(acme, login):
-    post = make_post(acme.carol)
-    planned = acme.account.statuses.get(kind="post", code="planned")
-
-    def fill():
-        # Reload the post, because other instances have changed it.
-        row = Post.objects.get(pk=post.pk)
-        row.comment(by=acme.bob, text="a")
-        row.vote(by=make_user(acme.account))
-        row.cast_proxy_vote(by=acme.bob, client_id=make_client(acme.alice).id)
-        write(row, acme.bob, status=planned, response=f"at {timezone.now()}")
-        make_post(acme.carol).merge_into(row, by=acme.bob)
-
-    fill()
-    visitor = acme.page(getattr(acme, login) if login else None)
-    path = f"/app/posts/{post.id}"
-    before = len(statements(visitor, path))
-    fill()
-    queries = statements(visitor, path)
-    # The forum; the post; comments; history; merged posts; voters; the session; for the team, the customers who voted, and the number of the inbox.
-    assert len(queries) == before <= {None: 6, "carol": 8, "bob": 10}[login], queries
