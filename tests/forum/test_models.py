@@ -4,7 +4,7 @@ from datetime import timedelta
 from functools import partial
 
 import pytest
-from django.db import DataError, IntegrityError, connection, transaction
+from django.db import DataError, IntegrityError, transaction
 from django.utils import timezone
 
 from accounts.models import Status
@@ -189,46 +189,6 @@ def test_the_database_computes_the_visibility(acme):
         assert post.shelf == shelf, values
     task.refresh_from_db()
     assert task.shelf == Visibility.NONE
-
-
-def test_pages_are_read_from_an_index_without_sorting(acme):
-    """In every order, a page of the open partition of a large category is read from an index."""
-    template = make_post(acme.alice)
-    columns = ("account_id", "forum_id", "category_id", "user_id", "status_id")
-    Post.objects.bulk_create(
-        [Post(title="x", **{name: getattr(template, name) for name in columns}) for _ in range(2000)], batch_size=500
-    )
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE forum_post, forum_postsortkey")
-    category = acme.category
-    for order, index in {
-        "new": "post_by_age",
-        "old": "post_by_age",
-        "top": "sort_key_by_votes",
-        "commented": "sort_key_by_comments",
-        "active": "sort_key_by_activity",
-    }.items():
-        recorder = _PlanRecorder()
-        with connection.execute_wrapper(recorder):
-            page = Post.objects.page(acme.alice, ("id",), category_id=category.id, order=order, start=0, size=26)
-            assert len(page) == 26
-        assert index in recorder.plan, recorder.plan
-        assert "Seq Scan" not in recorder.plan.partition("Subquery Scan on page")[2], recorder.plan
-
-
-class _PlanRecorder:
-    """An execute wrapper that also records the plan of each SELECT."""
-
-    def __init__(self):
-        self.plan = ""
-
-    def __call__(self, execute, sql, params, many, context):
-        if sql.startswith("EXPLAIN"):
-            return execute(sql, params, many, context)
-        with connection.cursor() as cursor:
-            cursor.execute(f"EXPLAIN {sql}", params)
-            self.plan += "\n".join(row[0] for row in cursor.fetchall())
-        return execute(sql, params, many, context)
 
 
 # Categories and forums

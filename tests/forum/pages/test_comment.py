@@ -82,13 +82,6 @@ def test_line_breaks_count_as_one_character(acme, post):
     assert len(comments(post)[0]) == 65535
 
 
-def test_preview(acme, post):
-    response = fill_in(acme.page(acme.carol), post).submit("act")
-    assert "<strong>Yes</strong> please" in response
-    assert response.forms["comment-form"].submit().status_code == 303
-    assert comments(post) == ["**Yes** please"]
-
-
 def test_a_post_that_was_deleted_meanwhile(acme, post):
     form = fill_in(acme.page(acme.carol), post)
     post.trash(by=acme.bob)

@@ -118,13 +118,6 @@ def test_a_text_that_was_changed_meanwhile_is_shown(acme, post, comment):
     assert comments(post) == ["No, *thanks*"]
 
 
-def test_the_preview_keeps_the_text(acme, post, comment):
-    response = fill_in(acme.page(acme.carol), comment).submit("act", value="preview")
-    assert "<em>thanks</em>" in response
-    response.forms["comment-form"].submit(status=303)
-    assert comments(post) == ["No, *thanks*"]
-
-
 def test_it_takes_few_statements(acme, comment):
     form = fill_in(acme.page(acme.carol), comment)
     response, queries = capture_queries(form.submit)

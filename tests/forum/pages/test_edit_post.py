@@ -83,13 +83,6 @@ def test_it_rejects_invalid_values(acme, post, values, error):
     assert fresh(post).title == "Dark mode"
 
 
-def test_preview(acme, post):
-    response = fill_in(acme.page(acme.carol), post, content="*Now*").submit("act")
-    assert "<em>Now</em>" in response
-    assert response.forms["post-form"].submit().status_code == 303
-    assert fresh(post).content == "*Now*"
-
-
 def test_it_rejects_a_form_older_than_another_change(acme, post):
     carol, bob = acme.page(acme.carol), acme.page(acme.bob)
     form, form_of_bob = fill_in(carol, post, title="Mine", content="Text of carol"), fill_in(bob, post, title="Of bob")

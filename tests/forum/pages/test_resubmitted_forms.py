@@ -1,4 +1,4 @@
-"""Forms whose text is not lost when the session has ended, and which show no text of another site."""
+"""Forms with texts: their preview, and what they show when the session has ended, or when another site sends them."""
 
 from dataclasses import dataclass, field
 
@@ -115,6 +115,21 @@ def test_it_works(acme, rows, case):
     assert form.submit().status_code == 303
     assert is_stored(acme)
     assert getattr(acme, case.login).name in visitor.get("/")
+
+
+@table("case", CASES[:4])
+def test_a_preview_keeps_the_text(acme, rows, case):
+    form = open_form(acme.page(acme.carol), rows, case)
+    form[case.name] = "**So** <b>"
+    response = form.submit("act", value="preview")
+    assert "<strong>So</strong> &lt;b&gt;" in response
+    assert "not right yet" not in response
+    form = response.forms[case.form]
+    assert form[case.name].value.strip() == "**So** <b>"
+    form[case.name] = TYPED
+    assert not is_stored(acme)
+    assert form.submit().status_code == 303
+    assert is_stored(acme)
 
 
 @every_case

@@ -31,14 +31,3 @@ def test_it_works(acme, django_assert_num_queries):
     assert shown(response) == (200, CONTENT_TYPE, ME)
     with django_assert_num_queries(1):
         assert client.get("/app/users/me.xml").text == ME
-
-
-def test_values_are_escaped(acme):
-    User.objects.filter(pk=acme.bob.pk).update(name='<Bob> & "co"', description="]]>\r\n\ttext", notification="none")
-    text = acme.xml(acme.bob).get("/app/users/me.xml").text
-    for line in (
-        "<description>]]&gt;&#13;\n\ttext</description>",
-        '<name>&lt;Bob&gt; &amp; "co"</name>',
-        "<notification>none</notification>",
-    ):
-        assert line in text
