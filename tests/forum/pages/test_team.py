@@ -1,6 +1,5 @@
 """The team's tools on a suggestion's page."""
 
-from accounts.models import Session
 from forum.models import Category
 from tests.support.factories import PASSWORD, make_category, make_post, make_task
 from tests.support.settings import send
@@ -36,6 +35,14 @@ def test_it_works(acme):
     assert "<strong>autumn</strong>" in bob.get(f"/app/posts/{post.id}")
     [change] = acme.account.status_changes.of_post(post.id)
     assert (change.from_name, change.name, change.nick) == ("New", "Planned", "Bob Nowak")
+    # The response is changed and removed without the status.
+    for text, expected in (("We will see.", ("We will see.", acme.bob.id)), (" ", (None, None))):
+        form = form_of(bob, post, "status")
+        assert form["response"].value.replace("\r\n", "\n").strip() == (post.response or "")
+        form["response"] = text
+        form.submit("do")
+        post = fresh(post)
+        assert (post.response, post.response_user_id, post.status_id) == (*expected, planned.id)
 
 
 def test_htmx_gets_the_tools_without_the_page(acme):
@@ -45,45 +52,25 @@ def test_htmx_gets_the_tools_without_the_page(acme):
     assert set(response.forms) >= {"status", "place"}
 
 
-def test_a_response_is_added_and_removed_without_a_status(acme):
-    post = make_post(acme.carol)
-    bob = acme.page(acme.bob)
-    form = form_of(bob, post, "status")
-    form["response"] = "We will see."
-    form.submit("do")
-    assert (fresh(post).response, fresh(post).status_id) == ("We will see.", post.status_id)
-    form = form_of(bob, post, "status")
-    assert form["response"].value.strip() == "We will see."
-    form["response"] = " "
-    form.submit("do")
-    assert (fresh(post).response, fresh(post).response_user_id) == (None, None)
-
-
-def test_unchanged_fields_of_an_old_form_are_not_saved(acme):
-    """An outdated form in another tab does not overwrite fields that the user did not change."""
+def test_an_old_form_overwrites_no_change_of_another_user(acme):
     post = make_post(acme.carol)
     planned, started = (acme.account.statuses.get(kind="post", code=code) for code in ("planned", "started"))
     bob, alice = acme.page(acme.bob), acme.page(acme.alice)
-    old_form = form_of(bob, post, "status")
-    form = form_of(alice, post, "status")
+    old_form, older_form, form = (
+        form_of(bob, post, "status"),
+        form_of(bob, post, "status"),
+        form_of(alice, post, "status"),
+    )
     form["status_id"], form["response"] = str(planned.id), "Soon."
     form.submit("do")
+    # Unchanged fields are not saved. A second click changes nothing.
     old_form["status_id"] = str(started.id)
-    assert old_form.submit("do").status_code == 303
-    assert (fresh(post).status_id, fresh(post).response) == (started.id, "Soon.")
-    # Submitting the form again changes nothing.
-    old_form.submit("do")
+    for _ in range(2):
+        assert old_form.submit("do").status_code == 303
+        assert (fresh(post).status_id, fresh(post).response) == (started.id, "Soon.")
     assert acme.account.status_changes.of_post(post.id).count() == 2
-
-
-def test_it_rejects_overwriting_the_response_of_another_user(acme):
-    post = make_post(acme.carol)
-    bob, alice = acme.page(acme.bob), acme.page(acme.alice)
-    old_form, form = form_of(bob, post, "status"), form_of(alice, post, "status")
-    form["response"] = "Soon."
-    form.submit("do")
-    old_form["response"] = "Never."
-    response = old_form.submit("do", status=422)
+    older_form["response"] = "Never."
+    response = older_form.submit("do", status=422)
     assert "Somebody else changed it in the meantime, to: “Soon.”" in response
     returned_form = response.forms["status"]
     assert returned_form["response"].value.strip() == "Never."
@@ -109,30 +96,6 @@ def test_it_rejects_invalid_values_of_the_status_form(acme):
         assert response.html.find(id="tool-status").has_attr("open")
         assert name == "response" or response.forms["status"]["response"].value.strip() == "Typed at length."
     assert (fresh(post).status_id, fresh(post).response) == (post.status_id, None)
-
-
-def test_the_response_is_kept_if_the_post_was_deleted_meanwhile(acme):
-    post = make_post(acme.carol)
-    form = form_of(acme.page(acme.bob), post, "status")
-    form["response"] = "Typed at length."
-    post.trash(by=acme.alice)
-    response = form.submit("do", status=422)
-    assert DELETED[0] in response
-    assert response.forms["status"]["response"].value.strip() == "Typed at length."
-    assert fresh(post).response is None
-
-
-def test_an_ended_session_and_a_deleted_post(acme):
-    """The user is signed in again, and a message says that the post was deleted."""
-    post = make_post(acme.carol)
-    bob = acme.page(acme.bob)
-    form = form_of(bob, post, "place")
-    Session.objects.all().delete()
-    form = form.submit("do", status=403).forms["again"]
-    post.trash(by=acme.alice)
-    form["login"], form["password"] = "bob", PASSWORD
-    assert went_to(form.submit(), "/app/suggestions") == DELETED
-    assert "Bob Nowak" in bob.get("/")
 
 
 def test_category_responsible_user_privacy_and_tags(acme):
@@ -197,12 +160,27 @@ def test_it_rejects_invalid_values_of_the_place_form(acme, other):
 
 def test_a_post_that_was_deleted_meanwhile(acme):
     post = make_post(acme.carol)
-    bob = acme.page(acme.bob)
-    form = form_of(bob, post, "place")
-    form["private"] = True
+    bob, alice = acme.page(acme.bob), acme.page(acme.alice)
+    status, place, form_of_alice = (
+        form_of(bob, post, "status"),
+        form_of(bob, post, "place"),
+        form_of(alice, post, "place"),
+    )
+    status["response"], place["private"] = "Typed at length.", True
     post.trash(by=acme.alice)
-    assert went_to(form.submit("do"), "/app/suggestions") == DELETED
+    # The text of a response is kept.
+    response = status.submit("do", status=422)
+    assert DELETED[0] in response
+    assert response.forms["status"]["response"].value.strip() == "Typed at length."
+    assert fresh(post).response is None
+    assert went_to(place.submit("do"), "/app/suggestions") == DELETED
     assert went_to(bob.get(tools_path(post)), "/app/suggestions") == DELETED
+    # A user whose session has ended is signed in before the message.
+    acme.alice.sessions.all().delete()
+    form = form_of_alice.submit("do", status=403).forms["again"]
+    form["login"], form["password"] = "alice", PASSWORD
+    assert went_to(form.submit(), "/app/suggestions") == DELETED
+    assert acme.alice.name in alice.get("/")
 
 
 def test_fragments_of_a_deleted_post_do_not_redirect(acme):
