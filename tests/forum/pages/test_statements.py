@@ -129,6 +129,7 @@ def test_it_works(acme, ids):
             address = path.format(**ids)
             visitor.get(address, headers=headers)
             _response, queries = capture_queries(lambda: visitor.get(address, headers=headers))  # noqa: B023
-            assert not any("COUNT(" in sql for sql in queries) or address != "/"
+            # The pages of a list do not count its rows.
+            assert path != "/" or not any("COUNT(" in sql for sql in queries)
             counted[path] = len(queries)
         assert counted == pages

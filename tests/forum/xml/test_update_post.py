@@ -43,15 +43,6 @@ def test_it_works(acme, django_assert_num_queries):
     assert post.updated_at > before
 
 
-def test_an_update_by_the_team_takes_few_queries(acme, django_assert_num_queries):
-    post = make_post(acme.carol)
-    client = acme.xml(acme.bob)
-    client.get("/app/users/me.xml")
-    with django_assert_num_queries(5):
-        response = client.send_xml("PUT", f"/app/posts/{post.id}.xml", "<post><title>A dark theme</title></post>")
-    assert response.status_code == 200
-
-
 @table(
     ("fields", "sentences"),
     [
