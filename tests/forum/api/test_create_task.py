@@ -10,27 +10,30 @@ KINDS = ["task", "email", "help", "chat", "phone", "lead", "error", "idea"]
 
 def test_it_works(acme):
     client = make_client(acme.alice)
-    response = acme.json().post(
-        "/app/posts.json",
-        json={
-            "post": {
-                "title": "Call Ann",
-                "content": "About the offer.",
-                "task_kind": "task",
-                "client_id": client.id,
-                "responsible_id": acme.alice.id,
-            }
-        },
-    )
+    contact, deal = make_contact(acme.alice), make_deal(acme.alice)
+    status = acme.account.statuses.get(kind="post", code="started")
+    fields = {
+        "title": "Title 😀",
+        "content": "first\r\nsecond\t",
+        "task_kind": "phone",
+        "client_id": client.id,
+        "responsible_id": acme.bob.id,
+        "kind": "question",
+        "status": "started",
+        "status_id": status.id,
+        "private": True,
+        "closed": True,
+        "priority": -3,
+        "scheduled_at": "2009-01-26T17:06:53+00:00",
+        "tags": ["a", "b"],
+        "response": "Done.",
+        "contact_id": contact.id,
+        "deal_id": deal.id,
+        "remind_at": "2009-01-26T16:00:00+00:00",
+    }
+    response = acme.json().post("/app/posts.json", json={"post": fields})
     task = acme.account.posts.get()
-    body = post_body(
-        task,
-        acme.bob,
-        title="Call Ann",
-        content="About the offer.",
-        client_id=client.id,
-        responsible_id=acme.alice.id,
-    )
+    body = post_body(task, acme.bob, **fields, response_user_id=acme.bob.id)
     assert_answered(response, 201, body, location=f"http://acme.example.test/app/posts/{task.id}.json")
     assert_answered(acme.json().get(f"/app/posts/{task.id}.json"), 200, body)
 
@@ -118,36 +121,6 @@ def test_kinds_of_tasks(acme):
         body = post_body(task, acme.bob, title="a", task_kind=task_kind)
         assert_answered(response, 201, body, location=f"http://acme.example.test/app/posts/{task.id}.json")
         assert (task.forum_id, task.category_id) == (None, None)
-
-
-def test_all_fields(acme):
-    client = make_client(acme.alice)
-    contact, deal = make_contact(acme.alice), make_deal(acme.alice)
-    status = acme.account.statuses.get(kind="post", code="started")
-    fields = {
-        "title": "Title 😀",
-        "content": "first\r\nsecond\t",
-        "task_kind": "phone",
-        "client_id": client.id,
-        "responsible_id": acme.bob.id,
-        "kind": "question",
-        "status": "started",
-        "status_id": status.id,
-        "private": True,
-        "closed": True,
-        "priority": -3,
-        "scheduled_at": "2009-01-26T17:06:53+00:00",
-        "tags": ["a", "b"],
-        "response": "Done.",
-        "contact_id": contact.id,
-        "deal_id": deal.id,
-        "remind_at": "2009-01-26T16:00:00+00:00",
-    }
-    response = acme.json().post("/app/posts.json", json={"post": fields})
-    task = acme.account.posts.get()
-    body = post_body(task, acme.bob, **fields, response_user_id=acme.bob.id)
-    assert_answered(response, 201, body, location=f"http://acme.example.test/app/posts/{task.id}.json")
-    assert_answered(acme.json().get(f"/app/posts/{task.id}.json"), 200, body)
 
 
 @table(
