@@ -211,6 +211,7 @@ def test_the_team_learns_of_sign_ups(quiet):
         quiet.account.users.sign_up(quiet.account, login=login, email=f"{login}@acme.example", password="x", name=login)
     [email] = send_all(minutes=5)
     assert email.subject == "2 new users at Acme"
+    assert "New users" not in email.body
 
 
 def test_a_job_of_a_deleted_user_does_nothing(quiet):
