@@ -76,7 +76,7 @@ def test_filters_combine(acme, posts, monkeypatch):
             conditions["tags__contains"] = [selected["tag"]]
         expected = set(Post.objects.filter(**conditions).values_list("title"))
         arguments = {"account": acme.account, "forum_id": acme.forum.id, "selection": Selection(**selected)}
-        for order in ("trending", "top", "commented"):
+        for order in ("trending", "commented"):
             found = []
             for max_collected in (1000, 0):
                 monkeypatch.setattr(whole_forum, "MAX_COLLECTED", max_collected)
