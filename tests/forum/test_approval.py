@@ -5,7 +5,7 @@ from django.db import IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from forum.models import Forum, Post
-from tests.support.factories import make_category, make_post, make_user
+from tests.support.factories import make_category, make_post
 from tests.support.tables import table
 
 
@@ -128,39 +128,3 @@ def test_posts_created_by_json_are_approved(acme):
     acme.account.forums.update(approval=True)
     assert acme.json().post("/app/posts.json", json={"post": {"title": "a"}}).status_code == 201
     assert Post.objects.get().approved
-
-
-def test_visitors_see_only_open_posts(acme):
-    forum_id, account_id = acme.forum.id, acme.account.id
-    columns = ("id",)
-    open_post, merged = make_post(acme.carol), make_post(acme.carol)
-    merged.merge_into(open_post, by=acme.bob)
-    hidden = [
-        make_post(acme.carol, private=True),
-        make_post(acme.carol, kind="private"),
-        make_post(acme.carol, approved=False),
-    ]
-
-    def listed_ids(user):
-        page_arguments = {"account_id": account_id, "forum_id": forum_id, "start": 0, "size": 10}
-        return {id for (id,) in Post.objects.page(user, columns, **page_arguments)}
-
-    def is_visible(user, post):
-        row = Post.objects.values_for(user, columns, account_id=account_id, forum_id=forum_id, id=post.id)
-        return row == (post.id,)
-
-    assert listed_ids(None) == {open_post.id}
-    assert listed_ids(make_user(acme.account)) == {open_post.id}
-    assert listed_ids(acme.carol) == listed_ids(acme.bob) == {open_post.id, *(post.id for post in hidden)}
-    assert is_visible(None, open_post)
-    assert is_visible(None, merged)
-    assert not any(is_visible(None, post) for post in hidden)
-    assert all(is_visible(acme.carol, post) for post in hidden)
-    assert set(acme.account.posts.listed_for(None)) == {open_post}
-    assert set(acme.account.posts.visible_to(None)) == {open_post, merged}
-
-
-def test_visitors_do_not_find_posts_of_another_account(acme, other):
-    post = make_post(acme.carol)
-    arguments = {"forum_id": acme.forum.id, "id": post.id}
-    assert Post.objects.values_for(None, ("id",), **arguments, account_id=other.account.id) is None

@@ -16,23 +16,23 @@ def counts(acme, *, include_closed: bool = False, **values) -> Facets:
 
 def recounted(acme, *, include_closed: bool = False, **values) -> Facets:
     """Count the rows of posts. Values without posts are left out."""
+    columns = ("category_id", "status_id", "kind", "tags")
+    shelves = (1, 2) if include_closed else (1,)
+    rows = list(acme.account.posts.of_forum(acme.forum.id).filter(shelf__in=shelves).values(*columns))
 
-    def number(**changes) -> int:
-        selection = Selection(**{**values, **changes})
-        rows = acme.account.posts.of_forum(acme.forum.id).selected(selection)
-        return rows.filter(shelf__in=(1, 2) if include_closed else (1,)).count()
+    def selected(**changes) -> list[dict]:
+        names = (values | changes).items()
+        return [
+            row
+            for row in rows
+            if all(value in row["tags"] if name == "tag" else row[name] == value for name, value in names)
+        ]
 
-    def numbers(name, all_values):
-        return {value: found for value in all_values if (found := number(**{name: value}))}
+    def numbers(name: str) -> dict:
+        found = {value for row in rows for value in (row["tags"] if name == "tag" else [row[name]])}
+        return {value: number for value in found if (number := len(selected(**{name: value})))}
 
-    tags = {tag for names in acme.account.posts.values_list("tags", flat=True) for tag in names}
-    return Facets(
-        number(),
-        numbers("category_id", acme.account.categories.values_list("id", flat=True)),
-        numbers("status_id", acme.account.statuses.values_list("id", flat=True)),
-        numbers("kind", Post.Kind.values),
-        numbers("tag", tags),
-    )
+    return Facets(len(selected()), *(numbers(name) for name in ("category_id", "status_id", "kind", "tag")))
 
 
 def check(acme, selections: slice = slice(None)) -> None:

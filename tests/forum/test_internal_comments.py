@@ -7,7 +7,7 @@ from core.errors import FieldErrors
 from forum.models import Post
 from tests.support.assertions import errors_of, read
 from tests.support.factories import make_comment, make_post
-from tests.support.tables import table
+from tests.support.settings import send
 from tests.support.writing import comments
 
 SECRET = "margin-of-forty-percent"
@@ -27,60 +27,43 @@ def row(post: Post) -> Post:
 
 
 # The responses that contain comments or depend on them, by name: functions that send the request.
-READERS = {
-    "XML list": lambda acme, user, post: acme.xml(user).get("/app/posts.xml"),
-    "XML list of discussed posts": lambda acme, user, post: acme.xml(user).get("/app/posts.xml?order=commented"),
-    "XML post": lambda acme, user, post: acme.xml(user).get(f"/app/posts/{post.id}.xml"),
-    "page of the post": lambda acme, user, post: acme.page(user).get(f"/app/posts/{post.id}"),
-    "last page of comments": lambda acme, user, post: acme.page(user).get(f"/app/posts/{post.id}?page=last"),
-    "list": lambda acme, user, post: acme.page(user).get("/", headers={"Accept": "text/html"}),
-    "search": lambda acme, user, post: acme.page(user).get(f"/?q={SECRET[:12]}", headers={"Accept": "text/html"}),
-    "roadmap": lambda acme, user, post: acme.page(user).get("/app/roadmap"),
-    "feed": lambda acme, user, post: acme.page(user).get("/app/feed.atom"),
-    "sitemap": lambda acme, user, post: acme.page(user).get("/sitemap.xml"),
-    "similar posts": lambda acme, user, post: acme.page(user).get(f"/app/posts/similar?title={SECRET}", status="*"),
-}
-XML_READERS = [name for name in READERS if name.startswith("XML")]
-# The Forum API and the similar posts need a user.
-readers = table(
-    ("name", "login"),
-    [(name, "carol") for name in READERS]
-    + [(name, "") for name in READERS if name not in (*XML_READERS, "similar posts")],
-)
+# The addresses that show comments or depend on them. The Forum API and the similar posts need a user.
+PAGES = [
+    *("/app/posts/{post}", "/app/posts/{post}?page=last", "/", f"/?q={SECRET[:12]}", "/app/roadmap"),
+    *("/app/feed.atom", "/sitemap.xml", f"/app/posts/similar?title={SECRET}"),
+]
+XML = ["/app/posts.xml", "/app/posts.xml?order=commented", "/app/posts/{post}.xml"]
 
 
-@readers
-def test_nobody_outside_the_team_reads_them(acme, post, name, login):
+def test_responses_to_others_do_not_depend_on_them(acme, post):
+    """Writing, editing and deleting an internal comment changes no word that others read. The Forum API has none for the team either."""
     merged = make_post(acme.carol, "Black")
     merged.comment(by=acme.bob, text=f"{SECRET} too", internal=True)
     merged.merge_into(post, by=acme.bob)
-    assert SECRET not in READERS[name](acme, getattr(acme, login) if login else None, post).text
-
-
-@table("name", XML_READERS)
-def test_the_forum_api_has_none_for_the_team_either(acme, post, name):
-    assert SECRET not in READERS[name](acme, acme.bob, post).text
-
-
-@readers
-def test_responses_do_not_depend_on_them(acme, post, name, login):
-    """Writing, editing and deleting an internal comment changes no word that others read."""
-    user = getattr(acme, login) if login else None
-
-    def text() -> str:
-        page = READERS[name](acme, user, post)
-        # Compare the text of pages only: CSRF tokens and the keys of forms differ in each response.
-        is_page = "<html" in page.text
-        return " ".join(page.html.get_text().split()) if is_page else page.text
-
     make_post(acme.alice, "A newer one")
-    before = text()
+    visitors, clients = [acme.page(), acme.page(acme.carol)], [acme.xml(acme.carol), acme.xml(acme.bob)]
+
+    def read_all() -> list[tuple[str, str]]:
+        responses = [
+            (path, visitor.get(path.format(post=post.id), headers={"Accept": "text/html"}, status="*"))
+            for visitor in visitors
+            for path in PAGES
+        ]
+        responses += [(path, client.get(path.format(post=post.id))) for client in clients for path in XML]
+        # Compare the text of pages only: CSRF tokens and the keys of forms differ in each response.
+        return [
+            (path, " ".join(page.html.get_text().split()) if "<html" in page.text else page.text)
+            for path, page in responses
+        ]
+
+    before = read_all()
+    assert [path for path, text in before if SECRET in text] == []
     comment = post.comment(by=acme.bob, text="Another", internal=True)
-    assert text() == before
+    assert read_all() == before
     post.edit_comment(comment, "Changed", by=acme.alice)
-    assert text() == before
+    assert read_all() == before
     post.erase_comment(comment)
-    assert text() == before
+    assert read_all() == before
 
 
 def test_counts_and_order_stay_the_same(acme, post):
@@ -102,12 +85,16 @@ def test_the_author_can_change_a_post_with_internal_comments(acme, post):
     assert acme.xml(acme.carol).delete(f"/app/posts/{post.id}.xml").status_code == 200
 
 
-def test_the_team_reads_them_on_the_page(acme, post):
+def test_the_team_reads_them_on_the_page(acme, post, monkeypatch):
     page = acme.page(acme.bob).get(f"/app/posts/{post.id}")
     assert SECRET in page
     assert " ".join(page.html.find(id="comments-title").get_text().split()) == "1 comment 1 not public"
     [internal] = page.html.select(".comment.internal")
     assert "Internal" in internal.select_one(".badge:last-of-type").get_text()
+    # They are on the pages of comments for the team alone.
+    monkeypatch.setattr("forum.pages.reading.COMMENTS_PER_PAGE", 1)
+    assert SECRET in acme.page(acme.bob).get(f"/app/posts/{post.id}?page=2")
+    acme.page(acme.carol).get(f"/app/posts/{post.id}?page=2", status=404)
 
 
 def test_the_team_writes_them_on_the_page(acme, post):
@@ -137,12 +124,9 @@ def test_a_submitted_choice_is_kept_when_the_session_has_ended(acme, post):
 
 
 def test_it_rejects_internal_comments_by_members(acme, post):
-    form = acme.page(acme.carol).get(f"/app/posts/{post.id}").forms["comment-form"]
-    assert "internal" not in form.fields
-    visitor = acme.page(acme.carol)
-    token = visitor.get(f"/app/posts/{post.id}").forms["comment-form"]["csrfmiddlewaretoken"].value
-    values = {"content": "Mine", "internal": "on", "csrfmiddlewaretoken": token}
-    visitor.post(f"/app/posts/{post.id}/comments", values, status=422)
+    page = acme.page(acme.carol)
+    assert "internal" not in page.get(f"/app/posts/{post.id}").forms["comment-form"].fields
+    send(page, f"/app/posts/{post.id}/comments", content="Mine", internal="on", status=422)
     assert comments(post) == ["Please", SECRET]
     with (
         pytest.raises(FieldErrors, check=lambda error: list(errors_of(error)) == ["internal"]),
@@ -151,31 +135,23 @@ def test_it_rejects_internal_comments_by_members(acme, post):
         post.comment(by=acme.carol, text="Mine", internal=True)
 
 
-def test_an_author_without_the_role_cannot_read_them(acme, post):
+def test_others_cannot_find_them_by_id(acme, post):
+    """Neither can their author who has left the team."""
     comment = acme.account.comments.get(internal=True)
+    path = f"/app/posts/{post.id}/comments/{comment.id}"
     acme.bob.role = "member"
     acme.bob.save()
-    bob = acme.page(acme.bob)
-    assert SECRET not in bob.get(f"/app/posts/{post.id}")
-    for action in ("edit", "history"):
-        bob.get(f"/app/posts/{post.id}/comments/{comment.id}/{action}", status={"edit": 404, "history": 403}[action])
     assert not comment.may_be_changed_by(acme.bob)
-
-
-def test_members_cannot_find_them_by_id(acme, post):
-    comment = acme.account.comments.get(internal=True)
-    carol = acme.page(acme.carol)
-    token = carol.get(f"/app/posts/{post.id}").forms["comment-form"]["csrfmiddlewaretoken"].value
-    path = f"/app/posts/{post.id}/comments/{comment.id}"
-    carol.get(f"{path}/edit", status=404)
-    carol.post(f"{path}/edit", {"content": "x", "csrfmiddlewaretoken": token}, status=404)
-    # The same answer as for a comment that does not exist.
-    answers = [
-        carol.post(f"/app/posts/{post.id}/comments/{id}/delete", {"csrfmiddlewaretoken": token}).follow().text
-        for id in (comment.id, 10**9)
-    ]
-    assert "That comment is no longer here." in answers[0]
-    assert "That comment is no longer here." in answers[1]
+    for user in (acme.carol, acme.bob):
+        page = acme.page(user)
+        assert SECRET not in page.get(f"/app/posts/{post.id}")
+        page.get(f"{path}/edit", status=404)
+        page.get(f"{path}/history", status=403)
+        send(page, f"{path}/edit", content="x", status=404)
+        # The same answer as for a comment that does not exist.
+        for id in (comment.id, 10**9):
+            answer = send(page, f"/app/posts/{post.id}/comments/{id}/delete").follow()
+            assert "That comment is no longer here." in answer
     assert acme.account.comments.filter(internal=True).exists()
 
 
@@ -233,9 +209,3 @@ def test_a_merge_moves_them_and_its_undo_returns_them(acme, post):
     row(post).undo_merge(by=acme.bob)
     assert (row(original).comments_cache, row(original).internal_comments_cache) == (0, 0)
     assert (row(post).comments_cache, row(post).internal_comments_cache) == (1, 1)
-
-
-def test_pages_of_comments_include_them_for_the_team(acme, post, monkeypatch):
-    monkeypatch.setattr("forum.pages.reading.COMMENTS_PER_PAGE", 1)
-    assert SECRET in acme.page(acme.bob).get(f"/app/posts/{post.id}?page=2")
-    acme.page(acme.carol).get(f"/app/posts/{post.id}?page=2", status=404)

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from forum import limits
 from forum.models import Comment, Post, Vote
-from tests.support.factories import make_comment, make_post, make_user
+from tests.support.factories import PASSWORD, make_comment, make_post, make_user
 from tests.support.membership import add
 from tests.support.queries import capture_queries
 from tests.support.settings import send
@@ -95,35 +95,36 @@ def test_deleting_a_text_does_not_reset_the_count(acme, low_limits):
     assert create(acme, acme.carol, 1) == [429]
 
 
-@pytest.mark.parametrize("kind", ["team", "old", "added", "trusted"])
-def test_others_are_not_limited(acme, low_limits, kind):
-    user = acme.bob if kind == "team" else acme.carol
-    if kind == "old":
-        age(user, hours=25)
-    if kind == "added":
-        add(acme.forum, user)
-    if kind == "trusted":
-        ids = [make_post(user).id for _ in range(Post.TRUSTED_TEXTS)]
-        acme.account.posts.filter(id__in=ids).update(created_at=timezone.now() - limits.TRUST_DELAY)
-    assert create(acme, user, 4) == [201] * 4
+def make_old_posts(user, number: int = Post.TRUSTED_TEXTS, **values) -> None:
+    """Create posts that are old enough to speak for their author."""
+    ids = [make_post(user).id for _ in range(number)]
+    user.account.posts.filter(id__in=ids).update(created_at=timezone.now() - limits.TRUST_DELAY, **values)
 
 
-@pytest.mark.parametrize("kind", ["fresh", "waiting", "too few"])
-def test_new_texts_do_not_lift_the_limit(acme, low_limits, kind):
-    """Otherwise the third text of a stranger would lift it."""
-    posts = [make_post(acme.carol) for _ in range(Post.TRUSTED_TEXTS - (kind == "too few"))]
-    ids = [post.id for post in posts]
-    if kind != "fresh":
-        acme.account.posts.filter(id__in=ids).update(created_at=timezone.now() - limits.TRUST_DELAY)
-    if kind == "waiting":
-        acme.account.posts.filter(id__in=ids).update(approved=False)
-    assert create(acme, acme.carol, 3) == [201, 201, 429]
-
-
-def test_members_whom_the_team_created_by_xml_are_not_limited(acme, low_limits):
-    body = "<user><login>erin</login><email>erin@acme.example</email><password>correct horse battery</password></user>"
+def test_others_are_not_limited(acme, low_limits):
+    """The team, members who are older, added, created by the team, or trusted for their posts or comments."""
+    old, added, author, commenter = (make_user(acme.account) for _ in range(4))
+    age(old, hours=25)
+    add(acme.forum, added)
+    make_old_posts(author)
+    post = make_post(acme.bob)
+    for _ in range(Post.TRUSTED_TEXTS):
+        make_comment(post, commenter)
+    acme.account.comments.update(created_at=timezone.now() - limits.TRUST_DELAY)
+    body = f"<user><login>erin</login><email>erin@acme.example</email><password>{PASSWORD}</password></user>"
     assert acme.xml(acme.bob).send_xml("POST", "/app/users.xml", body).status_code == 201
-    assert create(acme, acme.account.users.get(login="erin"), 4) == [201] * 4
+    erin = acme.account.users.get(login="erin")
+    assert [create(acme, user, 3) for user in (acme.bob, old, added, author, commenter, erin)] == [[201] * 3] * 6
+
+
+def test_new_texts_do_not_lift_the_limit(acme, low_limits):
+    """Otherwise the third text of a stranger would lift it."""
+    fresh, waiting, few = (make_user(acme.account) for _ in range(3))
+    for _ in range(Post.TRUSTED_TEXTS):
+        make_post(fresh)
+    make_old_posts(waiting, approved=False)
+    make_old_posts(few, Post.TRUSTED_TEXTS - 1)
+    assert [create(acme, user, 3) for user in (fresh, waiting, few)] == [[201, 201, 429]] * 3
 
 
 def test_members_who_are_older_take_no_statement(acme, low_limits):
@@ -139,11 +140,3 @@ def test_members_who_are_older_take_no_statement(acme, low_limits):
         # The first one counts, and looks whether the form was sent before.
         numbers.append(len(statements))
     assert numbers[0] - numbers[1] == 2, numbers
-
-
-def test_comments_speak_for_their_author(acme, low_limits):
-    post = make_post(acme.bob)
-    for _ in range(Post.TRUSTED_TEXTS):
-        make_comment(post, acme.carol)
-    acme.account.comments.update(created_at=timezone.now() - limits.TRUST_DELAY)
-    assert create(acme, acme.carol, 3) == [201] * 3

@@ -35,15 +35,12 @@ def test_it_works(acme):
     assert votes_of(post) == post.votes_cache == 2
 
 
-def test_it_rejects_unknown_and_trashed_customers(acme, other):
-    post, other_client, trashed = make_post(acme.carol), make_client(other.mallory), make_client(acme.bob)
-    # Each account numbers its own rows. No client of acme may have this id.
-    while other_client.id <= trashed.id:
-        other_client = make_client(other.mallory)
+def test_it_rejects_unknown_and_trashed_customers(acme):
+    post, trashed = make_post(acme.carol), make_client(acme.bob)
     trashed.trash(by=acme.bob)
     for customer, errors in (
         ({"client_id": trashed.id}, {"client_id": ["can't be found"]}),
-        ({"client_id": other_client.id + 10**6}, {"client_id": ["can't be found"]}),
+        ({"client_id": 10**6}, {"client_id": ["can't be found"]}),
         ({"contact_id": trashed.id}, {"contact_id": ["can't be found"]}),
         ({}, {"client_id": ["must be given, or else a contact_id"]}),
         ({"client_id": 1, "contact_id": 2}, {"client_id": ["must be given, or else a contact_id"]}),
@@ -54,24 +51,19 @@ def test_it_rejects_unknown_and_trashed_customers(acme, other):
     assert votes_of(post) == 0
 
 
-def test_the_database_rejects_invalid_voters(acme, other):
-    post, other_client = make_post(acme.carol), make_client(other.mallory)
-    # Each account numbers its own rows. No row of acme may have this id.
-    while other_client.id <= post.id:
-        other_client = make_client(other.mallory)
-    votes = acme.account.proxy_votes
+def test_the_database_rejects_invalid_voters(acme):
+    post, votes = make_post(acme.carol), acme.account.proxy_votes
     client, contact = make_client(acme.bob), make_contact(acme.bob)
+    votes.create(post_id=post.id, user_id=acme.bob.id, client_id=client.id)
     for values, name in (
         ({}, "proxyvote_of_client_or_contact"),
         ({"client_id": client.id, "contact_id": contact.id}, "proxyvote_of_client_or_contact"),
         ({"client_id": 10**12}, "forum_proxyvote_client_id_fk"),
         ({"contact_id": client.id}, "forum_proxyvote_contact_id_fk"),
+        ({"client_id": client.id}, "proxyvote_client_unique"),
     ):
         with pytest.raises(IntegrityError, match=name), transaction.atomic():
             votes.create(post_id=post.id, user_id=acme.bob.id, **values)
-    votes.create(post_id=post.id, user_id=acme.bob.id, client_id=client.id)
-    with pytest.raises(IntegrityError, match="proxyvote_client_unique"), transaction.atomic():
-        votes.create(post_id=post.id, user_id=acme.bob.id, client_id=client.id)
     assert votes_of(post) == 1
 
 
@@ -88,28 +80,27 @@ def test_the_votes_of_a_client_are_counted_until_it_is_erased(acme):
     assert [votes_of(post) for post in posts] == [1, 1, 1]
     acme.account.posts.filter(id=posts[0].id).delete()
     assert acme.account.proxy_votes.count() == 2
-
-
-def test_deleted_votes_are_no_longer_counted(acme):
-    make_post(acme.carol).cast_proxy_vote(client_id=make_client(acme.bob).id, by=acme.bob)
     acme.account.proxy_votes.all().delete()
-    assert not Post.objects.exclude(votes_cache=0).exists()
+    assert [votes_of(post) for post in posts[1:]] == [0, 0]
 
 
-@pytest.mark.parametrize("make", [make_post, make_task])
-def test_posts_of_a_restored_contact_are_linked_again(acme, make):
+def test_posts_of_a_restored_contact_are_linked_again(acme):
     contact, other = make_contact(acme.bob), make_contact(acme.bob)
-    post, relinked_post = make(acme.bob, contact_id=contact.id), make(acme.bob, contact_id=contact.id)
+    rows = [make(acme.bob, contact_id=contact.id) for make in (make_post, make_task)]
+    relinked = [make(acme.bob, contact_id=contact.id) for make in (make_post, make_task)]
+
+    def links(posts) -> set[tuple]:
+        rows = Post.objects.filter(id__in=[post.id for post in posts])
+        return set(rows.values_list("contact_id", "trashed_contact_id"))
+
     contact.trash(by=acme.bob)
-    post.refresh_from_db()
-    assert (post.contact_id, post.trashed_contact_id) == (None, contact.id)
-    relinked_post.refresh_from_db()
-    relinked_post.write({"contact_id": other.id}, by=acme.bob)
+    assert links(rows) == {(None, contact.id)}
+    for post in relinked:
+        post.refresh_from_db()
+        post.write({"contact_id": other.id}, by=acme.bob)
     contact.restore()
-    post.refresh_from_db()
-    relinked_post.refresh_from_db()
-    assert (post.contact_id, post.trashed_contact_id) == (contact.id, None)
-    assert (relinked_post.contact_id, relinked_post.trashed_contact_id) == (other.id, None)
+    assert links(rows) == {(contact.id, None)}
+    assert links(relinked) == {(other.id, None)}
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,5 +1,8 @@
 """The sort keys of posts: copies that follow each change, and updates of posts without entries in indexes."""
 
+from datetime import timedelta
+from functools import partial
+
 import pytest
 from django.utils import timezone
 
@@ -46,12 +49,27 @@ def test_a_task_has_a_sort_key(acme):
 def test_each_change_of_a_post_changes_its_sort_key(acme):
     post, original, client = make_post(acme.carol), make_post(acme.carol), make_client(acme.alice)
     category = make_category(acme.account, "Second")
+    planned = acme.account.statuses.get(kind="post", code="planned")
     for change in (
         lambda: post.vote(by=acme.alice),
         lambda: post.vote(by=acme.bob),
         lambda: post.withdraw_vote(by=acme.alice),
         lambda: post.comment(by=acme.carol, text="yes"),
         lambda: post.write({"title": "Another", "private": True}, by=acme.bob),
+        *(
+            partial(Post.objects.filter(pk=post.pk).update, **values)
+            for values in (
+                {"category_id": category.id},
+                {"status_id": planned.id},
+                {"approved": False},
+                {"kind": "private", "private": False},
+                {"created_at": timezone.now() - timedelta(days=1)},
+                {"votes_cache": 7},
+                {"duplicate_from_id": original.id},
+                {"duplicate_from_id": None, "category_id": acme.category.id, "kind": "question", "approved": True},
+                {"private": True, "votes_cache": 1},
+            )
+        ),
         lambda: acme.account.posts.update(client_id=client.id),
         lambda: client.trash(by=acme.alice),
         lambda: acme.category.erase(into=category),

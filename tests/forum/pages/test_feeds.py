@@ -9,8 +9,7 @@ from forum.pages import feeds
 from tests.support.factories import make_category, make_post
 from tests.support.membership import add
 from tests.support.pages import Visitor
-from tests.support.reading import make_private, make_unapproved, statements
-from tests.support.tables import table
+from tests.support.reading import make_private, make_unapproved
 
 ATOM_NAMESPACE, SITEMAP_NAMESPACE = "{http://www.w3.org/2005/Atom}", "{http://www.sitemaps.org/schemas/sitemap/0.9}"
 
@@ -83,20 +82,12 @@ def test_a_feed_has_the_filters_of_the_list(acme):
     assert titles(page, page.get("/Ideas%20%26%20more").html.find("link", rel="alternate")["href"]) == ["Three"]
 
 
-@table("query", ["category=0", "category=abc", f"category={10**30}", "category=²", "order=old", "status=none", "q=%00"])
-def test_it_rejects_unknown_filters(acme, query):
+def test_it_rejects_unknown_filters(acme):
     make_post(acme.alice)
-    if query.startswith("q="):
-        assert titles(acme.page(), f"/app/feed.atom?{query}") == []
-    else:
-        acme.page().get(f"/app/feed.atom?{query}", status=404)
-
-
-def test_it_rejects_a_category_of_another_account(acme, other):
-    # Each account numbers its own rows, so this account has no such id.
-    category = other.account.categories.create(id=9_000_001, forum_id=other.account.forums.get().id, name="Of other")
-    acme.page().get(f"/app/feed.atom?category={category.id}", status=404)
-    assert Visitor(other.host).get(f"/app/feed.atom?category={category.id}").status_code == 200
+    visitor = acme.page()
+    for query in ("category=0", "category=abc", f"category={10**30}", "category=²", "order=old", "status=none"):
+        visitor.get(f"/app/feed.atom?{query}", status=404)
+    assert titles(visitor, "/app/feed.atom?q=%00") == []
 
 
 def test_feeds_contain_only_public_posts(acme):
@@ -128,13 +119,6 @@ def test_long_texts_are_shortened(acme):
     assert long == f"<p>{'word ' * 39}word…</p>"
 
 
-def test_a_feed_takes_few_statements(acme):
-    make_post(acme.alice)
-    # The forum and the posts; with filters, also the category and the status.
-    assert len(statements(acme.page(), "/app/feed.atom")) == 2
-    assert len(statements(acme.page(), f"/app/feed.atom?category={acme.category.id}&status=new")) == 4
-
-
 # The sitemap
 
 
@@ -159,7 +143,6 @@ def test_a_sitemap_contains_public_pages(acme):
     ]
     change_times = [element.text for element in fromstring(response.body).iter(f"{SITEMAP_NAMESPACE}lastmod")]
     assert change_times[0].startswith(f"{second.updated_at:%Y-%m-%dT%H:%M:%S}")
-    assert len(statements(acme.page(), "/sitemap.xml")) == 1
 
 
 def test_a_sitemap_contains_the_newest_posts(acme, monkeypatch):
@@ -176,8 +159,3 @@ def test_a_private_forum_has_no_sitemap(acme):
         acme.page(user).get("/sitemap.xml", status=404)
     Forum.objects.update(access=Forum.Access.MEMBERS)
     assert len(addresses(acme.page())) == 3
-
-
-def test_it_rejects_other_methods(acme):
-    response = acme.xml().request("DELETE", "/sitemap.xml")
-    assert response.status_code in (403, 405)

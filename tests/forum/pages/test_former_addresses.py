@@ -3,7 +3,6 @@
 from tests.support.client import Client
 from tests.support.factories import make_category, make_post
 from tests.support.reading import titles
-from tests.support.tables import table
 
 FORMER_ADDRESSES = {
     "/login": "/app/sign-in",
@@ -13,11 +12,11 @@ FORMER_ADDRESSES = {
 }
 
 
-@table(("path", "address"), FORMER_ADDRESSES.items())
-@table("headers", [{}, {"Accept": "*/*"}, {"Accept": "text/html"}])
-def test_it_works(acme, path, address, headers):
-    response = Client(acme.host).get(path, headers=headers)
-    assert (response.status_code, response.headers["Location"]) == (303, address)
+def test_it_works(acme):
+    for path, address in FORMER_ADDRESSES.items():
+        for headers in ({}, {"Accept": "*/*"}, {"Accept": "text/html"}):
+            response = Client(acme.host).get(path, headers=headers)
+            assert (response.status_code, response.headers["Location"]) == (303, address)
 
 
 def test_a_category_takes_precedence_over_a_former_address(acme):

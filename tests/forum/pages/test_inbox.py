@@ -7,12 +7,10 @@ from forum import inbox
 from forum.models import Post
 from forum.pages import inbox as page_module
 from tests.support.factories import make_category, make_comment, make_forum, make_post, make_task, make_user
-from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
 from tests.support.reading import statements
-from tests.support.settings import send
-from tests.support.tables import table
-from tests.support.team import assert_for_the_team_alone, fresh, messages_of, went_to
+from tests.support.settings import send, token_of
+from tests.support.team import fresh, messages_of, went_to
 
 INBOX = "/app/inbox"
 
@@ -94,17 +92,14 @@ DEEDS = {
 }
 
 
-@table("name", DEEDS)
-def test_the_tabs_of_a_post(acme, name):
-    post = make_post(acme.carol, responsible_id=acme.bob.id)
-    deed, tabs = DEEDS[name]
-    deed(acme, post)
-    found = [
-        tab
-        for tab in inbox.TABS
-        if inbox.posts_in(tab, acme.account, post.forum_id, acme.bob).filter(id=post.id).exists()
-    ]
-    assert found == tabs
+def test_the_tabs_of_a_post(acme):
+    found = {}
+    for name, (deed, _tabs) in DEEDS.items():
+        post = make_post(acme.carol, responsible_id=acme.bob.id)
+        deed(acme, post)
+        tabs = {tab: inbox.posts_in(tab, acme.account, post.forum_id, acme.bob) for tab in inbox.TABS}
+        found[name] = [tab for tab, posts in tabs.items() if posts.filter(id=post.id).exists()]
+    assert found == {name: tabs for name, (_deed, tabs) in DEEDS.items()}
 
 
 def test_a_post_without_its_answer_is_unanswered_again(acme):
@@ -118,16 +113,16 @@ def test_a_post_without_its_answer_is_unanswered_again(acme):
         assert in_tab(acme, "unanswered") == expected
 
 
-@pytest.mark.parametrize("handled_first", [True, False])
-def test_a_post_that_needs_no_answer_stays_handled(acme, handled_first):
+def test_a_post_that_needs_no_answer_stays_handled(acme):
     """Deleting the team's comment does not remove the mark of the button."""
-    post = make_post(acme.carol)
-    if handled_first:
-        post.mark_handled()
-    comment = make_comment(post, acme.bob)
-    if not handled_first:
-        post.mark_handled()
-    post.erase_comment(comment)
+    for handled_first in (True, False):
+        post = make_post(acme.carol)
+        if handled_first:
+            post.mark_handled()
+        comment = make_comment(post, acme.bob)
+        if not handled_first:
+            post.mark_handled()
+        post.erase_comment(comment)
     assert in_tab(acme, "unanswered") == []
 
 
@@ -218,39 +213,23 @@ def test_it_rejects_actions_without_a_selection_or_a_value(acme, posts):
 
 def test_it_rejects_values_and_suggestions_of_other_accounts(acme, other, posts):
     bob = acme.page(acme.bob)
-    theirs = make_post(other.mallory)
-    # Ids are unique within an account only.
-    while acme.account.posts.filter(id=theirs.id).exists():
-        theirs = make_post(other.mallory)
-    page = send(bob, INBOX, do="handled", id=theirs.id, status=422)
+    page = send(bob, INBOX, do="handled", id=10**6, status=422)
     assert "There is no such suggestion in this forum." in page
-    assert theirs.title not in page
     status = other.account.statuses.create(id=9_000_001, kind="post", name="Of other")
-    category = other.account.categories.create(id=9_000_002, forum_id=theirs.forum_id, name="Of other")
+    category = other.account.categories.create(id=9_000_002, forum_id=other.account.forums.get().id, name="Of other")
     agent = make_user(other.account, id=9_000_003, role="agent")
-    for name, value in (
-        ("status", status.id),
-        ("category", category.id),
-        ("responsible", agent.id),
-        ("responsible", "x"),
+    for values in (
+        {"do": "status", "status": status.id},
+        {"do": "category", "category": category.id},
+        {"do": "assign", "responsible": agent.id},
+        {"do": "assign", "responsible": "x"},
     ):
-        values = {"do": name if name != "responsible" else "assign", name: value}
-        visitor = acme.page(acme.bob)
-        form = visitor.get(INBOX).forms["inbox"]
-        form.fields["id"][0].checked = True
-        token = form["csrfmiddlewaretoken"].value
-        visitor.post(INBOX, values | {"id": posts[0].id, "csrfmiddlewaretoken": token}, status=422)
+        bob.post(INBOX, values | {"id": posts[0].id, "csrfmiddlewaretoken": token_of(bob)}, status=422)
     assert fresh(posts[0]).handled_at is None
     send(bob, INBOX, do="handled", id="x", status=303)
     bob.get(f"{INBOX}?tab=nonsense", status=404)
     bob.get(f"{INBOX}?page=x", status=404)
     assert bob.get(f"{INBOX}?page=7").headers["Location"] == INBOX
-
-
-def test_it_rejects_users_outside_the_team(acme, other, posts):
-    assert_for_the_team_alone(acme, other, INBOX, do="trash", id=posts[0].id)
-    assert fresh(posts[0]).trashed_at is None
-    assert "Inbox" not in acme.page(acme.carol).get("/app/roadmap")
 
 
 # Shortcuts, counts, cost
@@ -273,27 +252,20 @@ def test_counts_are_capped(acme, posts, monkeypatch):
     assert tab_counts(acme.page(acme.bob).get(INBOX))["New"] == "2+"
 
 
-def test_a_page_has_25_suggestions(acme, posts):
+def test_a_page_has_25_suggestions(acme, posts, monkeypatch):
+    monkeypatch.setattr(page_module, "EXCERPT_LENGTH", 20)
     for number in range(25):
-        make_post(acme.carol, f"More {number}")
+        make_post(acme.carol, f"More {number}", content="word " * 400)
     bob = acme.page(acme.bob)
     page = bob.get(INBOX)
     assert (len(titles(page)), titles(page)[0]) == (25, "Idea 0")
-    assert titles(page.click("Next")) == ["More 22", "More 23", "More 24"]
-
-
-def test_the_page_is_in_polish(acme, posts):
-    page = Visitor(acme.host, HTTP_ACCEPT_LANGUAGE="pl").start_session(acme.bob).get(INBOX)
-    assert "Bez odpowiedzi" in page
+    last = page.click("Next")
+    assert titles(last) == ["More 22", "More 23", "More 24"]
+    assert last.html.select_one(".excerpt").get_text() == "word word word word…"
 
 
 def test_it_takes_few_statements(acme, posts):
     bob = acme.page(acme.bob)
-    posts[0].write({"responsible_id": acme.bob.id}, by=acme.alice)
-    for tab in inbox.TABS:
-        # The session; the forum; the saved views; the posts; the counts; the revenue of posts, if there are any; the statuses; the team;
-        # the categories; the waiting comments, on their tab.
-        assert len(statements(bob, f"{INBOX}?tab={tab}")) == 10, tab
     # The menu takes one statement on every page of the team.
     assert sum("LIMIT 100" in sql for sql in statements(bob, "/app/roadmap")) == 2
     form = bob.get(INBOX).forms["inbox"]
@@ -302,10 +274,3 @@ def test_it_takes_few_statements(acme, posts):
     assert response.status_code == 303
     # The session; the forum; statuses, team and categories; for each suggestion its lock and its update; the saved views.
     assert len(queries) == 8, queries
-
-
-def test_excerpts_are_short(acme, monkeypatch):
-    monkeypatch.setattr(page_module, "EXCERPT_LENGTH", 20)
-    make_post(acme.carol, content="word " * 400)
-    excerpt = acme.page(acme.bob).get(INBOX).html.select_one(".excerpt").get_text()
-    assert excerpt == "word word word word…"

@@ -1,10 +1,8 @@
 """Votes and suggestions on behalf of clients and contacts."""
 
-from accounts.models import Session
-from tests.support.factories import PASSWORD, make_category, make_client, make_contact, make_post
-from tests.support.queries import capture_queries
-from tests.support.settings import assert_few_statements, button_of, send, texts
-from tests.support.team import HTMX, assert_for_the_team_alone, fresh, went_to
+from tests.support.factories import make_category, make_client, make_contact, make_post
+from tests.support.settings import button_of, send, texts
+from tests.support.team import HTMX, fresh, went_to
 
 NEW = "/app/posts/behalf"
 CHOOSE_VOTER = "Choose the client or contact whose vote it is."
@@ -67,32 +65,25 @@ def test_search_while_typing(acme, other):
             assert texts(bob.get(path, {"q": q}, headers=HTMX), "label") == []
 
 
-def test_it_rejects_unknown_and_trashed_customers(acme, other):
+def test_it_rejects_unknown_and_trashed_customers(acme):
     trashed = make_client(acme.alice)
     trashed.trash(by=acme.alice)
-    other_client = make_client(other.mallory)
-    # Each account numbers its own rows. No client of acme may have this id.
-    while other_client.id <= trashed.id:
-        other_client = make_client(other.mallory)
     post = make_post(acme.carol)
     bob = acme.page(acme.bob)
-    for customer in (f"client-{trashed.id}", f"client-{other_client.id}", "user-1", "client-", "", f"contact-{10**17}"):
+    for customer in (f"client-{trashed.id}", "client-9000001", "user-1", "client-", "", f"contact-{10**17}"):
         assert went_to(cast(bob, post, customer), path_of(post)) == [CHOOSE_VOTER]
         send(bob, path_of(post), do="withdraw", customer=customer)
     assert fresh(post).votes_cache == 0
 
 
-def test_it_rejects_votes_for_merged_posts(acme):
-    client, post, original = make_client(acme.alice), make_post(acme.carol), make_post(acme.carol)
-    post.merge_into(original, by=acme.bob)
-    [message] = went_to(cast(acme.page(acme.bob), post, f"client-{client.id}"), path_of(post))
-    assert message == "This suggestion was merged into another one. Go on there, or undo that first."
-
-
-def test_it_rejects_votes_for_deleted_posts(acme):
+def test_it_rejects_votes_for_merged_and_deleted_posts(acme):
     client, post = make_client(acme.alice), make_post(acme.carol)
+    post.merge_into(make_post(acme.carol), by=acme.bob)
+    bob = acme.page(acme.bob)
+    [message] = went_to(cast(bob, post, f"client-{client.id}"), path_of(post))
+    assert message == "This suggestion was merged into another one. Go on there, or undo that first."
     post.trash(by=acme.alice)
-    [message] = went_to(cast(acme.page(acme.bob), post, f"client-{client.id}"), "/app/suggestions")
+    [message] = went_to(cast(bob, post, f"client-{client.id}"), "/app/suggestions")
     assert message == "This suggestion was deleted. An admin can restore it from the trash."
 
 
@@ -134,47 +125,6 @@ def test_a_suggestion_for_a_contact_in_the_query(acme):
     assert (post.contact_id, post.client_id, post.votes_cache) == (contact.id, None, 0)
 
 
-def test_the_text_is_kept_if_the_session_ended(acme):
-    client = make_client(acme.alice, "Northwind Traders")
-    category = make_category(acme.account, "Wishes")
-    bob = acme.page(acme.bob)
-    form = fill_in(acme, bob, content="Typed at length.", category_id=str(category.id), q="north", counts=False)
-    Session.objects.all().delete()
-    response = form.submit("do", value="find", status=403)
-    assert "You are no longer signed in. Nothing is lost" in response
-    form = response.forms["again"]
-    assert (form["title"].value, form["content"].value.strip()) == ("Bigger letters", "Typed at length.")
-    form["login"], form["password"] = "bob", PASSWORD
-    form = form.submit().forms["behalf"]
-    assert form["content"].value.strip() == "Typed at length."
-    form["customer"] = f"client-{client.id}"
-    Session.objects.all().delete()
-    response = form.submit("do", value="create", status=403)
-    assert "Northwind" not in response
-    assert "Wishes" not in response
-    form = response.forms["again"]
-    form["login"], form["password"] = "bob", PASSWORD
-    response = form.submit()
-    [post] = acme.account.posts.filter(title="Bigger letters")
-    assert went_to(response, f"/app/posts/{post.id}") == ["The suggestion is added."]
-    assert (post.client_id, post.content, post.votes_cache) == (client.id, "Typed at length.", 0)
-    assert post.category_id == category.id
-
-
-def test_the_form_works_after_signing_in_in_another_tab(acme):
-    client = make_client(acme.alice)
-    bob = acme.page(acme.bob)
-    form = bob.get(f"{NEW}?client={client.id}").forms["behalf"]
-    form["title"] = "Bigger letters"
-    Session.objects.all().delete()
-    bob.sign_in("bob")
-    response = form.submit("do", value="create", status=403)
-    assert "Somebody signed in or out in this browser" in response
-    form = response.forms["behalf"]
-    assert (form["title"].value, form["customer"].value) == ("Bigger letters", f"client-{client.id}")
-    assert form.submit("do", value="create").status_code == 303
-
-
 def test_it_rejects_invalid_values(acme, other):
     client, trashed = make_client(acme.alice), make_client(acme.alice)
     trashed.trash(by=acme.alice)
@@ -198,22 +148,3 @@ def test_it_rejects_invalid_values(acme, other):
         if customer == existing_customer:
             assert form["customer"].value == existing_customer
     assert not acme.account.posts.exists()
-
-
-def test_it_rejects_users_outside_the_team(acme, other):
-    client = make_client(acme.alice)
-    values = {"title": "x", "category_id": acme.category.id, "customer": f"client-{client.id}"}
-    assert_for_the_team_alone(acme, other, NEW, do="create", **values)
-    assert not acme.account.posts.exists()
-
-
-def test_it_takes_few_statements(acme):
-    post = make_post(acme.carol)
-    for number in range(3):
-        post.cast_proxy_vote(by=acme.bob, client_id=make_client(acme.alice, f"Northwind {number}").id)
-        post.cast_proxy_vote(by=acme.bob, contact_id=make_contact(acme.alice, f"North {number}").id)
-    bob = acme.page(acme.bob)
-    assert_few_statements(bob, path_of(post))
-    assert_few_statements(bob, NEW)
-    _response, queries = capture_queries(lambda: bob.get(path_of(post), {"q": "north"}, headers=HTMX))
-    assert len(queries) <= 8, queries

@@ -3,7 +3,7 @@
 from forum import lists
 from forum.pages import reading
 from tests.support.factories import make_category, make_post
-from tests.support.reading import make_private, statements, titles
+from tests.support.reading import make_private, titles
 
 
 def make_with_status(acme, title: str, code: str, **fields):
@@ -73,17 +73,3 @@ def test_the_limits_of_the_roadmap(acme, monkeypatch):
 def test_an_account_without_roadmap_statuses_has_no_roadmap(acme):
     acme.account.statuses.update(on_roadmap=False)
     assert "There is no roadmap here" in acme.page().get("/app/roadmap")
-
-
-def test_it_takes_few_statements(acme):
-    for code in ("planned", "started", "completed"):
-        make_with_status(acme, code, code)
-    # The forum; the statuses; the ids of the posts; the posts. For a user also the session and the votes.
-    assert len(statements(acme.page(), "/app/roadmap")) == 4
-    carol = acme.page(acme.carol)
-    assert len(statements(carol, "/app/roadmap")) == 6
-    acme.account.statuses.filter(kind="post").update(on_roadmap=True)
-    for code in ("planned", "started", "rejected"):
-        make_with_status(acme, code, code)
-    assert len(statements(carol, "/app/roadmap")) == 6
-    assert len(statements(acme.page(), "/app/roadmap?status=planned")) == 3

@@ -4,10 +4,8 @@ import pytest
 
 from accounts.models import Session
 from tests.support.factories import PASSWORD, make_post
-from tests.support.membership import add
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
-from tests.support.tables import table
 from tests.support.writing import votes
 
 
@@ -50,23 +48,17 @@ def test_it_works(acme, post):
 
 
 def test_htmx_replaces_the_button(acme, post):
-    carol = acme.page(acme.carol)
-    fragment = send(carol, post)
-    assert fragment.status_code == 200
-    assert "<html" not in fragment
-    [pressed] = fragment.html.select(".vote button")
-    assert (pressed["aria-pressed"], pressed["value"], pressed.span.text) == ("true", "0", "1")
-    assert 'aria-pressed="false"' in send(carol, post, "0")
-    assert votes(post) == 0
-
-
-def test_a_repeated_vote_changes_nothing(acme, post):
+    """A repeated vote changes nothing."""
     carol = acme.page(acme.carol)
     for _ in range(2):
-        send(carol, post)
+        fragment = send(carol, post)
+        assert fragment.status_code == 200
+        assert "<html" not in fragment
+        [pressed] = fragment.html.select(".vote button")
+        assert (pressed["aria-pressed"], pressed["value"], pressed.span.text) == ("true", "0", "1")
         assert votes(post) == 1
     for _ in range(2):
-        send(carol, post, "0")
+        assert 'aria-pressed="false"' in send(carol, post, "0")
         assert votes(post) == 0
 
 
@@ -123,44 +115,20 @@ def test_a_post_merged_meanwhile_redirects_to_the_original(acme, post):
     assert not acme.account.votes.exists()
 
 
-@table("vote", ["", "2", "yes", "-1"])
-def test_it_rejects_invalid_values(acme, post, vote):
-    send(acme.page(acme.carol), post, vote, status=422)
+def test_it_rejects_invalid_values(acme, post):
+    carol = acme.page(acme.carol)
+    for vote in ("", "2", "yes", "-1"):
+        send(carol, post, vote, status=422)
     assert votes(post) == 0
 
 
-def test_who_may_vote(acme, other, post):
+def test_who_may_vote(acme, post):
     private = make_post(acme.bob, "Secret", private=True)
-    other_post = make_post(other.mallory, "Of other")
-    post_of_acme = acme.account.posts.get(id=post.id)
     for user in (acme.carol, acme.bob, acme.alice):
         assert send(acme.page(user), post).status_code == 200
     assert votes(post) == 3
-    carol = acme.page(acme.carol)
-    send(carol, private, status=404)
-    # Each account numbers its own rows, so acme may have a post with this id.
-    if not acme.account.posts.filter(id=other_post.id).exists():
-        send(carol, other_post, status=404)
+    send(acme.page(acme.carol), private, status=404)
     assert send(acme.page(acme.bob), private).status_code == 200
-    assert not other.account.votes.exists()
-    mallory = Visitor(other.host).sign_in("mallory")
-    send(mallory, post_of_acme, status=404 if not other.account.posts.filter(id=post.id).exists() else 200)
-    assert votes(post) == 3
-
-
-def test_users_may_vote_in_a_private_forum(acme, post):
-    forum = acme.forum
-    forum.access = "private"
-    forum.save()
-    add(forum, acme.carol)
-    assert "HX-Redirect" in send(acme.page(), post).headers
-    assert acme.page().get(f"/app/posts/{post.id}/vote").status_code == 303
-    assert send(acme.page(acme.carol), post).status_code == 200
-
-
-def test_it_rejects_a_form_of_another_site(acme, post):
-    acme.page(acme.carol).post(f"/app/posts/{post.id}/vote", {"vote": "1"}, status=403)
-    assert votes(post) == 0
 
 
 def test_it_takes_few_statements(acme, post):

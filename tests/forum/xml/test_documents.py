@@ -171,7 +171,7 @@ def test_is_xml_text_accepts_what_parsers_accept(text):
 def test_any_text_survives_a_round_trip_through_the_application(acme):
     client = acme.xml()
 
-    @settings(deadline=None)
+    @settings(deadline=None, max_examples=30)
     @given(TEXTS.filter(str.strip).map(lambda text: text[:255]).filter(str.strip), TEXTS)
     def check_round_trip(title, content):
         body = Shape("post", content=STRING, title=STRING).write([content, title], WARSAW)

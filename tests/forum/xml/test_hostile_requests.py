@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.support.factories import PASSWORD, make_post
 from tests.support.tables import table
 from tests.support.xml import (
+    CONTENT_TYPE,
     NOT_ALLOWED,
     NOT_FOUND,
     TOO_LARGE,
@@ -50,73 +51,28 @@ def no_failure(caplog):
     assert [record for record in failures if record.exc_info] == []
 
 
-def test_it_works(acme):
-    assert call(acme.host, user=ALICE).status_code == 200
-
-
 # Paths
 
 
-@table(
-    "path",
-    [
-        *(
-            b"/\0",
-            b"/a\0b",
-            b"/\xff",
-            b"/\xc3\x28",
-            b"/\xed\xa0\x80",
-            b"/\xef\xbf\xbe",
-            b"/a\nb",
-            b"/a\r\nSet-Cookie: x",
-            b"/%00",
-            b"/%",
-        ),
-        *(
-            b"/%FF",
-            b"/\x01\x7f",
-            b"//",
-            b"///",
-            b"/..",
-            b"/../..",
-            b"/./",
-            b"/app/../app/users/me.xml",
-            b"/;",
-            b"/" + b"x" * 100_000,
-        ),
-        *(
-            b"/app/posts/\0.xml",
-            b"/app/posts/\xff.xml",
-            b"/app/posts/\xd9\xa1.xml",
-            b"/app/posts/1\n.xml",
-            b"/app/posts/1.xml\0",
-        ),
-        *(
-            b"/app/posts/1.xml/",
-            b"/app/posts/" + b"1" * 100_000 + b".xml",
-            b"/APP/users/me.xml",
-            b"/app/users/me.XML",
-            b"/app//posts.xml",
-        ),
-        *(
-            b"/app/users/me",
-            b"/app/users/me.html",
-            b"/app/users/me.xml.xml",
-            b"/app/users/1.xml",
-            b"/\xe2\x80\xae",
-            b"/" + "ł".encode() * 9000,
-        ),
-    ],
-)
-def test_it_rejects_hostile_paths(acme, path):
-    response = call(acme.host, path, user=ALICE)
-    assert shown(response) == refusal(404, NOT_FOUND)
-    for header in response.headers.values():
-        assert "\n" not in header
+def test_it_works(acme):
+    assert shown(call(acme.host, b"", user=ALICE)) == shown(call(acme.host, b"/", user=ALICE)) == posts()
 
 
-def test_an_empty_path_is_the_list(acme):
-    assert shown(call(acme.host, b"", user=ALICE)) == posts()
+HOSTILE_PATHS = [
+    *(b"/\0", b"/a\0b", b"/\xff", b"/\xc3\x28", b"/\xed\xa0\x80", b"/\xef\xbf\xbe", b"/a\nb", b"/a\r\nSet-Cookie: x"),
+    *(b"/%00", b"/%FF", b"/\x01\x7f", b"//", b"///", b"/..", b"/../..", b"/./", b"/app/../app/users/me.xml", b"/;"),
+    *(b"/app/posts/\0.xml", b"/app/posts/\xff.xml", b"/app/posts/\xd9\xa1.xml", b"/app/posts/1\n.xml"),
+    *(b"/app/posts/1.xml\0", b"/app/posts/1.xml/", b"/app/posts/" + b"1" * 100_000 + b".xml", b"/" + b"x" * 100_000),
+    *(b"/APP/users/me.xml", b"/app/users/me.XML", b"/app//posts.xml", b"/app/users/me", b"/app/users/me.html"),
+    *(b"/app/users/me.xml.xml", b"/app/users/1.xml", b"/\xe2\x80\xae", b"/" + "ł".encode() * 9000),
+]
+
+
+def test_it_rejects_hostile_paths(acme):
+    for path in HOSTILE_PATHS:
+        response = call(acme.host, path, user=ALICE)
+        assert shown(response) == refusal(404, NOT_FOUND), path[:50]
+        assert not any("\n" in header for header in response.headers.values())
 
 
 # Queries
@@ -140,13 +96,12 @@ def test_an_empty_path_is_the_list(acme):
         ("page=1;order=old", 422),
     ],
 )
-@table("path", [b"/", b"/General", b"/app/posts.xml"])
-def test_hostile_queries_get_a_valid_response(acme, path, query, expected):
-    response = call(acme.host, path, query=query, user=ALICE)
+def test_hostile_queries_get_a_valid_response(acme, query, expected):
+    response = call(acme.host, b"/General", query=query, user=ALICE)
     assert response.status_code == expected
     if expected == 200:
         assert shown(response) == posts()
-        assert response.headers["Link"] == f'<http://acme.example.test{path.decode()}?page=1>; rel="first"'
+        assert response.headers["Link"] == '<http://acme.example.test/General?page=1>; rel="first"'
 
 
 def test_it_rejects_too_many_parameters(acme, caplog):
@@ -157,164 +112,107 @@ def test_it_rejects_too_many_parameters(acme, caplog):
 # Headers
 
 
-@table(
-    "name",
-    [
-        *(
-            "HTTP_ACCEPT",
-            "HTTP_USER_AGENT",
-            "HTTP_COOKIE",
-            "HTTP_ORIGIN",
-            "HTTP_REFERER",
-            "HTTP_X_FORWARDED_FOR",
-            "HTTP_CONTENT_ENCODING",
-        ),
-        *(
-            "HTTP_X_FORWARDED_PROTO",
-            "HTTP_ACCEPT_LANGUAGE",
-            "HTTP_IF_NONE_MATCH",
-            "HTTP_IF_MODIFIED_SINCE",
-            "HTTP_RANGE",
-            "HTTP_EXPECT",
-        ),
-        *(
-            "HTTP_X_HTTP_METHOD_OVERRIDE",
-            "HTTP_PREFER",
-            "HTTP_X_REQUEST_ID",
-            "HTTP_X_CSRFTOKEN",
-        ),
-    ],
+HEADERS = (
+    "ACCEPT USER_AGENT COOKIE ORIGIN REFERER X_FORWARDED_FOR CONTENT_ENCODING X_FORWARDED_PROTO ACCEPT_LANGUAGE "
+    "IF_NONE_MATCH IF_MODIFIED_SINCE RANGE EXPECT X_HTTP_METHOD_OVERRIDE PREFER X_REQUEST_ID X_CSRFTOKEN"
 )
-def test_hostile_headers_change_nothing(acme, name):
+HOSTILE_TEXTS = ["\0", "\xff", "x" * 70_000, "=?utf-8?q?x?=", "\r\nX: y", '"', ";;;;", ", , ,", "%00", "a/b;q=\0"]
+
+
+def test_hostile_headers_change_nothing(acme):
     body = b"<post><title>t</title></post>"
-    for value in ("\0", "\xff", "x" * 70_000, "=?utf-8?q?x?=", "\r\nX: y", '"', ";;;;", ", , ,", "%00", "a/b;q=\0"):
-        response = call(acme.host, b"/app/posts.xml", method="POST", user=ALICE, body=body, **{name: value})
+    for value in HOSTILE_TEXTS:
+        headers = {f"HTTP_{name}": value for name in HEADERS.split()}
+        response = call(acme.host, b"/app/posts.xml", method="POST", user=ALICE, body=body, **headers)
         assert response.status_code == 201, value
         post = acme.account.posts.latest("id")
-        response = call(acme.host, f"/app/posts/{post.id}.xml".encode(), user=ALICE, **{name: value})
+        response = call(acme.host, f"/app/posts/{post.id}.xml".encode(), user=ALICE, **headers)
         assert response.status_code == 200, value
         assert f'<id type="integer">{post.id}</id>' in response.text
 
 
-@table(
-    "content_type",
-    [
-        *(
-            ";;;",
-            ";charset",
-            "; charset=",
-            "charset=utf-8",
-            "application/xml; charset",
-            "application/xml; charset=;charset=;",
-        ),
-        *(
-            'application/xml; charset="',
-            "application/xml; charset='",
-            "application/xml; charset=\0",
-            "application/xml; charset=\xff",
-        ),
-        *(
-            "application/xml; charset=rot13",
-            "application/xml; charset=" + "x" * 70_000,
-            "application/xml" + "; a=b" * 20_000,
-        ),
-        *(
-            "x" * 70_000,
-            "/" * 1000,
-            "\xff/\xfe",
-            "\0",
-            "application/xml\0",
-            "application/xml, text/xml",
-            "application/xml charset=utf-8",
-        ),
-        *(
-            "multipart/form-data; boundary=\0",
-            "multipart/form-data; boundary=" + "x" * 70_000,
-            "application/x-www-form-urlencoded; charset=rot13",
-        ),
-        *(
-            'text/xml; charset="utf-8"; charset=rot13',
-            "text/xml; charset*=utf-8''rot13",
-            "text/xml; charset*0=ut; charset*1=f-8",
-            "=?x?=",
-        ),
-    ],
-)
-@table(("method", "path"), [("POST", b"/app/posts.xml"), ("GET", b"/"), ("GET", b"/app/users/me.xml")])
-def test_hostile_content_types_get_a_valid_response(acme, method, path, content_type):
-    body = b"<post><title>t</title></post>"
-    response = call(acme.host, path, method=method, user=ALICE, body=body, query="order=old", CONTENT_TYPE=content_type)
-    assert response.status_code in ((200,) if b"users" in path else (200, 201, 400, 415))
-    assert response.headers["Content-Type"] == "application/xml; charset=utf-8"
+HOSTILE_CONTENT_TYPES = [
+    *(";;;", ";charset", "; charset=", "charset=utf-8", "\0", "x" * 70_000, "/" * 1000, "\xff/\xfe", "=?x?="),
+    *("application/xml; charset", "application/xml; charset=;charset=;", 'application/xml; charset="'),
+    *("application/xml; charset='", "application/xml; charset=\0", "application/xml; charset=\xff"),
+    *("application/xml; charset=rot13", "application/xml; charset=" + "x" * 70_000, "application/xml\0"),
+    *("application/xml" + "; a=b" * 20_000, "application/xml, text/xml", "application/xml charset=utf-8"),
+    *("multipart/form-data; boundary=\0", "multipart/form-data; boundary=" + "x" * 70_000),
+    *("application/x-www-form-urlencoded; charset=rot13", 'text/xml; charset="utf-8"; charset=rot13'),
+    *("text/xml; charset*=utf-8''rot13", "text/xml; charset*0=ut; charset*1=f-8"),
+]
 
 
-@table("length", ["abc", "1e3", "\xb2", "0x10", "12 13", "12,12", "1.0", "\0", "--1"])
-def test_it_rejects_a_content_length_that_is_not_a_number(acme, length):
-    response = call(acme.host, b"/app/posts.xml", method="POST", user=ALICE, body=b"<post/>", CONTENT_LENGTH=length)
-    assert shown(response) == refusal(400, "Content-Length is not a number")
+def test_hostile_content_types_get_a_valid_response(acme):
+    for content_type in HOSTILE_CONTENT_TYPES:
+        for method, path, statuses in (
+            ("POST", b"/app/posts.xml", (201, 400, 415)),
+            # The list reads parameters from the body, the page of the user reads nothing.
+            ("GET", b"/", (200, 400, 415)),
+            ("GET", b"/app/users/me.xml", (200,)),
+        ):
+            sent = {"body": b"<post><title>t</title></post>", "query": "order=old", "CONTENT_TYPE": content_type}
+            response = call(acme.host, path, method=method, user=ALICE, **sent)
+            assert response.status_code in statuses, (content_type[:80], path)
+            assert response.headers["Content-Type"] == CONTENT_TYPE
 
 
-@table(("method", "path"), ROUTES)
-def test_it_rejects_a_content_length_over_1_mib_without_reading_the_body(acme, method, path):
-    for length in (str(1024 * 1024 + 1), "9" * 20, "9" * 1000):
-        response = call(acme.host, path.replace(b"{id}", b"1"), method=method, CONTENT_LENGTH=length)
-        assert shown(response) == refusal(413, TOO_LARGE)
-
-
-@table("body", [b"", b"<post><title>t", b"<post><title>t</title></post>"])
-def test_it_rejects_a_truncated_body(acme, body):
-    """A truncated body is rejected even if it looks complete (RFC 9112, section 8)."""
-    response = call(acme.host, b"/app/posts.xml", method="POST", user=ALICE, body=body, CONTENT_LENGTH="1000")
-    assert shown(response) == refusal(400, "The request was cut off on its way; send it again")
+def test_it_rejects_a_wrong_content_length(acme):
+    sent = {"method": "POST", "user": ALICE, "body": b"<post/>"}
+    for length in ("abc", "1e3", "\xb2", "0x10", "12 13", "12,12", "1.0", "\0", "--1"):
+        response = call(acme.host, b"/app/posts.xml", CONTENT_LENGTH=length, **sent)
+        assert shown(response) == refusal(400, "Content-Length is not a number"), length
+    # A truncated body is rejected even if it looks complete (RFC 9112, section 8).
+    for body in (b"", b"<post><title>t", b"<post><title>t</title></post>"):
+        response = call(acme.host, b"/app/posts.xml", CONTENT_LENGTH="1000", **sent | {"body": body})
+        assert shown(response) == refusal(400, "The request was cut off on its way; send it again"), body
     assert not acme.account.posts.exists()
-
-
-def test_a_body_is_read_up_to_its_content_length(acme):
     body = b"<post><title>t</title></post>"
-    response = call(
-        acme.host, b"/app/posts.xml", method="POST", user=ALICE, body=body + b"x", CONTENT_LENGTH=str(len(body))
-    )
+    response = call(acme.host, b"/app/posts.xml", CONTENT_LENGTH=str(len(body)), **sent | {"body": body + b"x"})
     assert response.status_code == 201
 
 
-@table("method", ["FOO", "TRACE", "CONNECT", "PROPFIND", "OPTIONS", "X" * 1000, "get", "\xff"])
-def test_it_rejects_unusual_methods(acme, method):
-    response = call(acme.host, method=method, user=ALICE)
-    if method == "get":
-        assert response.status_code == 200
-    else:
-        assert shown(response) == refusal(405, NOT_ALLOWED)
-        assert response.headers["Allow"] == "GET, HEAD"
+def test_it_rejects_a_content_length_over_1_mib_without_reading_the_body(acme):
+    for method, path in ROUTES:
+        for length in (str(1024 * 1024 + 1), "9" * 1000):
+            response = call(acme.host, path.replace(b"{id}", b"1"), method=method, CONTENT_LENGTH=length)
+            assert shown(response) == refusal(413, TOO_LARGE), (method, path)
+
+
+# The methods of each path.
+METHODS = {
+    b"/app/users/me.xml": "GET, HEAD",
+    b"/app/users/team.xml": "GET, HEAD",
+    b"/app/users.xml": "POST",
+    b"/app/categories.xml": "GET, HEAD",
+    b"/": "GET, HEAD, POST",
+    b"/General": "GET, HEAD, POST",
+    b"/app/posts.xml": "GET, HEAD, POST",
+    b"/app/posts/{id}.xml": "GET, HEAD, PUT, PATCH, DELETE",
+}
+
+
+def test_it_rejects_other_methods(acme):
+    for path, allowed in METHODS.items():
+        for method in {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "FOO"} - {*allowed.split(", ")}:
+            response = call(acme.host, path.replace(b"{id}", b"1"), method=method, user=ALICE)
+            assert shown(response) == refusal(405, NOT_ALLOWED), (method, path)
+            assert response.headers["Allow"] == allowed
+    for method in ("TRACE", "CONNECT", "PROPFIND", "X" * 1000, "\xff"):
+        assert shown(call(acme.host, method=method, user=ALICE)) == refusal(405, NOT_ALLOWED), method
+    assert call(acme.host, method="get", user=ALICE).status_code == 200
 
 
 # Every route
 
 
-@table(("method", "path"), ROUTES)
-def test_it_rejects_anonymous_requests_on_every_route(acme, method, path):
-    post = make_post(acme.alice)
-    path = path.replace(b"{id}", str(post.id).encode())
-    for environ in (
-        {},
-        {"HTTP_AUTHORIZATION": f"Bearer {acme.alice_token}"},
-        {"QUERY_STRING": f"api_token={acme.alice_token}"},
-    ):
-        response = call(acme.host, path, method=method, **environ)
-        assert shown(response) == refusal(401, UNAUTHENTICATED)
-        assert response.headers["WWW-Authenticate"] == 'Basic realm="Acme", charset="UTF-8"'
-    post.refresh_from_db()
-    assert post.trashed_at is None
-
-
 @table("error", [OperationalError("server closed the connection"), InterfaceError("connection is closed")])
-@table(("method", "path"), ROUTES)
-def test_a_lost_database_connection_causes_503(acme, method, path, error):
+def test_a_lost_database_connection_causes_503(acme, error):
     post = make_post(acme.alice)
-    path = path.replace(b"{id}", str(post.id).encode())
     call(acme.host, user=ALICE)
     body = b"<hash><post><title>t</title></post><user><login>x</login></user></hash>"
 
-    def response_after(queries: int):
+    def response_after(queries: int, method: str, path: bytes):
         """Return the response if the database fails after `queries` statements."""
         executed = 0
 
@@ -325,22 +223,23 @@ def test_a_lost_database_connection_causes_503(acme, method, path, error):
             executed += 1
             return run_statement(sql, params, many, context)
 
+        sent = {"body": body} if method in ("POST", "PUT", "PATCH") else {}
         with connection.execute_wrapper(execute):
-            return call(
-                acme.host, path, method=method, user=ALICE, body=body if method in ("POST", "PUT", "PATCH") else b""
-            )
+            return call(acme.host, path, method=method, user=ALICE, **sent)
 
-    for queries in (0, 1):
-        response = response_after(queries)
-        if queries and path == b"/app/users/me.xml":
-            assert response.status_code == 200
-            continue
-        assert shown(response) == refusal(503, UNAVAILABLE)
-        assert response.headers["Retry-After"] == "5"
+    # An error of another type is handled in the same place.
+    for method, path in ROUTES if isinstance(error, OperationalError) else ROUTES[-2:]:
+        for queries in (0, 1):
+            response = response_after(queries, method, path.replace(b"{id}", str(post.id).encode()))
+            if queries and path == b"/app/users/me.xml":
+                assert response.status_code == 200
+                continue
+            assert shown(response) == refusal(503, UNAVAILABLE), (method, path)
+            assert response.headers["Retry-After"] == "5"
 
 
 @table(("method", "path"), [route for route in ROUTES if route[0] in ("POST", "PUT", "PATCH")])
-@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     body=st.binary(max_size=200)
     | st.text(max_size=100).map(lambda text: f"<post><title>{text}</title></post>".encode(errors="replace"))
@@ -360,7 +259,7 @@ def test_any_body_gets_a_valid_response(acme, method, path, body):
     assert response.headers["Content-Type"] == "application/xml; charset=utf-8"
 
 
-@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     path=st.binary(max_size=30),
     query=st.binary(max_size=30),
@@ -371,7 +270,7 @@ def test_any_path_query_and_host_get_a_valid_response(acme, path, query, host):
     assert response.status_code in (200, 404, 422)
 
 
-@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(header=st.binary(max_size=60) | st.binary(max_size=40).map(lambda raw: b"Basic " + raw))
 def test_it_rejects_any_invalid_authorization(acme, header):
     assert shown(call(acme.host, HTTP_AUTHORIZATION=header.decode("latin-1"))) == refusal(401, UNAUTHENTICATED)
@@ -383,17 +282,20 @@ def test_it_rejects_any_invalid_authorization(acme, header):
 HOSTILE_VALUES = ["", " ", "\x85", "0", "-0", "1" * 5000, "1e400", "-1e400", "NaN", "Infinity", "sNaN", "0x1", "1_000", "\u0661", "½", "true", "null"]  # fmt: skip
 
 
-@table(
-    "kind",
-    ["", ' type="integer"', ' type="boolean"', ' type="datetime"', ' type="array"', ' type="float"', ' nil="true"'],
-)
-def test_hostile_values_get_a_valid_response(acme, kind):
+HOSTILE_ELEMENTS = [
+    *((value, "") for value in HOSTILE_VALUES),
+    *(("1" * 5000, ' type="integer"'), ("½", ' type="integer"'), ("true", ' type="boolean"'), ("", ' type="array"')),
+    *(("NaN", ' type="float"'), ("0", ' type="datetime"'), ("1e400", ' nil="true"')),
+]
+
+
+def test_hostile_values_get_a_valid_response(acme):
     """Send each value in each field alone, because a rejected one would hide another."""
-    post = make_post(acme.alice)
-    for value in HOSTILE_VALUES:
+    path = f"/app/posts/{make_post(acme.alice).id}.xml".encode()
+    for value, kind in HOSTILE_ELEMENTS:
         for field in ("title", "content", "kind", "category-id", "status", "responsible-id"):
             body = f"<post><{field}{kind}>{value}</{field}></post>".encode()
-            response = call(acme.host, f"/app/posts/{post.id}.xml".encode(), method="PUT", user=ALICE, body=body)
+            response = call(acme.host, path, method="PUT", user=ALICE, body=body)
             assert response.status_code in (200, 422), (field, value)
         for field in ("order", "page", "per-page"):
             body = f"<{field}{kind}>{value}</{field}>".encode()

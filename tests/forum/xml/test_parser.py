@@ -56,26 +56,15 @@ def test_it_works():
     }
 
 
-@table(
-    "body",
-    [
-        *(
-            "x",
-            "<",
-            "<post",
-            "<post>",
-            "</post>",
-            "<post></pots>",
-            "<post/><post/>",
-            "<post/>x",
-            "<a b></a>",
-            "<a b=c/>",
-        ),
-        *("<a>&nbsp;</a>", "<a>&</a>", "<a>&;</a>", "<a><</a>", '<a b="1" b="2"/>', "<a>]]></a>", "<1/>", "<a-/ >"),
-        *("<?xml?><a/>", ' <?xml version="1.0"?><a/>', "<a><![CDATA[</a>", "<!-- -- --><a/>"),
-        *("{}", '{"post": {"title": "x"}}', "title=x", "\0", "\ufeff", "<a>\0", "<post>\x01"),
-    ],
-)
+MALFORMED = [
+    *("x", "<", "<post", "<post>", "</post>", "<post></pots>", "<post/><post/>", "<post/>x", "<a b></a>", "<a b=c/>"),
+    *("<a>&nbsp;</a>", "<a>&</a>", "<a>&;</a>", "<a><</a>", '<a b="1" b="2"/>', "<a>]]></a>", "<1/>", "<a-/ >"),
+    *("<?xml?><a/>", ' <?xml version="1.0"?><a/>', "<a><![CDATA[</a>", "<!-- -- --><a/>", "{}", "title=x"),
+    *("\0", "\ufeff", "<a>\0", "<post>\x01"),
+]
+
+
+@table("body", MALFORMED)
 def test_it_rejects_malformed_xml(body):
     with pytest.raises((ParseError, FieldError)) as caught:
         read(body)
@@ -96,44 +85,40 @@ def test_it_rejects_malformed_xml(body):
         '<!DOCTYPE a [<!ENTITY b "bbbbbbbbbb"><!ENTITY c "&b;&b;&b;&b;&b;"><!ENTITY d "&c;&c;&c;&c;">]><a>&d;</a>',
     ],
 )
-def test_it_rejects_a_dtd(acme, body):
+def test_it_rejects_a_dtd(body):
     for content in (body, f'<?xml version="1.0"?>\n<!-- x -->{body}', body.encode("utf-16")):
-        assert shown(acme.xml().send_xml("POST", "/", content)) == refusal(400, DTD)
+        with pytest.raises(ParseError) as caught:
+            read(content)
+        assert str(caught.value) == DTD
+
+
+UNSUPPORTED_ENCODINGS = "UTF-16 rot13 base64 nonsense shift_jis utf-7 idna undefined unicode_escape"
+UNSUPPORTED_CHARSETS = [
+    "rot13",
+    "hex",
+    "nonsense",
+    "shift_jis",
+    "utf-7",
+    "utf-16",
+    "undefined",
+    "\xff",
+    "x\0y",
+    "x" * 10_000,
+]
 
 
 @table(
     ("body", "charset"),
     [
-        (b'<?xml version="1.0" encoding="UTF-16"?><a/>', None),
-        (b'<?xml version="1.0" encoding="rot13"?><a/>', None),
-        (b'<?xml version="1.0" encoding="base64"?><a/>', None),
-        (b'<?xml version="1.0" encoding="nonsense"?><a/>', None),
-        (b'<?xml version="1.0" encoding="shift_jis"?><a/>', None),
-        (b'<?xml version="1.0" encoding="utf-7"?><a/>', None),
-        (b'<?xml version="1.0" encoding="idna"?><a/>', None),
-        (b'<?xml version="1.0" encoding="undefined"?><a/>', None),
-        (b'<?xml version="1.0" encoding="unicode_escape"?><a/>', None),
+        *((f'<?xml version="1.0" encoding="{name}"?><a/>'.encode(), None) for name in UNSUPPORTED_ENCODINGS.split()),
+        *((b"<a/>", charset) for charset in UNSUPPORTED_CHARSETS),
         (f"<a>{POLISH_TEXT}</a>".encode("iso-8859-2"), None),
         (f'<?xml version="1.0" encoding="UTF-8"?><a>{POLISH_TEXT}</a>'.encode("iso-8859-2"), None),
         (f'<?xml version="1.0" encoding="US-ASCII"?><a>{POLISH_TEXT}</a>'.encode(), None),
-        (f"<a>{POLISH_TEXT}</a>".encode("iso-8859-2"), "utf-8"),
         (f"<a>{POLISH_TEXT}</a>".encode("iso-8859-2"), "utf8"),
         (f"<a>{POLISH_TEXT}</a>".encode(), "us-ascii"),
         (f"<a>{POLISH_TEXT}</a>".encode("utf-16"), "nonsense"),
-        (b"<a/>", "rot13"),
-        (b"<a/>", "hex"),
-        (b"<a/>", "nonsense"),
-        (b"<a/>", "shift_jis"),
-        (b"<a/>", "utf-7"),
-        (b"<a/>", "utf-16"),
-        (b"<a/>", "undefined"),
-        (b"<a/>", "unicode_escape"),
-        (b"<a/>", "\xff"),
-        (b"<a/>", "x\0y"),
-        (b"<a/>", "x" * 10_000),
-        (b"<a>\xc3</a>", None),
-        (b"<a>\xff</a>", None),
-        (b"<a>\xc0\xaf</a>", None),
+        *((content, None) for content in (b"<a>\xc3</a>", b"<a>\xff</a>", b"<a>\xc0\xaf</a>")),
     ],
 )
 def test_it_rejects_unsupported_and_wrong_encodings(body, charset):
@@ -156,12 +141,13 @@ def test_it_rejects_unsupported_and_wrong_encodings(body, charset):
         ),
         ("application/xml", b"<a", "The XML can't be read: unclosed token: line 1, column 0"),
         ("text/xml", b"<a></b>", "The XML can't be read: mismatched tag: line 1, column 5"),
+        ("text/xml", b"<!DOCTYPE post><post/>", DTD),
     ],
 )
-@table("path", ["/", "/app/posts.xml", "/app/users.xml"])
-def test_unreadable_bodies_get_status_400(acme, path, content_type, body, sentence):
-    response = acme.xml().post(path, content=body, headers={"Content-Type": content_type})
-    assert shown(response) == refusal(400, sentence)
+def test_unreadable_bodies_get_status_400(acme, content_type, body, sentence):
+    for path in ("/", "/app/posts.xml"):
+        response = acme.xml().post(path, content=body, headers={"Content-Type": content_type})
+        assert shown(response) == refusal(400, sentence)
 
 
 def nested(depth: int) -> str:
@@ -176,8 +162,8 @@ def test_it_rejects_xml_that_is_nested_too_deeply(acme):
 
 
 def test_many_elements_and_attributes_are_read():
-    assert read(f"<a>{'<b/>' * 200_000}</a>") == {"a": {"b": [""] * 200_000}}
-    assert read("<a " + " ".join(f'b{number}="{number}"' for number in range(50_000)) + "/>") == {"a": ""}
+    assert read(f"<a>{'<b/>' * 20_000}</a>") == {"a": {"b": [""] * 20_000}}
+    assert read("<a " + " ".join(f'b{number}="{number}"' for number in range(5000)) + "/>") == {"a": ""}
     assert read(f"<{'a' * 500_000}/>") == {"a" * 500_000: ""}
 
 
@@ -300,24 +286,18 @@ def test_accepted_encodings(body, charset):
     assert read(body, charset) == {"a": POLISH_TEXT}
 
 
-@table(
-    ("content_type", "declared_encoding"),
-    [
+def test_iso_8859_2_through_the_application(acme):
+    for content_type, declared_encoding in (
         ("application/xml", "ISO-8859-2"),
-        ("text/xml", "iso-8859-2"),
-        ("application/xml; charset=ISO-8859-2", None),
         ('text/xml; charset="iso-8859-2"', None),
         ("text/xml;version=1;CHARSET='iso-8859-2'", "UTF-8"),
-    ],
-)
-def test_iso_8859_2_through_the_application(acme, content_type, declared_encoding):
-    declaration = f'<?xml version="1.0" encoding="{declared_encoding}"?>' if declared_encoding else ""
-    body = f"{declaration}<post><title>{POLISH_TEXT}</title></post>".encode("iso-8859-2")
-    response = acme.xml().post("/app/posts.xml", content=body, headers={"Content-Type": content_type})
-    assert response.status_code == 201
-    [post] = acme.account.posts.all()
-    assert post.title == POLISH_TEXT
-    assert shown(acme.xml().get("/")) == posts(post)
+    ):
+        declaration = f'<?xml version="1.0" encoding="{declared_encoding}"?>' if declared_encoding else ""
+        body = f"{declaration}<post><title>{POLISH_TEXT}</title></post>".encode("iso-8859-2")
+        response = acme.xml().post("/app/posts.xml", content=body, headers={"Content-Type": content_type})
+        assert response.status_code == 201
+        assert acme.account.posts.latest("id").title == POLISH_TEXT
+    assert shown(acme.xml().get("/")) == posts(*acme.account.posts.order_by("-id"))
 
 
 @settings(deadline=None)
@@ -367,41 +347,17 @@ def test_it_rejects_malformed_xml_in_utf_16(encoding, text):
         read(f"<a><b>{text}</b></a>".encode(encoding))
 
 
-@table("encoding", ["utf-16", *UTF_16])
-def test_it_rejects_truncated_utf_16(encoding):
-    with pytest.raises(ParseError, match="is not in the encoding that it begins with"):
-        read("<a>🦉</a>".encode(encoding)[:-1])
+def test_it_rejects_truncated_utf_16():
+    for encoding in ("utf-16", *UTF_16):
+        with pytest.raises(ParseError, match="is not in the encoding that it begins with"):
+            read("<a>🦉</a>".encode(encoding)[:-1])
 
 
 MARKUP = st.sampled_from(
     [
-        *(
-            "<a>",
-            "</a>",
-            "<b-c>",
-            "</b-c>",
-            "<hash>",
-            "</hash>",
-            "<a/>",
-            '<a type="array">',
-            '<a type="integer">',
-            "<a nil='true'>",
-        ),
-        *(
-            "<![CDATA[",
-            "]]>",
-            "<!--",
-            "-->",
-            "<!DOCTYPE a>",
-            "<?xml version='1.0'?>",
-            "&amp;",
-            "&#0;",
-            "&x;",
-            "<",
-            ">",
-            "1",
-            "\0",
-        ),
+        *("<a>", "</a>", "<b-c>", "</b-c>", "<hash>", "</hash>", "<a/>", '<a type="array">', '<a type="integer">'),
+        *("<a nil='true'>", "<![CDATA[", "]]>", "<!--", "-->", "<!DOCTYPE a>", "<?xml version='1.0'?>", "&amp;"),
+        *("&#0;", "&x;", "<", ">", "1", "\0"),
     ]
 )
 

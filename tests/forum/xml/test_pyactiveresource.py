@@ -50,15 +50,12 @@ def library(transactional_db, settings, request):
 
 def test_it_works(library):
     acme = library.acme
+    assert library.posts.find() == []
     post = library.posts.create({"title": "A dark theme", "content": "So that one can read at night. & <soon>"})
     row = acme.account.posts.get()
     assert (post.id, post.title, post.content) == (row.id, "A dark theme", "So that one can read at night. & <soon>")
-    assert (post.category_id, post.status, post.kind, post.responsible_id) == (
-        acme.category.id,
-        "new",
-        "suggestion",
-        None,
-    )
+    values = (acme.category.id, "new", "suggestion", None)
+    assert (post.category_id, post.status, post.kind, post.responsible_id) == values
     assert post.votes_cache == post.comments_cache == 0
 
     # The library sends all fields, including the outdated ones.
@@ -66,33 +63,25 @@ def test_it_works(library):
     assert post.save() is True
     assert acme.account.posts.get().title == "A darker theme"
 
+    assert library.posts.find(row.id).attributes["comments"] == []
+    row.comment(by=acme.carol, text="Yes, please.")
+    found = library.posts.find(row.id)
+    assert found.attributes["post"].title == "A darker theme"
+    assert [comment.comment for comment in found.comments] == ["Yes, please."]
+
+    second = make_post(acme.alice, "Second")
+    assert [(each.id, each.title) for each in library.posts.find()] == [
+        (second.id, "Second"),
+        (row.id, "A darker theme"),
+    ]
+    assert [each.title for each in library.posts.find(order="old", per_page=1)] == ["A darker theme"]
+    assert [(category.id, category.name) for category in library.categories.find()] == [(acme.category.id, "General")]
+
     post.destroy()
-    assert acme.account.posts.get().trashed_at is not None
+    assert PostRow.objects.get(pk=row.pk).trashed_at is not None
     with pytest.raises(ResourceNotFound):
         library.posts.find(row.id)
 
-
-def test_it_lists_posts_and_categories(library):
-    acme = library.acme
-    assert library.posts.find() == []
-    rows = [make_post(acme.alice, title) for title in ("First", "Second")]
-    assert [(post.id, post.title) for post in library.posts.find()] == [(row.id, row.title) for row in reversed(rows)]
-    assert [post.title for post in library.posts.find(order="old", per_page=1)] == ["First"]
-    assert [(category.id, category.name) for category in library.categories.find()] == [(acme.category.id, "General")]
-
-
-def test_it_reads_a_post_with_its_comments(library):
-    acme = library.acme
-    row = make_post(acme.alice, "With comments")
-    assert library.posts.find(row.id).attributes["comments"] == []
-    row.comment(by=acme.carol, text="Yes, please.")
-    post = library.posts.find(row.id)
-    assert post.attributes["post"].title == "With comments"
-    assert [comment.comment for comment in post.comments] == ["Yes, please."]
-
-
-def test_it_reads_and_creates_users(library):
-    acme = library.acme
     assert library.users.get("me")["login"] == "alice"
     assert [user["login"] for user in library.users.get("team")] == ["bob", "alice"]
     created = library.users.create({"login": "ann", "email": "ann@example.com", "password": "kind-of-blue-59"})
@@ -100,7 +89,7 @@ def test_it_reads_and_creates_users(library):
     assert acme.account.users.get(login="ann").role == User.Role.MEMBER
 
 
-def test_the_library_understands_validation_errors(library):
+def test_the_library_understands_errors(library):
     post = library.posts({"title": ""})
     assert post.save() is False
     assert post.errors.errors == {"title": ["can't be blank"]}
@@ -111,9 +100,6 @@ def test_the_library_understands_validation_errors(library):
         "password": ["is too short (minimum is 8 characters)", "is too common", "can't be entirely numeric"],
     }
     assert PostRow.objects.count() == 0
-
-
-def test_it_rejects_other_credentials(library):
     library.posts.password = "wrong"
     with pytest.raises(UnauthorizedAccess):
         library.posts.find()
