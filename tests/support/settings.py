@@ -2,7 +2,6 @@
 
 from django.conf import settings
 
-from tests.support.factories import make_user
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
 
@@ -20,24 +19,6 @@ def token_of(page: Visitor) -> str:
 def send(page: Visitor, path: str, *, status: int = 303, **values):
     """Send a form that the page does not show."""
     return page.post(path, {**values, "csrfmiddlewaretoken": token_of(page)}, status=status)
-
-
-def assert_for_admins_alone(acme, other, path: str, **values) -> None:
-    """Assert that only admins of the account can see the page and send `values`."""
-    visitor = acme.page()
-    assert visitor.get(path).headers["Location"].startswith("/app/sign-in?next=")
-    assert send(visitor, path, **values).headers["Location"].startswith("/app/sign-in?next=")
-    for user in (acme.carol, acme.bob):
-        page = acme.page(user)
-        if user == acme.carol or path != "/app/account":
-            page.get(path, status=403)
-        send(page, path, status=403, **values)
-    # Mallory has a session of another account, which is invalid here.
-    mallory = Visitor(acme.host)
-    mallory.set_cookie("session", Visitor(other.host).sign_in("mallory").cookies["session"])
-    assert mallory.get(path).headers["Location"].startswith("/app/sign-in?next=")
-    admin = make_user(acme.account, role="admin")
-    assert acme.page(admin).get(path).status_code == 200
 
 
 def assert_few_statements(page: Visitor, path: str) -> list[str]:
