@@ -84,7 +84,7 @@ def test_the_number_of_statements_is_independent_of_the_number_of_links(rows):
     acme = rows["acme"]
     for number in (1, 5):
         lists = [make_contact_list(acme.alice).id for _ in range(number)]
-        ids = {f"key{n} of {number}": f"{n}" for n in range(number)}
+        ids = {f"key{number}_{n}": f"{n}" for n in range(number)}
         tags = [f"tag{n} of {number}" for n in range(number)]
         # The row; its external ids.
         queries = statements(acme.json(), "POST", "/app/clients.json", {"client": {"name": "a", "external_ids": ids}})
