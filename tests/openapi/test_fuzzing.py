@@ -1,7 +1,9 @@
 """The service responds as documented to valid and invalid requests that are generated from the OpenAPI document.
 
-Only some of the systematic requests are sent here. `make fuzz` sends all of them, and more.
+Only some of the requests are sent. `FUZZ=40 make soak ARGS=tests/openapi` sends forty times as many.
 """
+
+import os
 
 import httpx
 import hypothesis
@@ -17,6 +19,7 @@ from tests.support.fuzzing import PARTNER, Findings, Target, World, examine, loa
 
 pytestmark = pytest.mark.soak
 
+FUZZ = int(os.environ.get("FUZZ") or 1)
 HOST = "acme.example.test"
 OPERATIONS = [f"{method.upper()} {path}" for path, methods in document()["paths"].items() for method in methods]
 
@@ -50,7 +53,7 @@ def world(acme):
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_the_service_behaves_as_documented(schema, world, operation):
     findings = Findings()
-    examine(schema, operation, findings, systematic=16, random=8)
+    examine(schema, operation, findings, systematic=8 * FUZZ, random=4 * FUZZ)
     assert not findings.failures, str(findings)
     succeeded = sum(number for (_, status), number in findings.answers.items() if status < 300)
     assert succeeded >= MIN_SUCCEEDED.get(operation, 2)
@@ -74,7 +77,7 @@ def test_sequences_of_requests_behave_as_documented(schema, world):
     run_state_machine_as_test(
         WithSavepoint,
         settings=hypothesis.settings(
-            max_examples=12,
+            max_examples=6 * FUZZ,
             stateful_step_count=8,
             derandomize=True,
             database=None,

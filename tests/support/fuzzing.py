@@ -702,7 +702,7 @@ class Findings:
         )
 
 
-def examine(schema, label: str, findings: Findings, *, systematic: int, random: int, seed: int = 0) -> None:
+def examine(schema, label: str, findings: Findings, *, systematic: int, random: int) -> None:
     """Send requests to one operation: about `systematic` explicit examples and at most `random` random ones."""
 
     def check(case) -> None:
@@ -715,7 +715,7 @@ def examine(schema, label: str, findings: Findings, *, systematic: int, random: 
 
     settings = hypothesis.settings(
         max_examples=random,
-        derandomize=not seed,
+        derandomize=True,
         database=None,
         deadline=None,
         suppress_health_check=list(hypothesis.HealthCheck),
@@ -728,4 +728,4 @@ def examine(schema, label: str, findings: Findings, *, systematic: int, random: 
     )
     examples = getattr(test, "hypothesis_explicit_examples", [])
     test.hypothesis_explicit_examples = examples[:: max(1, len(examples) // systematic)]
-    (hypothesis.seed(seed)(test) if seed else test)()
+    test()
