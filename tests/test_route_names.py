@@ -8,17 +8,10 @@ from pathlib import Path
 
 from django.urls import get_resolver
 
+from tests.support.rooms import ROOMS, USES
+
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("core", "accounts", "forum", "crm", "webhooks", "workspace", "config")
-ROOMS_FROM_BELOW = {
-    "core": {"core"},
-    "accounts": {"core", "accounts"},
-    "forum": {"core", "accounts", "forum"},
-    "crm": {"core", "accounts", "crm"},
-    "webhooks": {"core", "accounts", "webhooks"},
-    "workspace": {"core", "accounts", "forum", "crm", "workspace"},
-    "config": set(ROOMS),
-}
+ROOMS_FROM_BELOW = {**USES, "config": set(ROOMS)}
 # Documents: operations of the OpenAPI document.
 DOCUMENTS = re.compile(r"workspace/openapi\.py|forum/xml/schema\.py")
 
