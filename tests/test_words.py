@@ -310,9 +310,8 @@ def test_it_finds_words_in_text_templates():
     ],
 )
 def test_it_finds_words_in_python(code):
-    literals = literals_in_python(f"\n{code}")
-    assert len(literals) == 1
-    assert literals[0].startswith("2: ")
+    [literal] = literals_in_python(f"\n{code}")
+    assert literal.startswith("2: ")
 
 
 @table(
