@@ -674,12 +674,12 @@ def without_forms(value: Any) -> Any:
     return [without_forms(inner) for inner in value] if isinstance(value, list) else value
 
 
-def load(document: dict[str, Any], url: str, *, app: Any = None, **generation: Any):
+def load(document: dict[str, Any], url: str, *, app: Any):
     """Load the document with every check enabled and deterministic generation."""
     config = SchemathesisConfig.from_dict(
         {
             "seed": 1,
-            "generation": {"deterministic": True, "with-security-parameters": False, "database": "none", **generation},
+            "generation": {"deterministic": True, "with-security-parameters": False, "database": "none"},
         }
     )
     schema = schemathesis.openapi.from_dict(without_forms(document), config=config)
