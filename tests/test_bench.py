@@ -90,7 +90,7 @@ def test_it_works(tmp_path):
     assert "Creating 300 posts, 300 clients, 2 other accounts" in output
 
     # The second run uses the data of the first.
-    pages = ["--seconds", "2", "--only", "pages", "--case", "board, own"]
+    pages = ["--seconds", "4", "--only", "pages", "--case", "board, own"]
     results, output = run_benchmark(tmp_path, [*common, *pages])
     assert "Creating" not in output
     [result] = results["pages"]

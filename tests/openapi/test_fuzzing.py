@@ -5,7 +5,6 @@ Only some of the requests are sent. `FUZZ=40 make soak ARGS=tests/openapi` sends
 
 import os
 
-import httpx
 import hypothesis
 import pytest
 from django.db import transaction
@@ -14,7 +13,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from core.openapi.document import document
 from forum.activities import Reason
 from tests.support.client import wsgi_application
-from tests.support.factories import PASSWORD, make_post
+from tests.support.factories import make_post
 from tests.support.fuzzing import PARTNER, Findings, Target, World, examine, load
 
 pytestmark = pytest.mark.soak
@@ -44,9 +43,8 @@ def world(acme):
     post = make_post(acme.bob)
     activity = acme.account.activities.create(kind="comment", post_id=post.id, user_id=acme.bob.id)
     acme.account.notifications.create(user_id=acme.alice.id, activity_id=activity.id, reason=Reason.TEAM)
-    with httpx.Client(transport=httpx.WSGITransport(app=wsgi_application)) as client:
-        Target.world = World(f"http://{HOST}", "alice", PASSWORD, acme.alice_token, client)
-        yield Target.world
+    Target.world = World(acme)
+    yield Target.world
     Target.world = None
 
 
