@@ -73,6 +73,17 @@ class Writer:
             # Events must arrive faster than clients are created, and an endpoint receives them one after another.
             self.stopped.wait(WRITE_INTERVAL)
 
+    def ask_for_code(self, email: str) -> int:
+        """Return the status of the form, or of the page with the form."""
+        page = self.send("GET", "/app/sign-in/code")
+        if page.status != 200:
+            return page.status
+        cookie = re.search(r"csrf=[^;]+", page.headers["Set-Cookie"])[0]  # type: ignore[index]
+        token = re.search(r'csrfmiddlewaretoken" value="(\w+)"', page.content.decode())[1]  # type: ignore[attr-defined,index]
+        body = urlencode({"csrfmiddlewaretoken": token, "email": email, "next": "/"})
+        headers = {"Content-Type": "application/x-www-form-urlencoded", "Cookie": cookie}
+        return self.send("POST", "/app/sign-in/code", body, **headers).status
+
     def ask_for_codes(self) -> None:
         """Record the addresses of successful requests. The other requests may have sent a code or not."""
         number = 0
@@ -80,12 +91,7 @@ class Writer:
             number += 1
             email = f"visitor-{number}@example.com"
             with contextlib.suppress(OSError, http.client.HTTPException):
-                form = self.send("GET", "/app/sign-in/code")
-                cookie = re.search(r"csrf=[^;]+", form.headers["Set-Cookie"])[0]  # type: ignore[index]
-                token = re.search(r'csrfmiddlewaretoken" value="(\w+)"', form.content.decode())[1]  # type: ignore[attr-defined,index]
-                body = urlencode({"csrfmiddlewaretoken": token, "email": email, "next": "/"})
-                headers = {"Content-Type": "application/x-www-form-urlencoded", "Cookie": cookie}
-                if self.send("POST", "/app/sign-in/code", body, **headers).status == 302:
+                if self.ask_for_code(email) == 302:
                     self.addresses.append(email)
             self.stopped.wait(WRITE_INTERVAL)
 
