@@ -28,8 +28,8 @@ from tests.support.threads import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-REQUESTS = 16
-ROUNDS = range(10)
+REQUESTS = 8
+ROUNDS = range(6)
 
 
 def send(acme, method, path, body, *, number=REQUESTS, token=None, headers=lambda n: {}):
