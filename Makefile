@@ -1,7 +1,7 @@
 # Every target needs Python 3.11 or later, make and a shell, and installs everything else into .venv.
 .SUFFIXES:
 .DEFAULT_GOAL = help
-.PHONY: help run manage docs test soak fuzz lint format messages screenshots lock bench clean
+.PHONY: help run manage docs test soak lint format messages screenshots lock bench clean
 
 VENV = .venv
 python = $(VENV)/bin/python
@@ -26,7 +26,6 @@ help:
 	@echo 'make test     run the tests that each change needs, in parallel (ARGS=... goes to pytest)'
 	@echo 'make soak     run the tests that are long by nature: kills, restarts, histories, the benchmark'
 	@echo 'make docs     write the answers of the service and the schema into README.md and docs/, where make test compares them'
-	@echo 'make fuzz     send requests generated from the OpenAPI document to a running service (ARGS="--requests 20000")'
 	@echo 'make lint     check style, types, templates, imports, migrations and production settings'
 	@echo 'make format   format the code as make lint expects it'
 	@echo 'make messages update the Polish catalogue from code and templates, and compile it'
@@ -46,9 +45,6 @@ test soak: $(VENV)/development
 
 docs: $(VENV)/development
 	@UPDATE_DOCS=1 exec $(python) -m pytest --quiet --numprocesses=0 tests/test_documents.py tests/test_routes.py tests/test_migrations.py $(ARGS)
-
-fuzz: $(VENV)/development
-	@exec $(python) -m tests.openapi.fuzz $(ARGS)
 
 lint: $(VENV)/development
 	$(python) -m ruff check

@@ -1,5 +1,6 @@
-"""Simultaneous requests on real threads and connections: one succeeds, the others get an error, no change is partial."""
+"""Simultaneous requests on real threads and connections: what may happen once happens once, no change is partial, and none fails."""
 
+import random
 from collections import Counter
 from functools import partial
 
@@ -8,7 +9,8 @@ import pytest
 from accounts.models import Account, Tag
 from core.db.transactions import in_transaction
 from core.errors import ConcurrentUpdate, FieldError
-from crm.models import Client, ClientExternalId, Contact, ContactList, Deal, DealExternalId
+from core.models import IdempotentAnswer
+from crm.models import Client, ClientExternalId, Contact, ContactList, ContactListCount, Deal, DealExternalId
 from forum.models import Post
 from tests.support.assertions import assert_refused, read
 from tests.support.bodies import client_body
@@ -26,347 +28,425 @@ from tests.support.threads import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-ROUNDS = range(10)
-few_and_many = pytest.mark.parametrize("number", [2, 16])
+REQUESTS = 8
+ROUNDS = range(6)
 
 
-def send_simultaneously(acme, number, method, path, body):
+def send(acme, method, path, body, *, number=REQUESTS, token=None, headers=lambda n: {}):
     """Send a request `number` times at once. `body` is called with the number of the request."""
-    clients = [acme.json() for _ in range(number)]
+    clients = [acme.json(token) for _ in range(number)]
     return at_once(
-        *(lambda client=client, n=n: client.request(method, path, json=body(n)) for n, client in enumerate(clients))
-    )
-
-
-def split(responses, status):
-    succeeded = [response for response in responses if response.status_code == status]
-    return succeeded, [response for response in responses if response.status_code != status]
-
-
-@few_and_many
-@pytest.mark.parametrize(
-    ("kind", "model", "holders"), [("client", Client, ClientExternalId), ("deal", Deal, DealExternalId)]
-)
-def test_it_works(acme, number, kind, model, holders):
-    """Of several creates with the same external id one succeeds; the errors of the others name its id."""
-    responses = send_simultaneously(
-        acme, number, "POST", f"/app/{kind}s.json", lambda n: {kind: {"name": f"{n}", "external_ids": {"key": "17"}}}
-    )
-    (succeeded,), rejected = split(responses, 201)
-    holder = read(succeeded)["id"]
-    for response in rejected:
-        assert_refused(response, 422, "validation_failed", {"external_ids": [f"key 17 belongs to {kind} {holder}"]})
-    assert [row.id for row in model.objects.all()] == [holder]
-    assert [(row.key, row.value, row.holder_id) for row in holders.objects.all()] == [("key", "17", holder)]
-
-
-@few_and_many
-def test_updates_to_the_same_external_id(acme, number):
-    rows = [make_client(acme.alice) for _ in range(number)]
-    clients = [acme.json() for _ in rows]
-    responses = at_once(
         *(
-            lambda client=client, row=row: client.put(
-                f"/app/clients/{row.id}.json", json={"client": {"external_ids": {"key": "17"}}}
-            )
-            for client, row in zip(clients, rows, strict=True)
+            lambda client=client, n=n: client.request(method, path, json=body(n), headers=headers(n))
+            for n, client in enumerate(clients)
         )
     )
-    (succeeded,), rejected = split(responses, 200)
-    for response in rejected:
-        assert_refused(
-            response,
-            422,
-            "validation_failed",
-            {"external_ids": [f"key 17 belongs to client {read(succeeded)['id']}"]},
+
+
+def in_parallel(acme, *requests, token=None):
+    """Send different requests at once: their methods, paths and bodies."""
+    clients = [acme.json(token) for _ in requests]
+    return at_once(
+        *(
+            lambda client=client, request=request: client.request(request[0], request[1], json=request[2])
+            for client, request in zip(clients, requests, strict=True)
         )
-    assert [row.id for row in Client.objects.exclude(external_ids={})] == [read(succeeded)["id"]]
+    )
+
+
+def statuses(responses) -> Counter:
+    return Counter(response.status_code for response in responses)
+
+
+def client(**fields):
+    return {"client": {"name": "a", **fields}}
+
+
+NEW_ACCOUNT = {
+    "account": {"prefix": "new-one"},
+    "user": {"login": "ann", "email": "ann@example.com", "password": "a long pass phrase"},
+}
+VIEW = {"resource": "client", "name": "Leads", "query": "city=a"}
+# A create that is sent several times at once, and the errors of those that are not the first. Without errors, they find the first row.
+CREATES = {
+    "a client": (
+        "clients",
+        lambda n: client(external_ids={"key": "1"}),
+        {"external_ids": "key 1 belongs to client {}"},
+    ),
+    "a deal": (
+        "deals",
+        lambda n: {"deal": {"name": "a", "external_ids": {"key": "1"}}},
+        {"external_ids": "key 1 belongs to deal {}"},
+    ),
+    "a contact list": ("contact_lists", lambda n: {"contact_list": {"name": "News"}}, {"name": "is already taken"}),
+    "a view": ("views", lambda n: {"view": VIEW}, {"name": "is the name of another view"}),
+    "an account": ("account", lambda n: NEW_ACCOUNT, {"account.prefix": "is already taken"}),
+    "a status": ("statuses", lambda n: {"status": {"code": "waiting", "name": "Waiting", "position": n}}, {}),
+    "a client by its e-mail": (
+        "clients",
+        lambda n: {"try_update": True, **client(email=("ann@example.net", "ANN@example.net")[n % 2])},
+        {},
+    ),
+    "a client by its external id": ("clients", lambda n: {"try_update": True, **client(external_ids={"key": "2"})}, {}),
+    "a client by both": (
+        "clients",
+        lambda n: {"try_update": True, **client(email="bea@example.net", external_ids={"key": "3"})},
+        {},
+    ),
+    "a client by its e-mail, with another external id for each": (
+        "clients",
+        lambda n: {"try_update": True, **client(email="cyd@example.net", external_ids={f"shop{n}": "1"})},
+        {},
+    ),
+}
+
+
+def test_it_works(acme, subtests):
+    """One of the creates succeeds. The others are rejected, or find the row of the first."""
+    acme.account.partner_key = "key"
+    acme.account.save()
+    for name, (plural, body, errors) in CREATES.items():
+        with subtests.test(name):
+            responses = send(acme, "POST", f"/app/{plural}.json", body, token=acme.alice_token)
+            assert statuses(responses) == {201: 1, (422 if errors else 200): REQUESTS - 1}
+            [created] = [read(response) for response in responses if response.status_code == 201]
+            expected = {field: [text.format(created.get("id"))] for field, text in errors.items()}
+            for response in responses:
+                if response.status_code == 422:
+                    assert_refused(response, 422, "validation_failed", expected)
+                elif response.status_code == 200:
+                    assert read(response)["id"] == created["id"]
+    ids = {"key": [*"123"], **{f"shop{n}": ["1"] for n in range(REQUESTS)}}
+    rows = ClientExternalId.objects.order_by("key", "value")
+    assert {key: [row.value for row in rows if row.key == key] for key in ids} == ids
+    counts = (Client, Deal, DealExternalId, ContactList, Account)
+    assert [model.objects.count() for model in counts] == [5, 1, 1, 1, 2]
+    assert (acme.account.saved_views.count(), acme.account.statuses.filter(code="waiting").count()) == (1, 1)
+
+
+@pytest.mark.parametrize(("kind", "model"), [("client", Client), ("deal", Deal)])
+def test_upserts_with_the_same_external_id(acme, kind, model):
+    path = f"/app/{kind}s.json?external_ids[key]=17"
+    responses = send(acme, "PUT", path, lambda n: {kind: {"name": "a", "external_ids": {f"key{n}": "1"}}})
+    assert statuses(responses) == {201: 1, 200: REQUESTS - 1}
+    row = model.objects.get()
+    assert {read(response)["id"] for response in responses} == {row.id}
+    assert row.external_ids == {"key": "17", **{f"key{n}": "1" for n in range(REQUESTS)}}
+
+
+def test_updates_of_external_ids(acme):
+    """Several clients get the same external id, which one of them keeps. Then two swap theirs, and never hold the same one."""
+    rows = [make_client(acme.alice) for _ in range(REQUESTS)]
+    body = client(external_ids={"key": "17"})
+    responses = in_parallel(acme, *(("PUT", f"/app/clients/{row.id}.json", body) for row in rows))
+    assert statuses(responses) == {200: 1, 422: REQUESTS - 1}
+    [holder] = [read(response)["id"] for response in responses if response.status_code == 200]
+    for response in responses:
+        if response.status_code == 422:
+            expected = {"external_ids": [f"key 17 belongs to client {holder}"]}
+            assert_refused(response, 422, "validation_failed", expected)
+    assert [row.id for row in Client.objects.exclude(external_ids={})] == [holder]
+
+    first, second = (make_client(acme.alice, external_ids={"a": value}).id for value in "12")
+    for _ in ROUNDS:
+        responses = in_parallel(
+            acme,
+            ("PUT", f"/app/clients/{first}.json", client(external_ids={"a": "2"})),
+            ("PUT", f"/app/clients/{second}.json", client(external_ids={"a": "1"})),
+        )
+        # Either update may be rejected while the other client still holds the id.
+        assert {response.status_code for response in responses} <= {200, 422}
+        values = {row.id: row.external_ids["a"] for row in Client.objects.filter(id__in=(first, second))}
+        assert len(set(values.values())) == 2
+        assert {row.holder_id: row.value for row in ClientExternalId.objects.filter(key="a")} == values
 
 
 def test_creates_with_the_same_external_ids_in_opposite_orders(acme):
     """Two creates with the same two external ids in opposite orders: the second is rejected, and there is no deadlock."""
     for n in ROUNDS:
-        first, second = {"a": f"{n}", "b": f"{n}"}, {"b": f"{n}", "a": f"{n}"}
-        responses = send_simultaneously(
-            acme,
-            4,
-            "POST",
-            "/app/clients.json",
-            lambda i, f=first, s=second: {"client": {"name": "a", "external_ids": (f, s)[i % 2]}},
+        ids = {"a": f"{n}", "b": f"{n}"}, {"b": f"{n}", "a": f"{n}"}
+        responses = send(
+            acme, "POST", "/app/clients.json", lambda i, ids=ids: client(external_ids=ids[i % 2]), number=4
         )
-        assert Counter(response.status_code for response in responses) == {201: 1, 422: 3}
+        assert statuses(responses) == {201: 1, 422: 3}
 
 
-def test_two_clients_swap_their_external_ids(acme):
-    """Either update may be rejected while the other client still holds the id. They never hold the same id."""
-    first, second = make_client(acme.alice, external_ids={"a": "1"}), make_client(acme.alice, external_ids={"a": "2"})
-    first_api, second_api = acme.json(), acme.json()
-    for _ in ROUNDS:
-        responses = at_once(
-            lambda: first_api.put(f"/app/clients/{first.id}.json", json={"client": {"external_ids": {"a": "2"}}}),
-            lambda: second_api.put(f"/app/clients/{second.id}.json", json={"client": {"external_ids": {"a": "1"}}}),
-        )
-        assert {response.status_code for response in responses} <= {200, 422}
-        values = [client.external_ids["a"] for client in Client.objects.all()]
-        assert len(set(values)) == 2
-        assert {(row.value, row.holder_id) for row in ClientExternalId.objects.all()} == {
-            (client.external_ids["a"], client.id) for client in Client.objects.all()
-        }
-
-
-@few_and_many
-def test_a_nested_client_is_created_once(acme, number):
-    responses = send_simultaneously(
+def test_a_nested_client_is_created_once(acme):
+    responses = send(
         acme,
-        number,
         "POST",
         "/app/deals.json",
         lambda n: {
             "deal": {"name": f"{n}", "client": {"name": "Ann", "external_ids": {"shop_id": "17", f"other{n}": "1"}}}
         },
     )
-    assert [response.status_code for response in responses] == [201] * number
-    client = Client.objects.get()
-    assert {read(response)["client_id"] for response in responses} == {client.id}
-    assert client.external_ids == {"shop_id": "17", **{f"other{n}": "1" for n in range(number)}}
-    assert Deal.objects.count() == number
+    assert statuses(responses) == {201: REQUESTS}
+    row = Client.objects.get()
+    assert {read(response)["client_id"] for response in responses} == {row.id}
+    assert row.external_ids == {"shop_id": "17", **{f"other{n}": "1" for n in range(REQUESTS)}}
+    assert Deal.objects.count() == REQUESTS
+
+
+def test_try_update_by_the_email_or_the_external_id(acme):
+    """Half of the requests use the e-mail and half the external id of the same existing client."""
+    row = make_client(acme.alice, email="ann@example.net", external_ids={"shop": "17"})
+    fields = ({"email": "ann@example.net"}, {"external_ids": {"shop": "17"}})
+    body = lambda n: {"client": {"try_update": True, "note": f"{n}", **fields[n % 2]}}  # noqa: E731
+    responses = send(acme, "POST", "/app/clients.json", body)
+    assert statuses(responses) == {200: REQUESTS}
+    assert {read(response)["id"] for response in responses} == {row.id}
+
+
+def test_bulk_creates_of_the_same_clients(acme):
+    """Each bulk request has the clients in another order. Requests for single clients, and for deals of clients, run at the same time."""
+    items = [{"name": "a", "email": f"{n}@example.net", "external_ids": {"shop": str(n)}} for n in range(20)]
+    nested = [{"name": "a", "client": {"name": "a", "external_ids": {"erp": str(n)}}} for n in range(20)]
+    responses = in_parallel(
+        acme,
+        *(
+            ("POST", "/app/clients/bulk.json", {"try_update": True, "clients": random.Random(n).sample(items, 20)})
+            for n in range(REQUESTS)
+        ),
+        *(("POST", "/app/clients.json", {"try_update": True, "client": item}) for item in items),
+    )
+    results = [result for response in responses[:REQUESTS] for result in read(response)]
+    status_counts = Counter(result["status"] for result in results) + statuses(responses[REQUESTS:])
+    assert status_counts == {201: 20, 200: REQUESTS * 20}
+    assert Client.objects.count() == ClientExternalId.objects.count() == 20
+    responses = send(acme, "POST", "/app/deals/bulk.json", lambda n: {"deals": random.Random(n).sample(nested, 20)})
+    assert {result["status"] for response in responses for result in read(response)} == {201}
+    assert Client.objects.count() == ClientExternalId.objects.count() == 40
+    assert Deal.objects.count() == REQUESTS * 20
+
+
+def test_idempotency_keys(acme):
+    """A repeated request gets the first response, or has to wait for it. Different keys do not protect from the same external id."""
+    body = lambda n: client(external_ids={"a": "1"})  # noqa: E731
+    path = "/app/clients.json"
+    responses = send(acme, "POST", path, body, headers=lambda n: {"Idempotency-Key": "key"})
+    assert statuses(responses).keys() <= {201, 409}
+    first, *replayed = sorted(
+        (response for response in responses if response.status_code == 201),
+        key=lambda response: "Idempotent-Replayed" in response.headers,
+    )
+    assert "Idempotent-Replayed" not in first.headers
+    for response in replayed:
+        assert (response.content, response.headers["Idempotent-Replayed"]) == (first.content, "true")
+    for response in responses:
+        if response.status_code == 409:
+            message = "The first request with this Idempotency-Key is still being carried out; try again"
+            assert_refused(response, 409, "conflict", message=message, retry_after="1")
+    assert Client.objects.count() == IdempotentAnswer.objects.count() == 1
+    body = lambda n: client(external_ids={"a": "2"})  # noqa: E731
+    responses = send(acme, "POST", path, body, headers=lambda n: {"Idempotency-Key": f"{n}"})
+    assert statuses(responses) == {201: 1, 422: REQUESTS - 1}
+    assert Client.objects.count() == IdempotentAnswer.objects.count() == 2
+
+
+def test_new_tags_with_the_same_name(acme):
+    spellings = ["vip", "VIP", "Vip", "vIP"]
+    body = lambda n: client(tags=[spellings[n % 4], "new"][:: 1 if n % 2 else -1])  # noqa: E731
+    responses = send(acme, "POST", "/app/clients.json", body)
+    assert statuses(responses) == {201: REQUESTS}
+    assert Tag.objects.count() == 2
+    name = Tag.objects.get(name_key="vip").name
+    assert {frozenset(read(response)["tags"]) for response in responses} == {frozenset([name, "new"])}
+    assert counts_of_tags(acme) == {name: REQUESTS, "new": REQUESTS}
+
+
+def counts_of_tags(acme, plural="clients") -> dict[str, int]:
+    return {tag["name"]: tag["count"] for tag in read(acme.json().get(f"/app/{plural}/tags.json"))}
+
+
+def test_simultaneous_changes_of_one_client(acme):
+    """Changes of different fields are both kept, and the tags of the last change are counted."""
+    row = make_client(acme.alice, "a", tags=["a"])
+    path = f"/app/clients/{row.id}.json"
+    for n in ROUNDS:
+        responses = send(
+            acme, "PUT", path, lambda i, n=n: {"client": {"tags": [f"{n}-{i}", "all"]}}, number=4, token=acme.bob_token
+        )
+        assert statuses(responses) == {200: 4}
+    row.refresh_from_db()
+    assert counts_of_tags(acme) == dict.fromkeys(row.tags, 1)
+    tags = row.tags
+    for n in ROUNDS:
+        ids = {"a": f"{n}"}, {"b": f"{n}"}
+        responses = in_parallel(
+            acme,
+            ("PUT", path, {"client": {"note": f"n{n}", "external_ids": ids[0]}}),
+            ("PUT", path, {"client": {"phone": f"p{n}", "external_ids": ids[1]}}),
+        )
+        assert statuses(responses) == {200: 2}
+        row.refresh_from_db()
+        assert read(acme.json().get(path)) == client_body(
+            row,
+            acme.alice,
+            name="a",
+            tags=tags,
+            note=f"n{n}",
+            phone=f"p{n}",
+            external_ids=ids[0] | ids[1],
+            updater_id=acme.bob.id,
+        ), n
+
+
+def test_users_with_the_same_login(acme):
+    clients = [acme.xml() for _ in range(REQUESTS)]
+    body = "<user><login>{}</login><email>{}</email><password>a long pass phrase</password></user>"
+
+    def create(*names):
+        return at_once(
+            *(
+                lambda each=each, pair=pair: each.send_xml("POST", "/app/users.xml", body.format(*pair))
+                for each, pair in zip(clients, names, strict=False)
+            )
+        )
+
+    responses = create(*[("new", "new@example.com"), ("NEW", "new@example.com")] * (REQUESTS // 2))
+    assert statuses(responses) == {201: 1, 422: REQUESTS - 1}
+    rejected = [response.text for response in responses if response.status_code == 422]
+    assert {text.count("is already taken</error>") for text in rejected} == {2}
+    assert acme.account.users.filter(login_key="new").count() == 1
+    # A login that equals a simultaneous e-mail.
+    responses = create(("own@example.com", "other@example.com"), ("other", "OWN@example.com"))
+    assert statuses(responses) == {201: 1, 422: 1}
+
+
+# Rows that are linked to a client, and the path and the body that create or change them.
+LINKS = {
+    "a new contact": (
+        Contact,
+        "POST",
+        "contacts",
+        lambda client_id: {"contact": {"name": "a", "client_id": client_id}},
+    ),
+    "a new deal": (Deal, "POST", "deals", lambda client_id: {"deal": {"name": "a", "client_id": client_id}}),
+    "a new task": (
+        Post,
+        "POST",
+        "posts",
+        lambda client_id: {"post": {"title": "a", "task_kind": "task", "client_id": client_id}},
+    ),
+    "a moved contact": (Contact, "PUT", "contacts/{contact}", lambda client_id: {"contact": {"client_id": client_id}}),
+}
+
+
+def test_a_client_is_trashed_while_a_row_is_linked_to_it(acme, subtests):
+    contact = make_contact(acme.alice)
+    for name, (model, method, path, body) in LINKS.items():
+        with subtests.test(name):
+            for _ in ROUNDS:
+                row = make_client(acme.alice, contact_id=contact.id)
+                linked, trashed = in_parallel(
+                    acme,
+                    (method, f"/app/{path.format(contact=contact.id)}.json", body(row.id)),
+                    ("DELETE", f"/app/clients/{row.id}.json", None),
+                )
+                assert trashed.status_code == 200
+                assert linked.status_code in (200, 201, 422)
+                if linked.status_code == 422:
+                    assert_refused(linked, 422, "validation_failed", {"client_id": ["can't be found"]})
+                assert not model.objects.filter(client_id=row.id).exists()
 
 
 def test_a_nested_client_is_trashed_meanwhile(acme):
-    first_api, second_api = acme.json(), acme.json()
     for n in ROUNDS:
-        client = make_client(acme.alice, external_ids={"shop_id": f"{n}"})
+        row = make_client(acme.alice, external_ids={"shop_id": f"{n}"})
         body = {"deal": {"name": "a", "client": {"name": "New", "external_ids": {"shop_id": f"{n}"}}}}
-        created, trashed = at_once(
-            lambda body=body: first_api.post("/app/deals.json", json=body),
-            lambda client=client: second_api.delete(f"/app/clients/{client.id}.json"),
+        created, trashed = in_parallel(
+            acme, ("POST", "/app/deals.json", body), ("DELETE", f"/app/clients/{row.id}.json", None)
         )
         assert (created.status_code, trashed.status_code) == (201, 200)
         # The deal was linked before the client went to the trash and then detached, or it has a new client.
         deal = Deal.objects.get(id=read(created)["id"])
         assert deal.client_id is None or Client.objects.get(id=deal.client_id).name == "New"
-        assert (deal.client_id is None) == (deal.trashed_client_id == client.id)
-
-
-@few_and_many
-def test_new_tags_with_the_same_name(acme, number):
-    spellings = ["vip", "VIP", "Vip", "vIP"]
-    responses = send_simultaneously(
-        acme,
-        number,
-        "POST",
-        "/app/clients.json",
-        lambda n: {"client": {"name": "a", "tags": [spellings[n % 4], "new"][:: 1 if n % 2 else -1]}},
-    )
-    assert [response.status_code for response in responses] == [201] * number
-    assert Tag.objects.count() == 2
-    name = Tag.objects.get(name_key="vip").name
-    assert {frozenset(read(response)["tags"]) for response in responses} == {frozenset([name, "new"])}
-    tags = read(acme.json().get("/app/clients/tags.json"))
-    assert {tag["name"]: tag["count"] for tag in tags} == {name: number, "new": number}
-
-
-def test_simultaneous_changes_of_the_tags_of_one_client(acme):
-    client = make_client(acme.alice, tags=["a"])
-    for n in ROUNDS:
-        responses = send_simultaneously(
-            acme, 4, "PUT", f"/app/clients/{client.id}.json", lambda i, n=n: {"client": {"tags": [f"{n}-{i}", "all"]}}
-        )
-        assert [response.status_code for response in responses] == [200] * 4
-    client.refresh_from_db()
-    tags = read(acme.json().get("/app/clients/tags.json"))
-    assert {tag["name"]: tag["count"] for tag in tags} == dict.fromkeys(client.tags, 1)
-
-
-@few_and_many
-def test_contact_lists_with_the_same_name(acme, number):
-    responses = send_simultaneously(
-        acme, number, "POST", "/app/contact_lists.json", lambda n: {"contact_list": {"name": "News"}}
-    )
-    succeeded, rejected = split(responses, 201)
-    assert len(succeeded) == 1
-    for response in rejected:
-        assert_refused(response, 422, "validation_failed", {"name": ["is already taken"]})
-    assert ContactList.objects.count() == 1
-
-
-@few_and_many
-def test_users_with_the_same_login(acme, number):
-    clients = [acme.xml() for _ in range(number)]
-    body = "<user><login>{}</login><email>new@example.com</email><password>a long pass phrase</password></user>"
-    responses = at_once(
-        *(
-            lambda client=client, n=n: client.send_xml("POST", "/app/users.xml", body.format(("new", "NEW")[n % 2]))
-            for n, client in enumerate(clients)
-        )
-    )
-    succeeded, rejected = split(responses, 201)
-    assert len(succeeded) == 1
-    for response in rejected:
-        assert response.status_code == 422
-        assert response.text.count("is already taken</error>") == 2
-    assert acme.account.users.filter(login_key="new").count() == 1
-
-
-def test_a_login_equal_to_a_simultaneous_email(acme):
-    names = (("new@example.com", "other@example.com"), ("other", "NEW@example.com"))
-    body = "<user><login>{}</login><email>{}</email><password>a long pass phrase</password></user>"
-    clients = [acme.xml() for _ in names]
-    responses = at_once(
-        *(
-            lambda client=client, pair=pair: client.send_xml("POST", "/app/users.xml", body.format(*pair))
-            for client, pair in zip(clients, names, strict=True)
-        )
-    )
-    assert sorted(response.status_code for response in responses) == [201, 422]
-
-
-@few_and_many
-def test_accounts_with_the_same_prefix(acme, number):
-    acme.account.partner_key = "key"
-    acme.account.save()
-    clients = [acme.json(acme.alice_token) for _ in range(number)]
-    body = {
-        "account": {"prefix": "new-one"},
-        "user": {"login": "ann", "email": "ann@example.com", "password": "a long pass phrase"},
-    }
-    responses = at_once(*(lambda client=client: client.post("/app/account.json", json=body) for client in clients))
-    succeeded, rejected = split(responses, 201)
-    assert len(succeeded) == 1
-    for response in rejected:
-        assert_refused(response, 422, "validation_failed", {"account.prefix": ["is already taken"]})
-    assert Account.objects.count() == 2
-
-
-@pytest.mark.parametrize(
-    ("path", "body"),
-    [
-        ("/app/contacts.json", lambda client_id: {"contact": {"name": "a", "client_id": client_id}}),
-        ("/app/deals.json", lambda client_id: {"deal": {"name": "a", "client_id": client_id}}),
-        ("/app/posts.json", lambda client_id: {"post": {"title": "a", "task_kind": "task", "client_id": client_id}}),
-    ],
-)
-def test_a_client_is_trashed_while_a_row_is_created_for_it(acme, path, body):
-    first_api, second_api = acme.json(), acme.json()
-    for _ in ROUNDS:
-        client = make_client(acme.alice)
-        created, trashed = at_once(
-            lambda client=client: first_api.post(path, json=body(client.id)),
-            lambda client=client: second_api.delete(f"/app/clients/{client.id}.json"),
-        )
-        assert trashed.status_code == 200
-        assert created.status_code in (201, 422)
-        if created.status_code == 422:
-            assert_refused(created, 422, "validation_failed", {"client_id": ["can't be found"]})
-    trashed = Client.objects.trashed().values("id")
-    for model in (Contact, Deal, Post):
-        assert not model.objects.filter(client_id__in=trashed).exists()
-
-
-def test_a_client_is_trashed_while_a_contact_is_moved_to_it(acme):
-    first_api, second_api = acme.json(), acme.json()
-    contact = make_contact(acme.alice)
-    for _ in ROUNDS:
-        client = make_client(acme.alice, contact_id=contact.id)
-        moved, trashed = at_once(
-            lambda client=client: first_api.put(
-                f"/app/contacts/{contact.id}.json", json={"contact": {"client_id": client.id}}
-            ),
-            lambda client=client: second_api.delete(f"/app/clients/{client.id}.json"),
-        )
-        assert trashed.status_code == 200
-        assert moved.status_code in (200, 422)
-        contact.refresh_from_db()
-        assert contact.client_id is None
+        assert (deal.client_id is None) == (deal.trashed_client_id == row.id)
 
 
 def test_a_contact_list_is_trashed_while_a_contact_is_added_to_it(acme):
-    first_api, second_api = acme.json(), acme.json()
     for _ in ROUNDS:
-        contact_list = make_contact_list(acme.alice)
-        body = {"contact": {"name": "a", "contact_list_ids": [contact_list.id]}}
-        created, trashed = at_once(
-            lambda body=body: first_api.post("/app/contacts.json", json=body),
-            lambda row=contact_list: second_api.delete(f"/app/contact_lists/{row.id}.json"),
+        row = make_contact_list(acme.alice)
+        body = {"contact": {"name": "a", "contact_list_ids": [row.id]}}
+        created, trashed = in_parallel(
+            acme, ("POST", "/app/contacts.json", body), ("DELETE", f"/app/contact_lists/{row.id}.json", None)
         )
         assert trashed.status_code == 200
         assert created.status_code in (201, 422)
         if created.status_code == 201:
-            assert read(first_api.get(f"/app/contacts/{read(created)['id']}.json"))["contact_list_ids"] == []
+            assert read(acme.json().get(f"/app/contacts/{read(created)['id']}.json"))["contact_list_ids"] == []
 
 
 @pytest.mark.parametrize(
     ("kind", "make"),
     [("client", make_client), ("contact", make_contact), ("deal", make_deal), ("post", make_task)],
 )
-def test_a_row_is_deleted_once(acme, kind, make):
+def test_a_row_is_deleted_and_restored_once(acme, kind, make):
     for _ in ROUNDS:
         row = make(acme.alice, tags=["vip"])
-        responses = send_simultaneously(acme, 2, "DELETE", f"/app/{kind}s/{row.id}.json", lambda n: None)
-        assert sorted(response.status_code for response in responses) == [200, 404]
-    assert read(acme.json().get(f"/app/{kind}s/tags.json")) == []
+        responses = send(acme, "DELETE", f"/app/{kind}s/{row.id}.json", lambda n: None, number=2)
+        assert statuses(responses) == {200: 1, 404: 1}
+    assert counts_of_tags(acme, f"{kind}s") == {}
+    responses = send(acme, "POST", f"/app/trash/{row.id}/restore.json", lambda n: {}, token=acme.alice_token)
+    assert statuses(responses) == {200: 1, 404: REQUESTS - 1}
+    assert counts_of_tags(acme, f"{kind}s") == {"vip": 1}
+
+
+def test_restores_of_two_contact_lists_with_the_same_name(acme):
+    trashed = []
+    for _ in range(2):
+        trashed.append(make_contact_list(acme.alice, "News"))
+        trashed[-1].trash(by=acme.alice)
+    requests = [("POST", f"/app/trash/{row.id}/restore.json", None) for row in trashed]
+    assert statuses(in_parallel(acme, *requests, token=acme.alice_token)) == {200: 1, 422: 1}
 
 
 def test_simultaneous_update_and_deletion(acme):
-    first_api, second_api = acme.json(), acme.json()
     for n in ROUNDS:
-        client = make_client(acme.alice)
+        path = f"/app/clients/{make_client(acme.alice).id}.json"
         body = {"client": {"external_ids": {"key": f"{n}"}, "tags": ["vip"]}}
-        updated, deleted = at_once(
-            lambda client=client, body=body: first_api.put(f"/app/clients/{client.id}.json", json=body),
-            lambda client=client: second_api.delete(f"/app/clients/{client.id}.json"),
-        )
+        updated, deleted = in_parallel(acme, ("PUT", path, body), ("DELETE", path, None))
         assert deleted.status_code == 200
         assert updated.status_code in (200, 404)
     # Rows in the trash hold no external ids.
     assert not ClientExternalId.objects.exists()
-    assert read(first_api.get("/app/clients/tags.json")) == []
+    assert counts_of_tags(acme) == {}
 
 
-def test_simultaneous_updates_of_different_fields_are_both_kept(acme):
-    first_api, second_api = acme.json(), acme.json()
-    for n in ROUNDS:
-        client = make_client(acme.alice, "a")
-        responses = at_once(
-            lambda client=client: first_api.put(
-                f"/app/clients/{client.id}.json", json={"client": {"note": "n", "external_ids": {"a": f"{client.id}"}}}
-            ),
-            lambda client=client: second_api.put(
-                f"/app/clients/{client.id}.json", json={"client": {"phone": "p", "external_ids": {"b": f"{client.id}"}}}
-            ),
-        )
-        assert [response.status_code for response in responses] == [200, 200]
-        client.refresh_from_db()
-        number = f"{client.id}"
-        assert read(first_api.get(f"/app/clients/{client.id}.json")) == client_body(
-            client,
-            acme.alice,
-            name="a",
-            note="n",
-            phone="p",
-            external_ids={"a": number, "b": number},
-            updater_id=acme.bob.id,
-        ), n
+def test_deletions_of_the_last_two_statuses_for_posts(acme):
+    kept = acme.account.statuses.filter(kind="post")
+    for status in kept[2:]:
+        status.delete()
+    for number in range(5):
+        requests = [("DELETE", f"/app/statuses/{status.id}.json", None) for status in kept.all()]
+        assert statuses(in_parallel(acme, *requests, token=acme.alice_token)) == {200: 1, 422: 1}
+        acme.account.statuses.create(kind="post", code=f"{number}", name=f"{number}")
 
 
-@few_and_many
+def test_contacts_of_one_list_are_all_counted(acme):
+    news = make_contact_list(acme.alice)
+    body = {"contact": {"name": "a", "contact_list_ids": [news.id]}}
+    assert statuses(send(acme, "POST", "/app/contacts.json", lambda n: body)) == {201: REQUESTS}
+    assert read(acme.json().get(f"/app/contact_lists/{news.id}.json"))["contacts_count"] == REQUESTS
+    assert sum(ContactListCount.objects.values_list("uses", flat=True)) == REQUESTS
+
+
 @pytest.mark.parametrize("make", [make_post, make_task])
-def test_simultaneous_comments_on_one_post(acme, number, make):
+def test_simultaneous_comments_on_one_post(acme, make):
     post = make(acme.alice)
-    responses = send_simultaneously(
-        acme,
-        number,
-        "POST",
-        "/app/posts.json",
-        lambda n: {"post": {"task_kind": "comment", "post_id": post.id, "content": f"{n}"}},
-    )
-    assert [response.status_code for response in responses] == [201] * number
+    body = lambda n: {"post": {"task_kind": "comment", "post_id": post.id, "content": f"{n}"}}  # noqa: E731
+    assert statuses(send(acme, "POST", "/app/posts.json", body)) == {201: REQUESTS}
     post.refresh_from_db()
-    assert post.comments_cache == acme.account.comments.count() == number
+    assert post.comments_cache == acme.account.comments.count() == REQUESTS
 
 
 def test_simultaneous_votes(acme):
     post = make_post(acme.carol)
+    responses = send(acme, "POST", f"/app/posts/{post.id}/vote.json", lambda n: {})
+    assert statuses(responses) == {201: 1, 200: REQUESTS - 1}
+    assert {read(response)["votes_cache"] for response in responses} == {1}
+    post.withdraw_vote(by=acme.bob)
     voters = [acme.alice, acme.bob]
     for _ in ROUNDS:
         results = at_once(*(lambda user=user: post.vote(by=user) for user in voters * 4))
@@ -426,18 +506,3 @@ def test_a_post_is_merged_or_hidden_before_a_vote(acme):
         stale.comment(by=acme.bob, text="x")
     assert not acme.account.votes.exists()
     assert not acme.account.comments.exists()
-
-
-def test_every_id_is_assigned_once(acme):
-    responses = send_simultaneously(acme, 16, "POST", "/app/clients.json", lambda n: {"client": {"name": f"{n}"}})
-    assert len({read(response)["id"] for response in responses}) == 16
-
-
-@few_and_many
-def test_a_saved_view_that_is_sent_several_times_is_saved_once(acme, number):
-    view = {"resource": "client", "name": "Leads", "query": "city=a"}
-    responses = send_simultaneously(acme, number, "POST", "/app/views.json", lambda n: {"view": view})
-    succeeded, rejected = split(responses, 201)
-    assert (len(succeeded), acme.account.saved_views.count()) == (1, 1)
-    for response in rejected:
-        assert_refused(response, 422, "validation_failed", {"name": ["is the name of another view"]})

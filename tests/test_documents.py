@@ -16,6 +16,7 @@ from config.local.demo import demo_password, demo_token
 from core.search.declaration import searched_models
 from tests.support.client import Client
 from tests.support.examples import ROOT, UPDATING, Example, compare_pasted, paste, run_document
+from tests.support.routes import routes
 from tests.support.service import READY
 
 
@@ -33,16 +34,6 @@ def make_demo(settings, *, bare: bool) -> dict[str, str]:
     settings.LOCAL_ACCOUNT = "demo"
     call_command("demo", stdout=StringIO(), bare=bare)
     return {"PASSWORD": demo_password(), "API_TOKEN": demo_token()}
-
-
-def routes() -> set[tuple[str, str]]:
-    """Return (method, route) of both APIs. HEAD is left out; views without actions are pages."""
-    routes_of_apis = set()
-    for pattern in get_resolver().url_patterns:
-        for method in getattr(pattern.callback, "actions", ()):
-            if method != "head":
-                routes_of_apis.add((method.upper(), str(pattern.pattern)))
-    return routes_of_apis
 
 
 def route_of(example: Example) -> tuple[str, str]:

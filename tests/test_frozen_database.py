@@ -13,7 +13,7 @@ from django.conf import settings
 
 from tests.support.service import READY
 
-STATEMENT_TIMEOUT = 4
+STATEMENT_TIMEOUT = 2
 REQUESTS = 24  # sent to one worker, which answers four at a time
 
 

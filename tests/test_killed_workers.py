@@ -14,7 +14,7 @@ from tests.support.jobs import rows_of_jobs, run_worker, wait_for_workers
 pytestmark = [pytest.mark.soak, pytest.mark.django_db(transaction=True)]
 
 # `KILLS=50 make soak ARGS=tests/test_killed_workers.py` takes a few minutes.
-KILLS = int(os.environ.get("KILLS") or 6)
+KILLS = int(os.environ.get("KILLS") or 4)
 EMAILS_PER_KILL = 20
 
 

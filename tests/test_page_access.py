@@ -3,19 +3,16 @@
 from urllib.parse import quote
 
 import pytest
+from django.urls import get_resolver
 from django.utils.encoding import escape_uri_path
 
 from core.db.tenancy import next_ids
 from forum.models import Forum
-from tests.support.factories import (
-    make_client,
-    make_contact,
-    make_post,
-)
+from tests.support.factories import make_client, make_contact, make_post
 from tests.support.fill import SECRET, fill
-from tests.support.page_routes import ROUTES, make_rows, path_of
+from tests.support.page_routes import ROUTES, make_rows, page_class, path_of
 from tests.support.pages import Visitor
-from tests.support.tables import table
+from tests.support.tables import undone
 
 # Pages of a private forum that visitors need to sign in or sign up. They show only the forum's name.
 FOR_ANYONE = {
@@ -125,90 +122,82 @@ def is_refused_to_visitors(response) -> bool:
     return redirects_to_sign_in(response) or is_empty_fragment or has_sign_in_form or is_first_vote
 
 
-@pytest.fixture
-def visitor(private) -> Visitor:
-    page = private[0].page()
-    page.token = token_of(page)
-    return page
-
-
-@pytest.fixture
-def carol(private) -> Visitor:
-    page = private[0].page(private[0].carol)
-    page.token = token_of(page)
-    return page
-
-
-@table("route", ROUTES)
-def test_it_works(private, visitor, route):
+def test_it_works(private, other):
     """A private forum shows nothing to visitors and to users of other accounts."""
-    _acme, ids = private
-    path = path_of(route, ids)
-    for response in responses_to(visitor.copy(), path, ROUTES[route], csrf=visitor.token):
-        assert SECRET not in response.text
-        assert response.status_code < 500
-        if route not in FOR_ANYONE:
-            assert is_refused_to_visitors(response), (path, response.request.method, response.status)
-
-
-def test_it_rejects_sessions_of_another_account(private, other):
     acme, ids = private
-    cookie = Visitor(other.host).sign_in("mallory").cookies["session"]
+    visitor = acme.page()
+    visitor.token = token_of(visitor)
+    mallory = Visitor(acme.host)
+    mallory.set_cookie("session", Visitor(other.host).sign_in("mallory").cookies["session"])
     for route, methods in ROUTES.items():
-        mallory = Visitor(acme.host)
-        mallory.set_cookie("session", cookie)
+        path = path_of(route, ids)
+        with undone({}):
+            for response in responses_to(visitor.copy(), path, methods, csrf=visitor.token):
+                assert SECRET not in response.text, path
+                assert response.status_code < 500, path
+                if route not in FOR_ANYONE:
+                    assert is_refused_to_visitors(response), (path, response.request.method, response.status)
         if "get" in methods:
-            response = mallory.get(path_of(route, ids), expect_errors=True)
-            assert SECRET not in response.text
-            assert route in FOR_ANYONE or redirects_to_sign_in(response), route
-
-
-@table("path", ["/sitemap.xml", "/robots.txt", *SEARCHES, "/app/roadmap", "/app/feed.atom"])
-def test_visitors_find_nothing_of_a_private_forum(private, path):
-    acme, _ids = private
-    response = acme.page().get(path.format("acme"), expect_errors=True)
-    assert SECRET not in response.text
-    assert "Allow" not in response.text
+            response = mallory.copy().get(path, expect_errors=True)
+            assert SECRET not in response.text, path
+            assert route in FOR_ANYONE or redirects_to_sign_in(response), path
+    for path in ["/sitemap.xml", "/robots.txt", *SEARCHES, "/app/roadmap", "/app/feed.atom"]:
+        response = acme.page().get(path.format("acme"), expect_errors=True)
+        assert SECRET not in response.text, path
+        assert "Allow" not in response.text, path
 
 
 # Pages of the account, which show a user their own profile at every host of the account.
 OF_PROFILE = {route for route in ROUTES if route.startswith("app/profile") and route != "app/profile/posts"}
 
 
-@table("route", ROUTES)
-def test_members_of_other_forums_find_nothing_of_a_private_forum(private, carol, route):
+def test_members_of_other_forums_find_nothing_of_a_private_forum(private):
     acme, ids = private
+    carol = acme.page(acme.carol)
+    carol.token = token_of(carol)
     before = list(acme.account.posts.order_by("id").values())
-    path = path_of(route, ids)
-    for response in responses_to(carol.copy(), path, ROUTES[route], csrf=carol.token, vote="1", follow="1"):
-        # The form of the language repeats the requested path.
-        assert SECRET not in response.text.replace(quote(path), "")
-        assert response.status_code < 500
-        # A part of the page of a new suggestion shows the text that was sent.
-        if route not in FOR_ANYONE | OF_PROFILE or route == "app/posts/similar":
-            assert response.status_code == 403, (route, response.request.method, response.status)
-    assert list(acme.account.posts.order_by("id").values()) == before
+    for route, methods in ROUTES.items():
+        path = path_of(route, ids)
+        with undone({}):
+            for response in responses_to(carol.copy(), path, methods, csrf=carol.token, vote="1", follow="1"):
+                # The form of the language repeats the requested path.
+                assert SECRET not in response.text.replace(quote(path), ""), route
+                assert response.status_code < 500, route
+                # A part of the page of a new suggestion shows the text that was sent.
+                if route not in FOR_ANYONE | OF_PROFILE or route == "app/posts/similar":
+                    assert response.status_code == 403, (route, response.request.method, response.status)
+            assert list(acme.account.posts.order_by("id").values()) == before, route
 
 
-@pytest.mark.parametrize("login", ["", "carol", "bob"])
-def test_it_rejects_users_below_the_required_role(private, login):
+def test_it_rejects_users_below_the_required_role(private):
     """In a public forum, the role alone decides."""
     acme, ids = private
     acme.account.forums.update(access=Forum.Access.PUBLIC)
-    page, forbidden_roles = acme.page(getattr(acme, login, None)), {"admin"} if login == "bob" else {"team", "admin"}
-    for route, methods in ROUTES.items():
-        if required_role(route) in forbidden_roles:
-            for response in responses_to(page, path_of(route, ids), methods):
+    for user, forbidden_roles in (
+        (None, {"team", "admin"}),
+        (acme.carol, {"team", "admin"}),
+        (acme.bob, {"admin"}),
+    ):
+        page = acme.page(user)
+        for route in [route for route in ROUTES if required_role(route) in forbidden_roles]:
+            for response in responses_to(page, path_of(route, ids), ROUTES[route]):
                 assert SECRET not in response.text
-                if not login:
+                if user is None:
                     assert is_refused_to_visitors(response), (route, response.request.method, response.status)
                     continue
                 # The page of the settings redirects agents to the first page that they may open.
-                is_redirected = (route, login, response.request.method) == ("app/account", "bob", "GET")
+                is_redirected = (route, user, response.request.method) == ("app/account", acme.bob, "GET")
                 assert response.status_code == (303 if is_redirected else 403), (route, response.request.method)
 
 
-ACTIONS = ["save", "delete", "role", "deactivate", "revoke", "status", "place", "merge", "undo", "cast", "withdraw"]
+# The actions of the pages that have no table of them.
+OTHER_ACTIONS = ("save", "delete", "trash", "restore", "undo", "cancel", "find")
+
+
+def actions_of_pages() -> dict[str, tuple[str, ...]]:
+    """Return the values of the buttons `do` of each page, by its route."""
+    pages = {str(pattern.pattern): page_class(pattern) for pattern in get_resolver().url_patterns}
+    return {route: tuple(getattr(pages[route], "actions", ())) or OTHER_ACTIONS for route in ROUTES}
 
 
 def test_it_rejects_ids_of_another_account(acme, other):
@@ -216,18 +205,22 @@ def test_it_rejects_ids_of_another_account(acme, other):
     # Skip ids, so that no id of a row of the other account is also an id of acme.
     next_ids(other.account.id, 1000)
     ids = make_rows(other.account, other.mallory)
-    alice = acme.page(acme.alice)
+    alice, actions = acme.page(acme.alice), actions_of_pages()
     for route, methods in ROUTES.items():
         if "<id:id>" in route or "<category_name" in route:
-            for do in ACTIONS if "post" in methods else ACTIONS[:1]:
-                path = path_of(route, ids)
-                # A GET request has no action.
-                sent = methods if do == ACTIONS[0] else {"post"}
+            path = path_of(route, ids)
+            # A GET request has no action.
+            requests = [(methods & {"get"}, "")] + [({"post"}, do) for do in actions[route] if "post" in methods]
+            for sent, do in requests:
                 for response in responses_to(alice, path, sent, do=do, vote="1", role="admin", name="mine"):
-                    returns_to_path = response.headers.get("Location") == path
-                    assert is_error(response, route) or returns_to_path, (route, do, response.status)
+                    # A row that is already in the trash is trashed once more.
+                    is_without_effect = response.headers.get("Location") == path or (
+                        do == "trash" and response.status_code == 303
+                    )
+                    assert is_error(response, route) or is_without_effect, (route, do, response.status)
                     # An error page repeats the requested path, for the choice of the language.
                     assert SECRET not in response.text.replace(escape_uri_path(path), "")
+    assert not other.account.posts.trashed().exists()
 
 
 def is_error(response, route: str) -> bool:
@@ -266,13 +259,8 @@ def test_a_forum_shows_nothing_of_another_forum(acme):
     assert "wish" not in merge.html.find("main").get_text()
 
 
-@pytest.fixture
-def customers(acme):
-    return make_client(acme.bob, f"{SECRET} client"), make_contact(acme.bob, f"{SECRET} contact")
-
-
-def test_members_learn_nothing_about_customers(acme, customers):
-    client, contact = customers
+def test_members_learn_nothing_about_customers(acme):
+    client, contact = make_client(acme.bob, f"{SECRET} client"), make_contact(acme.bob, f"{SECRET} contact")
     post = make_post(acme.bob, "For a customer", client_id=client.id)
     post.cast_proxy_vote(by=acme.bob, contact_id=contact.id)
     for user in (None, acme.carol):

@@ -1,8 +1,7 @@
-"""The declarations that a model of the JSON API needs. Each failing test names the missing step."""
+"""The declarations that a resource of the JSON API needs. Each fault in a failing test names the missing step."""
 
 from collections.abc import Iterator
 
-import pytest
 from django.apps import apps
 from django.core.exceptions import FieldError
 from django.db import connection, models
@@ -17,7 +16,6 @@ from core.db.tenancy import AccountIdField, account_of
 from core.db.trash import Trashable
 from core.registry import registry
 from core.search.declaration import Search
-from tests.support.tables import table
 
 # Fields of a model that only the pages serve.
 ONLY_ON_PAGES = {
@@ -25,31 +23,25 @@ ONLY_ON_PAGES = {
     ("Post", "approved"): "posts are approved on the pages only",
     ("Post", "contact_id"): "the team chooses the contact of a post on the pages only",
 }
-FIELD_IS_MISSING = "{model}.{field} is not in {serializer}: declare it there, in the order of the response"
 
 
-def viewsets(base: type = ResourceViewSet) -> Iterator[type[ResourceViewSet]]:
+def subclasses(base: type) -> Iterator[type]:
     # The URLs import all viewsets.
     assert get_resolver().url_patterns
-    for viewset in base.__subclasses__():
-        if "model" in vars(viewset):
-            yield viewset
-        yield from viewsets(viewset)
+    for each in base.__subclasses__():
+        yield each
+        yield from subclasses(each)
 
 
-def serializers(base: type = ResourceSerializer) -> Iterator[type[ResourceSerializer]]:
-    assert get_resolver().url_patterns
-    for serializer in base.__subclasses__():
-        yield serializer
-        yield from serializers(serializer)
+VIEWSETS = [viewset for viewset in subclasses(ResourceViewSet) if "model" in vars(viewset)]
 
 
-def triggers_of(function: str) -> set[tuple[str, str, str]]:
-    """Return the table, name and definition of each trigger that calls a function."""
+def triggers_of(function: str) -> set[tuple[str, str]]:
+    """Return the table and the definition of each trigger that calls a function."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            SELECT tgrelid::regclass::text, tgname, pg_get_triggerdef(oid) FROM pg_trigger
+            SELECT tgrelid::regclass::text, pg_get_triggerdef(oid) FROM pg_trigger
             WHERE NOT tgisinternal AND tgfoid = %s::regproc
             """,
             [function],
@@ -57,63 +49,51 @@ def triggers_of(function: str) -> set[tuple[str, str, str]]:
         return set(cursor.fetchall())
 
 
-every_viewset = table("viewset", list(viewsets()))
-every_model = table(
-    "serializer",
-    [serializer for serializer in serializers() if serializer.model],
-)
+def test_it_works():
+    faults = [f"{viewset.__name__}: {fault}" for viewset in VIEWSETS for fault in faults_of(viewset)]
+    assert faults == [], "\n".join(faults)
+    assert len(VIEWSETS) > 10
 
 
-@every_viewset
-def test_every_field_of_a_model_is_serialized(viewset):
-    model, serializer = viewset.model, viewset.serializer_class
-    for field in model._meta.concrete_fields:
-        if field.editable and field.name != "account" and (model.__name__, field.name) not in ONLY_ON_PAGES:
-            message = FIELD_IS_MISSING.format(model=model.__name__, field=field.name, serializer=serializer.__name__)
-            assert field.name in {*serializer.columns, *serializer._declared_fields}, message
-
-
-@every_viewset
-def test_every_serialized_field_is_read_from_the_rows(viewset):
+def faults_of(viewset: type[ResourceViewSet]) -> Iterator[str]:
+    model, serializer, key = viewset.model, viewset.serializer_class, viewset.key
+    app = model._meta.app_label
+    resource = registry.get(key)
+    if resource is None or not issubclass(viewset, resource.viewset) or resource.model is not model:
+        yield f"it is not registered: add a `Resource({key!r}, …)` to {app}/resources.py"
     try:
-        viewset.for_account(account_of(1), ALL_ROWS).get_queryset().values_list(*viewset.serializer_class.columns)
-    except FieldError as error:
-        pytest.fail(f"{viewset.serializer_class.__name__} has a field that {viewset.model.__name__} lacks: {error}")
-
-
-@every_viewset
-def test_every_queryset_is_limited_to_the_access(viewset):
+        if not issubclass(resolve(reverse(viewset.route, args=[1])).func.cls, viewset):
+            yield f"the route {viewset.route!r} belongs to another viewset"
+    except NoReverseMatch:
+        yield f"it has no route {viewset.route!r}: add its paths to {app}/api/urls.py"
     rows = viewset.for_account(account_of(1), ALL_ROWS).get_queryset()
-    assert not isinstance(rows, LimitedQuerySet) or depends_on_access(viewset), (
-        f"some users access only a part of these rows: add `limited_to(self.access)` to get_queryset of {viewset.__name__}"
-    )
-
-
-@every_viewset
-def test_every_listed_model_declares_a_search(viewset):
-    model = viewset.model.__name__
-    assert not issubclass(viewset, Listing) or isinstance(getattr(viewset.model, "search", None), Search), (
-        f"the list of {viewset.__name__} is searched and ordered by name: declare `search = Search(…)` on {model}"
-    )
-
-
-@every_viewset
-def test_text_fields_have_the_limit_of_their_columns(viewset):
-    serializer, model = viewset.serializer_class, viewset.model
-    fields = {field.name: field for field in model._meta.concrete_fields if isinstance(field, models.CharField)}
+    try:
+        rows.values_list(*serializer.columns)
+    except FieldError as error:
+        yield f"{serializer.__name__} has a field that the rows lack: {error}"
+    if isinstance(rows, LimitedQuerySet) and not depends_on_access(viewset):
+        yield "some users access only a part of these rows: add `limited_to(self.access)` to get_queryset"
+    if issubclass(viewset, Listing) and not isinstance(getattr(model, "search", None), Search):
+        yield f"its list is searched and ordered by name: declare `search = Search(…)` on {model.__name__}"
+    columns = {field.name: field for field in model._meta.concrete_fields}
+    expected = {name for name, column in columns.items() if column.editable and name != "account"}
+    for name in expected - {*serializer.columns, *serializer._declared_fields}:
+        if (model.__name__, name) not in ONLY_ON_PAGES:
+            yield f"{name} is not in {serializer.__name__}: declare it there, in the order of the response"
     for name, field in serializer._declared_fields.items():
-        column = fields.get(serializer.sources.get(name, name))
-        if isinstance(field, TextField) and not field.read_only and column is not None:
-            assert field.max_length == column.max_length, f"{serializer.__name__}.{name}"
+        column = columns.get(serializer.sources.get(name, name))
+        is_text = isinstance(field, TextField) and not field.read_only and isinstance(column, models.CharField)
+        if is_text and field.max_length != column.max_length:
+            yield f"{serializer.__name__}.{name} has another limit than its column"
 
 
-@every_model
-def test_copies_of_text_fields_keep_the_limit(serializer):
+def test_copies_of_text_fields_keep_the_limit():
     """DRF validates with copies of the declared fields, so a copy must keep the limit."""
-    copies = serializer(data=dict.fromkeys(serializer.writable), context={"account": None}).fields
-    for name, field in copies.items():
-        if isinstance(field, TextField):
-            assert field.max_length == serializer._declared_fields[name].max_length
+    for serializer in [each for each in subclasses(ResourceSerializer) if each.model]:
+        copies = serializer(data=dict.fromkeys(serializer.writable), context={"account": None}).fields
+        for name, field in copies.items():
+            if isinstance(field, TextField):
+                assert field.max_length == serializer._declared_fields[name].max_length, (serializer, name)
 
 
 # No interface shows the ids of these tables. They come from a sequence of the table.
@@ -121,40 +101,27 @@ HIDDEN_IDS = {"forum_activity"}
 
 
 def test_every_table_takes_ids_from_its_account(db):
-    tables = {table for table, _, _ in triggers_of("account_ids.take")} | HIDDEN_IDS
+    tables = {table for table, _ in triggers_of("account_ids.take")} | HIDDEN_IDS
     for model in apps.get_models():
         if any(isinstance(field, AccountIdField) for field in model._meta.local_fields):
             table = model._meta.db_table
             assert table in tables, f"a row of {table} gets no id: add the trigger `take_id` to a migration"
 
 
-@every_viewset
-def test_every_resource_is_registered(viewset):
-    app, key = viewset.model._meta.app_label, viewset.key
-    resource = registry.get(key)
-    assert resource is not None, (
-        f"{viewset.__name__} is not registered: add a `Resource({key!r}, …)` to {app}/resources.py"
-    )
-    assert issubclass(viewset, resource.viewset)
-
-
-@every_viewset
-def test_every_resource_has_a_route(viewset):
-    app = viewset.model._meta.app_label
-    try:
-        path = reverse(viewset.route, args=[1])
-    except NoReverseMatch:
-        pytest.fail(f"{viewset.__name__} has no route {viewset.route!r}: add its paths to {app}/api/urls.py")
-    assert issubclass(resolve(path).func.cls, viewset)
-
-
-@every_viewset
-def test_the_change_feed_contains_every_resource(db, viewset):
-    model, key = viewset.model, viewset.key
-    table = model._meta.db_table
-    definitions = {definition for trigger_table, _, definition in triggers_of("note_change") if trigger_table == table}
-    argument = ", 'trashable'" if issubclass(model, Trashable) else ""
-    assert len(definitions) == 1, f"the feed misses {table}: add the trigger `note_change` to a migration"
-    [definition] = definitions
-    assert "AFTER INSERT OR DELETE OR UPDATE" in definition
-    assert f"note_change('{key}'{argument}" in definition
+def test_the_change_feed_contains_every_resource(db):
+    """The arguments of each trigger are the name of the resource in the feed, and whether its rows can be in the trash."""
+    expected = {
+        (
+            resource.model._meta.db_table,
+            f"note_change('{resource.key}'" + (", 'trashable'" if issubclass(resource.model, Trashable) else ""),
+        )
+        for resource in registry
+    }
+    definitions = triggers_of("note_change")
+    assert all("AFTER INSERT OR DELETE OR UPDATE" in definition for _, definition in definitions)
+    calls = {(table, definition.partition("FUNCTION ")[2]) for table, definition in definitions}
+    found = {
+        (table, call) for table, call in expected for name, text in calls if name == table and text.startswith(call)
+    }
+    assert expected - found == set(), "the feed misses these: add the trigger `note_change` to a migration"
+    assert len(calls) == len(expected), "a trigger belongs to no registered resource"

@@ -1,12 +1,11 @@
 """Dependencies between rooms that import-linter does not see. CONTRIBUTING.md and `pyproject.toml` define their order."""
 
-import ast
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 
-from django.conf import settings
+import grimp
+import pytest
 
 from tests.support.rooms import (
     ROOMS,
@@ -116,43 +115,12 @@ def names_of(room: str):
     return replace(names, words=names.words | {"route-of-the-forum"})
 
 
-# Import cycles
-
-
-@cache
-def imports() -> dict[str, set[str]]:
-    """Return the modules that each module imports, including imports in functions and for type hints."""
-    paths = {module_name(path): path for room in ROOMS for path in (settings.BASE_DIR / room).rglob("*.py")}
-    return {name: set(imported(path.read_text())) & paths.keys() - {name} for name, path in paths.items()}
-
-
-def module_name(path) -> str:
-    parts = path.relative_to(settings.BASE_DIR).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def imported(source: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield from (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
-
-
-def cycle_in(graph: dict[str, set[str]]) -> list[str]:
-    try:
-        TopologicalSorter(graph).prepare()
-    except CycleError as error:
-        return error.args[1]
-    return []
-
-
 def test_there_are_no_import_cycles():
-    assert len(imports()) > 150
-    assert cycle_in(imports()) == []
-
-
-def test_it_finds_an_import_cycle():
-    through_a_type_hint = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from accounts.users import User\n"
-    graph = imports() | {"accounts.account": set(imported(through_a_type_hint)) & imports().keys()}
-    assert {"accounts.account", "accounts.users"} <= set(cycle_in(graph))
+    """Imports in functions and for type hints count too."""
+    graph = grimp.build_graph(*ROOMS, cache_dir=None)
+    imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    assert len(imports) > 150
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        pytest.fail(f"these import each other: {' → '.join(error.args[1])}")

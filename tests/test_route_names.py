@@ -2,26 +2,16 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-import pytest
 from django.urls import get_resolver
 
-from tests.support.tables import table
+from tests.support.rooms import ROOMS, USES
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("core", "accounts", "forum", "crm", "webhooks", "workspace", "config")
-ROOMS_FROM_BELOW = {
-    "core": {"core"},
-    "accounts": {"core", "accounts"},
-    "forum": {"core", "accounts", "forum"},
-    "crm": {"core", "accounts", "crm"},
-    "webhooks": {"core", "accounts", "webhooks"},
-    "workspace": {"core", "accounts", "forum", "crm", "workspace"},
-    "config": set(ROOMS),
-}
+ROOMS_FROM_BELOW = {**USES, "config": set(ROOMS)}
 # Documents: operations of the OpenAPI document.
 DOCUMENTS = re.compile(r"workspace/openapi\.py|forum/xml/schema\.py")
 
@@ -45,10 +35,12 @@ PATH_ATTRIBUTE = re.compile(
 APP_PATH = re.compile(r"""/app(?![\w-])[^\s"'<]*""")
 
 
+@cache
 def route_names() -> list[str | None]:
     return [pattern.name for pattern in get_resolver().url_patterns]
 
 
+@cache
 def files(*suffixes: str) -> dict[str, str]:
     """Return the text of every source file of the rooms, by path."""
     paths = (path for room in ROOMS for suffix in suffixes for path in sorted((ROOT / room).rglob(f"*{suffix}")))
@@ -61,21 +53,27 @@ def literals_in_markup(text: str) -> list[str]:
     return [matches[0].strip() for pattern in (PATH_ATTRIBUTE, APP_PATH) for matches in pattern.finditer(text)]
 
 
-def texts_in(tree: ast.AST) -> Iterator[str]:
+@cache
+def parse(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
+@cache
+def texts_in(text: str) -> list[str]:
     """Return all string literals of a module except docstrings."""
+    nodes = list(ast.walk(parse(text)))
     owners = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     docstrings = {
         node.body[0].value
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, owners) and node.body and isinstance(node.body[0], ast.Expr)
     }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in docstrings:
-            yield node.value
+    constants = [node for node in nodes if isinstance(node, ast.Constant) and node not in docstrings]
+    return [node.value for node in constants if isinstance(node.value, str)]
 
 
 def literals_in_python(text: str) -> list[str]:
-    return [matches for matches in texts_in(ast.parse(text)) if APP_PATH.search(matches)]
+    return [literal for literal in texts_in(text) if APP_PATH.search(literal)]
 
 
 def names_in_markup(text: str) -> set[str]:
@@ -86,13 +84,13 @@ def routes_named_in(file: str, text: str) -> set[str]:
     """Return the routes that a file names in any way."""
     if file.endswith(".html"):
         return names_in_markup(text)
-    return set(texts_in(ast.parse(text))) & set(route_names())
+    return set(texts_in(text)) & set(route_names())
 
 
 def route_names_in_calls(text: str) -> set[str]:
     """Return the route names passed to `reverse`, `redirect` or `path_with_id`."""
     matches = set()
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(parse(text)):
         match node:
             case ast.Call(func=ast.Name(id="reverse" | "reverse_lazy" | "redirect" | "path_with_id"), args=[route, *_]):
                 options = [route.body, route.orelse] if isinstance(route, ast.IfExp) else [route]
@@ -100,6 +98,7 @@ def route_names_in_calls(text: str) -> set[str]:
     return matches
 
 
+@cache
 def references() -> set[tuple[str, str]]:
     """Return (file, route) for each use of a route name."""
     return {
@@ -116,27 +115,16 @@ def test_every_route_has_its_own_name():
     assert len(names) == len(set(names))
 
 
-@table(
-    ("module", "prefix"),
-    [
-        ("core.openapi.urls", "core-"),
-        ("accounts.api.urls", "accounts-json-"),
-        ("accounts.pages.urls", "accounts-"),
-        ("forum.api.urls", "forum-json-"),
-        ("forum.xml.urls", "forum-xml-"),
-        ("forum.pages.urls", "forum-"),
-        ("crm.api.urls", "crm-json-"),
-        ("webhooks.api.urls", "webhooks-json-"),
-        ("webhooks.pages.urls", "webhooks-"),
-        ("workspace.api.urls", "workspace-json-"),
-        ("workspace.pages.urls", "workspace-"),
-    ],
-)
-def test_names_begin_with_the_room_and_the_format_of_the_route(module, prefix):
-    names = [pattern.name for pattern in import_module(module).urlpatterns]
-    assert [name for name in names if not name.startswith(prefix)] == []
-    if prefix.count("-") == 1:
-        assert [name for name in names if "-json-" in name or "-xml-" in name] == []
+def test_names_begin_with_the_room_and_the_format_of_the_route():
+    formats = {"api": "json-", "xml": "xml-", "pages": "", "openapi": ""}
+    modules = [path.relative_to(ROOT).parts for room in ROOMS for path in (ROOT / room).glob("*/urls.py")]
+    assert len(modules) == 11
+    for room, package, _ in modules:
+        prefix = f"{room}-{formats[package]}"
+        names = [pattern.name for pattern in import_module(f"{room}.{package}.urls").urlpatterns]
+        assert [name for name in names if not name.startswith(prefix)] == [], prefix
+        if not formats[package]:
+            assert [name for name in names if "-json-" in name or "-xml-" in name] == [], prefix
 
 
 def test_every_route_of_a_page_is_used():
@@ -160,9 +148,8 @@ def test_no_room_uses_a_route_of_an_upper_room():
     assert matches == set()
 
 
-@pytest.mark.parametrize("suffix", [".html", ".js"])
-def test_no_template_or_script_contains_a_path(suffix):
-    matches = {file: literals_in_markup(text) for file, text in files(suffix).items()}
+def test_no_template_or_script_contains_a_path():
+    matches = {file: literals_in_markup(text) for file, text in files(".html", ".js").items()}
     assert {file: texts for file, texts in matches.items() if texts} == {}
 
 
@@ -175,46 +162,31 @@ def test_no_module_contains_a_path_except_url_modules_and_documents():
     assert matches == set(MODULES_WITH_PATHS)
 
 
-@table(
-    "text",
-    [
-        '<a href="/app/profile">',
-        '<a href="/">',
-        '<a class="button"\n  href="{% if id %}/app/posts/{{ id }}{% else %}{{ home }}{% endif %}">',
-        '<form action="/language">',
-        '<form method="post" hx-post="{{ url("forum-post", 1) }}/vote">',
-        '<p data-path="/app/openapi.json">',
-        'fetch("/app/docs")',
-    ],
-)
-def test_it_finds_paths_in_markup(text):
-    assert literals_in_markup(text)
+# Templates and scripts, and whether they contain a path.
+MARKUP = {
+    '<a href="/app/profile">': True,
+    '<a href="/">': True,
+    '<a class="button"\n  href="{% if id %}/app/posts/{{ id }}{% else %}{{ home }}{% endif %}">': True,
+    '<form action="/language">': True,
+    '<form method="post" hx-post="{{ url("forum-post", 1) }}/vote">': True,
+    '<p data-path="/app/openapi.json">': True,
+    'fetch("/app/docs")': True,
+    '<a href="{{ url("forum-post", post.id) }}#comments">': False,
+    '<a href="?page=2">': False,
+    '<a href="#main">': False,
+    '<a href="https://example.com/">': False,
+    "{# as at /app/profile #}": False,
+}
+PYTHON = {
+    'redirect("/app/profile")': True,
+    'f"{base}/app/posts/{id}"': True,
+    'path = "/app.json"': True,
+    'def f():\n    """GET /app/docs."""': False,
+    "# /app/docs": False,
+    '"/application"': False,
+}
 
 
-@table(
-    "text",
-    [
-        '<a href="{{ url("forum-post", post.id) }}#comments">',
-        '<a href="?page=2">',
-        '<a href="#main">',
-        '<a href="https://example.com/">',
-        "{# as at /app/profile #}",
-    ],
-)
-def test_it_ignores_other_text_in_markup(text):
-    assert literals_in_markup(text) == []
-
-
-@table(
-    ("text", "is_found"),
-    [
-        ('redirect("/app/profile")', True),
-        ('f"{base}/app/posts/{id}"', True),
-        ('path = "/app.json"', True),
-        ('def f():\n    """GET /app/docs."""', False),
-        ("# /app/docs", False),
-        ('"/application"', False),
-    ],
-)
-def test_it_finds_paths_in_python(text, is_found):
-    assert bool(literals_in_python(text)) == is_found
+def test_it_finds_paths():
+    assert {text: bool(literals_in_markup(text)) for text in MARKUP} == MARKUP
+    assert {text: bool(literals_in_python(text)) for text in PYTHON} == PYTHON

@@ -89,8 +89,8 @@ def test_an_account_that_is_alone_has_all_threads(shares, monkeypatch):
 
 def test_an_address_has_half_of_the_threads_in_all_accounts(shares):
     """Visitors of two forums of different accounts may have the same address."""
-    for account_id in (ACME, OTHER):
-        shares.arrive(account_id)
+    shares.arrive(ACME)
+    shares.arrive(OTHER)
     held = [shares.acquire("address 192.0.2.1", shares.max_of_caller, account_id) for account_id in (ACME, OTHER, ACME)]
     assert held == [True, True, False]
 
@@ -311,12 +311,7 @@ def test_codes_do_not_wait_for_other_emails(acme, other):
         send_email(ids[0], urgent=True)
     send_email(ids[1], urgent=True)
     assert Turns(URGENT_MAIL_QUEUE).accounts(4) == [*sorted(ids), ids[0], ids[0]]
-
-
-def test_accounts_take_turns_with_other_emails(acme, other):
-    ids = acme.account.id, other.account.id
-    for _ in range(120):
-        send_email(ids[0], urgent=False)
+    # Accounts take turns with other e-mails.
     for _ in range(2):
         send_notifications.defer(account_id=ids[1], user_id=1, ids=[1])
     assert Turns(MAIL_QUEUE).accounts(5) == [*sorted(ids), *sorted(ids), ids[0]]
@@ -402,12 +397,9 @@ def test_jobs_of_accounts_do_not_delay_periodic_jobs():
     long = {job.name for job in jobs.values() if not job.period and job.time_limit > 60 and job.turn is None}
     # An e-mail waits for the mail server.
     assert {jobs[name].queue for name in long} == {MAIL_QUEUE}
-
-
-def test_tests_of_a_webhook_leave_a_thread_for_other_accounts():
+    # Tests of a webhook leave a thread for other accounts.
     for job in (send_test, resend):
-        assert queues[job.queue].max_running == 1
-        assert queues[job.queue].threads == 2
+        assert (queues[job.queue].max_running, queues[job.queue].threads) == (1, 2)
 
 
 # Exports
@@ -431,18 +423,25 @@ def test_an_account_exports_two_lists_at_a_time(acme, other):
         assert page.get(path).status_code == 200
 
 
-def test_the_lease_of_a_killed_process_ends(acme):
+def stream_of(chunks: list[bytes]) -> export.ExportStream:
+    lease = leases.acquire("export:1", limit=export.MAX_EXPORTS)
+    assert lease is not None
+    return export.ExportStream(iter(chunks), lease)
+
+
+def test_the_lease_of_an_export_ends(db):
+    """The server closes the response of a client that disconnects. The lease of a killed process expires."""
+    first, second = stream_of([b"a"]), stream_of([b"a"])
+    assert leases.acquire("export:1", limit=export.MAX_EXPORTS) is None
+    first.close()
+    first.close()
+    assert leases.acquire("export:1", limit=export.MAX_EXPORTS) is not None
+    assert list(second) == [b"a"]
     for _ in range(export.MAX_EXPORTS):
         leases.acquire("export:1", limit=export.MAX_EXPORTS)
     with connection.cursor() as cursor:
         cursor.execute("UPDATE accounts_ratecount SET ends_at = now() - interval '1 second'")
     assert leases.acquire("export:1", limit=export.MAX_EXPORTS) is not None
-
-
-def stream_of(chunks: list[bytes]) -> export.ExportStream:
-    lease = leases.acquire("export:1", limit=export.MAX_EXPORTS)
-    assert lease is not None
-    return export.ExportStream(iter(chunks), lease)
 
 
 def test_an_export_that_is_read_too_slowly_ends(db, monkeypatch):
@@ -460,16 +459,6 @@ def test_an_export_that_is_read_too_slowly_ends(db, monkeypatch):
     assert next(stream).decode() == "The file is incomplete: it was read too slowly. Export the list again.\r\n"
     assert list(stream) == []
     assert increment("export:1:0", 0, 1).used == 0
-
-
-def test_an_export_that_is_closed_releases_its_lease(db):
-    """The server closes the response of a client that disconnects."""
-    first, second = stream_of([b"a"]), stream_of([b"a"])
-    assert leases.acquire("export:1", limit=export.MAX_EXPORTS) is None
-    first.close()
-    first.close()
-    assert leases.acquire("export:1", limit=export.MAX_EXPORTS) is not None
-    assert list(second) == [b"a"]
 
 
 def test_exports_have_a_limit_per_minute(acme, settings):

@@ -80,20 +80,17 @@ def test_django_merges_the_catalogue_with_its_own():
     assert ours == djangos
 
 
-@table("path", templates())
-def test_templates_contain_no_untranslated_words(path):
-    untranslated = literals_in_template(path.read_text("utf-8"), markup=path.suffix != ".txt")
-    assert untranslated == [], (
+def test_templates_contain_no_untranslated_words():
+    found = {path: literals_in_template(path.read_text("utf-8"), markup=path.suffix != ".txt") for path in templates()}
+    assert {path: literals for path, literals in found.items() if literals} == {}, (
         "put these in `_()` or {% trans %}; names that are not translated go into tests/support/words.py"
     )
 
 
-@table(
-    "path",
-    [path for path in modules() if "pages" in path.relative_to(ROOT).parts or path.name.startswith("forms")],
-)
-def test_forms_and_messages_contain_no_untranslated_words(path):
-    assert literals_in_python(path.read_text("utf-8")) == [], (
+def test_forms_and_messages_contain_no_untranslated_words():
+    paths = [path for path in modules() if "pages" in path.relative_to(ROOT).parts or path.name.startswith("forms")]
+    found = {path: literals_in_python(path.read_text("utf-8")) for path in paths}
+    assert {path: literals for path, literals in found.items() if literals} == {}, (
         "put these in gettext, or in gettext_lazy outside of requests"
     )
 
@@ -112,9 +109,9 @@ MODULES_WITH_ERRORS = sorted(
 SHARED_FIELDS = ROOT / "core" / "api" / "fields.py"
 
 
-@table("path", [*MODULES_WITH_ERRORS, SHARED_FIELDS])
-def test_messages_of_errors_are_translated(path):
-    assert untranslated_errors(path.read_text("utf-8")) == [], "put these in gettext_lazy"
+def test_messages_of_errors_are_translated():
+    found = {path: untranslated_errors(path.read_text("utf-8")) for path in [*MODULES_WITH_ERRORS, SHARED_FIELDS]}
+    assert {path: errors for path, errors in found.items() if errors} == {}, "put these in gettext_lazy"
 
 
 def test_fields_of_errors_have_a_name():
@@ -313,9 +310,8 @@ def test_it_finds_words_in_text_templates():
     ],
 )
 def test_it_finds_words_in_python(code):
-    literals = literals_in_python(f"\n{code}")
-    assert len(literals) == 1
-    assert literals[0].startswith("2: ")
+    [literal] = literals_in_python(f"\n{code}")
+    assert literal.startswith("2: ")
 
 
 @table(

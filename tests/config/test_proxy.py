@@ -10,6 +10,7 @@ import sys
 import time
 from base64 import b64encode
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -150,20 +151,26 @@ def test_incomplete_bodies_are_not_passed_on_as_complete(service, caddy):
     assert service.output().count("/app/sign-in 403 ") == 1
 
 
-@pytest.mark.parametrize(
-    ("path", "content_type", "content"),
-    [
-        ("/app/clients.json", "application/json", b'{"code":"unavailable","message":"The service is not'),
-        ("/app/posts.xml", "application/xml; charset=utf-8", b"<errors>\n  <error>The service is not available"),
-        ("/", "text/plain; charset=utf-8", b"The service is not available"),
-    ],
-)
-def test_an_unavailable_service_is_answered_with_503(tmp_path, path, content_type, content):
-    with running_caddy(tmp_path, f"127.0.0.1:{free_port()}") as port:
+UNAVAILABLE = {
+    "/app/clients.json": ("application/json", b'{"code":"unavailable","message":"The service is not'),
+    "/app/posts.xml": ("application/xml; charset=utf-8", b"<errors>\n  <error>The service is not available"),
+    "/": ("text/plain; charset=utf-8", b"The service is not available"),
+}
+
+
+def test_an_unavailable_service_is_answered_with_503(tmp_path):
+    """The proxy tries for seconds to reach the service, so the requests are sent at once."""
+
+    def get(path: str) -> tuple[int, str | None, str | None, bytes]:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
         with contextlib.closing(connection):
             connection.request("GET", path)
             response = connection.getresponse()
-            assert (response.status, response.headers["Retry-After"]) == (503, "5")
-            assert response.headers["Content-Type"] == content_type
-            assert content in response.read()
+            headers = response.headers["Retry-After"], response.headers["Content-Type"]
+            return response.status, *headers, response.read()
+
+    with running_caddy(tmp_path, f"127.0.0.1:{free_port()}") as port, ThreadPoolExecutor(len(UNAVAILABLE)) as pool:
+        responses = dict(zip(UNAVAILABLE, pool.map(get, UNAVAILABLE), strict=True))
+    for path, (content_type, content) in UNAVAILABLE.items():
+        assert responses[path][:3] == (503, "5", content_type)
+        assert content in responses[path][3]

@@ -2,7 +2,6 @@
 
 from datetime import UTC, date, datetime
 
-import pytest
 from django.utils.timezone import override as in_zone
 from django.utils.translation import override
 
@@ -32,7 +31,7 @@ def test_the_hour_that_is_repeated():
     assert texts == {"Oct. 25, 2026, 2:30 a.m."}
 
 
-@pytest.mark.parametrize(("language", "text"), [("en", "Nov. 5, 2026"), ("pl", "5 listopada 2026")])
+@table(("language", "text"), [("en", "Nov. 5, 2026"), ("pl", "5 listopada 2026")])
 def test_dates(language, text):
     with override(language):
         assert date_text(date(2026, 11, 5)) == text

@@ -1,9 +1,10 @@
 """The service responds as documented to valid and invalid requests that are generated from the OpenAPI document.
 
-Only some of the systematic requests are sent here. `make fuzz` sends all of them, and more.
+Only some of the requests are sent. `FUZZ=40 make soak ARGS=tests/openapi` sends forty times as many.
 """
 
-import httpx
+import os
+
 import hypothesis
 import pytest
 from django.db import transaction
@@ -12,11 +13,12 @@ from hypothesis.stateful import run_state_machine_as_test
 from core.openapi.document import document
 from forum.activities import Reason
 from tests.support.client import wsgi_application
-from tests.support.factories import PASSWORD, make_post
+from tests.support.factories import make_post
 from tests.support.fuzzing import PARTNER, Findings, Target, World, examine, load
 
 pytestmark = pytest.mark.soak
 
+FUZZ = int(os.environ.get("FUZZ") or 1)
 HOST = "acme.example.test"
 OPERATIONS = [f"{method.upper()} {path}" for path, methods in document()["paths"].items() for method in methods]
 
@@ -41,16 +43,15 @@ def world(acme):
     post = make_post(acme.bob)
     activity = acme.account.activities.create(kind="comment", post_id=post.id, user_id=acme.bob.id)
     acme.account.notifications.create(user_id=acme.alice.id, activity_id=activity.id, reason=Reason.TEAM)
-    with httpx.Client(transport=httpx.WSGITransport(app=wsgi_application)) as client:
-        Target.world = World(f"http://{HOST}", "alice", PASSWORD, acme.alice_token, client)
-        yield Target.world
+    Target.world = World(acme)
+    yield Target.world
     Target.world = None
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_the_service_behaves_as_documented(schema, world, operation):
     findings = Findings()
-    examine(schema, operation, findings, systematic=16, random=8)
+    examine(schema, operation, findings, systematic=8 * FUZZ, random=4 * FUZZ)
     assert not findings.failures, str(findings)
     succeeded = sum(number for (_, status), number in findings.answers.items() if status < 300)
     assert succeeded >= MIN_SUCCEEDED.get(operation, 2)
@@ -74,7 +75,7 @@ def test_sequences_of_requests_behave_as_documented(schema, world):
     run_state_machine_as_test(
         WithSavepoint,
         settings=hypothesis.settings(
-            max_examples=12,
+            max_examples=6 * FUZZ,
             stateful_step_count=8,
             derandomize=True,
             database=None,

@@ -6,7 +6,6 @@ import re
 from django.core.management import call_command
 
 from tests.support.client import Client
-from tests.support.tables import table
 
 SWAGGER_UI = "/static/drf_spectacular_sidecar/swagger-ui-dist"
 
@@ -34,14 +33,14 @@ def test_all_referenced_files_are_served(acme):
         assert response.headers["Cache-Control"] == "max-age=60, public"
 
 
-@table("host", ["acme.example.test", "example.test", "api.example.test"])
-def test_the_page_is_served_at_the_hosts_of_both_apis(acme, host):
-    client = Client(host)
-    assert client.get("/app/docs/swagger").status_code == 200
-    assert client.head("/app/docs/swagger").status_code == 200
-    assert client.get(f"{SWAGGER_UI}/swagger-ui.css").status_code == 200
-    # A link to the pages, at hosts that have pages.
-    assert ('href="/app/account/api"' in client.get("/app/docs/swagger").text) == host.startswith("acme")
+def test_the_page_is_served_at_the_hosts_of_both_apis(acme):
+    for host in ("acme.example.test", "example.test", "api.example.test"):
+        client = Client(host)
+        page = client.get("/app/docs/swagger")
+        assert (page.status_code, client.head("/app/docs/swagger").status_code) == (200, 200)
+        assert client.get(f"{SWAGGER_UI}/swagger-ui.css").status_code == 200
+        # A link to the pages, at hosts that have pages.
+        assert ('href="/app/account/api"' in page.text) == host.startswith("acme")
 
 
 def test_a_visitor_gets_no_csrf_token(acme):
@@ -77,11 +76,11 @@ def test_it_rejects_an_unknown_host(acme):
     assert client.get(f"{SWAGGER_UI}/swagger-ui.css").status_code == 404
 
 
-@table("path", ["/static/", "/static/nothing.js", "/static/%2e%2e/manage.py"])
-def test_it_rejects_unknown_files(acme, path):
-    response = Client(acme.host).get(path)
-    assert response.status_code == 404
-    assert response.text.startswith('<?xml version="1.0" encoding="UTF-8"?>\n<errors>')
+def test_it_rejects_unknown_files(acme):
+    for path in ("/static/", "/static/nothing.js", "/static/%2e%2e/manage.py"):
+        response = Client(acme.host).get(path)
+        assert response.status_code == 404
+        assert response.text.startswith('<?xml version="1.0" encoding="UTF-8"?>\n<errors>')
 
 
 def test_the_page_needs_no_request_to_another_host(acme):

@@ -7,15 +7,13 @@ puts them into requests that are generated as valid. Requests that are generated
 import base64
 import itertools
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
-from uuid import uuid4
 from zlib import crc32
 
-import httpx
 import hypothesis
 import schemathesis
 from schemathesis.config import SchemathesisConfig
@@ -29,135 +27,105 @@ from core.api.fields import CURRENCIES, MIN_FLOAT_DIGITS
 from core.api.formats import URL_ENCODED
 from core.db import trimmed
 from tests.support import xml_values
+from tests.support.factories import (
+    PASSWORD,
+    make_client,
+    make_comment,
+    make_contact,
+    make_contact_list,
+    make_deal,
+    make_draft,
+    make_field_definition,
+    make_message,
+    make_note,
+    make_post,
+    make_saved_view,
+    make_task,
+    make_user,
+    make_user_link,
+)
+from tests.support.fixtures import Cast
 from tests.support.forms import form_of
+from webhooks.models import Endpoint
 from workspace.api.bulk_changes import MAX_IDS
+from workspace.models import BulkChange
 
 PARTNER = "demo-partner"
 WEBHOOK_URL = "https://hooks.example.com/rostrum"
-PASSWORD = "kind-of-blue-59"
 # The maximum number of messages to customers that are started to be cancelled.
 MAX_STARTED_MESSAGES = 5
 ORDERS = ("new", "old", "top", "commented", "active", "rejected")
 
 
-@dataclass
 class World:
     """The account that receives the requests, and its rows."""
 
-    url: str
-    login: str
-    password: str
-    token: str
-    client: httpx.Client
-
-    def __post_init__(self) -> None:
+    def __init__(self, acme: Cast) -> None:
+        self.account, self.alice, self.token = acme.account, acme.alice, acme.alice_token
+        self.category = acme.category
         self.numbers = itertools.count(1)
-        # The names of each run are unique.
-        self.prefix = uuid4().hex[:6]
         self.ids: dict[str, list[int]] = {}
         self.started_messages = 0
 
     def unique(self) -> str:
-        return f"{self.prefix}{next(self.numbers)}"
-
-    def get(self, path: str) -> Any:
-        return (
-            self.client.get(self.url + path, headers={"Authorization": f"Bearer {self.token}"})
-            .raise_for_status()
-            .json()
-        )
-
-    @cached_property
-    def category(self) -> str:
-        response = self.client.get(
-            f"{self.url}/app/categories.xml", auth=(self.login, self.password)
-        ).raise_for_status()
-        return xml_values.read(response.content)[1][0]["name"]
-
-    def send(self, method: str, path: str, body: Any = None) -> Any:
-        headers = {"Authorization": f"Bearer {self.token}"}
-        return self.client.request(method, self.url + path, json=body, headers=headers).raise_for_status().json()
+        return f"unique{next(self.numbers)}"
 
     def make(self, kind: str, /, **values: Any) -> int:
-        name = self.unique()
-        if kind == "status":
-            body = {"kind": "deal", "code": name, "name": name, **values}
-            return self.send("POST", "/app/statuses.json", {"status": body})["id"]
-        if kind == "field_definition":
-            return self.send("POST", "/app/field_definitions.json", {kind: {"resource": "client", "label": name}})["id"]
-        if kind == "note":
-            body = {"client_id": self.one("client", 0), "content": name}
-            return self.send("POST", "/app/notes.json", {kind: body})["id"]
-        if kind in ("post", "task"):
-            body = {"title": name, **({"task_kind": "task"} if kind == "task" else {})}
-            return self.send("POST", "/app/posts.json", {"post": body})["id"]
-        if kind == "comment":
-            body = {"task_kind": "comment", "post_id": self.one("post", 0), "content": name}
-            return self.send("POST", "/app/posts.json", {"post": body})["id"]
-        if kind == "view":
-            return self.send("POST", "/app/views.json", {"view": {"resource": "client", "name": name}})["id"]
-        if kind == "user_link":
-            body = {"user_id": self.make_member(), "client_id": self.one("client", 0)}
-            return self.send("POST", "/app/user_links.json", {kind: body})["id"]
-        if kind == "merge":
-            body = {"merged_client_id": self.make("client")}
-            return self.send("POST", f"/app/clients/{self.make('client')}/merge.json", {kind: body})["id"]
-        if kind == "bulk_change":
-            body = {"resource": "client", "action": "add_tags", "ids": [self.make("client")], "tags": [name], **values}
-            return self.send("POST", "/app/bulk_changes.json", {kind: body})["id"]
-        if kind == "message":
-            body = {"post_id": self.one("post_with_client", 0), "subject": name, "text": name}
-            return self.send("POST", "/app/messages.json", {kind: body})["id"]
-        if kind == "webhook":
-            return self.send("POST", "/app/webhooks.json", {"webhook": {"url": WEBHOOK_URL}})["id"]
-        body = {"name": name, "email": f"{name}@example.com"} if kind in ("client", "contact") else {"name": name}
-        return self.send("POST", f"/app/{kind}s.json", {kind: body})["id"]
-
-    def make_post_with_client(self) -> int:
-        """Create a suggestion with one client, who agreed to be contacted. Return the id of the suggestion."""
-        name = self.unique()
-        client = {"name": name, "email": f"{name}@example.com", "consent": True}
-        client_id = self.send("POST", "/app/clients.json", {"client": client})["id"]
-        body = {"title": name, "client_id": client_id}
-        return self.send("POST", "/app/posts.json", {"post": body})["id"]
+        """Create a row, and return its id. `values` are those of a status or a bulk change."""
+        name, alice, account = self.unique(), self.alice, self.account
+        factories: dict[str, Callable[[], Any]] = {
+            "client": lambda: make_client(alice, name, email=f"{name}@example.com"),
+            "contact": lambda: make_contact(alice, name, email=f"{name}@example.com"),
+            "contact_list": lambda: make_contact_list(alice, name),
+            "deal": lambda: make_deal(alice, name),
+            "note": lambda: make_note(alice, client_id=self.one("client", 0)),
+            "post": lambda: make_post(alice, name),
+            # A suggestion with one client, who agreed to be contacted.
+            "post_with_client": lambda: make_post(
+                alice, client_id=make_client(alice, email=f"{name}@example.com", consent=True).id
+            ),
+            "task": lambda: make_task(alice, name),
+            "comment": lambda: make_comment(account.posts.get(id=self.one("post", 0)), alice),
+            "view": lambda: make_saved_view(alice, name),
+            "status": lambda: account.statuses.create(**{"kind": "deal", "code": name, "name": name, **values}),
+            "pipeline": lambda: account.pipelines.create(name=name, position=2),
+            "group": lambda: account.user_groups.create(name=name),
+            "field_definition": lambda: make_field_definition(account),
+            "member": lambda: make_user(account),
+            "user_link": lambda: make_user_link(alice, make_user(account), client_id=self.one("client", 0)),
+            "merge": lambda: account.merges.merge(
+                account, "client", self.make("client"), self.make("client"), {}, by=alice
+            ),
+            "bulk_change": lambda: BulkChange.start(
+                account,
+                by=alice,
+                resource="client",
+                action="add_tags",
+                data={"tags": [name]},
+                query="",
+                **{"ids": [self.make("client")], **values},
+            ),
+            "message": lambda: make_draft(alice, account.posts.get(id=self.one("post_with_client", 0)), subject=name),
+            "webhook": lambda: Endpoint.objects.all().add(account, url=WEBHOOK_URL)[0],
+        }
+        return factories[kind]().id
 
     def message_to_cancel(self) -> int:
         """Return the id of a message that is being sent, or else of a draft, which is 409: an account sends few messages a day."""
-        id = self.make("message") if self.started_messages < MAX_STARTED_MESSAGES else self.one("message", 0)
-        if self.started_messages < MAX_STARTED_MESSAGES:
-            self.started_messages += 1
-            body = {"message": {"total": 1}}
-            headers = {"Authorization": f"Bearer {self.token}"}
-            self.client.post(f"{self.url}/app/messages/{id}/send.json", json=body, headers=headers)
-        return id
-
-    def make_member(self) -> int:
-        name = self.unique()
-        body = f"<user><login>{name}</login><email>{name}@example.com</email><password>{PASSWORD}</password></user>"
-        self.send_xml("users", body, login=self.login, password=self.password)
-        # The response has no id, so the member writes a post, which tells it.
-        post = f"<post><title>{name}</title></post>"
-        content = self.send_xml("posts", post, login=name, password=PASSWORD)
-        return self.send("GET", f"/app/posts/{xml_values.read(content)[1]['id']}.json")["user_id"]
-
-    def send_xml(self, name: str, body: str, *, login: str, password: str) -> bytes:
-        response = self.client.post(
-            f"{self.url}/app/{name}.xml",
-            content=body,
-            headers={"Content-Type": "application/xml"},
-            auth=(login, password),
-        )
-        return response.raise_for_status().content
+        if self.started_messages == MAX_STARTED_MESSAGES:
+            return self.one("message", 0)
+        self.started_messages += 1
+        return make_message(self.alice).id
 
     def in_trash(self) -> int:
         id = self.make("client")
-        self.send("DELETE", f"/app/clients/{id}.json")
+        self.account.clients.get(id=id).trash(by=self.alice)
         return id
 
     def enabled_webhook(self) -> int:
         """Return the id of a webhook, enabled again if an earlier request has disabled it. An account has few webhooks."""
         id = self.one("webhook", 0)
-        self.send("PATCH", f"/app/webhooks/{id}.json", {"webhook": {"enabled": True}})
+        self.account.webhooks.filter(id=id).update(enabled=True, disabled_reason=None)
         return id
 
     def one(self, kind: str, value: Any) -> int:
@@ -169,14 +137,14 @@ class World:
     def rows(self, kind: str) -> list[int]:
         """Return the ids of rows of the kind, which are created if the account may have none."""
         if kind == "user":
-            return [user["id"] for user in self.get("/app/users.json") if user["role"] == "owner"]
-        if kind in ("category", "forum"):
-            return [self.get(f"/app/posts/{self.one('post', 0)}.json")[f"{kind}_id"]]
+            return [self.alice.id]
+        if kind == "category":
+            return [self.category.id]
+        if kind == "forum":
+            return [self.category.forum_id]
         if kind == "notification":
             # No request creates notifications; the account has some.
-            return [row["id"] for row in self.get("/app/notifications.json")]
-        if kind == "post_with_client":
-            return [self.make_post_with_client()]
+            return list(self.account.notifications.values_list("id", flat=True))
         if kind.endswith("_status"):
             return [self.make("status", kind=kind.removesuffix("_status"))]
         return [self.make(kind), self.make(kind)]
@@ -249,7 +217,7 @@ class RequestFixer:
     def fix_path(self, case) -> None:
         parameters = dict(case.path_parameters)
         if "category_name" in parameters:
-            parameters["category_name"] = self.world.category
+            parameters["category_name"] = self.world.category.name
         elif "id" in parameters:
             plural = case.path.split("/")[2]
             kind = {"statuses": "status"}.get(plural, plural.removesuffix("s"))
@@ -407,7 +375,7 @@ class RequestFixer:
             fields.pop(name, None)
         if case.method == "POST":
             # A user has at most one confirmed link.
-            fields |= {"user_id": self.world.make_member(), "client_id": self.world.one("client", 0)}
+            fields |= {"user_id": self.world.make("member"), "client_id": self.world.one("client", 0)}
         return fields
 
     def fix_note_fields(self, case, fields: dict) -> dict:
@@ -647,7 +615,7 @@ class Credentials:
         if case.path.endswith(".json"):
             case.headers["Authorization"] = f"Bearer {Target.world.token}"
         else:
-            pair = base64.b64encode(f"{Target.world.login}:{Target.world.password}".encode()).decode()
+            pair = base64.b64encode(f"{Target.world.alice.login}:{PASSWORD}".encode()).decode()
             case.headers["Authorization"] = f"Basic {pair}"
 
 
@@ -674,12 +642,12 @@ def without_forms(value: Any) -> Any:
     return [without_forms(inner) for inner in value] if isinstance(value, list) else value
 
 
-def load(document: dict[str, Any], url: str, *, app: Any = None, **generation: Any):
+def load(document: dict[str, Any], url: str, *, app: Any):
     """Load the document with every check enabled and deterministic generation."""
     config = SchemathesisConfig.from_dict(
         {
             "seed": 1,
-            "generation": {"deterministic": True, "with-security-parameters": False, "database": "none", **generation},
+            "generation": {"deterministic": True, "with-security-parameters": False, "database": "none"},
         }
     )
     schema = schemathesis.openapi.from_dict(without_forms(document), config=config)
@@ -702,7 +670,7 @@ class Findings:
         )
 
 
-def examine(schema, label: str, findings: Findings, *, systematic: int, random: int, seed: int = 0) -> None:
+def examine(schema, label: str, findings: Findings, *, systematic: int, random: int) -> None:
     """Send requests to one operation: about `systematic` explicit examples and at most `random` random ones."""
 
     def check(case) -> None:
@@ -715,7 +683,7 @@ def examine(schema, label: str, findings: Findings, *, systematic: int, random: 
 
     settings = hypothesis.settings(
         max_examples=random,
-        derandomize=not seed,
+        derandomize=True,
         database=None,
         deadline=None,
         suppress_health_check=list(hypothesis.HealthCheck),
@@ -728,4 +696,4 @@ def examine(schema, label: str, findings: Findings, *, systematic: int, random: 
     )
     examples = getattr(test, "hypothesis_explicit_examples", [])
     test.hypothesis_explicit_examples = examples[:: max(1, len(examples) // systematic)]
-    (hypothesis.seed(seed)(test) if seed else test)()
+    test()

@@ -114,7 +114,7 @@ SURNAMES = [
 CITIES = ["Zamość", "Kalisz", "Legnica", "Płock", "Tarnów", "Chełm", "Nysa", "Oxford", "Cardiff"]
 THINGS = ["Przegląd instalacji", "Zestaw narzędzi", "Abonament", "Szkolenie", "Maintenance", "Software", "Printer", "Licencja", "Transport"]
 # fmt: on
-FURTHER_CLIENTS, FURTHER_CONTACTS, FURTHER_DEALS, FURTHER_POSTS = 240, 80, 80, 60
+FURTHER_CLIENTS, FURTHER_CONTACTS, FURTHER_DEALS, FURTHER_POSTS = 120, 40, 40, 30
 
 
 def person(n: int) -> str:

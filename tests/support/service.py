@@ -167,9 +167,9 @@ def start_service(tmp_path, data_directory):
         yield start
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shared_service(tmp_path_factory, data_directory):
-    """Start one service for the tests of a module, which leave it running."""
+    """Start one service for all tests that leave it running."""
     directory = tmp_path_factory.mktemp("shared")
     shutil.copytree(data_directory, directory / "data")
     with services(directory) as start:

@@ -106,33 +106,26 @@ def test_it_works(start_service):
 
 @pytest.mark.soak
 def test_it_starts_and_stops_postgresql_if_make_run_is_stopped(stopped_data):
-    status, out, err = run_manage(stopped_data, *create_account_arguments("acme"))
-    assert (status, err) == (0, "")
-    assert printed_values(out)["url"] == "http://acme.localhost:8000"
-    assert not is_postgresql_running(stopped_data)
-    status, out, _ = run_manage(stopped_data, *create_account_arguments("other"), PORT="8123")
-    assert printed_values(out)["url"] == "http://other.localhost:8123"
-
-
-@pytest.mark.soak
-def test_it_passes_on_errors_of_the_command(stopped_data):
-    status, out, err = run_manage(stopped_data, *create_account_arguments("www"))
-    assert (status, out, err) == (1, "", "CommandError: Prefix is reserved\n")
-    assert not is_postgresql_running(stopped_data)
-
-
-@pytest.mark.soak
-def test_simultaneous_commands_take_turns(stopped_data):
-    processes = [start(stopped_data, *create_account_arguments(f"twin-{number}"), **PIPES) for number in range(2)]
+    """Simultaneous commands take turns. The address has the given port."""
+    ports = {"twin-1": "8000", "twin-2": "8123"}
+    processes = {
+        name: start(stopped_data, *create_account_arguments(name), environment={"PORT": port}, **PIPES)
+        for name, port in ports.items()
+    }
     # Either process may be first and wait for its password, while the other waits for the first.
-    for process in processes:
+    for process in processes.values():
         process.stdin.write(PASSWORD + "\n")
         process.stdin.flush()
-    for number, process in enumerate(processes):
+    for name, process in processes.items():
         with process:
             out, _ = process.communicate(timeout=180)
         assert process.returncode == 0
-        assert printed_values(out)["prefix"] == f"twin-{number}"
+        assert printed_values(out)["url"] == f"http://{name}.localhost:{ports[name]}"
+    assert not is_postgresql_running(stopped_data)
+    # Errors of the command are passed on.
+    status, out, err = run_manage(stopped_data, *create_account_arguments("www"))
+    assert (status, out, err) == (1, "", "CommandError: Prefix is reserved\n")
+    assert not is_postgresql_running(stopped_data)
 
 
 def test_make_run_waits_for_the_command(start_service, stopped_data):

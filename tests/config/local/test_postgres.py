@@ -32,10 +32,26 @@ time.sleep(600)
 """
 
 
-@pytest.fixture
-def cluster(tmp_path):
-    with Cluster(tmp_path / "postgres", durable=False) as cluster:
+@pytest.fixture(scope="module")
+def cluster():
+    """Start a cluster for all tests, which leave it running.
+
+    The path of a socket must be short. Django's URL parser lowers the case of host names.
+    """
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory, 'Żółw @ 50%: it\'s "Odd"')
+        # An interrupted creation has left this.
+        (path / "new").mkdir(parents=True)
+        (path / "new" / "PG_VERSION").write_text("18\n")
+        path.chmod(0o777)
+        variables = {"PGPORT": "5999", "PGDATA": f"{directory}/elsewhere", "PGOPTIONS": "-c nonsense=1"}
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in variables.items():
+                patch.setenv(name, value)
+            cluster = Cluster(path, durable=False)
+            cluster.start()
         yield cluster
+        cluster.stop()
 
 
 @pytest.fixture
@@ -68,32 +84,48 @@ def is_running(pid):
 
 
 def test_it_works(cluster):
+    """The path has any letters, an unfinished creation is repeated, and the variables of PostgreSQL's own programs have no effect."""
     with connect(cluster) as connection:
         row = connection.execute(
             "SELECT current_user, current_database(), rolsuper, current_setting('server_encoding'), "
             "current_setting('listen_addresses'), lower('ŻÓŁW'), 'Z' < 'a' "
             "FROM pg_roles WHERE rolname = current_user"
         ).fetchone()
+        for name in ("btree_gin", "citext", "pg_trgm", "unaccent"):
+            connection.execute(f"CREATE EXTENSION {name}")
     assert row == ("rostrum", "rostrum", False, "UTF8", "", "żółw", True)
+    assert Path(database(cluster.url)["HOST"]) == cluster.directory
+    assert not (cluster.directory / "new").exists()
+    assert not (cluster.directory.parent / "elsewhere").exists()
+    # The directory was open to all. The socket is only for the current user.
+    status = cluster.directory.stat()
+    assert stat.S_IMODE(status.st_mode) == 0o700
+    assert cluster.directory.joinpath(".s.PGSQL.5432").is_socket()
+    assert status.st_uid != 0
+    with pytest.raises(ClusterError, match="already exists"):
+        Cluster(cluster.directory).start()
+    assert query(cluster, "SELECT 1") == 1
 
 
-def test_it_shuts_down_cleanly_while_clients_are_connected(cluster):
+def test_it_keeps_data_over_a_restart(cluster):
     """A stop does not wait for clients. The long timeout allows for a busy machine."""
     pid = cluster.process.pid
-    with connect(cluster):
+    with connect(cluster) as connection:
+        connection.execute("CREATE TABLE kept AS SELECT 7 AS n")
         cluster.stop(timeout=60)
     assert not is_running(pid)
     log = (cluster.directory / "log").read_text()
     assert "received fast shutdown request" in log
     assert "database system is shut down" in log
     assert "immediate shutdown" not in log
-
-
-def test_it_stops_an_unresponsive_server(cluster):
+    cluster.start()
+    assert query(cluster, "SELECT n FROM kept") == 7
+    # An unresponsive server is killed.
     pid = cluster.process.pid
     os.kill(pid, signal.SIGSTOP)
     cluster.stop(timeout=0.2)
     assert not is_running(pid)
+    cluster.start()
 
 
 def test_it_stops_the_server_if_a_signal_interrupts_its_start(cluster, monkeypatch):
@@ -114,45 +146,18 @@ def test_it_stops_the_server_if_a_signal_interrupts_its_start(cluster, monkeypat
 
     started = []
     cluster.stop()
-    monkeypatch.setattr(subprocess, "Popen", Interrupted)
     before = signal.signal(signal.SIGTERM, terminate)
     try:
-        with pytest.raises(Terminated):
-            cluster.start()
+        with monkeypatch.context() as patch:
+            patch.setattr(subprocess, "Popen", Interrupted)
+            with pytest.raises(Terminated):
+                cluster.start()
     finally:
         signal.signal(signal.SIGTERM, before)
     [server] = started
     # A server that was left running would not end.
     server.wait(10)
-
-
-def test_it_keeps_data_over_a_restart(cluster):
-    with connect(cluster) as connection:
-        connection.execute("CREATE TABLE t AS SELECT 7 AS n")
-    cluster.stop()
     cluster.start()
-    assert query(cluster, "SELECT n FROM t") == 7
-
-
-def test_it_has_the_required_extensions(cluster):
-    with connect(cluster) as connection:
-        for name in ("btree_gin", "citext", "pg_trgm", "unaccent"):
-            connection.execute(f"CREATE EXTENSION {name}")
-
-
-def test_the_socket_is_only_for_the_current_user(cluster):
-    status = cluster.directory.stat()
-    assert stat.S_IMODE(status.st_mode) == 0o700
-    assert cluster.directory.joinpath(".s.PGSQL.5432").is_socket()
-    assert status.st_uid != 0
-
-
-def test_it_restricts_the_permissions_of_an_open_directory(tmp_path):
-    directory = tmp_path / "postgres"
-    directory.mkdir()
-    directory.chmod(0o777)
-    with Cluster(directory, durable=False):
-        assert stat.S_IMODE(directory.stat().st_mode) == 0o700
 
 
 def test_it_keeps_values_out_of_its_log(cluster):
@@ -169,6 +174,7 @@ def test_it_keeps_values_out_of_its_log(cluster):
             connection.execute(f"SELECT pg_terminate_backend({backend}), 'hunter2'")
     cluster.stop()
     log = (cluster.directory / "log").read_text()
+    cluster.start()
     assert "database system is ready" in log
     assert "hunter2" not in log
 
@@ -212,67 +218,18 @@ def test_it_starts_again_after_a_kill_of_the_process_that_started_it(data):
             assert not is_running(int(pid))
             with Cluster(data.postgres, lock=lock) as cluster:
                 assert query(cluster, "SELECT n FROM t") == 7
+                # The pid file of another process, and an empty one.
+                for line in (str(os.getpid()), ""):
+                    cluster.stop()
+                    (cluster.data / "postmaster.pid").write_text(line)
+                    cluster.start()
+                    assert query(cluster, "SELECT n FROM t") == 7
     os.close(lock)
-
-
-@pytest.mark.parametrize("line", [str(os.getpid()), ""], ids=["another", "empty"])
-def test_it_starts_with_a_pid_file_of_another_process(data, line):
-    lock, _ = data.lock(0, print)
-    with Cluster(data.postgres, durable=False, lock=lock) as cluster:
-        cluster.stop()
-        (cluster.data / "postmaster.pid").write_text(line)
-        cluster.start()
-        assert query(cluster, "SELECT 1") == 1
-    os.close(lock)
-
-
-def test_it_starts_after_an_interrupted_creation(tmp_path):
-    unfinished = tmp_path / "postgres" / "new"
-    unfinished.mkdir(parents=True)
-    (unfinished / "PG_VERSION").write_text("18\n")
-    with Cluster(tmp_path / "postgres", durable=False) as cluster:
-        assert query(cluster, "SELECT 1") == 1
-    assert not unfinished.exists()
-
-
-@pytest.mark.parametrize("name", ['Żółw @ 50%: it\'s "odd"', "Mixed Case"])
-def test_it_accepts_paths_of_any_letters(name):
-    # The path of a socket must be short.
-    with (
-        tempfile.TemporaryDirectory() as directory,
-        Cluster(Path(directory, name), durable=False) as cluster,
-    ):
-        # Django's URL parser lowers the case of host names.
-        assert Path(database(cluster.url)["HOST"]) == cluster.directory
-        assert query(cluster, "SELECT 1") == 1
 
 
 def test_it_rejects_a_path_that_is_too_long_for_a_socket(tmp_path):
     with pytest.raises(ClusterError, match="too long for a socket: choose another DATA_DIR"):
         Cluster(tmp_path / ("long" * 30)).start()
-
-
-def test_it_ignores_pg_variables(tmp_path, monkeypatch):
-    monkeypatch.setenv("PGPORT", "5999")
-    monkeypatch.setenv("PGDATA", str(tmp_path / "elsewhere"))
-    monkeypatch.setenv("PGOPTIONS", "-c nonsense=1")
-    with Cluster(tmp_path / "postgres", durable=False) as cluster:
-        monkeypatch.delenv("PGOPTIONS")
-        assert query(cluster, "SELECT 1") == 1
-    assert not (tmp_path / "elsewhere").exists()
-
-
-def test_it_rejects_a_directory_in_use(cluster):
-    with pytest.raises(ClusterError, match="already exists"):
-        Cluster(cluster.directory).start()
-    assert query(cluster, "SELECT 1") == 1
-
-
-def test_it_rejects_data_of_another_version(cluster):
-    cluster.stop()
-    (cluster.directory / "data" / "PG_VERSION").write_text("14\n")
-    with pytest.raises(ClusterError, match="files are incompatible with server"):
-        cluster.start()
 
 
 def test_it_rejects_a_folder_without_programs(tmp_path, monkeypatch):
@@ -283,6 +240,14 @@ def test_it_rejects_a_folder_without_programs(tmp_path, monkeypatch):
 
 def test_it_reports_the_reason_if_the_server_does_not_start(cluster):
     cluster.stop()
-    (cluster.directory / "data" / "postgresql.conf").write_text("nonsense = on\n")
-    with pytest.raises(ClusterError, match="unrecognized configuration parameter"):
-        cluster.start()
+    for file, content, message in (
+        ("postgresql.conf", "nonsense = on\n", "unrecognized configuration parameter"),
+        ("PG_VERSION", "14\n", "files are incompatible with server"),
+    ):
+        path = cluster.data / file
+        before = path.read_text()
+        path.write_text(content)
+        with pytest.raises(ClusterError, match=message):
+            cluster.start()
+        path.write_text(before)
+    cluster.start()

@@ -1,3 +1,4 @@
+import contextlib
 import signal
 import socket
 import stat
@@ -8,14 +9,23 @@ import pytest
 
 from tests.support.service import READY, Service, free_port, is_running
 
+SERVING = "Serving on "
+
 
 def password_line(service):
     return next(line for line in service.output().splitlines() if line.strip().startswith("password"))
 
 
 def test_it_works(start_new_service):
-    # The default number of workers.
-    service = start_new_service(WORKERS="")
+    service = start_new_service()
+    # It can be stopped while it is starting. A closed terminal sends SIGHUP.
+    for text, number in (("Creating the database", signal.SIGTERM), ("Migrating the database", signal.SIGHUP)):
+        service.wait_for_output(text)
+        service.process.send_signal(number)
+        service.wait_for_end()
+        assert service.process.wait() == 0
+        # The default number of workers.
+        service = start_new_service(service.port, WORKERS="")
     service.wait_for_output("api_token")
     assert READY in service.output()
     assert (service.get("/healthz"), service.get("/readyz")) == (200, 200)
@@ -41,30 +51,14 @@ def test_it_works(start_new_service):
     assert service.process.wait() == 0
 
 
-def test_it_outlives_its_terminal_under_nohup(start_service):
+def test_it_starts_again_after_a_kill(start_service):
     service = start_service(command=("nohup", sys.executable, "-m", "config.local"))
     service.wait_for_output(READY)
+    # It outlives its terminal.
     service.process.send_signal(signal.SIGHUP)
     with pytest.raises(psutil.TimeoutExpired):
         service.process.wait(1)
     assert service.get("/readyz") == 200
-
-
-def test_it_can_be_stopped_while_it_is_starting(start_new_service):
-    service = start_new_service()
-    # A closed terminal sends SIGHUP.
-    for text, number in (("Creating the database", signal.SIGTERM), ("Migrating the database", signal.SIGHUP)):
-        service.wait_for_output(text)
-        service.process.send_signal(number)
-        service.wait_for_end()
-        assert service.process.wait() == 0
-        service = start_new_service(service.port)
-    service.wait_for_output(READY)
-
-
-def test_it_starts_again_after_a_kill(start_service):
-    service = start_service()
-    service.wait_for_output(READY)
     service.process.kill()
     # Start at once on the same port. The processes that the killed service has left running must be ended.
     restarted = start_service(service.port)
@@ -75,49 +69,72 @@ def test_it_starts_again_after_a_kill(start_service):
     # Kill the web server too, which orphans its workers.
     for process in (restarted.process, restarted.find_process("manage.py serve")):
         process.kill()
-    restarted_again = start_service(service.port)
+    shell = ("/bin/sh", "-c", '"$1" -m config.local; true', "sh", sys.executable)
+    restarted_again = start_service(service.port, command=shell, MAKELEVEL="1")
     restarted_again.wait_for_output(READY)
     assert restarted_again.get("/readyz") == 200
     restarted.wait_for_end()
+    # It ends with the make that started it.
+    restarted_again.process.kill()
+    restarted_again.wait_for_end()
 
 
-def test_it_ends_with_the_make_that_started_it(start_service):
-    shell = ("/bin/sh", "-c", '"$1" -m config.local; true', "sh", sys.executable)
-    service = start_service(command=shell, MAKELEVEL="1")
-    service.wait_for_output(READY)
-    service.process.kill()
-    service.wait_for_end()
+def web_workers(service) -> list[psutil.Process]:
+    """Return the running workers of the web server. Their parent is the server, whose parent is `make run`."""
+    found = []
+    for process in service.process.children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            is_of_server = "manage.py serve" in " ".join(process.cmdline())
+            if is_of_server and process.ppid() != service.process.pid and is_running(process):
+                found.append(process)
+    return found
 
 
-def test_it_restarts_postgresql_and_the_web_server(start_service):
+def test_it_restarts_what_ends(start_service):
     service = start_service(WORKERS="2")
     service.wait_for_output(READY)
     assert service.get("/readyz") == 200
     service.find_process("cluster_name=").kill()
     service.wait_for_output("PostgreSQL is back")
     assert service.get("/readyz") == 200
-    assert service.process.poll() is None
 
-    web, postgres = service.find_process("manage.py serve"), service.find_process("cluster_name=")
-    workers = web.children()
-    web.kill()
+    # A worker is replaced by the server. The server ends if workers die within seconds, and is started again.
+    for _ in range(3):
+        service.wait_for(lambda: len(web_workers(service)) == 2)
+        service.wait_for(service.is_healthy)
+        before = web_workers(service)
+        for worker in before:
+            worker.kill()
+        service.wait_for(lambda: not any(map(is_running, before)))  # noqa: B023
+    service.wait_for(lambda: len(web_workers(service)) == 2)
+    service.wait_for(service.is_healthy)
+    assert "ERROR _granian: Unexpected exit from worker-2\n" in service.output()
+
+    # `wait_for_output` finds the processes that run now.
+    service.wait_for_output(READY)
+    postgres, workers, starts = (
+        service.find_process("cluster_name="),
+        web_workers(service),
+        service.output().count(SERVING),
+    )
+    service.find_process("manage.py serve").kill()
     service.wait_for_output("The web server ended unexpectedly (killed by signal 9): starting it again\n")
     # Orphaned workers must end, or they would keep the port.
     service.wait_for(lambda: not any(map(is_running, workers)))
-    service.wait_for(lambda: service.output().count("Serving on ") == 2)
+    service.wait_for(lambda: service.output().count(SERVING) == starts + 1)
     service.wait_for(service.is_healthy)
     assert service.get("/readyz") == 200
     assert is_running(postgres)
-    assert service.process.poll() is None
 
     service.find_process("manage.py worker").kill()
     service.wait_for_output("The worker ended unexpectedly (killed by signal 9): starting it again\n")
     service.wait_for(lambda: service.output().count(" started with ") == 2)
+    assert service.process.poll() is None
+    assert "Traceback" not in service.output()
 
 
-def test_it_rejects_data_and_a_port_in_use(start_service, tmp_path):
-    service = start_service()
-    service.wait_for_output(READY)
+def test_it_rejects_data_and_a_port_in_use(shared_service, tmp_path):
+    service = shared_service
     second = Service(service.data, free_port())
     assert second.process.wait(20) == 1
     waiting, error = second.output().splitlines()

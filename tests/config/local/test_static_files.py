@@ -7,7 +7,6 @@ from contextlib import closing
 from pathlib import Path
 
 from config.local import run as local_run
-from tests.support.service import READY
 
 
 def get(service, path):
@@ -19,9 +18,8 @@ def get(service, path):
     return response, gzip.decompress(body)
 
 
-def test_it_works(start_service):
-    service = start_service()
-    service.wait_for_output(READY)
+def test_it_works(shared_service):
+    service = shared_service
     _, page = get(service, "/")
     files = re.findall(r'(?:href|src)="(/static/[^"]+)"', page.decode())
     assert len(files) >= 4

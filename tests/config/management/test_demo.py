@@ -5,6 +5,7 @@ import shlex
 import pytest
 from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
+from django.test import override_settings
 from django.utils import timezone
 
 from accounts.models import Account, APIToken
@@ -50,6 +51,8 @@ def local(settings):
 
 def test_it_works(db, local):
     text = demo(bare=False)
+    account = Account.objects.get()
+    assert_content_is_consistent(account)
     forum_response, tasks_response, create_response = [
         curl(line.strip()) for line in text.splitlines() if line.startswith("  curl ")
     ]
@@ -64,24 +67,19 @@ def test_it_works(db, local):
     assert printed_value(text, "API") == "http://localhost:8000/app/account/api  and  http://localhost:8000/app/docs"
     assert printed_value(text, "logins") == "demo (owner), theo (agent), marta (member)"
     assert printed_value(text, "api_token").endswith("/demo")
-
-
-def test_printed_logins_are_valid(db, local):
-    text = demo(bare=False)
     for login in ("demo", "theo", "marta"):
         response = Client("demo-partners.example.test", auth=(login, printed_value(text, "password"))).get(
             "/app/users/me.xml"
         )
         assert (response.status_code, f"<login>{login}</login>" in response.text) == (200, True)
-    account = Account.objects.get()
+    # Changed passwords and users that are not active are not printed.
     account.users.get(login="theo").change_password("another pass phrase")
     account.users.filter(login="marta").update(is_active=False)
     assert printed_value(demo(bare=False), "logins") == "demo (owner)"
 
 
-def test_the_content_is_consistent(db):
-    demo(bare=False)
-    account, now = Account.objects.get(), timezone.now()
+def assert_content_is_consistent(account):
+    now = timezone.now()
     posts = {post.id: post for post in account.posts.all()}
     comments, changes = list(account.comments.all()), list(account.status_changes.all())
     votes = [*account.votes.all(), *account.proxy_votes.all()]
@@ -125,26 +123,15 @@ def test_a_second_run_keeps_the_account(db, local):
     assert account.posts.count() == 3
 
 
-def test_printed_addresses_have_the_given_port(db):
-    text = demo(port=9000)
-    assert "http://localhost:9000/" in text
-    assert ":8000" not in text
-
-
-def test_secrets_depend_on_the_secret_key(db, settings):
-    first = demo()
-    settings.SECRET_KEY = "another-" + settings.SECRET_KEY
-    second = demo()
-    # The credentials are derived from SECRET_KEY, so those of another key are not valid here.
+def test_changed_passwords_and_revoked_tokens_are_reported(db, settings):
+    text = demo()
+    assert len(printed_value(text, "password")) == 16
+    with override_settings(SECRET_KEY="another-" + settings.SECRET_KEY):
+        # The credentials are derived from SECRET_KEY, so those of another key are not valid here.
+        second = demo()
     assert printed_value(second, "password") == "(changed since)"
     assert printed_value(second, "api_token") == "(revoked since)"
-    assert len(printed_value(first, "password")) == 16
-
-
-def test_changed_passwords_and_revoked_tokens_are_reported(db):
-    text = demo()
-    account = Account.objects.get()
-    account.users.update(password=make_password("another pass phrase"))
+    Account.objects.get().users.update(password=make_password("another pass phrase"))
     assert printed_value(demo(), "password") == "(changed since)"
     APIToken.objects.update(revoked_at=timezone.now())
     output = demo()
@@ -155,6 +142,8 @@ def test_changed_passwords_and_revoked_tokens_are_reported(db):
 def test_variables_are_written_to_a_file_for_shells(db, tmp_path):
     env = tmp_path / "a demo.env"
     text = demo(port=9000, env=env)
+    assert "http://localhost:9000/" in text
+    assert ":8000" not in text
     password, token = printed_value(text, "password"), printed_value(text, "api_token")
     assert env.read_text() == f"BASE_URL=http://localhost:9000\nPASSWORD={password}\nAPI_TOKEN={token}\n"
     assert text.endswith(

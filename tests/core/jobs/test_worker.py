@@ -31,14 +31,21 @@ def error_of_failed_job() -> str | None:
 
 
 def test_it_works():
+    """Jobs run when they are due. A worker that is stopped lets its job end."""
     defer("succeed")
+    queue.insert("default", "tests.support.worker_jobs.succeed", {}, scheduled_at=timezone.now() + timedelta(hours=1))
     with run_worker("--threads", "2") as worker:
-        wait_for_workers(lambda: rows_of_jobs() == [])
+        wait_for_workers(lambda: rows_of_jobs() == [("succeed", "waiting", 0)])
         defer("fail")
+        wait_for_workers(lambda: rows_of_jobs() == [("succeed", "waiting", 0), ("fail", "failed", 1)])
+        with connection.cursor() as cursor:
+            cursor.execute("UPDATE core_job SET scheduled_at = now() WHERE state = 'waiting'")
         wait_for_workers(lambda: rows_of_jobs() == [("fail", "failed", 1)])
+        defer("hang", seconds=1)
+        wait_for_workers(lambda: rows_of_jobs() == [("fail", "failed", 1), ("hang", "running", 1)])
         worker.terminate()
         output, _ = worker.communicate(timeout=60)
-    assert worker.returncode == 0
+    assert (worker.returncode, rows_of_jobs()) == (0, [("fail", "failed", 1)])
     assert "failed after 1 attempts: PermanentError" in output
     assert "started with 2 threads" in output
     assert not Heartbeat.objects.exists()
@@ -52,15 +59,6 @@ def test_a_stopping_worker_puts_its_job_back():
         output, _ = worker.communicate(timeout=60)
     assert (worker.returncode, rows_of_jobs()) == (0, [("hang", "waiting", 0)])
     assert "is put back" in output
-
-
-def test_a_stopping_worker_lets_its_job_end():
-    defer("hang", seconds=1)
-    with run_worker() as worker:
-        wait_for_workers(lambda: rows_of_jobs() == [("hang", "running", 1)])
-        worker.terminate()
-        worker.communicate(timeout=60)
-    assert (worker.returncode, rows_of_jobs()) == (0, [])
 
 
 def test_a_stopping_worker_renews_its_leases(monkeypatch):
@@ -92,14 +90,27 @@ def test_a_job_over_its_time_limit_ends_the_worker():
 
 @pytest.mark.soak
 def test_a_job_that_kills_its_worker_fails_after_its_attempts():
+    # A connection was lost before the response to a claim, so no thread runs the job. It ends after its lease.
+    defer("succeed")
+    assert queue.claim("default", lease=0) is not None
     defer("crash")
     for _ in range(2):
         with run_worker("--heartbeat", "0.2") as worker:
             worker.communicate(timeout=60)
         assert worker.returncode == -signal.SIGKILL
-    with run_worker("--heartbeat", "0.2"):
+    with run_worker("--heartbeat", "0.2") as worker:
         wait_for_workers(lambda: rows_of_jobs() == [("crash", "failed", 2)])
-    assert error_of_failed_job() == "WorkerLost"
+        assert error_of_failed_job() == "WorkerLost"
+        # The worker goes on after the database was lost.
+        for _ in range(2):
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                    " WHERE pid <> pg_backend_pid() AND datname = current_database() AND query LIKE '%core_%'"
+                )
+            defer("succeed")
+            wait_for_workers(lambda: rows_of_jobs() == [("crash", "failed", 2)])
+        assert worker.poll() is None
 
 
 @pytest.mark.soak
@@ -118,26 +129,24 @@ def test_a_worker_that_was_suspended_does_not_change_a_job_that_was_taken_over()
             assert (first.returncode, rows_of_jobs()) == (0, [("hang", "running", 2)])
 
 
-@pytest.mark.parametrize(
-    ("heartbeats", "expected"),
-    [
-        ([0, 2, 4, 6, 8, 10, 12], [False] * 5 + [True, True]),
-        # The database was unavailable for 6 seconds. The other workers must be able to send a heartbeat first.
-        ([0, 2, 4, 6, 8, 10, 16, 18, 20, 22, 24, 26], [False] * 5 + [True] + [False] * 5 + [True]),
-        # The clock of the database was set back.
-        ([20, 22, 24, 26, 28, 30, 10, 12, 14, 16, 18, 20], [False] * 5 + [True] + [False] * 5 + [True]),
-    ],
-)
-def test_a_worker_takes_over_jobs_only_after_regular_heartbeats(monkeypatch, heartbeats, expected):
-    worker, times = Worker(heartbeat=2), iter(heartbeats)
-    monkeypatch.setattr(queue, "beat", lambda *_, **__: 1000 + next(times))
+def test_a_worker_takes_over_jobs_only_after_regular_heartbeats(monkeypatch):
     monkeypatch.setattr(worker_module, "defer_periodic", lambda *_: 0)
-    taken_over = []
-    monkeypatch.setattr(queue, "claim", lambda *_, take_over, **__: taken_over.append(take_over))
-    for _ in heartbeats:
-        worker.maintain()
-        worker.claim("default")
-    assert taken_over == expected
+    regular, again = [False] * 5 + [True], [False] * 5 + [True]
+    for heartbeats, expected in (
+        ([0, 2, 4, 6, 8, 10, 12], [*regular, True]),
+        # The database was unavailable for 6 seconds. The other workers must be able to send a heartbeat first.
+        ([0, 2, 4, 6, 8, 10, 16, 18, 20, 22, 24, 26], regular + again),
+        # The clock of the database was set back.
+        ([20, 22, 24, 26, 28, 30, 10, 12, 14, 16, 18, 20], regular + again),
+    ):
+        worker, times, taken_over = Worker(heartbeat=2), iter(heartbeats), []
+        with monkeypatch.context() as patch:
+            patch.setattr(queue, "beat", lambda *_, times=times, **__: 1000 + next(times))
+            patch.setattr(queue, "claim", lambda *_, take_over, seen=taken_over, **__: seen.append(take_over))
+            for _ in heartbeats:
+                worker.maintain()
+                worker.claim("default")
+        assert taken_over == expected
 
 
 def test_no_worker_takes_over_jobs_after_the_database_was_unavailable():
@@ -159,58 +168,16 @@ def test_no_worker_takes_over_jobs_after_the_database_was_unavailable():
     assert first.claim("default") is not None
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--threads", "0"], "write a whole number from 1 to 64"),
-        (["--threads", "x"], "write a whole number from 1 to 64"),
-        (["--heartbeat", "11"], "write a number from 0.1 to 10"),
-        (["--shutdown-timeout", "nan"], "write a number from 0 to 3600"),
-        (["--database-wait", "-1"], "write a whole number from 0 to 3600"),
-    ],
-)
-def test_it_rejects_invalid_arguments(arguments, message):
-    with pytest.raises(CommandError, match=message):
-        call_command("worker", *arguments)
-
-
-@pytest.mark.soak
-def test_it_goes_on_after_the_database_was_lost():
-    with run_worker("--heartbeat", "0.5") as worker:
-        wait_for_workers(lambda: Heartbeat.objects.exists())
-        for _ in range(2):
-            fetch_all(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                " WHERE pid <> pg_backend_pid() AND datname = current_database() AND query LIKE '%core_%'"
-            )
-            defer("succeed")
-            wait_for_workers(lambda: rows_of_jobs() == [])
-        assert worker.poll() is None
-
-
-def fetch_all(sql: str) -> list[tuple]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql)
-        return cursor.fetchall()
-
-
-@pytest.mark.soak
-def test_an_orphaned_claim_ends_with_its_lease():
-    """The connection was lost before the response to the claim, so no thread runs the job."""
-    defer("succeed")
-    assert queue.claim("default", lease=0) is not None
-    with run_worker("--heartbeat", "0.2"):
-        wait_for_workers(lambda: rows_of_jobs() == [])
-
-
-def test_scheduled_jobs_wait():
-    queue.insert("default", "tests.support.worker_jobs.succeed", {}, scheduled_at=timezone.now() + timedelta(hours=1))
-    defer("fail")
-    with run_worker():
-        wait_for_workers(lambda: rows_of_jobs() == [("succeed", "waiting", 0), ("fail", "failed", 1)])
-        with connection.cursor() as cursor:
-            cursor.execute("UPDATE core_job SET scheduled_at = now() WHERE state = 'waiting'")
-        wait_for_workers(lambda: rows_of_jobs() == [("fail", "failed", 1)])
+def test_it_rejects_invalid_arguments():
+    for arguments, message in {
+        ("--threads", "0"): "write a whole number from 1 to 64",
+        ("--threads", "x"): "write a whole number from 1 to 64",
+        ("--heartbeat", "11"): "write a number from 0.1 to 10",
+        ("--shutdown-timeout", "nan"): "write a number from 0 to 3600",
+        ("--database-wait", "-1"): "write a whole number from 0 to 3600",
+    }.items():
+        with pytest.raises(CommandError, match=message):
+            call_command("worker", *arguments)
 
 
 def test_it_ends_with_an_error_without_a_database():
