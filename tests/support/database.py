@@ -45,9 +45,15 @@ def delete() -> bool:
     return True
 
 
-# The definitions of the indexes of tables, except those of constraints.
+# The names and the definitions of the indexes of tables, except those of constraints. A definition includes the statistics of columns.
 INDEXES = """
-    SELECT index.indexrelid::regclass::text, pg_get_indexdef(index.indexrelid) FROM pg_index AS index
+    SELECT index.indexrelid::regclass::text, concat_ws('; ', pg_get_indexdef(index.indexrelid), (
+        SELECT string_agg(
+            format('ALTER INDEX %%s ALTER COLUMN %%s SET STATISTICS %%s', index.indexrelid::regclass, attnum, attstattarget), '; '
+        )
+        FROM pg_attribute WHERE attrelid = index.indexrelid AND attstattarget >= 0
+    ))
+    FROM pg_index AS index
     WHERE index.indrelid = ANY(%s::regclass[]) AND index.indexrelid NOT IN (SELECT conindid FROM pg_constraint)
 """
 
