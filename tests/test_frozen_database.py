@@ -13,7 +13,8 @@ from django.conf import settings
 
 from tests.support.service import READY
 
-STATEMENT_TIMEOUT = 2
+# More than `SLOT_TIMEOUT`: waiting requests are rejected, and leave their threads to `/readyz`.
+STATEMENT_TIMEOUT = 4
 REQUESTS = 24  # sent to one worker, which answers four at a time
 
 
