@@ -113,7 +113,7 @@ def test_a_number_is_stored_as_its_text(acme):
 
 @every_kind
 def test_released_external_ids_are_free(acme, kind):
-    """Those that were removed or changed, and those of a deleted row."""
+    """External ids that were removed from a row, or changed, or belonged to a deleted row can be used again."""
     first = MAKE[kind](acme.alice, external_ids={"a": "1", "b": "2"})
     second = MAKE[kind](acme.alice)
     update(acme, kind, first.id, {"a": None, "b": "3"})
