@@ -199,6 +199,12 @@ def test_it_rejects_invalid_forms(acme, post, dora):
     assert not acme.account.content_reports.exists()
 
 
+def test_a_session_that_ended_shows_no_text_of_the_suggestion(acme, post, dora):
+    form = acme.page(dora).get(f"{path(post)}/report").forms["report"]
+    acme.account.users.get(login="dora").sessions.all().delete()
+    assert "Buy pills" not in form.submit(status=403).html.select_one("main").get_text()
+
+
 def test_reports_of_a_day_are_limited(acme, dora, settings, monkeypatch):
     settings.RATE_LIMIT = 1000
     assert ContentReport.MAX_PER_DAY == 20
