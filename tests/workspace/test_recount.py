@@ -4,12 +4,14 @@ from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.utils import timezone
 
 from tests.support import post_revenue
 from tests.support.factories import make_client, make_contact, make_deal, make_note, make_post, make_task, make_user
 from tests.support.factories import make_user_link as link
 from tests.support.summaries import recounted, stored
+from workspace.management.commands import recount as recount_command
 from workspace.models import PostRevenue, RevenueChange
 from workspace.recount import update_all
 
@@ -79,6 +81,21 @@ def test_entries_of_the_timeline(acme, rows):
 def test_it_rejects_an_unknown_account(acme):
     with pytest.raises(CommandError, match=r"There is no account nobody\."):
         run("acme", "nobody")
+
+
+def test_it_has_no_time_limit(acme, monkeypatch):
+    """The statements of an account with many rows take longer than a request may."""
+    timeouts = []
+
+    def read_timeout(account_id, *, repair):
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW statement_timeout")
+            timeouts.append(cursor.fetchone()[0])
+        return {}
+
+    monkeypatch.setattr(recount_command, "recount", read_timeout)
+    assert run() == ("No values differ.\n", 0)
+    assert timeouts == ["0"]
 
 
 def test_all_summaries_can_be_written_again(acme, rows):

@@ -4,6 +4,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.models import Account
+from core.db.time_limit import without_statement_timeout
 from workspace.recount import recount
 
 MAX_IDS_SHOWN = 10
@@ -29,6 +30,7 @@ class Command(BaseCommand):
         parser.add_argument("account", nargs="*", metavar="PREFIX", help="the prefixes of the accounts (all accounts)")
         parser.add_argument("--repair", action="store_true", help="write the values that differ")
 
+    @without_statement_timeout()
     def handle(self, *, account: list[str], repair: bool, **options: Any) -> None:
         accounts = Account.objects.order_by("prefix")
         if account:
