@@ -95,6 +95,6 @@ def test_it_rejects_a_test_that_does_not_call_its_route():
 
 def test_calls_are_recorded(acme):
     acme.json().get("/app/tasks.json")
-    acme.json().post("/app/clients/1.json", headers={"X-HTTP-Method-Override": "PUT"}, json={"client": {}})
+    acme.json().put("/app/clients/1.json", json={"client": {}})
     file = "tests/test_routes.py"
     assert {(file, "GET", "app/tasks.json"), (file, "PUT", "app/clients/<id:id>.json")} <= calls.call_log.calls
