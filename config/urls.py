@@ -14,8 +14,7 @@ from forum.api.urls import urlpatterns as forum_json
 from forum.pages.urls import urlpatterns as forum_pages
 from forum.xml.urls import categories, first_page
 from forum.xml.urls import urlpatterns as forum_xml
-from webhooks.api.urls import urlpatterns as webhooks_json
-from webhooks.pages.urls import urlpatterns as webhooks_pages
+from webhooks.urls import urlpatterns as webhooks
 from workspace.api.urls import urlpatterns as workspace_json
 from workspace.pages.urls import urlpatterns as workspace_pages
 
@@ -27,11 +26,10 @@ urlpatterns = [
     *forum_json,
     *forum_xml,
     *accounts_json,
-    *webhooks_json,
+    *webhooks,
     *workspace_json,
     *interface,
     *accounts_pages,
-    *webhooks_pages,
     *workspace_pages,
     *forum_pages,
     categories,

@@ -86,6 +86,10 @@ class Registry:
     def get(self, key: str) -> Resource | None:
         return self._resources.get(key)
 
+    def find_by_model(self, model: type[Model]) -> Resource:
+        """Return the resource whose rows are instances of the model."""
+        return next(resource for resource in self if resource.model is model)
+
     def trashable(self) -> dict[str, Resource]:
         """Return the resources that can be moved to the trash, by key."""
         return {resource.key: resource for resource in self if resource.is_trashable}

@@ -30,7 +30,7 @@ class CrmConfig(AppConfig):
         from accounts.signals import email_changed, outcome_changed, user_joined
         from core.changes.followers import register_follower
         from core.registry import registry
-        from crm import jobs  # noqa: F401
+        from crm import deal_jobs, user_link_jobs  # noqa: F401
         from crm.deals import register_derivations
         from crm.resources import RESOURCES
         from crm.user_links import UserLinkFollower
@@ -45,7 +45,7 @@ class CrmConfig(AppConfig):
 
 def update_deals(*, status: "Status", **_options: object) -> None:
     """Update the deals in a status after its outcome has changed."""
-    from crm.jobs import update_closed_at
+    from crm.deal_jobs import update_closed_at
 
     update_closed_at.defer(account_id=status.account_id, status_id=status.id)
 

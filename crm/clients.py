@@ -13,6 +13,8 @@ from accounts.tags import Tagged
 from core.db import locks
 from core.db.access import ALL_ROWS, Access
 from core.db.additional_fields import NOT_SEARCHED, additional_fields
+from core.db.last_changes import LastChange, last_change_index
+from core.db.tenancy import foreign_object
 from core.db.text import is_xml_text
 from core.db.trash import TrashableQuerySet, link_indexes, trash_index
 from core.db.trimmed import EmailKeyField, TrimmedCharField, fold_email
@@ -221,3 +223,11 @@ class LinkedToClient(models.Model):
 
     class Meta:
         abstract = True
+
+
+class ClientLastChange(LastChange):
+    row = foreign_object(Client, "id", related_name="last_change")
+
+    class Meta:
+        default_related_name = "client_last_changes"
+        indexes = [last_change_index("client")]

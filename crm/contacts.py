@@ -14,6 +14,8 @@ from accounts.models import User
 from accounts.tags import ShardedCount, Tagged
 from core.db.access import ALL_ROWS, Access
 from core.db.additional_fields import NOT_SEARCHED, additional_fields
+from core.db.last_changes import LastChange, last_change_index
+from core.db.tenancy import foreign_object
 from core.db.trash import TrashableQuerySet, TrashedId, link_indexes, trash_index
 from core.db.trimmed import EmailKeyField, NameKeyField, TrimmedCharField, name_key
 from core.errors import FieldError
@@ -161,6 +163,14 @@ class Contact(Contactable, ExternallyIdentified, LinkedToClient, Tagged, Resourc
         """Change the counts of the contact's lists, which leave out contacts in the trash."""
         ids = self._memberships().values_list("contact_list_id", flat=True)
         ContactListCount.change(self.account_id, dict.fromkeys(ids, difference))
+
+
+class ContactLastChange(LastChange):
+    row = foreign_object(Contact, "id", related_name="last_change")
+
+    class Meta:
+        default_related_name = "contact_last_changes"
+        indexes = [last_change_index("contact")]
 
 
 class ContactListQuerySet(TrashableQuerySet):

@@ -12,6 +12,8 @@ from accounts.models import Status, User
 from accounts.tags import Tagged
 from core.db.additional_fields import NOT_SEARCHED, additional_fields
 from core.db.derived import Derivation, insert_with, register
+from core.db.last_changes import LastChange, last_change_index
+from core.db.tenancy import foreign_object
 from core.db.trash import link_indexes, trash_index
 from core.db.trimmed import CurrencyCodeField, TrimmedCharField
 from core.search.declaration import Search
@@ -176,6 +178,14 @@ class Deal(ExternallyIdentified, LinkedToClient, Tagged, Resource):
             self.board_position = -round(moment.timestamp() * 1_000_000)
         self.former_status_id = None
         self.unsaved_fields |= {"stage_entered_at", "closed_at", "board_position"}
+
+
+class DealLastChange(LastChange):
+    row = foreign_object(Deal, "id", related_name="last_change")
+
+    class Meta:
+        default_related_name = "deal_last_changes"
+        indexes = [last_change_index("deal")]
 
 
 STAGES = Derivation(

@@ -23,6 +23,9 @@ from core.search.declaration import Search
 if TYPE_CHECKING:
     from accounts.models import Account
 
+# A key of no definition: the name of a field of a client, and the key of the external id in which its value is stored.
+EXTERNAL_ID = "external_id"
+
 MAX_DEFINITIONS = 100  # for each resource
 MAX_KEY_LENGTH = 64
 MAX_CHOICES = 200

@@ -31,11 +31,13 @@ from core.openapi.values import (
     or_null,
     required_fields,
 )
+from crm.api.clients import ClientSerializer
+from crm.api.contacts import ContactSerializer
+from crm.api.deals import NestedClient, NestedClientSerializer
 from crm.api.field_definitions import MAX_COMPARED_ROWS, ChoicesField, FieldDefinitionSerializer, KeyField
 from crm.api.fields import DerivedName, ExternalIds
 from crm.api.filters import ExternalIdPairs
 from crm.api.notes import IdListField
-from crm.api.serializers import ClientSerializer, ContactSerializer, NestedClient, NestedClientSerializer
 from crm.api.similar import SimilarSerializer
 from crm.api.user_links import UserLinkSerializer
 from crm.api.views import BulkViewSet

@@ -10,7 +10,7 @@ RESOURCES = (
     Resource(
         "client",
         Client,
-        "crm.api.views.ClientViewSet",
+        "crm.api.clients.ClientViewSet",
         label=_("Client"),
         plural_label=_("Clients"),
         icon="building-2",
@@ -21,7 +21,7 @@ RESOURCES = (
     Resource(
         "contact",
         Contact,
-        "crm.api.views.ContactViewSet",
+        "crm.api.contacts.ContactViewSet",
         label=_("Contact"),
         plural_label=_("Contacts"),
         icon="user",
@@ -32,7 +32,7 @@ RESOURCES = (
     Resource(
         "contact_list",
         ContactList,
-        "crm.api.views.ContactListViewSet",
+        "crm.api.contact_lists.ContactListViewSet",
         label=_("Contact list"),
         plural_label=_("Contact lists"),
         icon="list",
@@ -42,7 +42,7 @@ RESOURCES = (
     Resource(
         "deal",
         Deal,
-        "crm.api.views.DealViewSet",
+        "crm.api.deals.DealViewSet",
         label=_("Deal"),
         plural_label=_("Deals"),
         icon="handshake",

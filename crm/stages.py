@@ -9,7 +9,7 @@
   unless the same write sets its position.
 
 If an admin changes the outcome of a status, a job sets `closed_at` of its deals: to `stage_entered_at` if the outcome is won or lost now,
-else to null (`crm.jobs`).
+else to null (`crm.deal_jobs`).
 """
 
 from collections.abc import Iterable, Sequence

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 from core.api.serializers import ResourceSerializer
 from core.db.trimmed import trim
-from crm.api.serializers import ClientSerializer, ContactSerializer, DealSerializer
+from crm.api.clients import ClientSerializer
+from crm.api.contacts import ContactSerializer
+from crm.api.deals import DealSerializer
 from crm.models import Client, ClientExternalId, Contact, ContactList, ContactListMembership, Deal
 from forum.api.serializers import PostSerializer
 from forum.models import Comment, Post

@@ -15,7 +15,7 @@ class WebhooksConfig(AppConfig):
         from core.registry import newest_id, registry
         from webhooks import jobs  # noqa: F401
         from webhooks.dispatcher import deliver_webhooks
-        from webhooks.pages.navigation import register_entries
+        from webhooks.pages import register_entries
 
         register_loop("webhooks", deliver_webhooks)
         register_entries()

@@ -4,7 +4,7 @@ from core.openapi.fields import BLANK, describe_field
 from core.openapi.operations import BODIES, RESPONSES, SHAPES, Shape
 from core.openapi.schema import JSONOperationSchema
 from core.openapi.values import NAME, JSONSchema, array_of, object_of, one_of, required_fields
-from webhooks.api.serializers import DeliverySerializer, EventsField, ResendSerializer, WebhookSerializer
+from webhooks.api import DeliverySerializer, EventsField, ResendSerializer, WebhookSerializer
 from webhooks.models import Delivery, Endpoint, event_types
 
 SHAPES[WebhookSerializer] = Shape(Endpoint)

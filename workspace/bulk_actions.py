@@ -18,8 +18,8 @@ from core.api.fields import MISSING, TagsField
 from core.db.tenancy import fold
 from core.db.trash import TrashedId
 from core.errors import FieldError, FieldErrors
-from crm.api.lookup import Lookup
-from crm.api.writing import SERIALIZERS
+from core.registry import registry
+from crm.api.writing import read_values
 
 
 class Result:
@@ -78,10 +78,8 @@ class Action(ABC):
     @staticmethod
     def _read(name: str, value: Any, resource: str, account: Account, user: User) -> Any:
         """Return the value of a field as the JSON API reads it."""
-        serializer_class: Any = SERIALIZERS[resource]
-        context = {"account": account, "access": user.access, "lookup": Lookup(account, user.access)}
-        row = serializer_class.model(account=account)
-        return serializer_class(row, data={name: value}, partial=True, context=context).read()[name]
+        row: Any = registry[resource].model(account=account)
+        return read_values(row, {name: value}, by=user, is_new=False)[name]
 
     def prepare(self, rows: Any) -> QuerySet[Any]:
         """Return the queryset with the annotations that the action needs."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.utils import formats
 
-from core.pages.numbers import number_text
+from core.pages.formatting import number_text
 
 # Spreadsheet programs recognize UTF-8 by this mark.
 BYTE_ORDER_MARK = "\ufeff"

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from accounts.default_names import reason_text
 from core.api.fields import to_decimal
 from core.db.leases import Lease
-from core.pages.numbers import amount_text
+from core.pages.formatting import amount_text
 from crm.fields import REASON_NAMES, Field, FieldType
 from workspace.csv_files import BYTE_ORDER_MARK, csv_writer, guarded, number_cell, phone_cell
 from workspace.lists.cells import LINKS, Names, currency_in, sums_text, value_in

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from accounts import links, mail
 from accounts.models import APIToken, Session, User
 from core.api.throttling import client_address_of
-from core.pages.dates import time_text
+from core.pages.formatting import time_text
 from core.requests import PageRequest
 
 # The purpose of the links to set a password.

@@ -20,8 +20,8 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
 from core.api.parameters import nest
+from core.db.fields import encode_decimal
 from core.db.text import text_encoding
-from core.decimals import encode_decimal
 from core.errors import FieldError
 
 JSON_TYPES = ("application/json", "text/json", "text/plain", "")

@@ -11,8 +11,7 @@ from typing import Any
 import orjson
 from django.db import models
 
-from core.db.fields import JSONField
-from core.decimals import encode_decimal
+from core.db.fields import JSONField, encode_decimal
 
 # The reason that `Search.not_searched` of a model gives.
 NOT_SEARCHED = "may hold any data of an integration, which the documented interface does not search"

@@ -1,10 +1,12 @@
-"""Fields of the project that migrations write as the fields of Django on which they are based.
+"""Fields of the project that migrations write as the fields of Django on which they are based, and the encoding of decimals in JSON.
 
 Migrations import nothing of the project, so that a later change of the code does not change them.
 """
 
+from decimal import Decimal
 from typing import Any, ClassVar, Self
 
+import orjson
 from django.db import models
 
 
@@ -31,3 +33,11 @@ class JSONField(PlainField, models.JSONField):
     """A JSON field with an encoder and a decoder of the project."""
 
     python_arguments = ("encoder", "decoder")
+
+
+def encode_decimal(value: Any) -> orjson.Fragment:
+    """Return a decimal as JSON, with all of its digits but without trailing zeros. Pass this function to `orjson.dumps` as `default`."""
+    if isinstance(value, Decimal):
+        plain = f"{value:f}"
+        return orjson.Fragment((plain.rstrip("0").rstrip(".") if "." in plain else plain).encode())
+    raise TypeError(type(value).__name__)

@@ -92,3 +92,8 @@ def repair(model: type[models.Model], account_id: int, ids: list[int]) -> None:
 
 
 INSERT = "INSERT INTO {table}lastchange (account_id, id, updated_at) SELECT account_id, id, updated_at FROM {table}"
+
+
+def last_change_index(kind: str) -> models.Index:
+    """Return the index for the order of a list by the last change."""
+    return models.Index(fields=["account", "updated_at", "id"], name=f"{kind}_by_last_change")

@@ -26,7 +26,7 @@ from django.utils.translation import gettext as _
 
 from core.api.idempotency import KeyedForm, new_form_key
 from core.pages.base import Page
-from core.pages.dates import date_text, time_text
+from core.pages.formatting import date_text, time_text
 
 if TYPE_CHECKING:
     from accounts.users import User

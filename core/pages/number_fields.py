@@ -15,7 +15,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from core.numbers import AmbiguousNumber, InvalidNumber, TypedNumber, parse_number, plain_text
-from core.pages.numbers import number_text
+from core.pages.formatting import number_text
 
 NOT_A_NUMBER = _("Is not a number")
 TWO_READINGS = _("Can be read in two ways: choose what you mean")

@@ -15,10 +15,9 @@ from jinja2 import pass_context
 from jinja2.runtime import Context
 
 from core.pages.creation import FORM_KEY, form_key_of
-from core.pages.dates import date_text, time_text
+from core.pages.formatting import amount_text, date_text, number_text, time_text
 from core.pages.navigation import Entry, entries
 from core.pages.number_fields import number_question
-from core.pages.numbers import amount_text, number_text
 from core.pages.panels import render_panels
 from core.pages.routes import home_path, path_with_id, start_path
 from core.pages.templates import template_filter, template_function

@@ -1,7 +1,7 @@
 """Field definitions in the Account API."""
 
 from collections import Counter
-from typing import Any
+from typing import Any, cast
 
 from django.db.models import QuerySet
 from django.http import HttpResponse
@@ -18,22 +18,19 @@ from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer, declared_fields
 from core.db.access import Access
 from core.db.ordering import MAX_POSITION
-from core.db.tenancy import rows_of
 from core.db.text import is_xml_text
 from core.errors import FieldError, FieldErrors
+from core.registry import registry
 from crm.api.defined_fields import compatible_types, fits
-from crm.api.fields import EXTERNAL_ID
-from crm.api.serializers import ClientSerializer, ContactSerializer, DealSerializer
-from crm.base import Resource
-from crm.field_definitions import MAX_CHOICES, MAX_DEFINITIONS, MAX_KEY_LENGTH, FieldDefinition
+from crm.field_definitions import EXTERNAL_ID, MAX_CHOICES, MAX_DEFINITIONS, MAX_KEY_LENGTH, FieldDefinition
 
-SERIALIZERS: dict[str, type[AdditionalFieldsSerializer]] = {
-    "client": ClientSerializer,
-    "contact": ContactSerializer,
-    "deal": DealSerializer,
-}
 # The number of rows, newest first, whose values are compared with a definition.
 MAX_COMPARED_ROWS = 10_000
+
+
+def serializer_of(resource: str) -> type[AdditionalFieldsSerializer]:
+    """Return the serializer of a resource whose fields an account can define."""
+    return cast(type[AdditionalFieldsSerializer], registry[resource].viewset.serializer_class)
 
 
 class KeyField(TextField):
@@ -134,7 +131,7 @@ class FieldDefinitionSerializer(ResourceSerializer):
     @staticmethod
     def find_conflicts(resource: str, key: str, type: str) -> list[FieldError]:
         """Return the errors of a key that the API uses for a field of its own."""
-        serializer = SERIALIZERS[resource]
+        serializer = serializer_of(resource)
         if key == EXTERNAL_ID or (key in declared_fields(serializer) and key not in serializer.typed):
             return [FieldError("key", _("is the name of another field"), "taken")]
         if type not in compatible_types(serializer.typed, key):
@@ -163,8 +160,7 @@ def count_misfits(definition: FieldDefinition, access: Access) -> dict[str, Any]
 
     `complete` tells whether all of these rows were compared.
     """
-    model: type[Resource] = SERIALIZERS[definition.resource].model  # type: ignore[assignment]
-    rows: Any = rows_of(definition.account, model)
+    rows: Any = registry[definition.resource].rows_of(definition.account)
     newest = (
         rows.live().limited_to(access).order_by("-id").values_list(f"additional_fields__{definition.key}", flat=True)
     )

@@ -13,10 +13,6 @@ from core.db.trimmed import is_blank, trim
 from core.errors import FieldError, FieldErrors
 from crm.external_ids import MAX_EXTERNAL_IDS, MAX_VALUE_LENGTH, ExternallyIdentified, normalize_value
 
-# The name of a field of a client, and the key of the external id in which its value is stored.
-EXTERNAL_ID = "external_id"
-
-
 _TRY_UPDATE = BooleanField()
 
 
@@ -121,31 +117,3 @@ class ExternalIds(WireField):
     def is_valid_pair(cls, key: str, value: str) -> bool:
         is_valid_value = not is_blank(value) and len(value) <= MAX_VALUE_LENGTH and is_xml_text(value)
         return bool(cls.KEY.fullmatch(key) and is_valid_value)
-
-
-def merge_external_id(data: dict[str, Any], external_ids: dict[str, str]) -> dict[str, Any]:
-    """Return the input for a client with its `external_id` moved into `external_ids`.
-
-    Responses show the value in three places: as a field, as an additional field and as an external id. If an application sends the whole
-    resource back, it may have changed the value in one of the three places. The changed value is the one that differs from the stored
-    `external_ids`.
-    """
-    own, additional = to_object(data.get("external_ids")), to_object(data.get("additional_fields"))
-    values = [
-        source[EXTERNAL_ID] for source in (data, additional) if isinstance(source, dict) and EXTERNAL_ID in source
-    ]
-    if not values or not (own is None or isinstance(own, dict)):
-        return data
-    # A blank field removes the external id, but a blank value in `external_ids` would be refused.
-    values = [None if isinstance(value, str) and is_blank(value) else value for value in values]
-    if own and EXTERNAL_ID in own:
-        values.append(own[EXTERNAL_ID])
-    stored = external_ids.get(EXTERNAL_ID)
-    value = next(
-        (value for value in values if (value if value is None else normalize_value(value)) != stored), values[0]
-    )
-    data = {**data, "external_ids": {**(own or {}), EXTERNAL_ID: value}}
-    data.pop(EXTERNAL_ID, None)
-    if isinstance(additional, dict):
-        data["additional_fields"] = {key: value for key, value in additional.items() if key != EXTERNAL_ID}
-    return data

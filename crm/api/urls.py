@@ -2,11 +2,14 @@ from django.urls import path
 
 from accounts.api.tags import TagViewSet
 from core.api.routing import BULK, CREATE, ITEM, LIST
+from crm.api.clients import ClientViewSet
+from crm.api.contact_lists import ContactListViewSet
+from crm.api.contacts import ContactViewSet
+from crm.api.deals import DealViewSet
 from crm.api.field_definitions import FieldDefinitionViewSet
 from crm.api.notes import NoteViewSet
 from crm.api.similar import SimilarViewSet
 from crm.api.user_links import UserLinkViewSet
-from crm.api.views import ClientViewSet, ContactListViewSet, ContactViewSet, DealViewSet
 
 UPSERT = {"put": "upsert", "patch": "upsert"}
 

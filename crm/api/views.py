@@ -1,4 +1,4 @@
-"""The views of clients, contacts, contact lists and deals in the Account API (JSON)."""
+"""The bases of the views of clients, contacts, contact lists and deals in the Account API (JSON)."""
 
 from typing import Any, cast
 
@@ -10,42 +10,17 @@ from core.api.fields import MISSING, BooleanField, to_list, to_object
 from core.api.lists import Listing
 from core.api.requests import APIRequest
 from core.api.resources import ResourceViewSet
-from core.api.serializers import ResourceSerializer, declared_fields, format_time
+from core.api.serializers import ResourceSerializer, declared_fields
 from core.api.views import NOT_SETTABLE, REPEATED, nest_errors, not_settable_errors
 from core.db.transactions import in_transaction
 from core.db.trash import TrashableQuerySet
 from core.errors import ConcurrentUpdate, FieldError, FieldErrors
 from crm.api.conditions import ConditionListing
-from crm.api.fields import ExternalIds, is_try_update, merge_external_id
-from crm.api.filters import (
-    ClientFilters,
-    ContactFilters,
-    ContactListFilters,
-    DealFilters,
-    ExternalIdPairs,
-    external_ids_in,
-)
+from crm.api.fields import ExternalIds
+from crm.api.filters import ExternalIdPairs, external_ids_in
 from crm.api.lookup import BulkLookup, Lookup
-from crm.api.serializers import (
-    ClientSerializer,
-    ContactListSerializer,
-    ContactSerializer,
-    DealSerializer,
-    links_by_email,
-)
 from crm.base import Resource
-from crm.deals import DealQuerySet
 from crm.external_ids import MAX_EXTERNAL_IDS, ExternallyIdentified, normalize_value
-from crm.models import (
-    Client,
-    ClientQuerySet,
-    Contact,
-    ContactList,
-    ContactListQuerySet,
-    ContactQuerySet,
-    Deal,
-    DealStage,
-)
 
 
 class CRMViewSet(Listing, ResourceViewSet):
@@ -59,11 +34,13 @@ class CRMViewSet(Listing, ResourceViewSet):
     model: type[Resource]
     # True until the first attempt of the request begins.
     optimistic = True
+    lookup_class: type[Lookup] = Lookup
     lookup: Lookup
 
     def get_serializer_context(self) -> dict[str, Any]:
         """Return the context of one attempt. Only the first attempt is optimistic."""
-        self.lookup, self.optimistic = Lookup(self.account, self.access, optimistic=self.optimistic), False
+        self.lookup = self.lookup_class(self.account, self.access, optimistic=self.optimistic)
+        self.optimistic = False
         return {**super().get_serializer_context(), "lookup": self.lookup}
 
     def check(self, **serializers_by_key: ResourceSerializer) -> None:
@@ -87,6 +64,7 @@ class BulkViewSet(CRMViewSet):
     """
 
     MAX_BULK_ITEMS = 1000
+    bulk_lookup_class: type[BulkLookup] = BulkLookup
 
     def bulk(self, request: APIRequest) -> HttpResponse:
         items, all_or_nothing = self.read_items(), self.read_atomic()
@@ -178,15 +156,15 @@ class BulkViewSet(CRMViewSet):
     def look_up_bulk(self, bodies: list[dict[str, Any]]) -> BulkLookup:
         """Return the lookup with all rows that the bodies name."""
         nested = [client for body in bodies if isinstance(client := to_object(body.get("client")), dict)]
-        lookup = BulkLookup(self.account, self.access, max_new=len(bodies) + len(nested))
+        lookup = self.bulk_lookup_class(self.account, self.access, max_new=len(bodies) + len(nested))
         lookup.look_up_links(declared_fields(self.serializer_class), bodies)
         self.lock_bulk(lookup, bodies, nested)
         return lookup
 
-    def lock_bulk(self, lookup: BulkLookup, bodies: list[dict[str, Any]], nested_clients: list[dict[str, Any]]) -> None:
+    def lock_bulk(self, lookup: Any, bodies: list[dict[str, Any]], nested_clients: list[dict[str, Any]]) -> None:
         """Look up the holders of the external ids in the bodies, and lock the rows that may change."""
 
-    def find_existing_in_bulk(self, given: Any, lookup: BulkLookup) -> Resource | None:
+    def find_existing_in_bulk(self, given: Any, lookup: Any) -> Resource | None:
         """Return the row as `find_existing` does, for an item of a bulk request."""
         return None
 
@@ -265,125 +243,3 @@ class ExternallyIdentifiedViewSet(ConditionListing, BulkViewSet):
                 for key in others
             )
         return {**given, "external_ids": {**own, **pairs}}
-
-
-class ClientViewSet(ExternallyIdentifiedViewSet):
-    key = "client"
-    route = "crm-json-client"
-    body_keys = ("try_update",)
-    model = Client
-    serializer_class = ClientSerializer
-    filterset_class = ClientFilters
-
-    def get_list_queryset(self) -> ClientQuerySet:
-        rows: ClientQuerySet = self.account.clients.live().limited_to(self.access)
-        return rows
-
-    def get_queryset(self) -> ClientQuerySet:
-        return self.get_list_queryset().with_counts(self.account, self.access)
-
-    def complete(self, given: Any, row: Any = None) -> Any:
-        """Return the input with the `try_update` that is beside the client in the body, and with `external_id` among the external ids."""
-        if not isinstance(given, dict):
-            return given
-        options = {name: self.body[name] for name in self.body_keys if name in self.body}
-        return merge_external_id({**options, **given}, row.external_ids if row is not None else {})
-
-    def find_existing(self, given: Any) -> Client | None:
-        if not is_try_update(given):
-            return None
-        return self.get_queryset().find_existing(
-            self.account.id,
-            email=given.get("email"),
-            external_ids=ExternalIds.valid_pairs(given.get("external_ids")),
-            access=self.access,
-        )
-
-    def lock_bulk(self, lookup: BulkLookup, bodies: list[dict[str, Any]], nested_clients: list[dict[str, Any]]) -> None:
-        lookup.look_up_holders(Client, bodies)
-        lookup.lock_clients(self.get_queryset(), [body for body in bodies if is_try_update(body)], by_email=True)
-
-    def find_existing_in_bulk(self, given: Any, lookup: BulkLookup) -> Client | None:
-        if not is_try_update(given):
-            return None
-        return lookup.find_existing(
-            email=given.get("email"), external_ids=ExternalIds.valid_pairs(given.get("external_ids"))
-        )
-
-
-class ContactViewSet(ExternallyIdentifiedViewSet):
-    key = "contact"
-    route = "crm-json-contact"
-    model = Contact
-    serializer_class = ContactSerializer
-    filterset_class = ContactFilters
-
-    def get_list_queryset(self) -> ContactQuerySet:
-        rows: ContactQuerySet = self.account.contacts.live().limited_to(self.access)
-        return rows
-
-    def get_queryset(self) -> ContactQuerySet:
-        return self.get_list_queryset().with_list_ids()
-
-    def lock_bulk(self, lookup: BulkLookup, bodies: list[dict[str, Any]], nested_clients: list[dict[str, Any]]) -> None:
-        lookup.look_up_holders(Contact, bodies)
-
-
-class ContactListViewSet(CRMViewSet):
-    key = "contact_list"
-    route = "crm-json-contact-list"
-    model = ContactList
-    serializer_class = ContactListSerializer
-    filterset_class = ContactListFilters
-
-    def get_list_queryset(self) -> ContactListQuerySet:
-        rows: ContactListQuerySet = self.account.contact_lists.live()
-        return rows
-
-    def get_queryset(self) -> ContactListQuerySet:
-        return self.get_list_queryset().with_counts(self.access)
-
-
-class DealViewSet(ExternallyIdentifiedViewSet):
-    key = "deal"
-    route = "crm-json-deal"
-    body_keys = ("try_update",)
-    model = Deal
-    serializer_class = DealSerializer
-    filterset_class = DealFilters
-
-    def get_queryset(self) -> DealQuerySet:
-        rows: DealQuerySet = self.account.deals.live().limited_to(self.access)
-        return rows
-
-    def lock_bulk(self, lookup: BulkLookup, bodies: list[dict[str, Any]], nested_clients: list[dict[str, Any]]) -> None:
-        lookup.look_up_holders(Deal, bodies)
-        lookup.look_up_holders(Client, nested_clients)
-        lookup.lock_clients(self.account.clients.live().limited_to(self.access), nested_clients)
-        lookup.lock_guests([body for body in nested_clients if links_by_email(body, self.account)])
-
-    def complete(self, given: Any, row: Any = None) -> Any:
-        """Return the input with the `try_update` that is in the deal or beside it in the nested client, which may have its own."""
-        if not isinstance(given, dict):
-            return given
-        options = {name: self.body[name] for name in self.body_keys if name in self.body}
-        given = {**options, **given}
-        client = to_object(given.get("client"))
-        if not isinstance(client, dict) or "try_update" not in given:
-            return given
-        return {**given, "client": {"try_update": given["try_update"], **client}}
-
-    def stages(self, request: APIRequest, id: int) -> HttpResponse:
-        """Return the stages of a deal, oldest first."""
-        deal = self.get_object()
-        self.read_page()
-        rows = self.paginate_queryset(self.account.deal_stages.filter(deal_id=deal.id).order_by("number"))
-        return self.get_paginated_response([self.represent_stage(row) for row in rows])
-
-    def represent_stage(self, row: DealStage) -> dict[str, Any]:
-        return {
-            "status_id": row.status_id,
-            "entered_at": format_time(row.entered_at, self.account.zone),
-            "left_at": format_time(row.left_at, self.account.zone),
-            "user_id": row.user_id,
-        }

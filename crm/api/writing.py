@@ -1,24 +1,18 @@
 """Writes of clients, contacts, contact lists and deals by pages and imports, with the same validation as in the JSON API."""
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from accounts.models import Account, User
-from core.api.serializers import ResourceSerializer
+from accounts.models import User
 from core.errors import FieldError, FieldErrors
-from crm.api.lookup import Lookup
-from crm.api.serializers import ClientSerializer, ContactListSerializer, ContactSerializer, DealSerializer
+from core.registry import registry
 from crm.base import Resource
 from crm.fields import defined_name
 
-RowT = TypeVar("RowT", bound=Resource)
+if TYPE_CHECKING:
+    from crm.api.views import CRMViewSet
 
-SERIALIZERS: dict[str, type[ResourceSerializer]] = {
-    "client": ClientSerializer,
-    "contact": ContactSerializer,
-    "contactlist": ContactListSerializer,
-    "deal": DealSerializer,
-}
+RowT = TypeVar("RowT", bound=Resource)
 
 
 def write_row(row: RowT, data: Mapping[str, Any], *, by: User) -> RowT:
@@ -27,17 +21,22 @@ def write_row(row: RowT, data: Mapping[str, Any], *, by: User) -> RowT:
     Call this function in a transaction. To update, the caller must have locked the row. `data` has the values by the names of
     `crm.fields`, such as `email` or `additional_fields[size]`. Raise FieldErrors. The errors of defined fields have the same names.
     """
-    resource = str(row._meta.model_name)
-    existing = None if row._state.adding else row
-    account: Account = row.account
-    context = {"account": account, "access": by.access, "lookup": Lookup(account, by.access)}
-    serializer = SERIALIZERS[resource](existing, data=nested(data), partial=existing is not None, context=context)
     try:
-        values = serializer.read()
+        values = read_values(row, data, by=by, is_new=row._state.adding)
     except FieldErrors as caught:
         raise FieldErrors(map(by_field, caught.errors)) from None
     row.write(values, by=by)
     return row
+
+
+def read_values(row: Resource, data: Mapping[str, Any], *, by: User, is_new: bool) -> dict[str, Any]:
+    """Return the valid values for a row, as the JSON API reads them. Raise FieldErrors. With `is_new`, required fields must be there."""
+    viewset = cast("type[CRMViewSet]", registry.find_by_model(type(row)).viewset)
+    context = {"account": row.account, "access": by.access, "lookup": viewset.lookup_class(row.account, by.access)}
+    serializer = viewset.serializer_class(
+        None if is_new else row, data=nested(data), partial=not is_new, context=context
+    )
+    return serializer.read()
 
 
 def by_field(error: FieldError) -> FieldError:

@@ -16,13 +16,10 @@ from core.api.fields import BooleanField, ScalarField, TextField, WireField
 from core.api.serializers import ResourceSerializer
 from core.api.times import to_time
 from core.errors import FieldError
-from crm.api.serializers import (
-    ClientSerializer,
-    ContactListSerializer,
-    ContactSerializer,
-    DealSerializer,
-    NestedClientSerializer,
-)
+from crm.api.clients import ClientSerializer
+from crm.api.contact_lists import ContactListSerializer
+from crm.api.contacts import ContactSerializer
+from crm.api.deals import DealSerializer, NestedClientSerializer
 from forum.api.serializers import CommentOnPostSerializer, PostSerializer
 from tests.support.assertions import assert_refused, outline, read
 from tests.support.client import JSONClient

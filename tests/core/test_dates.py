@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 from django.utils.timezone import override as in_zone
 from django.utils.translation import override
 
-from core.pages.dates import date_text, time_text
+from core.pages.formatting import date_text, time_text
 from tests.support.tables import table
 
 MOMENT = datetime(2026, 11, 5, 23, 30, 59, tzinfo=UTC)

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from django.utils.translation import override
 
-from core.pages.numbers import amount_text, number_text
+from core.pages.formatting import amount_text, number_text
 from tests.support.tables import table
 
 NBSP = "\N{NO-BREAK SPACE}"

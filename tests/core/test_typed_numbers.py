@@ -7,8 +7,8 @@ from django.utils.translation import override
 
 from core.api.fields import CURRENCIES
 from core.numbers import AmbiguousNumber, InvalidNumber, decimal_places, parse_number, plain_text
+from core.pages.formatting import amount_text, number_text
 from core.pages.number_fields import TypedNumberField, WholeNumberField
-from core.pages.numbers import amount_text, number_text
 from tests.support.tables import table
 
 SPACES = " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}\N{FIGURE SPACE}"

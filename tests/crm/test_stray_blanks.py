@@ -5,7 +5,7 @@ from django.db import transaction
 
 from accounts.models import Invitation, User
 from core.errors import FieldError, FieldErrors
-from crm.api.lookup import Lookup
+from crm.api.client_lookup import ClientLookup
 from crm.api.writing import write_row
 from crm.models import Client
 from tests.support.assertions import assert_refused, read
@@ -147,5 +147,5 @@ def test_a_status_is_found_by_its_code(acme):
 
 
 def test_a_lookup_of_one_resource(acme):
-    lookup = Lookup(acme.account, acme.bob.access)
+    lookup = ClientLookup(acme.account, acme.bob.access)
     assert lookup.only_client_with_email(" ") is None

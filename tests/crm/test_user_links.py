@@ -228,7 +228,7 @@ def test_a_rejected_link_is_not_proposed_again(acme):
 
 
 def test_the_command_proposes_links_of_existing_users(acme, monkeypatch):
-    monkeypatch.setattr("crm.jobs.BATCH_SIZE", 2)
+    monkeypatch.setattr("crm.user_link_jobs.BATCH_SIZE", 2)
     users = [make_user(acme.account, f"u{n}", email=f"u{n}@example.com") for n in range(5)]
     clients = [make_client(acme.alice, email=user.email) for user in users]
     call_command("propose_user_links", "acme")

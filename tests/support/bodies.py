@@ -6,9 +6,12 @@ The field names come from the serializers. `tests/test_documents.py` compares th
 from accounts.api.statuses import StatusSerializer
 from accounts.models import User
 from core.api.resources import ResourceSerializer
+from crm.api.clients import ClientSerializer
+from crm.api.contact_lists import ContactListSerializer
+from crm.api.contacts import ContactSerializer
+from crm.api.deals import DealSerializer
 from crm.api.field_definitions import FieldDefinitionSerializer
 from crm.api.notes import NoteSerializer
-from crm.api.serializers import ClientSerializer, ContactListSerializer, ContactSerializer, DealSerializer
 from crm.api.user_links import UserLinkSerializer
 from forum.api.serializers import CommentAsPostSerializer, CommentSerializer, PostSerializer
 from tests.support.assertions import on_the_wire

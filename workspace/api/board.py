@@ -14,7 +14,7 @@ from core.db.time_limit import TooSlow
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
 from core.search.queries import MAX_QUERY_LENGTH
-from crm.api.serializers import DealSerializer
+from crm.api.deals import DealSerializer
 from crm.models import Deal
 from workspace.board import Board, BoardQuery, Card, Column, Total, board_query, read_board
 from workspace.moves import MAX_PLACE, Move, move_deal

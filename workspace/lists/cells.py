@@ -16,8 +16,7 @@ from django.utils.translation import gettext as _
 
 from accounts.default_names import reason_text, status_name
 from accounts.models import Account, Status, User
-from core.pages.dates import date_text
-from core.pages.numbers import amount_text, number_text
+from core.pages.formatting import amount_text, date_text, number_text
 from core.pages.routes import path_with_id
 from crm.fields import REASON_NAMES, Field, FieldType
 from workspace.lists.declarations import NEXT_TASK, SUM_NAMES, RecordList

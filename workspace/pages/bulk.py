@@ -24,7 +24,7 @@ from core.db.time_limit import TooSlow
 from core.error_responses import error_response
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
-from core.pages.numbers import number_text
+from core.pages.formatting import number_text
 from workspace.bulk import BATCH_SIZE, MAX_ROWS, RESOURCES, BulkChange, BulkChangeQuerySet, actions_of
 from workspace.bulk_actions import Action, Result
 from workspace.export import MAX_EXPORTED, MAX_EXPORTS, ExportStream, export

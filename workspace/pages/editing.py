@@ -32,10 +32,9 @@ from core.api.fields import CURRENCIES
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldErrors
 from core.numbers import TypedNumber
-from core.pages.dates import date_text, time_text
 from core.pages.errors import error_sentence, field_message
+from core.pages.formatting import amount_text, date_text, number_text, time_text
 from core.pages.number_fields import TypedNumberField
-from core.pages.numbers import amount_text, number_text
 from crm.api.writing import write_row
 from crm.base import Resource
 from crm.doubts import doubts_of

@@ -24,8 +24,8 @@ from core.db.time_limit import TooSlow
 from core.errors import FieldError
 from core.pages.base import redirect
 from core.pages.errors import field_message
+from core.pages.formatting import number_text
 from core.pages.number_fields import answered_text
-from core.pages.numbers import number_text
 from core.pages.routes import path_with_id
 from crm.conditions import ME, OPERATORS, Condition, Operator, find_field, parameter_name
 from crm.fields import Field, FieldType, grouped

@@ -9,7 +9,7 @@ from accounts.roles import ASSIGNABLE
 from core.db.time_limit import TooSlow
 from core.errors import FieldError, FieldErrors
 from core.pages.errors import error_sentence
-from core.pages.numbers import amount_text
+from core.pages.formatting import amount_text
 from workspace.csv_files import csv_writer, guarded, number_cell
 from workspace.pages.base import WorkspacePage
 from workspace.reports.charts import chart_of

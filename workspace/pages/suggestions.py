@@ -15,8 +15,8 @@ from django.utils.translation import gettext as _
 
 from accounts.models import Account, User
 from core.numbers import plain_text
+from core.pages.formatting import amount_text
 from core.pages.number_fields import answered_text
-from core.pages.numbers import amount_text
 from core.pages.templates import render_part
 from core.requests import PageRequest
 from forum import team_filters, team_orders

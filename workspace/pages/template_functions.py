@@ -10,8 +10,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from core.pages.dates import date_text, time_text
-from core.pages.numbers import amount_text
+from core.pages.formatting import amount_text, date_text, time_text
 from core.pages.templates import template_filter
 
 

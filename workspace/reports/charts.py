@@ -8,7 +8,7 @@ from math import floor, log10
 from django.utils.functional import Promise
 from django.utils.text import Truncator
 
-from core.pages.numbers import number_text
+from core.pages.formatting import number_text
 from workspace.reports.tables import Cell, Kind, Row, Table, Value
 
 # The height of the bars, and the widths of a bar, of the space between groups, and of a label with a name, in units of the drawing.

@@ -14,7 +14,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from core.pages.numbers import amount_text, number_text
+from core.pages.formatting import amount_text, number_text
 
 Value = str | int | float | Decimal | date | None
 

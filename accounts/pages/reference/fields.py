@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from core.openapi.document import document, resolve
 from core.openapi.values import JSONSchema
-from core.pages.numbers import number_text
+from core.pages.formatting import number_text
 
 # The maximum number of choices that are listed. The number of further ones is shown.
 MAX_CHOICES = 12

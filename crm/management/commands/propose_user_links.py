@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.models import Account
-from crm.jobs import propose_all_links
+from crm.user_link_jobs import propose_all_links
 
 
 class Command(BaseCommand):

@@ -1,176 +1,49 @@
-"""The serializers of clients, contacts, contact lists and deals. Responses have the fields in the order of declaration."""
+"""Deals in the Account API (JSON)."""
 
 from typing import Any, cast
 
+from django.db.models import QuerySet
+from django.http import HttpResponse
 from django.utils import translation
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Account
+from accounts.api.filters import TagFilter
+from accounts.models import Account, Status
 from accounts.roles import ASSIGNABLE
 from core.api.additional_fields import (
     CUSTOM_FIELDS,
-    AnyScalarField,
-    FieldTypes,
 )
 from core.api.fields import (
     BooleanField,
+    ChoiceField,
     CurrencyField,
     DateField,
     DateTimeField,
     DecimalField,
     IntegerField,
     RelatedField,
-    RelatedListField,
     TagsField,
     TextField,
     WireField,
     to_object,
 )
-from core.api.serializers import ResourceSerializer
-from core.db.trimmed import name_key
+from core.api.filters import QueryDateTimeField, WireFilter, link_filter
+from core.api.requests import APIRequest
+from core.api.serializers import ResourceSerializer, format_time
 from core.errors import ConcurrentUpdate, FieldErrors
+from crm.api.client_lookup import BulkClientLookup, ClientLookup
 from crm.api.defined_fields import DefinedFieldsField, DefinedFieldsSerializer
-from crm.api.fields import EXTERNAL_ID, DerivedName, ExternalIds, is_try_update
+from crm.api.fields import DerivedName, ExternalIds, is_try_update
+from crm.api.filters import ExternalIdPairsFilter, ExternalIdsListFilters
+from crm.api.views import ExternallyIdentifiedViewSet
+from crm.deals import DealQuerySet
 from crm.external_ids import ExternallyIdentified
-from crm.models import Client, Contact, ContactList, Deal
-
-CLIENT_FIELDS: FieldTypes = {
-    **CUSTOM_FIELDS,
-    EXTERNAL_ID: TextField,
-    "token": TextField,
-    "paid_from": DateField,
-    "paid_to": DateField,
-    "paid_total": DecimalField,
-    "payment_to_kind": TextField,
-    "bank_account_id": IntegerField,
-    "category_id": IntegerField,
-    "department_id": IntegerField,
-    "project_id": IntegerField,
-    "position": AnyScalarField,
-    "sensitive_data": BooleanField,
-    "appendixes_count": IntegerField,
-    "avatar_file_name": TextField,
-    "avatar_content_type": TextField,
-    "avatar_file_size": IntegerField,
-    "avatar_updated_at": DateTimeField,
-}
-
-
-class ClientSerializer(DefinedFieldsSerializer):
-    model = Client
-    resource = "client"
-    typed = CLIENT_FIELDS
-
-    name = DerivedName()
-    email = TextField()
-    note = TextField()
-    external_ids = ExternalIds(Client)
-    first_name = TextField()
-    last_name = TextField()
-    shortcut = TextField()
-    kind = TextField()
-    company = BooleanField()
-    tax_no = TextField()
-    register_number = TextField()
-    phone = TextField()
-    mobile_phone = TextField()
-    fax = TextField()
-    www = TextField()
-    street = TextField()
-    street_no = TextField()
-    post_code = TextField()
-    city = TextField()
-    province = TextField()
-    country = TextField()
-    delivery_address = TextField()
-    use_delivery_address = BooleanField()
-    bank = TextField()
-    bank_account = TextField()
-    discount = DecimalField()
-    description = TextField()
-    tags = TagsField()
-    status_id = RelatedField("statuses", kind="client")
-    responsible_id = RelatedField("users", **ASSIGNABLE)
-    contact_id = RelatedField("contacts")
-    url = TextField()
-    origin = TextField()
-    additional_fields = DefinedFieldsField(CLIENT_FIELDS)
-    try_update = BooleanField(write_only=True)
-    creator_id = IntegerField(read_only=True)
-    updater_id = IntegerField(read_only=True)
-    contacts_count = IntegerField(read_only=True)
-    posts_count = IntegerField(read_only=True)
-    deals_count = IntegerField(read_only=True)
-    last_activity = DateTimeField(read_only=True)
-    consent = BooleanField()
-    consent_at = DateTimeField(read_only=True)
-    consent_by_id = IntegerField(read_only=True)
-    do_not_contact = BooleanField()
-    do_not_contact_at = DateTimeField(read_only=True)
-    do_not_contact_by_id = IntegerField(read_only=True)
-
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
-        values.pop("try_update", None)
-        return super().validate(values)
-
-    @classmethod
-    def additional_fields_of(cls, data: dict[str, Any]) -> dict[str, Any]:
-        """Return the additional fields with the `external_id`, which is stored as an external id only (see `merge_external_id`)."""
-        fields, external_ids = super().additional_fields_of(data), data["external_ids"]
-        return {**fields, EXTERNAL_ID: external_ids[EXTERNAL_ID]} if EXTERNAL_ID in external_ids else fields
-
-
-class ContactSerializer(DefinedFieldsSerializer):
-    model = Contact
-    resource = "contact"
-    typed = CUSTOM_FIELDS
-
-    name = DerivedName()
-    email = TextField()
-    note = TextField()
-    client_id = RelatedField("clients")
-    contact_list_ids = RelatedListField("contact_lists")
-    first_name = TextField()
-    last_name = TextField()
-    phone = TextField()
-    mobile_phone = TextField()
-    position = TextField()
-    description = TextField()
-    responsible_id = RelatedField("users", **ASSIGNABLE)
-    tags = TagsField()
-    additional_fields = DefinedFieldsField(CUSTOM_FIELDS)
-    creator_id = IntegerField(read_only=True)
-    updater_id = IntegerField(read_only=True)
-    external_ids = ExternalIds(Contact)
-    consent = BooleanField()
-    consent_at = DateTimeField(read_only=True)
-    consent_by_id = IntegerField(read_only=True)
-    do_not_contact = BooleanField()
-    do_not_contact_at = DateTimeField(read_only=True)
-    do_not_contact_by_id = IntegerField(read_only=True)
-
-
-class ContactListName(TextField):
-    """A name that is unique among the account's contact lists outside the trash."""
-
-    default_error_messages = {"taken": _("is already taken")}
-
-    def to_internal_value(self, data: Any) -> str:
-        name = cast(str, super().to_internal_value(data))
-        others = self.context["account"].contact_lists.live().filter(name_key=name_key(name))
-        if self.parent.instance:
-            others = others.exclude(id=self.parent.instance.id)
-        if others.exists():
-            self.fail("taken")
-        return name
-
-
-class ContactListSerializer(ResourceSerializer):
-    model = ContactList
-
-    name = ContactListName(required=True)
-    contacts_count = IntegerField(read_only=True)
+from crm.models import (
+    Client,
+    Deal,
+    DealStage,
+)
 
 
 class NestedExternalIds(ExternalIds):
@@ -304,3 +177,80 @@ class DealSerializer(DefinedFieldsSerializer):
         if "currency" in values and values["currency"] is None:
             del values["currency"]
         return super().validate(values)
+
+
+class StatusesFilter(WireFilter):
+    """A filter for the deals whose status has a value in a column of its own, such as the outcome."""
+
+    def filter(self, rows: QuerySet, value: Any) -> QuerySet:
+        if value is None:
+            return rows
+        statuses = self.parent.account.deal_statuses()
+        ids = [each.id for each in statuses if getattr(each, cast(str, self.field_name)) == value]
+        return cast(DealQuerySet, rows).in_statuses(ids) if ids else rows.none()
+
+
+class DealFilters(ExternalIdsListFilters):
+    tag = TagFilter()
+    external_ids = ExternalIdPairsFilter(Deal)
+    client_id = link_filter()
+    status_id = link_filter()
+    responsible_id = link_filter()
+    creator_id = link_filter()
+    updater_id = link_filter()
+    contact_id = link_filter()
+    outcome = StatusesFilter(ChoiceField(Status.Outcome.values))
+    pipeline_id = StatusesFilter(IntegerField())
+    closed_at__after = WireFilter(QueryDateTimeField(), field_name="closed_at", lookup_expr="gte")
+    closed_at__before = WireFilter(QueryDateTimeField(), field_name="closed_at", lookup_expr="lt")
+    expected_close_date__after = WireFilter(DateField(), field_name="expected_close_date", lookup_expr="gte")
+    expected_close_date__before = WireFilter(DateField(), field_name="expected_close_date", lookup_expr="lt")
+
+
+class DealViewSet(ExternallyIdentifiedViewSet):
+    key = "deal"
+    route = "crm-json-deal"
+    body_keys = ("try_update",)
+    model = Deal
+    lookup_class = ClientLookup
+    bulk_lookup_class = BulkClientLookup
+    serializer_class = DealSerializer
+    filterset_class = DealFilters
+
+    def get_queryset(self) -> DealQuerySet:
+        rows: DealQuerySet = self.account.deals.live().limited_to(self.access)
+        return rows
+
+    def lock_bulk(
+        self, lookup: BulkClientLookup, bodies: list[dict[str, Any]], nested_clients: list[dict[str, Any]]
+    ) -> None:
+        lookup.look_up_holders(Deal, bodies)
+        lookup.look_up_holders(Client, nested_clients)
+        lookup.lock_clients(self.account.clients.live().limited_to(self.access), nested_clients)
+        lookup.lock_guests([body for body in nested_clients if links_by_email(body, self.account)])
+
+    def complete(self, given: Any, row: Any = None) -> Any:
+        """Return the input with the `try_update` that is in the deal or beside it in the nested client, which may have its own."""
+        if not isinstance(given, dict):
+            return given
+        options = {name: self.body[name] for name in self.body_keys if name in self.body}
+        given = {**options, **given}
+        client = to_object(given.get("client"))
+        if not isinstance(client, dict) or "try_update" not in given:
+            return given
+        return {**given, "client": {"try_update": given["try_update"], **client}}
+
+    def stages(self, request: APIRequest, id: int) -> HttpResponse:
+        """Return the stages of a deal, oldest first."""
+        deal = self.get_object()
+        self.read_page()
+        rows = self.paginate_queryset(self.account.deal_stages.filter(deal_id=deal.id).order_by("number"))
+        return self.get_paginated_response([self.represent_stage(row) for row in rows])
+
+    def represent_stage(self, row: DealStage) -> dict[str, Any]:
+        return {
+            "status_id": row.status_id,
+            "entered_at": format_time(row.entered_at, self.account.zone),
+            "left_at": format_time(row.left_at, self.account.zone),
+            "user_id": row.user_id,
+        }

@@ -1,10 +1,9 @@
-"""The jobs of the CRM."""
+"""The job that follows a changed outcome of a status."""
 
 from django.db import connection, transaction
 
-from accounts.models import Account, Status
+from accounts.models import Status
 from core.jobs.registration import MAX_TURN, has_time_left, job
-from crm.user_links import active_members, propose_links
 
 BATCH_SIZE = 2000
 
@@ -35,18 +34,3 @@ def update_closed_at(*, account_id: int, status_id: int) -> None:
             count = cursor.rowcount
     if count == BATCH_SIZE:
         update_closed_at.defer(account_id=account_id, status_id=status_id)
-
-
-@job(time_limit=600, turn=MAX_TURN)
-def propose_all_links(*, account_id: int, after: int = 0) -> None:
-    """Propose links for the members of an account whose id is higher than `after`."""
-    account = Account.objects.filter(id=account_id).first()
-    while account is not None and has_time_left():
-        rows = active_members(account).filter(id__gt=after).order_by("id").values_list("email_key", "id")
-        user_ids = dict(rows[:BATCH_SIZE])
-        propose_links(account, user_ids)
-        if len(user_ids) < BATCH_SIZE:
-            return
-        after = max(user_ids.values())
-    if account is not None:
-        propose_all_links.defer(account_id=account_id, after=after)

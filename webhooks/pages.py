@@ -1,4 +1,4 @@
-"""The settings pages of webhooks: the list, and the page of one webhook with its log."""
+"""The settings pages of webhooks, and their entry in the menu."""
 
 from datetime import datetime, timedelta
 from http import HTTPStatus
@@ -20,7 +20,8 @@ from core.db.transactions import in_transaction
 from core.errors import FieldError
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
-from core.requests import UserRequest
+from core.pages.navigation import Entry, register
+from core.requests import PageRequest, UserRequest
 from webhooks import jobs
 from webhooks.models import DISABLED, LOG_KEPT_FOR, Delivery, Endpoint, EndpointQuerySet, event_types
 
@@ -268,3 +269,14 @@ class WebhookPage(BasePage):
 
     def done(self, id: int) -> HttpResponse:
         return redirect("webhooks-webhook", id)
+
+
+def may_manage(request: PageRequest) -> bool:
+    return request.user is not None and Endpoint.may_be_managed_by(request.user)
+
+
+def register_entries() -> None:
+    register(
+        "settings",
+        Entry("webhooks", gettext_lazy("Webhooks"), "webhooks-webhooks", "webhook", order=65, is_shown=may_manage),
+    )

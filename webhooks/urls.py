@@ -1,7 +1,8 @@
 from django.urls import path
 
 from core.api.routing import CREATE, ITEM
-from webhooks.api.views import WebhookViewSet
+from webhooks.api import WebhookViewSet
+from webhooks.pages import WebhookPage, WebhooksPage
 
 urlpatterns = [
     path("app/webhooks.json", WebhookViewSet.as_view({"get": "list"} | CREATE), name="webhooks-json-webhooks"),
@@ -22,4 +23,6 @@ urlpatterns = [
         WebhookViewSet.as_view({"get": "deliveries"}),
         name="webhooks-json-webhook-deliveries",
     ),
+    path("app/account/webhooks", WebhooksPage.as_view(), name="webhooks-webhooks"),
+    path("app/account/webhooks/<id:id>", WebhookPage.as_view(), name="webhooks-webhook"),
 ]

@@ -1,0 +1,57 @@
+"""Rooms: the apps of the service. A room consists of packages of one subject each, such as `forum.posts` or `crm.deals`.
+
+The service finds these parts of a subject by their names, so that no list of a whole room has to name them:
+
+- `models` (imported by the module `models` of the room, where Django looks for models) and `jobs`
+- `registration`, which registers the subject with lower rooms: resources, menu entries, signals, followers of changes
+- `urls` with `urlpatterns`
+- `openapi` and `openapi.yaml`, the schemas, texts and examples of its operations
+- `template_functions`, `templates/` and `static/`
+
+A room without subjects, such as `webhooks`, has these parts itself.
+"""
+
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+from django.apps import AppConfig, apps
+from django.utils.module_loading import module_has_submodule
+
+
+class Room(AppConfig):
+    """The base of the apps of rooms."""
+
+    # The names of the packages, in the order in which their parts are registered.
+    subjects: tuple[str, ...] = ()
+
+    def ready(self) -> None:
+        for name in ("jobs", "registration"):
+            list(import_modules(name, rooms=[self]))
+
+    def packages(self) -> list[str]:
+        """Return the dotted names of the packages: the room itself, and its subjects."""
+        return [self.name, *(f"{self.name}.{subject}" for subject in self.subjects)]
+
+
+def installed_rooms() -> list[Room]:
+    """Return the rooms, from the lowest to the highest."""
+    return [config for config in apps.get_app_configs() if isinstance(config, Room)]
+
+
+def import_modules(name: str, *, rooms: list[Room] | None = None) -> Iterator[ModuleType]:
+    """Import the modules of this name of all packages, and yield those that exist. The default is all rooms."""
+    for room in installed_rooms() if rooms is None else rooms:
+        for package in room.packages():
+            if module_has_submodule(import_module(package), name):
+                yield import_module(f"{package}.{name}")
+
+
+def find_parts(name: str) -> Iterator[tuple[str, Path]]:
+    """Yield the files or directories of this name of all packages, each with its package as in the names of templates: `forum/posts`."""
+    for room in installed_rooms():
+        for package in room.packages():
+            path = Path(room.path, *package.split(".")[1:], name)
+            if path.exists():
+                yield package.replace(".", "/"), path
