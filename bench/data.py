@@ -379,7 +379,9 @@ def build(size: Size) -> None:
     from crm.models import Client, Contact, Deal, Note
     from forum import facets, sort_keys
     from forum.models import Post
-    from workspace import mirrored_entries, recount
+    from workspace.mirrored_entries import COLUMNS, MIRRORS, TABLE
+    from workspace.recount import SUMMARIES, write
+    from workspace.recount import batches as batches_of
 
     call_command("migrate", verbosity=0, from_schema=True)
     data_set = create_accounts(size)
@@ -402,9 +404,8 @@ def build(size: Size) -> None:
         *(TAG_COUNTS.format(kind=kind) for kind in ("client", "contact", "deal")),
         *(last_changes.INSERT.format(table=model._meta.db_table) for model in (Client, Contact, Deal)),
         *(
-            f"INSERT INTO {mirrored_entries.TABLE} ({mirrored_entries.COLUMNS}, data) "
-            f"SELECT {mirrored_entries.COLUMNS}, '{{}}' FROM ({mirror.entries()}) AS entry"
-            for mirror in mirrored_entries.MIRRORS.values()
+            f"INSERT INTO {TABLE} ({COLUMNS}, data) SELECT {COLUMNS}, '{{}}' FROM ({mirror.entries()}) AS entry"
+            for mirror in MIRRORS.values()
         ),
         *(facets.COUNTER.count_all, stages.COUNTER.count_all, sort_keys.ADD_MISSING, EXTERNAL_IDS, BACKERS),
     ]
@@ -413,10 +414,10 @@ def build(size: Size) -> None:
         connection.execute("VACUUM ANALYZE")
     with step("Summaries and sums"), without_statement_timeout():
         for account_id in Account.objects.values_list("id", flat=True):
-            for name in recount.SUMMARIES:
+            for name in SUMMARIES:
                 source = ("client", "workspace_clientrevenue") if name == "revenue" else (name[:-1],)
-                for ids in recount.batches(account_id, *source):
-                    recount.write(account_id, name, ids)
+                for ids in batches_of(account_id, *source):
+                    write(account_id, name, ids)
     with step("Vacuum"), connect() as connection:
         connection.execute(REVENUE_OF_POSTS, values)
         connection.execute("TRUNCATE accounts_change")

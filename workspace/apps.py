@@ -38,29 +38,38 @@ class WorkspaceConfig(AppConfig):
         from forum.resources import live_posts
         from workspace.calendar_feeds import end_calendar
         from workspace.derivations import register_derivations
-        from workspace.forum_segments import register_segments
         from workspace.jobs import follow_currency, follow_outcome
         from workspace.merging import MODELS, refuse_restore, second_newest
         from workspace.message_sending import register_messages
         from workspace.notes import register_notes
         from workspace.pages.backers import render_backers_panel
+        from workspace.pages.bulk import register_selection_actions
         from workspace.pages.navigation import register_entries
         from workspace.pages.suggestions import CustomerFilter, register_orders, render_revenue
         from workspace.pages.user_links import render_user_panel
         from workspace.resources import RESOURCES
+        from workspace.revenue_changes import queue_after_currency, queue_after_outcome, register_revenue_changes
+        from workspace.segments import register_segments
         from workspace.summaries import last_activity_of_client
+        from workspace.task_entries import register_task_entries
         from workspace.views import read_api_list
 
         registry.register(*RESOURCES)
+        # In this order: the figures of suggestions are queued after the entries and summaries are written.
         register_derivations()
+        register_revenue_changes()
         register_entries()
+        register_task_entries()
         LAST_ACTIVITY[:] = [last_activity_of_client()]
+        outcome_changed.connect(queue_after_outcome)
         outcome_changed.connect(follow_outcome)
         access_ended.connect(end_calendar)
+        currency_changed.connect(queue_after_currency)
         currency_changed.connect(follow_currency)
         register_notes()
         register_messages()
         register_segments()
+        register_selection_actions()
         register_task_route("workspace-task")
         register_reader(read_api_list)
         registry.register_sample(

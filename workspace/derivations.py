@@ -1,29 +1,24 @@
-"""The derivations of the stored values of this room from the rows of the rooms below (`core.db.derived`).
+"""The derivations of the timeline and of the summaries from the rows of the rooms below (`core.db.derived`).
 
 - The mirrored entries of the timeline (`workspace.mirrored_entries`) depend on notes, posts, votes of the team and deals, and on the links of
   contacts and deals. The others log updates of clients, contacts and deals (`workspace.logged_entries`).
 - The summaries of clients, contacts and deals (`workspace.summaries`) depend on these rows, and on the entries and the tasks that link to
   them. They are written after the entries.
-- The queue of `workspace.post_revenue` gets the rows on which the figures of suggestions depend. A trigger queues the suggestions of votes,
-  because a vote has to release the row of its post before another statement.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from datetime import timedelta
 from typing import Any
 
 from django.db import models
-from django.db.models import Q, Value
-from django.db.models.functions import Now
+from django.db.models import Q
 
-from core.db.derived import Act, Comparison, Derivation, Key, add_keys, insert_with, register, register_comparisons
+from core.db.derived import Act, Comparison, Derivation, Key, insert_with, register, register_comparisons
 from core.db.prepared import prepared
 from core.db.tenancy import account_of
-from crm.models import Client, Contact, Deal, Note, UserLink
+from crm.models import Client, Contact, Deal, Note
 from forum.models import Post, ProxyVote
 from workspace.logged_entries import log_changes, logged_columns
 from workspace.mirrored_entries import LINK_COLUMNS, MIRRORS, either, keys_of_links, write_entries
-from workspace.post_revenue import RevenueChange
 from workspace.summaries import write_summaries
 from workspace.timeline import LINKS, MIRRORED_KINDS
 
@@ -36,8 +31,6 @@ RESOURCES: dict[type[models.Model], str] = {
     Post: "post",
     ProxyVote: "vote",
 }
-# The second run of a link finds the votes of transactions that did not see the link.
-SECOND_RUN_AFTER = timedelta(minutes=2)
 
 # A new row has no entries and no tasks. The summary of a row in the trash is written like that of a changed row.
 NEW_CLIENT = """, summary AS (
@@ -48,17 +41,6 @@ NEW_CONTACT = """, summary AS (
     INSERT INTO workspace_contactsummary (account_id, contact_id, client_id, last_activity_at)
     SELECT account_id, id, client_id, created_at FROM row WHERE trashed_at IS NULL ON CONFLICT DO NOTHING
 ) """
-# A suggestion is queued if it has clients, or if its author is linked to one.
-NEW_POST = """, queued AS (
-    INSERT INTO workspace_revenuechange (account_id, kind, row_id)
-    SELECT row.account_id, 'post', affected.id FROM row CROSS JOIN LATERAL (VALUES (row.id), (row.duplicate_from_id)) AS affected (id)
-    WHERE row.category_id IS NOT NULL AND affected.id IS NOT NULL AND (
-        num_nonnulls(row.client_id, row.contact_id, row.duplicate_from_id) > 0 OR EXISTS (
-            SELECT FROM crm_userlink WHERE account_id = row.account_id AND user_id = row.user_id AND state = 'confirmed'
-        )
-    )
-) """
-
 
 # The entries of the timeline
 
@@ -167,69 +149,6 @@ def has_or_had_link(row: Any, columns: Collection[str] | None) -> bool:
     return columns is None or not set(LINK_COLUMNS).isdisjoint(columns) or has_link(row)
 
 
-# The queue of the figures of suggestions
-
-
-def queue(account_id: int, keys: list[Key]) -> None:
-    rows = [RevenueChange(account_id=account_id, kind=kind, row_id=id) for kind, id in keys]
-    rows += [
-        RevenueChange(account_id=account_id, kind=kind, row_id=id, due_at=Now() + Value(SECOND_RUN_AFTER))
-        for kind, id in keys
-        if kind == RevenueChange.Kind.USER
-    ]
-    RevenueChange.objects.bulk_create(rows, batch_size=1000)
-
-
-def queue_all(account_id: int) -> None:
-    """Queue all suggestions with clients, after a change of an outcome or of the currency of the account."""
-    add_keys(account_id, queue, [(RevenueChange.Kind.ACCOUNT, account_id)])
-
-
-def queue_rows(
-    model: type[models.Model], kind: str, column: str, columns: Collection[str], **options: Any
-) -> Derivation:
-    """Return the derivation that queues the ids in a column of the rows."""
-
-    def keys_of(account_id: int, ids: Sequence[int], _act: Act) -> Iterable[Key]:
-        rows = model._default_manager.filter(account_id=account_id, id__in=list(ids))
-        return ((kind, id) for id in rows.order_by().values_list(column, flat=True).distinct() if id is not None)
-
-    def keys_of_row(row: Any) -> Iterable[Key]:
-        id = getattr(row, column)
-        return [] if id is None else [(kind, id)]
-
-    return Derivation(
-        model=model,
-        columns=frozenset(columns),
-        keys_of=keys_of,
-        keys_of_row=keys_of_row,
-        key_columns=frozenset({column}),
-        update=queue,
-        **options,
-    )
-
-
-@prepared(account_id=int, ids=list)
-def suggestions_of(account_id: int, ids: Sequence[int]) -> models.QuerySet[Any, Any]:
-    """Return the ids of suggestions among these posts, and of those into which they are merged."""
-    posts = Post.objects.filter(account_id=account_id, id__any=ids, category_id__isnull=False)
-    return posts.values_list("id", "duplicate_from_id")
-
-
-def keys_of_posts(account_id: int, ids: Sequence[int], act: Act) -> Iterable[Key]:
-    rows = suggestions_of(account_id=account_id, ids=ids)
-    # The figures of a deleted suggestion are deleted with it.
-    return keys_of_suggestions(row[1:] if act == "delete" else row for row in rows)
-
-
-def keys_of_suggestions(rows: Iterable[Sequence[int | None]]) -> Iterable[Key]:
-    return ((RevenueChange.Kind.POST, id) for row in rows for id in row if id is not None)
-
-
-def keys_of_row_of_post(post: Any) -> Iterable[Key]:
-    return [] if post.category_id is None else keys_of_suggestions([(post.id, post.duplicate_from_id)])
-
-
 # The CTEs write the values of a new row that is not in the trash.
 
 
@@ -245,7 +164,6 @@ def register_derivations() -> None:
     insert_with(Client, NEW_CLIENT)
     insert_with(Contact, NEW_CONTACT)
     insert_with(Deal, MIRRORS["deal"].insert_with)
-    insert_with(Post, NEW_POST)
     insert_with(Note, MIRRORS["note"].insert_with)
     register_comparisons(log(Client, "contact"), log(Contact, "client"), log(Deal, "client", "contact"))
     # In this order: the summaries depend on the entries.
@@ -279,28 +197,4 @@ def register_derivations() -> None:
             lambda _deal: True,
         ),
         follow_new_notes(),
-        Derivation(
-            model=Post,
-            columns=frozenset({"client_id", "contact_id", "user_id", "duplicate_from_id", "trashed_at", "forum_id"}),
-            keys_of=keys_of_posts,
-            keys_of_row=keys_of_row_of_post,
-            key_columns=frozenset({"duplicate_from_id"}),
-            update=queue,
-            concerns_new=never,
-        ),
-        queue_rows(Client, "client", "id", {"trashed_at"}, concerns_new=never),
-        queue_rows(Contact, "contact", "id", {"client_id", "trashed_at"}, concerns_new=never),
-        queue_rows(
-            Deal,
-            "client",
-            "client_id",
-            {"client_id", "status_id", "currency", "price", "trashed_at"},
-        ),
-        queue_rows(
-            UserLink,
-            "user",
-            "user_id",
-            {"state", "client_id", "contact_id"},
-            concerns_new=lambda link: link.state == UserLink.State.CONFIRMED,
-        ),
     )

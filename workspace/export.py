@@ -16,9 +16,10 @@ from core.db.leases import Lease
 from core.pages.formatting import amount_text
 from crm.fields import REASON_NAMES, Field, FieldType
 from workspace.csv_files import BYTE_ORDER_MARK, csv_writer, guarded, number_cell, phone_cell
-from workspace.lists.cells import LINKS, Names, currency_in, sums_text, value_in
-from workspace.lists.declarations import SUM_NAMES
+from workspace.lists.cells import currency_in, sums_text, value_in
 from workspace.lists.queries import ListQuery
+from workspace.names import LINKS, Names
+from workspace.summaries import SUM_NAMES
 
 logger = logging.getLogger("rostrum.export")
 

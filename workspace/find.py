@@ -15,9 +15,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Account, User
-from core.db.text import is_xml_text, replace_non_xml
-from core.search.queries import MAX_QUERY_LENGTH, search, search_several, search_transaction
-from crm.models import Client
+from core.db.text import is_xml_text
+from core.search.queries import search_several, search_transaction
 
 # The number of results of each group: on the page and in JSON, and while the user types.
 MAX_FOUND, MAX_SUGGESTED = 8, 5
@@ -139,18 +138,3 @@ def find(account: Account, user: User, q: str, *, enough: int = MAX_FOUND) -> li
         (group, [Result(group, id, *found[key]) for id in ids[group.name] if (key := (group.name, id)) in found])
         for group in GROUPS
     ]
-
-
-def find_clients(account: Account, user: User, q: str, *, enough: int) -> list[Client]:
-    """Return the clients that match the text and that the user may access, with their names and e-mails, the best matches first.
-
-    Similar words are not searched, because this may run after every key press.
-    """
-    q = replace_non_xml(q).strip()[:MAX_QUERY_LENGTH]
-    if not q:
-        return []
-    clients = account.clients.live().accessible_to(user)
-    with search_transaction(account.id, q) as query:
-        ids = search(clients, query, enough=enough, fuzzy=False)[:enough]
-        rows = {row.id: row for row in clients.filter(id__in=ids).only("account_id", "id", "name", "email")}
-    return [rows[id] for id in ids if id in rows]

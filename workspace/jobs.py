@@ -7,7 +7,6 @@ from django.utils import timezone
 
 from accounts.models import Account, Status
 from core.jobs.registration import MAX_TURN, has_time_left, job
-from workspace.derivations import queue_all
 from workspace.recount import BATCH_SIZE, fetch_ids
 from workspace.summaries import update_summaries
 
@@ -62,14 +61,12 @@ def _update(name: str, account_id: int, ids: list[int]) -> bool:
 
 
 def follow_outcome(*, status: Status, **_options: object) -> None:
-    """Update the summaries of the deals in a status, and the figures of suggestions, after its outcome has changed."""
-    queue_all(status.account_id)
+    """Update the summaries of the deals in a status after its outcome has changed (a receiver of `outcome_changed`)."""
     for moment in (None, timezone.now() + SECOND_RUN_AFTER):
         update_summaries_of_status.defer(account_id=status.account_id, status_id=status.id, _schedule_at=moment)
 
 
 def follow_currency(*, account: Account, **_options: object) -> None:
-    """Update the sums of the clients of an account, and the figures of suggestions, after its currency has changed."""
-    queue_all(account.id)
+    """Update the sums of the clients of an account after its currency has changed (a receiver of `currency_changed`)."""
     for moment in (None, timezone.now() + SECOND_RUN_AFTER):
         update_sums_of_account.defer(account_id=account.id, _schedule_at=moment)

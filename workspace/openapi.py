@@ -32,10 +32,10 @@ from core.openapi.values import (
 )
 from core.search.queries import MAX_QUERY_LENGTH
 from workspace.api import bulk_changes, merges
+from workspace.api.backers import ORDERS
 from workspace.api.board import MoveSerializer
 from workspace.api.messages import LeftOutField, MessageSerializer, RecipientFilters, SendingSerializer
 from workspace.api.saved_views import SavedViewSerializer
-from workspace.api.suggestions import ORDERS
 from workspace.audience import LeftOut
 from workspace.bulk import MAX_LEFT_ALONE, MAX_ROWS, BulkChange
 from workspace.bulk_actions import Result

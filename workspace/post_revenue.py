@@ -3,7 +3,7 @@
 The stored clients and figures are those of `workspace.backers` for a user who may access all clients and deals. A suggestion with clients
 has one row in the currency of the account, even without deals, and one for each other currency of its clients' deals.
 
-The rows on which the figures depend are queued when these change: by `workspace.derivations`, and for votes by a trigger. A job
+The rows on which the figures depend are queued when these change: by `workspace.revenue_changes`, and for votes by a trigger. A job
 computes the figures of the affected suggestions within about a minute. The queue is committed with the change, so no change is missed.
 """
 

@@ -1,29 +1,16 @@
-"""The comparison of the stored values with the rows that they summarize, and their repair."""
+"""The comparison of the summaries with the rows that they summarize, and their repair."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from django.db import connection, transaction
 
-from accounts.models import Account
-from core.db import last_changes, locks
-from core.db.derived import at_the_end
-from crm.models import Client, Contact, Deal
-from forum import sort_keys
-from workspace.backers import values_of
-from workspace.mirrored_entries import COLUMNS as ENTRY_COLUMNS
-from workspace.mirrored_entries import IS_MIRRORED, MIRRORS, Mirror, write_entries
-from workspace.mirrored_entries import TABLE as ENTRIES
-from workspace.post_revenue import RevenueChange, affected_posts, figures_of, process_batch, revenue_lock, update_post
-from workspace.revenue import FIGURES
 from workspace.summaries import COLUMNS, update_summaries
 
 # The number of rows of one statement.
 BATCH_SIZE = 2000
 # In this order, because the summaries of contacts depend on those of deals, and the summaries of clients on all others.
 SUMMARIES = ("deals", "revenue", "contacts", "clients")
-KINDS = ("entries", *SUMMARIES, "posts", "sort_keys", "last_changes")
-
 # The ids of rows, and of stored values whose rows do not exist.
 PAGE_OF_IDS = """
 SELECT id FROM (
@@ -34,13 +21,6 @@ SELECT id FROM (
         ORDER BY {id} LIMIT %(limit)s
     )
 ) AS ids ORDER BY id LIMIT %(limit)s
-"""
-
-DIFFERING_ENTRIES = """
-WITH wanted AS ({wanted}), stored AS (SELECT {columns} FROM {stored})
-SELECT DISTINCT resource_id FROM (
-    (SELECT * FROM wanted EXCEPT SELECT * FROM stored) UNION ALL (SELECT * FROM stored EXCEPT SELECT * FROM wanted)
-) AS differing ORDER BY 1
 """
 
 DIFFERING = """
@@ -93,99 +73,19 @@ def pages(account_id: int, rows: str, stored: str, id: str, condition: str = "tr
         after = ids[-1]
 
 
-def recount(account_id: int, *, repair: bool = False) -> dict[str, list[int]]:
-    """Compare all stored values of an account with its rows. Return the ids of the rows whose values differ, by the names in `KINDS`.
+def recount_summaries(account_id: int, *, repair: bool) -> dict[str, list[int]]:
+    """Compare all summaries and sums of an account. Return the ids of the rows whose values differ, by the names in `SUMMARIES`.
 
-    The ids of "entries" are those of deals, notes, suggestions, tasks or votes, the ids of "revenue" are those of clients, those of "posts" and "sort_keys" those of suggestions or tasks, and those of "last_changes"
-    those of clients, contacts or deals. With `repair`, write the differing values. Each batch of summaries is compared in one statement, so concurrent transactions cause no differences.
+    With `repair`, write the differing values. Each batch is compared in one statement, so concurrent transactions cause no differences.
     """
-    differing: dict[str, list[int]] = {name: [] for name in KINDS}
-    for mirror in MIRRORS.values():
-        differing["entries"] += recount_entries(account_id, mirror, repair=repair)
+    differing: dict[str, list[int]] = {name: [] for name in SUMMARIES}
     for name in SUMMARIES:
         for ids in batches(account_id, *(("client", "workspace_clientrevenue") if name == "revenue" else (name[:-1],))):
             found = find_differing(account_id, name, ids)
             if found and repair:
                 write(account_id, name, found)
             differing[name] += found
-    differing["posts"] = recount_posts(account_id, repair=repair)
-    differing["sort_keys"] = sort_keys.find_differing(account_id)
-    if differing["sort_keys"] and repair:
-        sort_keys.repair(Account.objects.get(id=account_id), differing["sort_keys"])
-    for model in (Client, Contact, Deal):
-        found = last_changes.find_differing(model, account_id)
-        if found and repair:
-            last_changes.repair(model, account_id, found)
-        differing["last_changes"] += found
     return differing
-
-
-def recount_entries(account_id: int, mirror: Mirror, *, repair: bool) -> list[int]:
-    """Compare the mirrored entries of the timeline with the rows of a table. Return the ids of the rows whose entries differ."""
-    differing = []
-    of_rows = f"resource = '{mirror.resource}' AND {IS_MIRRORED}"
-    sql = DIFFERING_ENTRIES.format(
-        columns=ENTRY_COLUMNS,
-        wanted=mirror.entries("source.account_id = %(account_id)s AND source.id = ANY (%(ids)s)"),
-        stored=f"{ENTRIES} WHERE account_id = %(account_id)s AND resource_id = ANY (%(ids)s) AND {of_rows}",
-    )
-    for ids in pages(account_id, mirror.table, ENTRIES, "resource_id", of_rows):
-        found = fetch_ids(sql, {"account_id": account_id, "ids": ids})
-        if found and repair:
-            with transaction.atomic(), at_the_end():
-                write_entries(account_id, [(mirror.resource, id) for id in found])
-        differing += found
-    return differing
-
-
-def recount_posts(account_id: int, *, repair: bool) -> list[int]:
-    """Compare the stored clients and figures of all suggestions. Return the ids of those that differ. With `repair`, write them.
-
-    A suggestion that differs is compared again after its queued changes, which are no errors.
-    """
-    account = Account.objects.get(id=account_id)
-    process_queue(account_id)
-    ids = [id for id in posts_with_clients(account) if differs(account, id)]
-    if ids:
-        process_queue(account_id)
-    found = []
-    for id in ids:
-        with transaction.atomic():
-            locks.acquire(revenue_lock(account_id))
-            if differs(account, id):
-                found.append(id)
-                if repair:
-                    update_post(account, id)
-    return found
-
-
-def process_queue(account_id: int) -> None:
-    while process_batch(account_id):
-        pass
-
-
-def posts_with_clients(account: Account) -> list[int]:
-    """Return the ids of the suggestions that have stored clients or figures, or whose customers, authors or voters may be clients."""
-    sources = [
-        *affected_posts(account, RevenueChange.Kind.CLIENT, values_of("id", account.clients.all())),
-        *(values_of("post_id", rows.all()) for rows in (account.post_backers, account.post_revenues)),
-    ]
-    first, *others = sources
-    found = first.union(*others).values_list(first.query.values_select[0], flat=True)
-    # A suggestion that was merged into another one counts for that one.
-    merged = account.posts.filter(id__any=list(found)).values_list("id", "duplicate_from_id")
-    return sorted({duplicate_from_id or id for id, duplicate_from_id in merged})
-
-
-def differs(account: Account, post_id: int) -> bool:
-    forum_id, client_ids, revenue = figures_of(account, post_id)
-    backers = account.post_backers.filter(post_id=post_id).values_list("client_id", flat=True)
-    rows = account.post_revenues.filter(post_id=post_id).values_list("currency", "forum_id", "clients", *FIGURES)
-    expected = {
-        (currency, forum_id, len(client_ids), *(getattr(each, name) for name in FIGURES))
-        for currency, each in revenue.items()
-    }
-    return set(backers) != client_ids or set(rows) != expected
 
 
 def find_differing(account_id: int, name: str, ids: list[int]) -> list[int]:

@@ -1,28 +1,38 @@
-"""Filters of suggestions by the clients behind them: a segment, their number, and their revenue.
+"""Segments: saved views of the list of clients.
 
-A segment is a saved view of the list of clients. It selects the suggestions behind which at least one client of the view stands. Users
-with limited access count only the clients that they may access. They have no filters by number and revenue, because the stored figures are
-those of all clients and deals (`workspace.post_revenue`).
+They filter suggestions by the clients behind them, as do their number and their revenue. A segment selects the suggestions behind which at
+least one client of the view stands. Users with limited access count only the clients that they may access. They have no filters by number
+and revenue, because the stored figures are those of all clients and deals (`workspace.post_revenue`).
+
+The views that are shared with the team are also the segments that may enter a forum (`forum.membership`), with the contacts of their clients.
+Such a segment is evaluated with access to all clients, and *mine* are the clients of the owner of the view. A view with a search is none of
+them, because a search finds a limited number of clients.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.expressions import Combinable
+from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Account, User
 from core.errors import FieldError
 from core.search.queries import search_transaction
 from crm.conditions import read_number
+from forum.membership import SegmentSource, register_segment_source
+from workspace.lists.declarations import LISTS
 from workspace.lists.queries import ListQuery
 from workspace.views import VIEW_GONE, SavedView, find_view, open_view, within_query
 
 SEGMENT, MIN_REVENUE, MIN_CLIENTS = "segment", "min_revenue", "min_clients"
 PARAMETERS = (SEGMENT, MIN_REVENUE, MIN_CLIENTS)
+# Errors of these parameters do not change which clients a view has.
+HARMLESS_ERRORS = ("columns", "sort")
 LIMITED = _("can't be used, because you see only some of the clients and deals")
 
 
@@ -102,7 +112,7 @@ def read_segment(text: str, account: Account, user: User, views: list[SavedView]
         raise FieldError(SEGMENT, VIEW_GONE, "missing")
     segment = open_view(view, user)
     # Without a filter that is gone, the segment would have more clients than its name says.
-    if errors := [error for error in segment.errors if error.field not in ("columns", "sort")]:
+    if errors := [error for error in segment.errors if error.field not in HARMLESS_ERRORS]:
         raise within_query(errors[0], SEGMENT)
     return {"view": view, "segment": segment}
 
@@ -123,3 +133,41 @@ def read_clients(text: str, language: str | None) -> dict[str, Any]:
     if not 0 <= number < 10**9 or number != int(number):
         raise FieldError(MIN_CLIENTS, _("is not a whole number"), "number")
     return {"min_clients": int(number)}
+
+
+# The segments that may enter a forum
+
+
+def segments_of(account: Account) -> "QuerySet[SavedView]":
+    return account.saved_views.filter(resource=SavedView.Target.CLIENT, shared=True)
+
+
+def choices_of(account: Account) -> list[tuple[int, str]]:
+    """Return the ids and the names of the segments that the forums of an account can have. The number of shared views is limited."""
+    views = segments_of(account).order_by("position", "id").values_list("id", "name", "query")
+    return [(id, name) for id, name, query in views if not QueryDict(query).get("q")]
+
+
+def conditions_of(account: Account, ids: Collection[int], email_key: Combinable) -> dict[int, Q]:
+    """Return the conditions that a client of a segment, or a contact of such a client, has the e-mail, by the ids of the segments.
+
+    It takes at most two statements, and one for each filter by a tag. A view that was deleted or is no longer shared, or one of whose
+    fields was deleted, has no condition: without that filter, it would have more clients than its name says.
+    """
+    declaration = LISTS[SavedView.Target.CLIENT]
+    views = list(segments_of(account).filter(id__in=ids))
+    fields = declaration.fields(account) if views else []
+    found: dict[int, Q] = {}
+    for view in views:
+        reader = User(account=account, id=view.owner_id, role=User.Role.ADMIN)
+        query = ListQuery.read(declaration, QueryDict(view.query), account=account, user=reader, fields_of_list=fields)
+        if query.q or any(error.field not in HARMLESS_ERRORS for error in query.errors):
+            continue
+        clients = query.rows.order_by()
+        contacts = account.contacts.live().filter(email_key=email_key, client_id__in=clients.values("id"))
+        found[view.id] = Q(Exists(clients.filter(email_key=email_key))) | Q(Exists(contacts.order_by()))
+    return found
+
+
+def register_segments() -> None:
+    register_segment_source(SegmentSource(choices_of, conditions_of))

@@ -1,6 +1,9 @@
-"""All rows that match the query of a list: their number and their ids."""
+"""The selection of rows in a list: what can be done with them, and all rows that match the query of the list."""
 
 from array import array
+from collections.abc import Iterable
+
+from django.utils.functional import Promise
 
 from core.db.time_limit import time_limit
 from core.search.queries import search_transaction
@@ -10,6 +13,14 @@ from workspace.lists.queries import ListQuery
 TIME_LIMIT_MS = 8000
 # The rows that one step reads from the cursor.
 STEP = 10_000
+
+# The values and labels of what can be done with selected rows, by resource. The rows of other lists can't be selected.
+ACTIONS: dict[str, list[tuple[str, str | Promise]]] = {}
+
+
+def register_actions(resource: str, actions: Iterable[tuple[str, str | Promise]]) -> None:
+    """Offer actions for the selected rows of a list, after those that are offered already."""
+    ACTIONS.setdefault(resource, []).extend(actions)
 
 
 def count_matching(query: ListQuery, *, limit: int) -> int:

@@ -24,6 +24,7 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db import models
 from django.db.models import F, OuterRef, Q, Subquery
 from django.db.models.functions import Cast, JSONObject
+from django.utils.translation import gettext_lazy as _
 from psycopg.types.numeric import Int8
 
 from accounts.models import Account
@@ -31,8 +32,19 @@ from core.db.access import Access
 from core.db.derived import Key
 from core.db.prepared import array_literal, fetch
 from core.db.tenancy import foreign_object
+from crm.fields import Field, FieldType
 from crm.models import Client, Contact, Deal
 from workspace.revenue import Revenue, revenue_by
+
+# The fields that summaries store. Each is an order of the list, which has an index.
+LAST_ACTIVITY = Field("last_activity_at", _("Last activity"), FieldType.TIME, read_only=True, in_lists=True)
+NEXT_TASK = Field("next_task_at", _("Next task"), FieldType.TIME, read_only=True)
+# Filters and orders use the sums in the currency of the account. Cells show those in all currencies.
+SUMS = (
+    Field("open_sum", _("Open deals"), FieldType.MONEY, read_only=True, in_lists=True),
+    Field("won_sum", _("Won deals"), FieldType.MONEY, read_only=True),
+)
+SUM_NAMES = tuple(each.name for each in SUMS)
 
 # The columns of a summary, without the account and the id of its row.
 COLUMNS = {

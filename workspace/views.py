@@ -27,9 +27,9 @@ from core.db.trimmed import TrimmedCharField
 from core.errors import FieldError, FieldErrors
 from crm.conditions import Operator
 from crm.fields import FieldType
-from workspace.lists.cells import Names
 from workspace.lists.declarations import LISTS
 from workspace.lists.queries import PAGE_PARAMETERS, ListQuery
+from workspace.names import Names
 
 # The numbers of views of a user, and of shared views of an account, over all lists.
 MAX_VIEWS_OF_USER, MAX_SHARED_VIEWS = 50, 100

@@ -24,7 +24,7 @@ from tests.support.factories import (
 )
 from tests.support.routes import TABLE, caller, send
 from tests.support.tables import table
-from workspace.api.suggestions import LIMITED
+from workspace.api.backers import LIMITED
 from workspace.models import BulkChange
 
 # In the texts of all rows that the agent must not find.

@@ -9,7 +9,7 @@ from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.factories import make_client, make_deal, make_forum, make_post, make_saved_view
 from tests.support.post_revenue import store_revenue
 from tests.support.queries import capture_queries
-from workspace.api.suggestions import LIMITED, TOO_SLOW
+from workspace.api.backers import LIMITED, TOO_SLOW
 from workspace.segments import SuggestionFilter
 
 PATH = "/app/posts/revenue.json"

@@ -1,7 +1,7 @@
 from django.urls import URLPattern, path
 
 from core.api.routing import CREATE, ITEM
-from workspace.api.backers import BackersViewSet
+from workspace.api.backers import BackersViewSet, SuggestionRevenueViewSet
 from workspace.api.board import BoardViewSet
 from workspace.api.bulk_changes import BulkChangeViewSet
 from workspace.api.calendar_feeds import CalendarFeedViewSet
@@ -10,7 +10,6 @@ from workspace.api.merges import MergeViewSet
 from workspace.api.messages import MessageViewSet, RecipientFilters
 from workspace.api.reports import ReportViewSet
 from workspace.api.saved_views import SavedViewViewSet
-from workspace.api.suggestions import SuggestionRevenueViewSet
 from workspace.api.summaries import SummaryViewSet
 from workspace.api.timeline import TimelineViewSet
 from workspace.reports.queries import REPORTS

@@ -1,26 +1,23 @@
-"""The values of a list as people see them: names instead of ids, dates, amounts."""
+"""The values of a table as people see them: names instead of ids, dates, amounts."""
 
-from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
-from django.db.models import CharField, F, QuerySet, Value
-from django.db.models.functions import Cast, Coalesce, NullIf
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from accounts.default_names import reason_text, status_name
-from accounts.models import Account, Status, User
+from accounts.default_names import reason_text
 from core.pages.formatting import amount_text, date_text, number_text
 from core.pages.routes import path_with_id
 from crm.fields import REASON_NAMES, Field, FieldType
-from workspace.lists.declarations import NEXT_TASK, SUM_NAMES, RecordList
+from workspace.names import LINKS, Names, href_of
 from workspace.revenue import Revenue
+from workspace.summaries import NEXT_TASK, SUM_NAMES
 
 # Longer texts are cut in a cell.
 MAX_CELL_LENGTH = 80
@@ -53,86 +50,8 @@ class Cell:
         return self.field.read_only and self.field.name != NEXT_TASK.name
 
 
-# The types of fields that link to other rows.
-LINKS = (FieldType.USER, FieldType.STATUS, FieldType.CLIENT, FieldType.CONTACT, FieldType.DEAL)
-Ids = dict[FieldType, set[int]]
-
-
-@dataclass
-class Names:
-    """The names of the rows to which the rows of a list link, read with one statement."""
-
-    names: dict[tuple[FieldType, int], str] = field(default_factory=dict)
-    colors: dict[int, str] = field(default_factory=dict)
-
-    @classmethod
-    def read(cls, account: Account, user: User, links: Iterable[tuple[FieldType, Any]]) -> "Names":
-        """Return the names for pairs of the type of a field and an id. A row that the user may not access, or that is in the trash, has none."""
-        ids: Ids = defaultdict(set)
-        for each, id in links:
-            if id is not None:
-                ids[each].add(id)
-        names = cls()
-        queries = [linked_rows(account, user, type, found) for type, found in ids.items()]
-        if not queries:
-            return names
-        for type, id, name, kind, code, color in queries[0].union(*queries[1:], all=True):
-            status = Status(kind=kind, code=code, name=name)
-            names.names[FieldType(type), id] = status_name(status) if type == FieldType.STATUS else name
-            if color:
-                names.colors[id] = color
-        return names
-
-    def has(self, type: FieldType, id: int) -> bool:
-        return (type, id) in self.names
-
-    def of(self, type: FieldType, id: int) -> str:
-        """Return the name of a row, or its number if the user may not see it."""
-        return self.names.get((type, id), str(id))
-
-
-def linked_rows(account: Account, user: User, type: FieldType, ids: set[int]) -> QuerySet[Any, Any]:
-    """Return the type, id, name, kind, code and color of rows to which fields link. The last three are those of statuses."""
-    nothing = Value("", CharField())
-    of_status: tuple[Any, Any, Any] = (nothing, nothing, nothing)
-    name: Any = Cast("name", CharField())
-    rows: Any
-    if type == FieldType.STATUS:
-        rows, of_status = account.statuses.all(), (F("kind"), F("code"), F("color"))
-    elif type == FieldType.USER:
-        rows, name = account.users.all(), Coalesce(NullIf("name", nothing), F("login"))
-    else:
-        rows = getattr(account, COLLECTIONS[type]).live().accessible_to(user)
-    return rows.filter(id__in=ids).order_by().values_list(Value(str(type), CharField()), "id", name, *of_status)
-
-
-COLLECTIONS = {FieldType.CLIENT: "clients", FieldType.CONTACT: "contacts", FieldType.DEAL: "deals"}
-ROUTES = {
-    FieldType.CLIENT: "workspace-client",
-    FieldType.CONTACT: "workspace-contact",
-    FieldType.DEAL: "workspace-deal",
-}
 # The dates at which something is due, and the column that tells that it is done; "" if a done one has no date.
 DUE_DATES = {NEXT_TASK.name: "", "scheduled_at": "closed", "expected_close_date": "closed_at"}
-
-
-def href_of(field: Field, value: Any) -> str:
-    """Return the address to which a value links."""
-    if value in (None, ""):
-        return ""
-    if field.type in ROUTES:
-        return path_with_id(ROUTES[field.type], value)
-    match field.type:
-        case FieldType.EMAIL:
-            return f"mailto:{quote(value, safe='@')}"
-        case FieldType.PHONE:
-            return "tel:" + "".join(sign for sign in str(value) if sign.isdigit() or sign == "+")
-        case FieldType.LINK:
-            address = str(value)
-            if address.lower().startswith(("http://", "https://")):
-                return address
-            return f"https://{address}" if "." in address and " " not in address and ":" not in address else ""
-    return ""
 
 
 def is_late(row: dict[str, Any], each: Field, value: date) -> bool:
@@ -149,10 +68,10 @@ def value_in(row: dict[str, Any], each: Field) -> Any:
 
 
 def cells_of(
-    declaration: RecordList, row: dict[str, Any], fields: Iterable[Field], names: Names, currency: str
+    row: dict[str, Any], fields: Iterable[Field], names: Names, currency: str, *, edit_route: str
 ) -> list[Cell]:
-    """Return the cells of a row, each with the path of its form if the list is editable. `currency` is that of the account."""
-    path = path_with_id(declaration.edit_route, row["id"]) if declaration.edit_route else ""
+    """Return the cells of a row, each with the path of its form if there is a route for it. `currency` is that of the account."""
+    path = path_with_id(edit_route, row["id"]) if edit_route else ""
     cells = [cell_of(row, each, names, currency) for each in fields]
     for cell in cells:
         if path and not cell.field.read_only:
@@ -164,16 +83,6 @@ def cells_of(
 def edit_query(field: str) -> str:
     """Return the query string of the form of a field. Each row of a list has the same ones."""
     return "?" + urlencode({"field": field})
-
-
-def read_cell(declaration: RecordList, account: Account, user: User, id: int, each: Field) -> Cell | None:
-    """Return the cell of one row, or None if the user may not access the row."""
-    columns = {"id", each.column, *declaration.further_columns}
-    row = declaration.rows_of(account, user).filter(id=id).values(*columns).first()
-    if row is None:
-        return None
-    links = [(each.type, value_in(row, each))] if each.type in LINKS else []
-    return cells_of(declaration, row, [each], Names.read(account, user, links), account.currency)[0]
 
 
 def cell_of(row: dict[str, Any], each: Field, names: Names, currency: str) -> Cell:

@@ -11,17 +11,8 @@ from django.utils.translation import pgettext_lazy
 
 from accounts.models import Account, Status, User
 from crm.fields import Field, FieldType, builtin_fields, fields_of
+from workspace.summaries import LAST_ACTIVITY, NEXT_TASK, SUMS
 from workspace.tasks import all_tasks
-
-# The fields that summaries store (`workspace.summaries`). Each is an order of the list, which has an index.
-LAST_ACTIVITY = Field("last_activity_at", _("Last activity"), FieldType.TIME, read_only=True, in_lists=True)
-NEXT_TASK = Field("next_task_at", _("Next task"), FieldType.TIME, read_only=True)
-# Filters and orders use the sums in the currency of the account. Cells show those in all currencies.
-SUMS = (
-    Field("open_sum", _("Open deals"), FieldType.MONEY, read_only=True, in_lists=True),
-    Field("won_sum", _("Won deals"), FieldType.MONEY, read_only=True),
-)
-SUM_NAMES = tuple(each.name for each in SUMS)
 
 # The orders of the lists, ascending and descending, with the labels of those that the form for small screens offers. Each has an index.
 ORDERS: dict[str, str | Promise] = {

@@ -25,9 +25,9 @@ from core.search.queries import MAX_QUERY_LENGTH, estimate_counts, search, searc
 from crm.conditions import BOOLEANS, MAX_CONDITIONS, Condition, Operator, find_field
 from crm.fields import Field, FieldType
 from crm.models import ContactListMembership
-from workspace.lists.declarations import SUM_NAMES, RecordList
+from workspace.lists.declarations import RecordList
 from workspace.reports.stages import StageFilter
-from workspace.summaries import revenue_of, with_revenue, with_summary
+from workspace.summaries import SUM_NAMES, revenue_of, with_revenue, with_summary
 
 # A list is counted up to this number.
 MAX_COUNT = 1000

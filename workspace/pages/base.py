@@ -1,4 +1,4 @@
-"""The base class of the team's pages."""
+"""The base class of the team's pages, and the type of their requests."""
 
 from typing import Any
 
@@ -9,7 +9,11 @@ from django.utils.translation import gettext as _
 from core.api.paging import Page as ListPage
 from core.errors import FieldErrors
 from core.pages.base import Page, redirect
-from workspace.requests import TeamRequest
+from core.requests import UserRequest
+
+
+class TeamRequest(UserRequest):
+    """A request of a page that only the team sees."""
 
 
 class WorkspacePage(Page):

@@ -27,13 +27,12 @@ from core.pages.errors import field_message
 from core.pages.number_fields import WholeNumberField
 from crm.models import Deal
 from workspace.board import Board, BoardQuery, Card, Column, board_query, read_board, read_cards
-from workspace.lists.cells import Names
 from workspace.lists.declarations import LISTS
 from workspace.lists.queries import ListQuery
 from workspace.moves import MAX_PLACE, Move, move_deal
-from workspace.pages.base import WorkspacePage
+from workspace.names import Names
+from workspace.pages.base import TeamRequest, WorkspacePage
 from workspace.pages.lists import FilterForm, RecordListPage, link_values
-from workspace.requests import TeamRequest
 
 # The element of the page that tells screen readers about a move, and that of the dialog.
 NEWS, DIALOG = "#board-news", "dialog-content"

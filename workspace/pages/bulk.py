@@ -1,25 +1,23 @@
-"""The pages of bulk changes: the value and the question before a change, its progress and undo, and the export of a list."""
+"""The pages of bulk changes: the value and the question before a change, its progress and undo."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Any
 
 from django import forms
 from django.contrib import messages
 from django.db.models import F
-from django.http import Http404, HttpResponse, QueryDict, StreamingHttpResponse
+from django.http import Http404, HttpResponse, QueryDict
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.default_names import status_name
 from accounts.pages.forms import Form
 from accounts.pages.settings import parse_id
 from accounts.roles import ASSIGNABLE
 from core.api import throttling
-from core.db import leases
 from core.db.time_limit import TooSlow
 from core.error_responses import error_response
 from core.pages.base import redirect
@@ -27,24 +25,28 @@ from core.pages.creation import CreatingPage, Creation
 from core.pages.formatting import number_text
 from workspace.bulk import BATCH_SIZE, MAX_ROWS, RESOURCES, BulkChange, BulkChangeQuerySet, actions_of
 from workspace.bulk_actions import Action, Result
-from workspace.export import MAX_EXPORTED, MAX_EXPORTS, ExportStream, export
+from workspace.export import MAX_EXPORTED
 from workspace.lists.declarations import LISTS
 from workspace.lists.queries import ListQuery
-from workspace.pages.base import WorkspacePage
-from workspace.pages.lists import EXPORT, MAX_USERS, MERGE
-from workspace.pages.merges import MERGE_ROUTES
-from workspace.requests import TeamRequest
-from workspace.selection import count_matching, matching_ids
+from workspace.pages.base import TeamRequest, WorkspacePage
+from workspace.pages.exports import EXPORT, EXPORT_ROUTES, respond_with_csv, too_many
+from workspace.pages.lists import MAX_USERS
+from workspace.pages.merging import MERGE, MERGE_ROUTES
+from workspace.selection import count_matching, matching_ids, register_actions
 
-EXPORT_ROUTES = {
-    "client": "workspace-clients-export",
-    "contact": "workspace-contacts-export",
-    "deal": "workspace-deals-export",
-}
 # The maximum number of rows that are selected one by one: those of the longest page.
 MAX_SELECTED = 100
 # The choice that empties a field. A form without a choice is an error, so that nobody empties a field by mistake.
 NO_VALUE = "none"
+
+
+def register_selection_actions() -> None:
+    """Offer bulk changes, the merge of two rows and the export in the lists (`workspace.selection`)."""
+    for resource in RESOURCES:
+        register_actions(resource, [(action.key, action.label) for action in actions_of(resource).values()])
+        if resource in MERGE_ROUTES:
+            register_actions(resource, [(MERGE, gettext_lazy("Merge two entries"))])
+        register_actions(resource, [(EXPORT, gettext_lazy("Export as CSV"))])
 
 
 def rows_text(resource: str, number: int) -> str:
@@ -286,10 +288,6 @@ class NewBulkChangePage(CreatingPage, WorkspacePage):
         return []
 
 
-def too_many(limit: int) -> str:
-    return _("At most %(n)s entries are possible at a time. Add a filter.") % {"n": number_text(limit)}
-
-
 class BulkChanges(WorkspacePage):
     """The base of the pages of the changes that the user may see."""
 
@@ -378,42 +376,3 @@ class BulkChangePage(BulkChanges):
 
         self.perform(act)
         return redirect("workspace-bulk-change", id)
-
-
-class ExportPage(WorkspacePage):
-    """The rows of a list as a CSV file, with its filters, its order and its columns."""
-
-    resource = ""
-
-    def get(self, request: TeamRequest) -> HttpResponse:
-        throttling.count_export(request)
-        declaration = LISTS[self.resource]
-        query = ListQuery.read(
-            declaration, request.GET, account=request.account, user=request.user, language=get_language()
-        )
-        back = reverse(declaration.route) + query.query_string()
-        if query.errors:
-            # The list names the errors.
-            return redirect(reverse(declaration.route) + f"?{request.GET.urlencode()}")
-        try:
-            ids = matching_ids(query, limit=MAX_EXPORTED, ordered=True)
-        except TooSlow:
-            messages.error(request, _("This takes too long, because too many entries would have to be compared."))
-            return redirect(back)
-        if len(ids) > MAX_EXPORTED:
-            messages.error(request, too_many(MAX_EXPORTED))
-            return redirect(back)
-        return respond_with_csv(request, query, ids)
-
-
-def respond_with_csv(request: TeamRequest, query: ListQuery, ids: Any) -> HttpResponse:
-    lease = leases.acquire(f"export:{request.account.id}", limit=MAX_EXPORTS)
-    if lease is None:
-        message = _("Your account is exporting as many lists as it may. Try again when one of them is complete.")
-        return error_response(request, HTTPStatus.TOO_MANY_REQUESTS, message=message, headers={"Retry-After": "10"})
-    chunks = ExportStream(export(query, ids), lease)
-    response = StreamingHttpResponse(chunks, content_type="text/csv; charset=utf-8")
-    name = f"{query.declaration.collection}-{timezone.localdate().isoformat()}.csv"
-    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
-    response.headers["Cache-Control"] = "private, no-store"
-    return response  # type: ignore[return-value]  # the stubs have no common base

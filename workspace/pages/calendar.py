@@ -21,8 +21,8 @@ from core.errors import Throttled
 from core.pages.base import base_url, redirect
 from workspace.icalendar import calendar_of
 from workspace.models import CalendarFeed
+from workspace.pages.base import TeamRequest
 from workspace.pages.task_actions import TaskActions, people_of
-from workspace.requests import TeamRequest
 from workspace.tasks import is_late, open_tasks, start_of
 
 # The tasks of a day that the table shows before "more", and the most tasks of a month that are read.

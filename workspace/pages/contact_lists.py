@@ -15,8 +15,7 @@ from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
 from crm.api.writing import write_row
 from crm.models import ContactList
-from workspace.pages.base import WorkspacePage
-from workspace.requests import TeamRequest
+from workspace.pages.base import TeamRequest, WorkspacePage
 
 
 class ContactListForm(Form):

@@ -28,10 +28,8 @@ from crm.base import Resource
 from crm.fields import Field, fields_of
 from crm.models import Client, Contact, Deal
 from crm.similar import find_similar
-from workspace.find import find_clients
-from workspace.pages.base import WorkspacePage
-from workspace.pages.editing import AskingForm, form_field, initial_value
-from workspace.requests import TeamRequest
+from workspace.pages.base import TeamRequest, WorkspacePage
+from workspace.pages.editing import AskingForm, find_clients, form_field, initial_value
 
 # The ids of the elements that htmx fills: the dialog of the base template, the clients of a search, and the warning of similar rows.
 DIALOG, FOUND_CLIENTS, SIMILAR = "dialog-content", "new-client-found", "new-similar"

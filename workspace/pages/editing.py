@@ -29,18 +29,19 @@ from accounts.models import Account, Status, User
 from accounts.pages.forms import Form, LongSelect
 from accounts.roles import ASSIGNABLE
 from core.api.fields import CURRENCIES
+from core.db.text import replace_non_xml
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldErrors
 from core.numbers import TypedNumber
 from core.pages.errors import error_sentence, field_message
 from core.pages.formatting import amount_text, date_text, number_text, time_text
 from core.pages.number_fields import TypedNumberField
+from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
 from crm.api.writing import write_row
 from crm.base import Resource
 from crm.doubts import doubts_of
 from crm.fields import REASON_NAMES, Field, FieldType, fields_of
 from crm.models import Client, Deal
-from workspace.find import find_clients
 
 # The maximum numbers of contacts and of users to choose from, and of clients that a search finds.
 MAX_CHOICES, MAX_USERS, MAX_FOUND = 50, 500, 10
@@ -185,6 +186,21 @@ def client_choices(account: Account, user: User, row: Resource | None, q: str) -
     own = account.clients.live().accessible_to(user).filter(id=client_id).values_list("id", "name") if client_id else ()
     found = [(client.id, client.name) for client in find_clients(account, user, q, enough=MAX_FOUND)]
     return list(dict([*own, *found]).items())
+
+
+def find_clients(account: Account, user: User, q: str, *, enough: int) -> list[Client]:
+    """Return the clients that match the text and that the user may access, with their names and e-mails, the best matches first.
+
+    Similar words are not searched, because this may run after every key press.
+    """
+    q = replace_non_xml(q).strip()[:MAX_QUERY_LENGTH]
+    if not q:
+        return []
+    clients = account.clients.live().accessible_to(user)
+    with search_transaction(account.id, q) as query:
+        ids = search(clients, query, enough=enough, fuzzy=False)[:enough]
+        rows = {row.id: row for row in clients.filter(id__in=ids).only("account_id", "id", "name", "email")}
+    return [rows[id] for id in ids if id in rows]
 
 
 def initial_value(field: Field, value: Any) -> Any:

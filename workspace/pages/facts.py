@@ -12,9 +12,10 @@ from django.utils.translation import gettext_lazy
 
 from accounts.default_names import status_name
 from accounts.models import Account, Status
+from core.db.access import Access
 from crm.base import Resource
-from crm.fields import Field, FieldType
-from workspace.lists.cells import href_of
+from crm.fields import Field, FieldType, builtin_fields
+from workspace.names import COLLECTIONS, href_of, name_of_row, name_of_user
 from workspace.pages.editing import LINKS, currency_of, display
 
 
@@ -71,6 +72,20 @@ def status_of_row() -> Subquery:
     statuses = Status.objects.filter(account_id=OuterRef("account_id"), id=OuterRef("status_id"))
     columns = {name: name for name in ("kind", "code", "name", "color", "closed")}
     return Subquery(statuses.values(found=JSONObject(**columns))[:1])
+
+
+def with_linked_names(rows: QuerySet, kind: Kind, account: Account, access: Access) -> QuerySet:
+    """Add what `fact_of` needs: the status, and the names of the users and of the rows of the access that the fields name."""
+    found: dict[str, Subquery] = {name_column("trashed_by_id"): name_of_user("trashed_by_id")}
+    for field in builtin_fields(kind.resource):
+        if field.type == FieldType.USER:
+            found[name_column(field.name)] = name_of_user(field.name)
+        elif field.type == FieldType.STATUS:
+            found["status_data"] = status_of_row()
+        elif field.type in COLLECTIONS:
+            linked = getattr(account, COLLECTIONS[field.type]).live().limited_to(access)
+            found[name_column(field.name)] = name_of_row(linked, field.name)
+    return rows.annotate(**found)
 
 
 def as_status(values: dict[str, Any] | None) -> Status | None:

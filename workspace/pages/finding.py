@@ -7,8 +7,7 @@ from core.api import throttling
 from core.db.text import replace_non_xml
 from core.search.queries import MAX_QUERY_LENGTH
 from workspace.find import MAX_FOUND, MAX_SUGGESTED, Group, Result, find
-from workspace.pages.base import WorkspacePage
-from workspace.requests import TeamRequest
+from workspace.pages.base import TeamRequest, WorkspacePage
 
 
 class FindPage(WorkspacePage):

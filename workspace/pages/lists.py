@@ -29,14 +29,14 @@ from core.pages.number_fields import answered_text
 from core.pages.routes import path_with_id
 from crm.conditions import ME, OPERATORS, Condition, Operator, find_field, parameter_name
 from crm.fields import Field, FieldType, grouped
-from workspace.bulk import RESOURCES, actions_of
-from workspace.lists.cells import LINKS, Cell, Names, cells_of, value_in
-from workspace.lists.declarations import LISTS, SUM_NAMES, RecordList
+from workspace.lists.cells import Cell, cells_of, value_in
+from workspace.lists.declarations import LISTS, RecordList
 from workspace.lists.queries import MAX_COUNT, ListQuery
-from workspace.pages.base import WorkspacePage
-from workspace.pages.merges import MERGE_ROUTES
+from workspace.names import LINKS, Names
+from workspace.pages.base import TeamRequest, WorkspacePage
 from workspace.reports.stages import LABELS as HISTORY_LABELS
-from workspace.requests import TeamRequest
+from workspace.selection import ACTIONS
+from workspace.summaries import SUM_NAMES
 from workspace.views import MAX_NAME_LENGTH, SavedView, read_list, views_of
 
 # The most users in the choices of a filter.
@@ -46,8 +46,6 @@ MAX_TABS = 6
 # The choice of the form for the parameter `__empty=false`.
 FILLED = "filled"
 INACTIVE = "inactive_days"
-# The actions of a selection that are no bulk changes.
-EXPORT, MERGE = "export", "merge"
 DEFAULT_INACTIVE_DAYS = 30
 # Fields whose values people do not type: other pages link to lists with them.
 NOT_TYPED = (FieldType.CLIENT, FieldType.CONTACT, FieldType.DEAL)
@@ -163,7 +161,7 @@ class RecordListPage(WorkspacePage):
             filter_groups=self.filter_groups(query),
             filter_form=adding,
             orders=self.orders(query),
-            bulk_actions=bulk_actions(self.declaration.resource),
+            bulk_actions=ACTIONS.get(self.declaration.resource, []),
             shortcuts=self.shortcuts(),
             clear=query.link([("columns", ",".join(query.columns)), ("sort", query.sort)]),
         )
@@ -171,7 +169,7 @@ class RecordListPage(WorkspacePage):
     def shortcuts(self) -> list[tuple[tuple[str, ...], str]]:
         """Return the keys of `workspace/list.js` with their effects."""
         keys = [(("j", "k"), _("Next and previous entry")), (("Enter",), _("Open the entry"))]
-        if self.declaration.resource in RESOURCES:
+        if self.declaration.resource in ACTIONS:
             keys.append((("x",), _("Select the entry")))
         if self.declaration.is_editable:
             keys += [(("←", "→"), _("Previous and next value of the entry")), (("e",), _("Change the value"))]
@@ -195,7 +193,7 @@ class RecordListPage(WorkspacePage):
                 row["id"],
                 row[declaration.name_field],
                 self.path_of(row),
-                cells_of(declaration, row, fields, names, self.request.account.currency),
+                cells_of(row, fields, names, self.request.account.currency, edit_route=declaration.edit_route),
             )
             for row in rows
         ]
@@ -443,15 +441,6 @@ def value_text(condition: Condition) -> str:
     if condition.field.type in (FieldType.DATE, FieldType.TIME) and (day := parse_date(condition.text)):
         return formats.date_format(day, "SHORT_DATE_FORMAT")
     return condition.text
-
-
-def bulk_actions(resource: str) -> list[tuple[str, str | Promise]]:
-    """Return the values and labels of what can be done with selected rows."""
-    if resource not in RESOURCES:
-        return []
-    merge = [(MERGE, _("Merge two entries"))] if resource in MERGE_ROUTES else []
-    actions = [(action.key, action.label) for action in actions_of(resource).values()]
-    return [*actions, *merge, (EXPORT, _("Export as CSV"))]
 
 
 def query_of(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The pages that merge two clients or two contacts: find the other one, compare both, confirm.
+"""The pages that merge two clients or two contacts: find the other one, compare both, confirm. The merges of a record on its page.
 
 The comparison carries the times of the last changes of both records. If one of them was changed meanwhile, the page is shown again.
 """
@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from django.contrib import messages
-from django.db.models import Count, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce, JSONObject
 from django.http import Http404, HttpResponse
 from django.urls import reverse
+from django.utils.dateparse import parse_datetime
 from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
@@ -18,6 +20,7 @@ from django.utils.translation import gettext_lazy
 
 from accounts.models import Account, User
 from accounts.pages.settings import parse_id
+from core.db.access import Access
 from core.db.text import replace_non_xml
 from core.error_responses import error_response
 from core.errors import Conflict
@@ -27,15 +30,16 @@ from crm.external_ids import ExternallyIdentified
 from crm.fields import grouped
 from crm.similar import Similar, find_similar
 from workspace.comparison import Choice, Difference, compared_fields, differences
-from workspace.merging import Merge, lock_rows
-from workspace.pages.base import WorkspacePage
-from workspace.pages.facts import fact_of
-from workspace.pages.merges import MERGE_ROUTES
-from workspace.pages.records import ClientPage, ContactPage, RecordPage
-from workspace.requests import TeamRequest
+from workspace.merging import MODELS, Merge, lock_rows
+from workspace.pages.base import TeamRequest, WorkspacePage
+from workspace.pages.facts import CLIENT, CONTACT, Kind, fact_of, with_linked_names
 
-# The number of records that the search finds.
-MAX_FOUND = 10
+# The number of records that the search finds, and of merges that the page of a record shows.
+MAX_FOUND, MAX_SHOWN = 10, 5
+# The routes of the pages that merge another record into a client or contact.
+MERGE_ROUTES = {"client": "workspace-client-merge", "contact": "workspace-contact-merge"}
+# The action of a list that merges the selected rows.
+MERGE = "merge"
 
 # The prefix of the names of the radio buttons, before the name of the field.
 PREFIX = "use:"
@@ -70,36 +74,40 @@ class MergePage(WorkspacePage):
     """Merging another record into one, which stays."""
 
     template_name = "workspace/merge.html"
-    record_class: type[RecordPage]
+    kind: Kind
     title: str | Promise
     missing: str | Promise
 
     @property
     def resource(self) -> str:
-        return self.record_class.kind.resource
+        return self.kind.resource
 
     @property
     def section(self) -> str:  # type: ignore[override]  # derived from the kind
-        return self.record_class.kind.section
+        return self.kind.section
 
     @property
     def route(self) -> str:
         return MERGE_ROUTES[self.resource]
 
     def rows(self) -> QuerySet:
-        """Return the records that the user may access, with the names of the rows to which they link."""
-        page = self.record_class(request=self.request)
-        rows = page.rows().live()  # type: ignore[attr-defined]  # of every TrashableQuerySet
-        return page.annotated(rows, self.request.account, self.request.user.access)
+        """Return the records that the user may access, including those in the trash."""
+        rows: QuerySet = self.kind.rows(self.request.account).accessible_to(self.request.user)  # type: ignore[attr-defined]
+        return rows
+
+    def live_rows(self) -> QuerySet:
+        """Return those that are not in the trash, with the names of the rows to which they link."""
+        rows = self.rows().live()  # type: ignore[attr-defined]  # of every TrashableQuerySet
+        return with_linked_names(rows, self.kind, self.request.account, self.request.user.access)
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
         other_id = parse_id(request.GET.get("with"))
-        rows = {row.id: row for row in self.rows().filter(id__in=[id, other_id or 0])}
+        rows = {row.id: row for row in self.live_rows().filter(id__in=[id, other_id or 0])}
         kept, other = rows.get(id), rows.get(other_id) if other_id != id else None
         if kept is None:
-            if self.record_class(request=request).rows().filter(id=id).exists():
+            if self.rows().filter(id=id).exists():
                 # The page of the record says that it is in the trash, or with which record it was merged.
-                return redirect(self.record_class.kind.route, id)
+                return redirect(self.kind.route, id)
             raise Http404
         if "with" in request.GET and other is None:
             messages.error(request, str(self.missing))
@@ -109,13 +117,11 @@ class MergePage(WorkspacePage):
         request = self.request
         q = replace_non_xml(request.GET.get("q", ""))[:MAX_QUERY_LENGTH].strip()
         found = self.search(q, kept.id) if q else []
-        return self.render(
-            kind=self.record_class.kind, title=self.title, row=kept, q=q, found=found, similar=self.similar(kept)
-        )
+        return self.render(kind=self.kind, title=self.title, row=kept, q=q, found=found, similar=self.similar(kept))
 
     def search(self, q: str, id: int) -> list[dict[str, Any]]:
         """Return the record whose id the text is, or else those that a search finds."""
-        rows: Any = self.record_class(request=self.request).rows().live().exclude(id=id)  # type: ignore[attr-defined]
+        rows: Any = self.rows().live().exclude(id=id)  # type: ignore[attr-defined]
         columns = ("id", "name", "email", "phone")
         if (number := parse_id(q.removeprefix("#"))) and (exact := list(rows.filter(id=number).values(*columns))):
             return exact
@@ -143,7 +149,7 @@ class MergePage(WorkspacePage):
         return self.render(
             "workspace/compare.html",
             http_status=http_status,
-            kind=self.record_class.kind,
+            kind=self.kind,
             title=self.title,
             row=kept,
             other=merged,
@@ -160,7 +166,7 @@ class MergePage(WorkspacePage):
         )
 
     def fact(self, row: Any, field: Any) -> Any:
-        return fact_of(row, self.record_class.kind, field)
+        return fact_of(row, self.kind, field)
 
     def row(self, difference: Difference, kept: Any, merged: Any) -> Row:
         is_newer = merged.updated_at > kept.updated_at
@@ -206,10 +212,10 @@ class MergePage(WorkspacePage):
             messages.success(
                 request, format_html(_("{name} is merged into this record. You can undo it here."), name=name)
             )
-            return redirect(self.record_class.kind.route, id)
-        rows = {row.id: row for row in self.rows().filter(id__in=[id, other_id])}
+            return redirect(self.kind.route, id)
+        rows = {row.id: row for row in self.live_rows().filter(id__in=[id, other_id])}
         if len(rows) < 2:
-            return redirect(self.record_class.kind.route, id)
+            return redirect(self.kind.route, id)
         return self.compare(rows[id], rows[other_id], http_status=422)
 
     def is_merged(self, kept: ExternallyIdentified, merged: ExternallyIdentified) -> bool:
@@ -217,13 +223,13 @@ class MergePage(WorkspacePage):
 
 
 class MergeClientPage(MergePage):
-    record_class = ClientPage
+    kind = CLIENT
     title = gettext_lazy("Merge clients")
     missing = gettext_lazy("There is no such client to merge.")
 
 
 class MergeContactPage(MergePage):
-    record_class = ContactPage
+    kind = CONTACT
     title = gettext_lazy("Merge contacts")
     missing = gettext_lazy("There is no such contact to merge.")
 
@@ -278,3 +284,35 @@ class UndoMergeView(WorkspacePage):
         fields = compared_fields(self.request.account, merge.resource, ())
         labels = {field.name: str(field.label) for field in fields}
         return [labels.get(name, name) for name in merge.unrestored_fields]
+
+
+# The merges of a record on its page
+
+
+def annotate_merges(rows: QuerySet, resource: str, access: Access) -> QuerySet:
+    """Add the merges into each client or contact that can be undone, newest first, for `merges_of`."""
+    own = {"account_id": OuterRef("account_id"), f"{resource}_id": OuterRef("id")}
+    merges = Merge.objects.filter(**own).active().limited_to(access).order_by("-id")
+    values = JSONObject(id="id", created_at="created_at", merged_name=f"merged_{resource}__name")
+    return rows.annotate(merges_data=ArraySubquery(merges.values(found=values)[:MAX_SHOWN]))
+
+
+def merges_of(row: Any) -> list[dict[str, Any]]:
+    """Return the merges into an annotated record. It takes no statement."""
+    return [{**merge, "created_at": parse_datetime(merge["created_at"])} for merge in row.merges_data]
+
+
+def merge_of_trashed(request: TeamRequest, row: Any) -> dict[str, Any] | None:
+    """Return the merge that moved the record to the trash, if there is one. Its name is empty if the user may not access the other."""
+    resource = str(row._meta.model_name)
+    if resource not in MODELS:
+        return None
+    merge = Merge.objects.of_merged(row).active().accessible_to(request.user).first()
+    if merge is None:
+        return None
+    rows: Any = MODELS[resource]._default_manager.filter(account_id=row.account_id, id=merge.kept_id)
+    return {
+        "id": merge.id,
+        "kept_name": rows.values_list("name", flat=True).first(),
+        "kept_path": reverse(f"workspace-{resource}", args=[merge.kept_id]),
+    }

@@ -43,8 +43,7 @@ from workspace.message_sending import (
     unsubscribe,
 )
 from workspace.messages import MAX_SUBJECT_LENGTH, MAX_TEXT_LENGTH, Message, MessageQuerySet
-from workspace.pages.base import WorkspacePage
-from workspace.requests import TeamRequest
+from workspace.pages.base import TeamRequest, WorkspacePage
 
 # The numbers of names in the preview, and of earlier messages.
 MAX_NAMES, MAX_EARLIER = 10, 10

@@ -10,7 +10,6 @@ from accounts.pages.navigation import is_admin, is_team
 from core.pages.navigation import Entry, register
 from core.pages.routes import register_start_page
 from core.requests import PageRequest
-from workspace.tasks import count_due
 
 if TYPE_CHECKING:
     from accounts.models import Account, User
@@ -22,12 +21,6 @@ CLIENT = {"client": "client_id"}
 
 def is_team_of_site(request: PageRequest) -> bool:
     return request.site is not None and is_team(request)
-
-
-def number_due(request: PageRequest) -> int:
-    """Return the number of the user's tasks that are due today or overdue."""
-    user = request.user
-    return 0 if user is None or not user.is_team else count_due(user.account, user)
 
 
 def start_page(account: "Account", user: "User") -> str | None:
@@ -67,16 +60,6 @@ def register_entries() -> None:
             shortcut="g d",
         ),
         Entry(
-            "tasks",
-            _("Tasks"),
-            "workspace-tasks",
-            order=80,
-            group=GROUP,
-            is_shown=is_team_of_site,
-            count=number_due,
-            shortcut="g t",
-        ),
-        Entry(
             "reports",
             _("Reports"),
             "workspace-reports",
@@ -102,15 +85,6 @@ def register_entries() -> None:
                 ),
                 start=1,
             )
-        ),
-        Entry(
-            "task",
-            _("Task"),
-            "workspace-task-new",
-            "square-check",
-            order=10,
-            links={**CLIENT, "contact": "contact_id", "deal": "deal_id"},
-            is_shown=is_team_of_site,
         ),
         Entry(
             "suggestion",

@@ -19,9 +19,8 @@ from core.pages.base import redirect
 from crm.notes import Note
 from forum.pages.mentions import MAX_CANDIDATES, MAX_NAME_LENGTH, MAX_SHOWN, has_word
 from workspace.notes import RECORDS
-from workspace.pages.base import WorkspacePage
+from workspace.pages.base import TeamRequest, WorkspacePage
 from workspace.pages.composing import NoteForm, as_shown, with_people
-from workspace.requests import TeamRequest
 
 
 def record_of(note: Note) -> tuple[str, int]:

@@ -1,4 +1,4 @@
-"""The panels of a record's page: the rows that belong to it.
+"""The summary in the header of a record's page, and the panels: the rows that belong to it.
 
 Each panel takes one statement, and reads one row more than it shows, which tells whether there are more.
 """
@@ -17,10 +17,10 @@ from core.db.tenancy import account_of
 from core.search.queries import search, search_transaction
 from crm.contacts import ContactListMembership
 from crm.fields import Field, FieldType
-from workspace.lists.cells import href_of
-from workspace.names import name_of_user
+from workspace.names import href_of, name_of_user
+from workspace.pages.base import TeamRequest
 from workspace.pages.facts import as_status, status_of_row
-from workspace.requests import TeamRequest
+from workspace.summaries import revenue_of
 
 # The number of rows that a panel shows, before a link to the list.
 PANEL_SIZE = 5
@@ -44,6 +44,20 @@ class Panel:
 def panel(rows: list[Any]) -> Panel:
     """Return the panel of rows, of which the query reads `PANEL_SIZE` + 1."""
     return Panel(rows[:PANEL_SIZE], len(rows) > PANEL_SIZE)
+
+
+def summary_of(row: Any) -> dict[str, Any]:
+    """Return the values of a row of `with_stored_values` for the template of the header."""
+    revenue = revenue_of(getattr(row, "revenue", []), row.account)
+    return {
+        "open": [each for each in revenue if each.open_deals],
+        "won": [each for each in revenue if each.won_deals],
+        "last_activity_at": row.last_activity_at,
+        "next_task_at": row.next_task_at,
+        # Of a deal.
+        "price": getattr(row, "price", None),
+        "expected_close_date": getattr(row, "expected_close_date", None),
+    }
 
 
 def deals_of(request: TeamRequest, **filters: int) -> Panel:
@@ -166,6 +180,3 @@ def external_ids_of(row: Any) -> list[tuple[str, str, str]]:
         found.append((key, value, own or url))
         url = url if own else ""
     return found
-
-
-# Editing in place

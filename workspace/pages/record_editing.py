@@ -7,18 +7,19 @@ from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from accounts.models import Account, User
 from core.db.text import replace_non_xml
 from core.pages.base import redirect, referring_path, safe_path
 from core.search.queries import MAX_QUERY_LENGTH
 from crm.base import Resource
 from crm.fields import Field, FieldType
-from workspace.lists.cells import read_cell
-from workspace.lists.declarations import LISTS
-from workspace.pages.base import WorkspacePage
+from workspace.lists.cells import Cell, cells_of, value_in
+from workspace.lists.declarations import LISTS, RecordList
+from workspace.names import LINKS, Names
+from workspace.pages.base import TeamRequest, WorkspacePage
 from workspace.pages.editing import FieldEdit, FieldForm, editable_field
 from workspace.pages.facts import fact_of
 from workspace.pages.records import ClientPage, ContactPage, DealPage, RecordPage
-from workspace.requests import TeamRequest
 
 
 class EditFieldPage(WorkspacePage):
@@ -113,6 +114,17 @@ class EditFieldPage(WorkspacePage):
         if cell is None:
             raise Http404
         return self.render("workspace/cell.html", cell=cell, focused=True)
+
+
+def read_cell(declaration: RecordList, account: Account, user: User, id: int, each: Field) -> Cell | None:
+    """Return the cell of one row, or None if the user may not access the row."""
+    columns = {"id", each.column, *declaration.further_columns}
+    row = declaration.rows_of(account, user).filter(id=id).values(*columns).first()
+    if row is None:
+        return None
+    links = [(each.type, value_in(row, each))] if each.type in LINKS else []
+    names = Names.read(account, user, links)
+    return cells_of(row, [each], names, account.currency, edit_route=declaration.edit_route)[0]
 
 
 class EditClientPage(EditFieldPage):

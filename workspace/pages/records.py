@@ -22,10 +22,9 @@ from core.error_responses import error_response
 from core.pages.base import redirect
 from core.search.queries import MAX_QUERY_LENGTH
 from crm.base import Resource
-from crm.fields import FieldType, builtin_fields, fields_of, grouped
+from crm.fields import fields_of, grouped
 from workspace.bulk_actions import ACTIONS, Action
-from workspace.names import name_of_row, name_of_user
-from workspace.pages import timeline
+from workspace.pages.base import TeamRequest
 from workspace.pages.composing import Composer
 from workspace.pages.facts import (
     CLIENT,
@@ -34,11 +33,10 @@ from workspace.pages.facts import (
     Kind,
     as_status,
     facts_of,
-    name_column,
     shown_fields,
-    status_of_row,
+    with_linked_names,
 )
-from workspace.pages.merges import MERGE_ROUTES, annotate_merges, merge_of_trashed, merges_of
+from workspace.pages.merging import MERGE_ROUTES, annotate_merges, merge_of_trashed, merges_of
 from workspace.pages.panels import (
     contact_lists_of,
     contacts_of,
@@ -46,12 +44,12 @@ from workspace.pages.panels import (
     external_ids_of,
     feedback_of,
     find_suggestions,
+    summary_of,
     tasks_of,
 )
 from workspace.pages.stages import stages_of
-from workspace.pages.summaries import summary_of
+from workspace.pages.timeline import PAGE_SIZE, timeline_section
 from workspace.pages.user_links import UserLinksMixin
-from workspace.requests import TeamRequest
 from workspace.summaries import with_stored_values
 
 
@@ -82,9 +80,8 @@ class RecordPage(Composer):
 
     @classmethod
     def annotated(cls, rows: QuerySet, account: Account, access: Access) -> QuerySet:
-        """Add the names of the users whose ids the record has, and those of the linked rows of the access."""
-        columns = [field.name for field in builtin_fields(cls.kind.resource) if field.type == FieldType.USER]
-        return rows.annotate(**{name_column(column): name_of_user(column) for column in (*columns, "trashed_by_id")})
+        """Add the status of the record, and the names of the users and of the rows of the access to which it links."""
+        return with_linked_names(rows, cls.kind, account, access)
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
         row = self.find(id)
@@ -102,7 +99,7 @@ class RecordPage(Composer):
     def show(self, row: Resource, *, http_status: int = 200, **context: Any) -> HttpResponse:
         fields = fields_of(self.request.account, self.kind.resource)
         facts = facts_of(row, self.kind, fields)
-        page = self.read_page(per_page=timeline.PAGE_SIZE)
+        page = self.read_page(per_page=PAGE_SIZE)
         values = {
             "kind": self.kind,
             "row": row,
@@ -114,7 +111,7 @@ class RecordPage(Composer):
                 for label, fields in grouped(shown_fields(facts))
             ],
             "empty": [fact for fact in facts if not fact.text and fact.edit_path],
-            "timeline": timeline.timeline_section(self.request, self.kind.resource, row.id, fields, page),
+            "timeline": timeline_section(self.request, self.kind.resource, row.id, fields, page),
             **self.panels(row),
         }
         return self.render(http_status=http_status, **values | context)
@@ -241,15 +238,6 @@ class ClientPage(CustomerPage):
 
     kind = CLIENT
 
-    @classmethod
-    def annotated(cls, rows: QuerySet, account: Account, access: Access) -> QuerySet:
-        contacts = account.contacts.live().limited_to(access)
-        return (
-            super()
-            .annotated(rows, account, access)
-            .annotate(status_data=status_of_row(), contact_name=name_of_row(contacts, "contact_id"))
-        )
-
     def panels(self, row: Resource) -> dict[str, Any]:
         return {
             **super().panels(row),
@@ -262,11 +250,6 @@ class ContactPage(CustomerPage):
     """A contact, with its client, deals, tasks, suggestions and votes."""
 
     kind = CONTACT
-
-    @classmethod
-    def annotated(cls, rows: QuerySet, account: Account, access: Access) -> QuerySet:
-        clients = account.clients.live().limited_to(access)
-        return super().annotated(rows, account, access).annotate(client_name=name_of_row(clients, "client_id"))
 
     actions = {**CustomerPage.actions, "join_list": "join_list", "leave_list": "leave_list"}
 
@@ -303,18 +286,6 @@ class DealPage(RecordPage):
     """A deal, with the path of its stages and its client. `workspace.pages.board` moves it."""
 
     kind = DEAL
-
-    @classmethod
-    def annotated(cls, rows: QuerySet, account: Account, access: Access) -> QuerySet:
-        return (
-            super()
-            .annotated(rows, account, access)
-            .annotate(
-                status_data=status_of_row(),
-                client_name=name_of_row(account.clients.live().limited_to(access), "client_id"),
-                contact_name=name_of_row(account.contacts.live().limited_to(access), "contact_id"),
-            )
-        )
 
     def panels(self, row: Any) -> dict[str, Any]:
         return {

@@ -11,12 +11,11 @@ from core.errors import FieldError, FieldErrors
 from core.pages.errors import error_sentence
 from core.pages.formatting import amount_text
 from workspace.csv_files import csv_writer, guarded, number_cell
-from workspace.pages.base import WorkspacePage
+from workspace.pages.base import TeamRequest, WorkspacePage
 from workspace.reports.charts import chart_of
 from workspace.reports.periods import DEFAULT_MONTHS
 from workspace.reports.queries import REPORTS, Report, ReportQuery
 from workspace.reports.tables import Column, Kind, Row, Table
-from workspace.requests import TeamRequest
 
 # The most users in the choices of the form.
 MAX_USERS = 500

@@ -14,7 +14,7 @@ from crm.models import Deal
 from forum.tasks import IS_OPEN_TASK
 from workspace.board import days_since, is_rotting
 from workspace.names import name_of_user
-from workspace.requests import TeamRequest
+from workspace.pages.base import TeamRequest
 
 # The number of stages that the history shows, the newest first.
 MAX_STAGES = 20

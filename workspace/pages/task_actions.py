@@ -24,8 +24,7 @@ from core.error_responses import error_response
 from core.errors import Conflict
 from core.pages.base import redirect
 from forum.models import Post
-from workspace.pages.base import WorkspacePage
-from workspace.requests import TeamRequest
+from workspace.pages.base import TeamRequest, WorkspacePage
 from workspace.tasks import LINKS, all_tasks, moved_to
 
 # The labels and icons of the kinds of tasks.

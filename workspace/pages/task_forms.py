@@ -19,9 +19,8 @@ from core.pages.base import redirect, safe_path
 from core.pages.creation import CreatingPage, Creation
 from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
 from forum.models import Post
-from workspace.pages.base import WorkspacePage
+from workspace.pages.base import TeamRequest, WorkspacePage
 from workspace.pages.task_actions import KINDS, NEXT, people_of
-from workspace.requests import TeamRequest
 from workspace.tasks import DEFAULT_TIME, LINKS, all_tasks
 
 LINK_LABELS = {"client": gettext_lazy("Client"), "contact": gettext_lazy("Contact"), "deal": gettext_lazy("Deal")}

@@ -14,8 +14,8 @@ from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
 from forum.models import Comment, Post
 from forum.pages.forms import CommentTextForm
+from workspace.pages.base import TeamRequest
 from workspace.pages.task_actions import NEXT, TaskActions, as_item, people_of
-from workspace.requests import TeamRequest
 from workspace.tasks import (
     GROUP_SIZE,
     Bounds,

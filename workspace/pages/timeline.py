@@ -19,10 +19,10 @@ from core.api.paging import Page as ListPage
 from core.pages.routes import path_with_id
 from crm.fields import Field, FieldType, builtin_fields, fields_of
 from forum.markdown import render
-from workspace.lists.cells import LINKS as LINK_TYPES
-from workspace.lists.cells import Names
+from workspace.names import LINKS as LINK_TYPES
+from workspace.names import Names
+from workspace.pages.base import TeamRequest
 from workspace.pages.editing import display
-from workspace.requests import TeamRequest
 from workspace.timeline import GROUPS, KINDS, LINKS, EntryKind, TimelineEntry, cut_text, kinds_in, timeline_of
 
 PAGE_SIZE = 20

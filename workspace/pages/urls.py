@@ -2,10 +2,11 @@ from django.urls import URLPattern, path
 
 from workspace.pages.backers import BackersPage
 from workspace.pages.board import BoardPage, MovePage
-from workspace.pages.bulk import BulkChangePage, BulkChangesPage, ExportPage, NewBulkChangePage
+from workspace.pages.bulk import BulkChangePage, BulkChangesPage, NewBulkChangePage
 from workspace.pages.calendar import CalendarPage, FeedView
 from workspace.pages.contact_lists import ContactListPage, NewContactListPage
 from workspace.pages.creating import NewClientPage, NewContactPage, NewDealPage
+from workspace.pages.exports import ExportPage
 from workspace.pages.fields import FieldPage, FieldsPage
 from workspace.pages.finding import FindPage
 from workspace.pages.lists import ClientsPage, ContactListsPage, ContactsPage, DealsPage, TaskListPage

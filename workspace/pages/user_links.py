@@ -23,8 +23,7 @@ from core.pages.templates import render_part
 from core.requests import PageRequest
 from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
 from crm.user_links import UserLink, UserLinkQuerySet, active_members
-from workspace.pages.base import WorkspacePage
-from workspace.requests import TeamRequest
+from workspace.pages.base import TeamRequest, WorkspacePage
 
 # The limits of the links that a panel shows, of the users that a search compares, and of those that it shows.
 MAX_LINKS, MAX_CANDIDATES, MAX_FOUND = 50, 50, 8

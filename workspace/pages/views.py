@@ -16,8 +16,7 @@ from core.error_responses import error_response
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
 from workspace.lists.declarations import LISTS, RecordList
-from workspace.pages.base import WorkspacePage
-from workspace.requests import TeamRequest
+from workspace.pages.base import TeamRequest, WorkspacePage
 from workspace.views import MAX_NAME_LENGTH, MAX_QUERY_LENGTH, SavedView, views_of
 
 

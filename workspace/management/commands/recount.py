@@ -4,8 +4,13 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.models import Account
+from core.db import last_changes
 from core.db.time_limit import without_statement_timeout
-from workspace.recount import recount
+from crm.models import Client, Contact, Deal
+from forum import sort_keys
+from workspace.recount import recount_summaries
+from workspace.recount_entries import recount_entries
+from workspace.recount_posts import recount_posts
 
 MAX_IDS_SHOWN = 10
 LABELS = {
@@ -52,3 +57,25 @@ class Command(BaseCommand):
         else:
             self.stdout.write("Repair them with: python manage.py recount --repair")
             sys.exit(1)
+
+
+def recount(account_id: int, *, repair: bool = False) -> dict[str, list[int]]:
+    """Compare all stored values of an account with its rows. Return the ids of the rows whose values differ, by the names in `LABELS`.
+
+    The ids of "entries" are those of deals, notes, suggestions, tasks or votes, the ids of "revenue" are those of clients, those of "posts" and
+    "sort_keys" those of suggestions or tasks, and those of "last_changes" those of clients, contacts or deals. With `repair`, write the
+    differing values.
+    """
+    differing = {"entries": recount_entries(account_id, repair=repair)}
+    differing |= recount_summaries(account_id, repair=repair)
+    differing["posts"] = recount_posts(account_id, repair=repair)
+    differing["sort_keys"] = sort_keys.find_differing(account_id)
+    if differing["sort_keys"] and repair:
+        sort_keys.repair(Account.objects.get(id=account_id), differing["sort_keys"])
+    differing["last_changes"] = []
+    for model in (Client, Contact, Deal):
+        found = last_changes.find_differing(model, account_id)
+        if found and repair:
+            last_changes.repair(model, account_id, found)
+        differing["last_changes"] += found
+    return differing

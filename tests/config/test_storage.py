@@ -2,7 +2,7 @@
 
 from django.db import connection
 
-from workspace.storage import STORAGE_PARAMETERS
+from config.storage import STORAGE_PARAMETERS
 
 # The migrations of `core` set those of its queue.
 OTHER_TABLES = {"core_job"}
