@@ -14,3 +14,14 @@ def read_record_list(user: User, resource: str, query: str) -> tuple[list[str], 
     name = found.declaration.name_field
     names = {id: values[name] for id, values in found.values(ids, {"id", name}).items()}
     return [names[id] for id in ids], [f"{error.field} {error.text}" for error in found.errors]
+
+
+def select_rows(visitor, rows, action: str, *, path: str = "/app/clients", everything: bool = False):
+    """Select rows of a list, choose an action and continue. Return the page with the form of the value."""
+    form = visitor.get(path).forms["selection"]
+    ids = {str(row.id) for row in rows}
+    for box in form.fields["id"]:
+        box.checked = box._value in ids
+    form["all"].checked = everything
+    form["action"] = action
+    return form.submit(expect_errors=True)
