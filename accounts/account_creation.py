@@ -3,14 +3,18 @@
 from typing import Any, cast
 
 from django.db import transaction
+from django.dispatch import Signal
 
 from accounts.account import Account
 from accounts.host_names import normalize
 from accounts.pipelines import Pipeline
-from accounts.signals import account_created
 from accounts.statuses import Status
 from accounts.tokens import APIToken
 from accounts.users import User
+
+# Sent in the transaction that creates an account, after its hosts and before its statuses and owner. Arguments: `account`, and
+# `host`, the `Host` of the account's first site. An exception in a receiver rolls back the transaction.
+account_created = Signal()
 
 
 @transaction.atomic

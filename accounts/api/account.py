@@ -10,10 +10,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts import throttling
-from accounts.account import MAX_REASONS, PREFIX_PATTERN, AgentsSee
+from accounts.account import MAX_REASONS, AgentsSee
 from accounts.account_creation import create_account
 from accounts.api.users import NewUserSerializer, UserSerializer
-from accounts.host_names import is_reserved
+from accounts.host_names import PREFIX_PATTERN, is_reserved
 from accounts.models import Account, Host
 from accounts.names import INVISIBLE_MESSAGE, has_invisible
 from accounts.permissions import IsAdminOrTeamReadOnly
