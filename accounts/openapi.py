@@ -1,6 +1,7 @@
 """The schemas of accounts, users, statuses, trash and changes in the OpenAPI document, as far as views and serializers do not tell them."""
 
-from accounts.api.account import AccountSerializer, AccountSettingsSerializer, OwnerSerializer, Prefix
+from accounts.api.account import AccountSerializer, OwnerSerializer, Prefix
+from accounts.api.account_settings import AccountSettingsSerializer
 from accounts.api.pipelines import PipelineSerializer
 from accounts.api.statuses import StatusSerializer
 from accounts.api.users import Login, NewUserSerializer, Password, UserGroupSerializer, UserSerializer

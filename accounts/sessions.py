@@ -93,11 +93,14 @@ class SessionQuerySet(models.QuerySet["Session"]):
         """Return the account's sessions at a custom domain."""
         return self.filter(account_id=account_id, domain=domain).exclude(domain="")
 
+    def active(self) -> Self:
+        """Return the sessions that have not expired."""
+        now = timezone.now()
+        return self.filter(expires_at__gt=now, created_at__gt=now - Session.MAX_LIFETIME)
+
     def active_for(self, user: User) -> Self:
         """Return the user's sessions that have not expired."""
-        now = timezone.now()
-        limits = {"expires_at__gt": now, "created_at__gt": now - Session.MAX_LIFETIME}
-        return self.filter(account_id=user.account_id, user_id=user.id, **limits)
+        return self.filter(account_id=user.account_id, user_id=user.id).active()
 
     def newest_of_families(self, user: User, *, limit: int) -> list["Session"]:
         """Return the session of each family that was used last, the most recently used first."""

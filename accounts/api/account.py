@@ -10,14 +10,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts import throttling
-from accounts.account import MAX_REASONS, AgentsSee
+from accounts.account import MAX_REASONS
 from accounts.account_creation import create_account
+from accounts.api.account_settings import AccountSettingsSerializer
 from accounts.api.users import NewUserSerializer, UserSerializer
 from accounts.host_names import PREFIX_PATTERN, is_reserved
 from accounts.models import Account, Host
 from accounts.names import INVISIBLE_MESSAGE, has_invisible
 from accounts.permissions import IsAdminOrTeamReadOnly
-from core.api.fields import MAX_NAME_LENGTH, BooleanField, ChoiceField, IntegerField, TextField, TextListField
+from core.api.fields import MAX_NAME_LENGTH, BooleanField, IntegerField, TextField, TextListField
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
 from core.db.transactions import in_transaction
@@ -78,15 +79,6 @@ class AccountSerializer(ResourceSerializer):
     link_guests_by_email = BooleanField(read_only=True)
     won_reasons = TextListField(max_items=MAX_REASONS, read_only=True)
     lost_reasons = TextListField(max_items=MAX_REASONS, read_only=True)
-
-
-class AccountSettingsSerializer(ResourceSerializer):
-    """The fields of an account that admins may change."""
-
-    agents_see = ChoiceField(AgentsSee.values)
-    link_guests_by_email = BooleanField()
-    won_reasons = TextListField(max_items=MAX_REASONS)
-    lost_reasons = TextListField(max_items=MAX_REASONS)
 
 
 class OwnerSerializer(NewUserSerializer):

@@ -7,7 +7,7 @@ from typing import Any, cast
 from django import forms
 from django.db.models import Exists, OuterRef, QuerySet
 
-from accounts.api.filters import TagFilter
+from accounts.api.tags import TagFilter
 from accounts.models import Status
 from core.api.fields import ChoiceField, DateField, IntegerField, TextField, WireField
 from core.api.filters import ListFilters, QueryDateTimeField, WireFilter, link_filter
