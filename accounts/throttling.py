@@ -1,7 +1,5 @@
-"""Limits on failed logins, wrong tokens, sign-in codes, checks of domains and new accounts."""
+"""Limits on failed logins, wrong tokens, sign-in codes and links to set a password."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 
 from django.conf import settings
@@ -12,7 +10,6 @@ from accounts.models import User
 from accounts.sign_in_log import Reason, Way, log_refusal, log_sign_in
 from core.api.throttling import (
     HOUR,
-    MINUTE,
     AnyRequest,
     client_address_of,
     count_from_address,
@@ -35,9 +32,6 @@ MAX_FAILURES_FACTOR = 5
 # Sign-in codes per hour for all e-mail addresses of an account together.
 MAX_CODES_PER_ACCOUNT = 2000
 
-# Checks of domains per hour that the admins of an account may ask for.
-MAX_DOMAIN_CHECKS = 20
-
 
 def count_email_to_user(request: PageRequest, purpose: Purpose, recipient: str, *, user_id: int | None) -> bool:
     """Count an e-mail as `count_email` does. `user_id` is the user with the address or the login, if there is one.
@@ -49,11 +43,6 @@ def count_email_to_user(request: PageRequest, purpose: Purpose, recipient: str, 
         key = hashed_key(f"mailed-{purpose}", "browser", request.account.id, user_id, browser)
         return hit(key, limit, HOUR).allowed
     return count_email(request, purpose, recipient)
-
-
-def count_domain_check(request: PageRequest) -> None:
-    """Count a check of a domain that an admin asked for. Raise Throttled beyond MAX_DOMAIN_CHECKS."""
-    enforce_limit(request, hit(f"domain-checks:{request.account.id}", MAX_DOMAIN_CHECKS, HOUR))
 
 
 def count_code_request(request: PageRequest, email: str, user: User | None) -> bool:
@@ -173,21 +162,3 @@ class LoginAttempt:
     def _hit(self, key: str, limit: int) -> LimitStatus:
         self.counted_keys.append(key)
         return hit(key, limit, HOUR)
-
-
-@contextmanager
-def limit_new_accounts(request: AnyRequest, partner_id: int) -> Iterator[None]:
-    """Count the account that the block creates, unless it raises. Raise Throttled beyond ACCOUNT_LIMIT."""
-    if not settings.ACCOUNT_LIMIT:
-        yield
-        return
-    key = f"partner:{partner_id}"
-    status = hit(key, settings.ACCOUNT_LIMIT, MINUTE)
-    if not status.allowed:
-        enforce_limit(request, status)
-    try:
-        yield
-    except BaseException:
-        increment(key, -1, MINUTE)
-        raise
-    enforce_limit(request, status)

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.account import MAX_REASONS
-from accounts.api.account_settings import AccountSettingsSerializer
+from accounts.api.account import AccountSettingsSerializer
 from accounts.api.pipelines import PipelineSerializer
 from accounts.default_names import pipeline_name, reason_text, status_name, stored_reason
 from accounts.models import Account, Pipeline
