@@ -9,17 +9,20 @@ from django.contrib.postgres.fields import ArrayField
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
+from django.dispatch import Signal
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
-from accounts.signals import currency_changed
+from accounts.host_names import PREFIX_PATTERN
 from core.db.fields import PlainField
 from core.db.prepared import prepared
 from core.db.trimmed import TrimmedCharField
 
 # An account is new for this time. Strangers could create accounts to send spam, so some limits are lower for a new one.
 NEW_ACCOUNT_AGE = timedelta(weeks=1)
-PREFIX_PATTERN = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])\Z"
+
+# Sent in the transaction that changes the currency of an account. Arguments: `account`.
+currency_changed = Signal()
 
 
 def random_account_id() -> int:
@@ -115,6 +118,10 @@ class Account(models.Model):
     @property
     def is_new(self) -> bool:
         return self.created_at > timezone.now() - NEW_ACCOUNT_AGE
+
+    def lock(self) -> None:
+        """Lock the row until the transaction ends."""
+        Account.objects.select_for_update(no_key=True).get(id=self.id)
 
     def change(self, **values: Any) -> None:
         """Save the fields that an admin may set."""

@@ -1,16 +1,25 @@
-"""Creation of an account together with the rows that it needs."""
+"""Creation of an account together with the rows that it needs, and the limit on the accounts that a partner creates."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, cast
 
+from django.conf import settings
 from django.db import transaction
+from django.dispatch import Signal
 
 from accounts.account import Account
 from accounts.host_names import normalize
 from accounts.pipelines import Pipeline
-from accounts.signals import account_created
 from accounts.statuses import Status
 from accounts.tokens import APIToken
 from accounts.users import User
+from core.api.throttling import MINUTE, AnyRequest, enforce_limit
+from core.db.rate_limits import hit, increment
+
+# Sent in the transaction that creates an account, after its hosts and before its statuses and owner. Arguments: `account`, and
+# `host`, the `Host` of the account's first site. An exception in a receiver rolls back the transaction.
+account_created = Signal()
 
 
 @transaction.atomic
@@ -46,3 +55,21 @@ def create_account(
     )
     _, token = APIToken.objects.make(owner, label="First token")
     return account, owner, token
+
+
+@contextmanager
+def limit_new_accounts(request: AnyRequest, partner_id: int) -> Iterator[None]:
+    """Count the account that the block creates, unless it raises. Raise Throttled beyond ACCOUNT_LIMIT."""
+    if not settings.ACCOUNT_LIMIT:
+        yield
+        return
+    key = f"partner:{partner_id}"
+    status = hit(key, settings.ACCOUNT_LIMIT, MINUTE)
+    if not status.allowed:
+        enforce_limit(request, status)
+    try:
+        yield
+    except BaseException:
+        increment(key, -1, MINUTE)
+        raise
+    enforce_limit(request, status)

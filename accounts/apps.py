@@ -31,7 +31,7 @@ class AccountsConfig(AppConfig):
     }
 
     def ready(self) -> None:
-        from accounts import checks, domains, mail  # noqa: F401
+        from accounts import domains, mail  # noqa: F401
         from accounts.pages.navigation import register_entries
         from accounts.resources import RESOURCES
         from core.registry import newest_id, registry

@@ -19,8 +19,11 @@ from django.utils import timezone
 from dns.exception import DNSException
 
 from accounts.hosts import TRUSTED, Host
+from core.api.throttling import HOUR, enforce_limit
+from core.db.rate_limits import hit
 from core.jobs.registration import RetryDelays, has_time_left, job, periodic_job, register_queue
 from core.outbound import OutboundError, fetch
+from core.requests import PageRequest
 
 logger = logging.getLogger("rostrum.domains")
 
@@ -32,6 +35,8 @@ DNS_TIMEOUT, FILE_TIMEOUT = 5, 5
 QUEUE = "domains"
 # The number of domains that are checked at the same time.
 BATCH_SIZE = 50
+# Checks of domains per hour that the admins of an account may ask for.
+MAX_DOMAIN_CHECKS = 20
 
 register_queue(QUEUE, threads=1)
 
@@ -123,6 +128,11 @@ def replace_holder(host: Host) -> bool:
         return False
     holder.lapse()
     return True
+
+
+def count_domain_check(request: PageRequest) -> None:
+    """Count a check of a domain that an admin asked for. Raise Throttled beyond MAX_DOMAIN_CHECKS."""
+    enforce_limit(request, hit(f"domain-checks:{request.account.id}", MAX_DOMAIN_CHECKS, HOUR))
 
 
 @job(queue=QUEUE, time_limit=60, retry=RetryDelays())

@@ -76,6 +76,8 @@ RESERVED_WORDS = (
     "support",
     "verify",
 )
+# The form of the prefix of an account, which is its address under BASE_DOMAIN.
+PREFIX_PATTERN = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])\Z"
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\Z")
 
 

@@ -2,7 +2,7 @@
 
 import re
 from datetime import datetime, timedelta
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
 from django.conf import settings
@@ -10,13 +10,18 @@ from django.contrib.postgres.functions import RandomUUID
 from django.db import IntegrityError, models, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.dispatch import Signal
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.account import PREFIX_PATTERN, Account
-from accounts.host_names import full_name, is_domain, is_reserved, own_name, read
-from accounts.sessions import Session
+from accounts.host_names import PREFIX_PATTERN, full_name, is_domain, is_reserved, own_name, read
 from core.errors import FieldError
+
+if TYPE_CHECKING:
+    from accounts.account import Account
+
+# Sent in the transaction in which an account loses a host: before the host is deleted, and after the proof of a domain has ended. Arguments: `host`.
+host_lost = Signal()
 
 # The value of the setting FORUM_DOMAINS for an installation whose operator adds the domains.
 TRUSTED = "trusted"
@@ -35,7 +40,7 @@ class HostQuerySet(models.QuerySet["Host"]):
         hosts = self.proven().filter(name__contains=".", checked_at__lte=now - Host.CHECK_INTERVAL)
         return hosts.order_by("checked_at", "id")
 
-    def get_or_create_for(self, account: Account, text: str) -> "Host":
+    def get_or_create_for(self, account: "Account", text: str) -> "Host":
         """Return the account's host for a typed address, and create it if there is none.
 
         Raise FieldError if the address is invalid, reserved, or belongs to another account. The error does not name that account.
@@ -61,15 +66,15 @@ class HostQuerySet(models.QuerySet["Host"]):
         return self.create(account=account, name=name)
 
     @transaction.atomic(savepoint=False)
-    def release(self, account: Account, id: int) -> None:
+    def release(self, account: "Account", id: int) -> None:
         """Delete a host of the account and end the sessions there. Keep the account's own host."""
         for host in self.filter(account=account, id=id).exclude(name=account.prefix):
-            Session.objects.at_domain(account.id, host.name).delete()
+            host_lost.send(Host, host=host)
             host.delete()
 
-    def _check_unproven(self, account: Account) -> None:
+    def _check_unproven(self, account: "Account") -> None:
         """Raise FieldError if the account may not claim another domain before it has proven one of those that it claims."""
-        Account.objects.select_for_update(no_key=True).get(id=account.id)
+        account.lock()
         if self.filter(account=account).unproven().count() >= Host.MAX_UNPROVEN:
             raise FieldError("host", _("can't be added: prove the domains that you have added, or remove one"))
 
@@ -88,7 +93,7 @@ class Host(models.Model):
     GRACE = timedelta(days=7)
     MAX_UNPROVEN = 10
 
-    account = models.ForeignKey(Account, models.CASCADE, related_name="hosts", db_index=False)
+    account = models.ForeignKey("accounts.Account", models.CASCADE, related_name="hosts", db_index=False)
     name = models.CharField(max_length=255)
     # The value that proves the domain, in its DNS record or its file.
     token = models.UUIDField(default=uuid4, db_default=RandomUUID(), editable=False)
@@ -136,11 +141,11 @@ class Host(models.Model):
         """The domain name."""
         return full_name(self.name)
 
-    def own_name(self, account: Account) -> str:
+    def own_name(self, account: "Account") -> str:
         """Return the stored name of the address under BASE_DOMAIN at which the site is shown: the team works there."""
         return own_name(account.prefix, self.id, self.name)
 
-    def link_name(self, account: Account) -> str:
+    def link_name(self, account: "Account") -> str:
         """Return the stored name of the host to which links for visitors lead. No link leads to a domain that is not proven."""
         return self.name if self.is_proven else self.own_name(account)
 
@@ -166,7 +171,7 @@ class Host(models.Model):
     def lapse(self) -> None:
         """End the proof of the domain and the sessions there. Another account can prove it from now on."""
         self._record(proven_at=None, failing_since=None)
-        Session.objects.at_domain(self.account_id, self.name).delete()
+        host_lost.send(Host, host=self)
 
     def _record(self, **values: Any) -> None:
         for name, value in values.items():

@@ -11,7 +11,7 @@ from typing import Any
 from django.core import signing
 from django.http import HttpResponse
 
-from accounts.cookies import KNOWN_BROWSER_COOKIE, set_known_browser_cookie
+from accounts.cookies import KNOWN_BROWSER_COOKIE, set_cookie
 from accounts.users import User
 from core.api.throttling import AnyRequest, django_request
 from core.requests import PageRequest, TenantRequest
@@ -35,7 +35,7 @@ def remember_browser(request: PageRequest, response: HttpResponse, user: User) -
     payload = _read(request) or {"id": secrets.token_urlsafe(12), "users": []}
     users = [user.id, *(id for id in payload["users"] if id != user.id)][:MAX_USERS]
     value = signing.dumps({"id": payload["id"], "users": users}, salt=_salt(request))
-    set_known_browser_cookie(response, value, int(LIFETIME.total_seconds()))
+    set_cookie(response, KNOWN_BROWSER_COOKIE, value, LIFETIME)
 
 
 def _read(request: TenantRequest) -> dict[str, Any] | None:

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from email.header import Header
 from email.utils import formataddr, make_msgid, parseaddr
 from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException, SMTPServerDisconnected
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
@@ -15,11 +15,14 @@ from django.utils.translation import gettext
 
 from accounts.branding import Look
 from accounts.mail_content import as_html, as_text, read_blocks
-from accounts.models import Account, User
+from accounts.models import Account
 from core.db.rate_limits import hashed_key, hit
 from core.db.trimmed import fold_email
 from core.jobs.registration import PermanentError, RetryDelays, job, register_queue
 from core.sealing import SealError, seal, unseal
+
+if TYPE_CHECKING:
+    from accounts.models import User
 
 # Each worker has one thread for e-mails, so a slow mail server does not delay other jobs, and one for urgent e-mails, such as codes, so
 # that other e-mails do not delay these. If a worker is killed, at most one e-mail of each queue was sent without a record, and is sent
@@ -181,7 +184,7 @@ def deliver(message: EmailMultiAlternatives) -> None:
         raise PermanentError from error
 
 
-def seconds_over_limit(user: User) -> int:
+def seconds_over_limit(user: "User") -> int:
     """Count an e-mail of a notification. Return 0, or the seconds until the limits per address and per account allow it.
 
     E-mails that users request, such as codes and links to set a password, are not counted or delayed.
@@ -213,7 +216,7 @@ def seconds_over_message_limit(account: Account) -> int:
     return seconds_over_account_limit(account.id)
 
 
-def deliver_to_user(message: EmailMultiAlternatives, user: User) -> None:
+def deliver_to_user(message: EmailMultiAlternatives, user: "User") -> None:
     """Send an e-mail of a notification to the mail server, and count a permanent rejection of the user's address."""
     try:
         deliver(message)

@@ -1,6 +1,7 @@
 """The schemas of accounts, users, statuses, trash and changes in the OpenAPI document, as far as views and serializers do not tell them."""
 
-from accounts.api.account import AccountSerializer, AccountSettingsSerializer, OwnerSerializer, Prefix
+from accounts.api.account import AccountSerializer, AccountSettingsSerializer
+from accounts.api.new_account import NewAccountSerializer, OwnerSerializer, Prefix
 from accounts.api.pipelines import PipelineSerializer
 from accounts.api.statuses import StatusSerializer
 from accounts.api.users import Login, NewUserSerializer, Password, UserGroupSerializer, UserSerializer
@@ -62,7 +63,7 @@ def restored_schema(schema: JSONOperationSchema, status: int) -> JSONSchema:
 
 RESPONSES["read_account"] = RESPONSES["update_account"] = RESPONSES["create_account"] = account_schema
 BODIES["update_account"] = {"account": AccountSettingsSerializer}
-BODIES["create_account"] = {"account": AccountSerializer, "user": OwnerSerializer}
+BODIES["create_account"] = {"account": NewAccountSerializer, "user": OwnerSerializer}
 BODIES["update_user"] = {"user": UserGroupSerializer}
 
 MOVE_TO = "The pipeline to which the statuses with deals move. The other statuses are deleted."

@@ -5,16 +5,19 @@ from typing import TYPE_CHECKING, Any, Self
 
 from django.core.exceptions import PermissionDenied
 from django.db import models, transaction
+from django.dispatch import Signal
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.signals import block_ended
 from core.errors import FieldError
 
 if TYPE_CHECKING:
     from django.db.models.fields.related_descriptors import RelatedManager
 
     from accounts.account import Account
+
+# Sent in the transaction in which a block of a member ends. Arguments: `user`, and `blocked_at`, the time of the block.
+block_ended = Signal()
 
 
 class Role(models.TextChoices):

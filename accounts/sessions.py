@@ -1,14 +1,16 @@
 """Sessions of the pages. The cookie holds a secret, of which only the digest is stored."""
 
 from datetime import datetime, timedelta
-from typing import Self
+from typing import Any, Self
 from uuid import UUID, uuid4
 
 from django.contrib.postgres.functions import RandomUUID
 from django.db import models
+from django.dispatch import receiver
 from django.utils import timezone
 
 from accounts.digests import MAX_SECRET_LENGTH, digest_of, new_secret
+from accounts.hosts import Host, host_lost
 from accounts.users import User
 from core.db.prepared import prepared
 from core.db.tenancy import TenantModel, foreign_object
@@ -91,11 +93,14 @@ class SessionQuerySet(models.QuerySet["Session"]):
         """Return the account's sessions at a custom domain."""
         return self.filter(account_id=account_id, domain=domain).exclude(domain="")
 
+    def active(self) -> Self:
+        """Return the sessions that have not expired."""
+        now = timezone.now()
+        return self.filter(expires_at__gt=now, created_at__gt=now - Session.MAX_LIFETIME)
+
     def active_for(self, user: User) -> Self:
         """Return the user's sessions that have not expired."""
-        now = timezone.now()
-        limits = {"expires_at__gt": now, "created_at__gt": now - Session.MAX_LIFETIME}
-        return self.filter(account_id=user.account_id, user_id=user.id, **limits)
+        return self.filter(account_id=user.account_id, user_id=user.id).active()
 
     def newest_of_families(self, user: User, *, limit: int) -> list["Session"]:
         """Return the session of each family that was used last, the most recently used first."""
@@ -199,3 +204,9 @@ class Session(TenantModel):
         self.seen_at, self.expires_at = now, self.expiry(self.created_at, now)
         Session.objects.filter(pk=self.pk).update(seen_at=self.seen_at, expires_at=self.expires_at)
         return True
+
+
+@receiver(host_lost)
+def end_sessions_at(*, host: Host, **_options: Any) -> None:
+    """End the sessions at a host that the account loses."""
+    Session.objects.at_domain(host.account_id, host.name).delete()

@@ -1,10 +1,11 @@
 """Sites: the pages that a host of an account serves. The app that defines the sites registers the queries that find them."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from accounts.account import Account
-from accounts.users import User
+if TYPE_CHECKING:
+    from accounts.account import Account
+    from accounts.users import User
 
 
 class Site(Protocol):
@@ -12,18 +13,18 @@ class Site(Protocol):
 
     id: int
     name: str
-    account: Account
+    account: "Account"
 
     # Whether the account has other sites.
     has_siblings: bool
 
-    def siblings_for(self, user: User) -> list[tuple[str, str]]:
+    def siblings_for(self, user: "User") -> list[tuple[str, str]]:
         """Return the names of the account's other sites that the user may see, and the stored names of their hosts."""
 
-    def may_be_read_by(self, user: User | None) -> bool:
+    def may_be_read_by(self, user: "User | None") -> bool:
         """Return whether a user of the account, or a visitor (None), may see the site."""
 
-    def admits(self, email: str, user: User | None) -> bool:
+    def admits(self, email: str, user: "User | None") -> bool:
         """Return whether the person with a confirmed e-mail, who may be a user, may sign in or sign up at the site."""
 
     @property
@@ -44,7 +45,7 @@ FindSite = Callable[[int, int], tuple[int, str] | None]
 # Takes the ids of an account and a site. Returns the site with its account.
 GetSite = Callable[[int, int], Site | None]
 # Takes an account. Returns the ids and the names of its sites, and the stored names of their hosts, the first site first.
-ListSites = Callable[[Account], list[tuple[int, str, str]]]
+ListSites = Callable[["Account"], list[tuple[int, str, str]]]
 
 
 class SiteRegistry:

@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from django.db import IntegrityError, models, transaction
 from django.db.models import Q
+from django.dispatch import Signal
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 from psycopg.errors import ForeignKeyViolation
 
 from accounts.pipelines import Pipeline
-from accounts.signals import outcome_changed
 from core.db.ordering import MAX_POSITION, Ordered
 from core.db.tenancy import TenantModel, folded_fields
 from core.db.trimmed import NameKeyField, TrimmedCharField
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from accounts.account import Account
 
+# Sent in the transaction that changes the outcome of a status of deals. Arguments: `status`.
+outcome_changed = Signal()
 
 STATUS_OF_DEAL = (
     # Without these tests for null, the condition would be null, which PostgreSQL accepts.

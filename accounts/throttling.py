@@ -1,18 +1,15 @@
-"""Limits on failed logins, wrong tokens, e-mails on request and new accounts."""
+"""Limits on failed logins, wrong tokens, sign-in codes and links to set a password."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from enum import StrEnum
 
 from django.conf import settings
 
 from accounts.known_browsers import find_browser
+from accounts.mail_limits import Purpose, count_email
 from accounts.models import User
 from accounts.sign_in_log import Reason, Way, log_refusal, log_sign_in
 from core.api.throttling import (
     HOUR,
-    MINUTE,
     AnyRequest,
     client_address_of,
     count_from_address,
@@ -23,7 +20,6 @@ from core.api.throttling import (
 from core.client_address import counted_networks
 from core.db.rate_limits import LimitStatus, hashed_key, hit, increment
 from core.db.tenancy import fold
-from core.db.trimmed import fold_email
 from core.requests import PageRequest
 
 # Failures per hour and client address for a login that has reached its limit. So an attack from other addresses does not lock
@@ -36,47 +32,17 @@ MAX_FAILURES_FACTOR = 5
 # Sign-in codes per hour for all e-mail addresses of an account together.
 MAX_CODES_PER_ACCOUNT = 2000
 
-# Checks of domains per hour that the admins of an account may ask for.
-MAX_DOMAIN_CHECKS = 20
 
-# E-mails per hour and purpose to one recipient: those that one client address or one user of the team causes, and all together.
-MAX_EMAILS_PER_ORIGIN = 5
-MAX_EMAILS_PER_RECIPIENT = 20
+def count_email_to_user(request: PageRequest, purpose: Purpose, recipient: str, *, user_id: int | None) -> bool:
+    """Count an e-mail as `count_email` does. `user_id` is the user with the address or the login, if there is one.
 
-
-class Purpose(StrEnum):
-    """The purpose of an e-mail that a visitor requests. Each purpose has a separate limit."""
-
-    CODE = "code"
-    PASSWORD = "password"  # noqa: S105  # the purpose of a link
-    SIGN_UP = "sign-up"
-    NEW_EMAIL = "new-email"
-    INVITATION = "invitation"
-
-
-def count_email(request: PageRequest, purpose: Purpose, recipient: str, *, user_id: int | None = None) -> bool:
-    """Count an e-mail to the recipient (an e-mail address or a login), and return whether it is within the limits.
-
-    The e-mail is counted whether or not a user has the address or the login. `user_id` is the user with the name, if there is one: a
-    browser in which this user has signed in before is counted alone, so that no stranger can lock the user out of it.
+    A browser in which this user has signed in before is counted alone, so that no stranger can lock the user out of it.
     """
     limit = settings.FAILED_LOGIN_LIMIT
-    if not limit:
-        return True
-    kind, account_id = f"mailed-{purpose}", request.account.id
-    if user_id is not None and (browser := find_browser(request, user_id)):
-        return hit(hashed_key(kind, "browser", account_id, user_id, browser), limit, HOUR).allowed
-    name = fold_email(recipient[:256])
-    origin = client_address_of(request) if request.user is None else request.user.id
-    if not hit(hashed_key(kind, account_id, name, origin), MAX_EMAILS_PER_ORIGIN, HOUR).allowed:
-        # Do not count it for the recipient as well, because nothing is sent.
-        return False
-    return hit(hashed_key(kind, account_id, name), MAX_EMAILS_PER_RECIPIENT, HOUR).allowed
-
-
-def count_domain_check(request: PageRequest) -> None:
-    """Count a check of a domain that an admin asked for. Raise Throttled beyond MAX_DOMAIN_CHECKS."""
-    enforce_limit(request, hit(f"domain-checks:{request.account.id}", MAX_DOMAIN_CHECKS, HOUR))
+    if limit and user_id is not None and (browser := find_browser(request, user_id)):
+        key = hashed_key(f"mailed-{purpose}", "browser", request.account.id, user_id, browser)
+        return hit(key, limit, HOUR).allowed
+    return count_email(request, purpose, recipient)
 
 
 def count_code_request(request: PageRequest, email: str, user: User | None) -> bool:
@@ -89,7 +55,7 @@ def count_code_request(request: PageRequest, email: str, user: User | None) -> b
     if settings.FAILED_LOGIN_LIMIT and (user_id is None or not find_browser(request, user_id)):
         count_from_address(request, "sign-in-code")
         enforce_limit(request, hit(f"codes:{request.account.id}", MAX_CODES_PER_ACCOUNT, HOUR))
-    return count_email(request, Purpose.CODE, email, user_id=user_id)
+    return count_email_to_user(request, Purpose.CODE, email, user_id=user_id)
 
 
 def count_code(request: PageRequest) -> None:
@@ -196,21 +162,3 @@ class LoginAttempt:
     def _hit(self, key: str, limit: int) -> LimitStatus:
         self.counted_keys.append(key)
         return hit(key, limit, HOUR)
-
-
-@contextmanager
-def limit_new_accounts(request: AnyRequest, partner_id: int) -> Iterator[None]:
-    """Count the account that the block creates, unless it raises. Raise Throttled beyond ACCOUNT_LIMIT."""
-    if not settings.ACCOUNT_LIMIT:
-        yield
-        return
-    key = f"partner:{partner_id}"
-    status = hit(key, settings.ACCOUNT_LIMIT, MINUTE)
-    if not status.allowed:
-        enforce_limit(request, status)
-    try:
-        yield
-    except BaseException:
-        increment(key, -1, MINUTE)
-        raise
-    enforce_limit(request, status)

@@ -13,6 +13,7 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.hashers import make_password
 from django.db import models, transaction
 from django.db.models import Case, F, Q, Value, When
+from django.dispatch import Signal
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -29,7 +30,6 @@ from accounts.names import (
     skeleton,
 )
 from accounts.roles import ADMINS, TEAM, Role, RoleMixin, RoleQuerySet
-from accounts.signals import access_ended, email_changed, user_joined
 from core.db import locks
 from core.db.access import ALL_ROWS, Access
 from core.db.prepared import prepared
@@ -37,6 +37,14 @@ from core.db.tenancy import FoldedField, TenantModel, fold
 from core.db.trimmed import EmailKeyField, TrimmedCharField, fold_email
 from core.errors import FieldError, FieldErrors
 from core.search.declaration import Search
+
+# Sent in the transaction in which a person joins an account by signing up or by an invitation. Arguments: `user`, and `site_ids`, the ids of the
+# sites to which the user was invited.
+user_joined = Signal()
+# Sent in the transaction in which a user changes to another verified e-mail. Arguments: `user`.
+email_changed = Signal()
+# Sent in the transaction in which a user ends all access that works without the password, beyond sessions and tokens. Arguments: `user`.
+access_ended = Signal()
 
 
 class AdmittingSite(Protocol):

@@ -363,7 +363,7 @@ REST_FRAMEWORK = {
     "UNAUTHENTICATED_USER": None,
     # For the views of the Account API. The views of the Forum API and public views set their own classes.
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "accounts.authentication.TokenAuthentication",
+        "accounts.token_authentication.TokenAuthentication",
         "accounts.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["accounts.permissions.IsTeam"],

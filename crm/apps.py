@@ -27,7 +27,8 @@ class CrmConfig(AppConfig):
     }
 
     def ready(self) -> None:
-        from accounts.signals import email_changed, outcome_changed, user_joined
+        from accounts.statuses import outcome_changed
+        from accounts.users import email_changed, user_joined
         from core.changes.followers import register_follower
         from core.registry import registry
         from crm import deal_jobs, user_link_jobs  # noqa: F401

@@ -29,9 +29,11 @@ class ForumConfig(AppConfig):
     }
 
     def ready(self) -> None:
+        from accounts.account_creation import account_created
         from accounts.mentions import register_reader
-        from accounts.signals import account_created, block_ended, user_joined
+        from accounts.roles import block_ended
         from accounts.sites import sites
+        from accounts.users import user_joined
         from core.changes.followers import register_follower
         from core.registry import registry
         from forum.blocking import restore_texts

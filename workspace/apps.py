@@ -27,7 +27,9 @@ class WorkspaceConfig(AppConfig):
     }
 
     def ready(self) -> None:
-        from accounts.signals import access_ended, currency_changed, outcome_changed
+        from accounts.account import currency_changed
+        from accounts.statuses import outcome_changed
+        from accounts.users import access_ended
         from core.db.trash import restoring
         from core.pages import panels
         from core.registry import newest_id, registry

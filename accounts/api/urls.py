@@ -1,7 +1,7 @@
 from django.urls import path
 
-from accounts.api.account import AccountViewSet
 from accounts.api.groups import GroupViewSet
+from accounts.api.new_account import NewAccountViewSet
 from accounts.api.pipelines import PipelineViewSet
 from accounts.api.statuses import StatusViewSet
 from accounts.api.trash import TrashViewSet
@@ -12,7 +12,7 @@ from core.api.routing import CREATE, ITEM
 urlpatterns = [
     path(
         "app/account.json",
-        AccountViewSet.as_view({"get": "retrieve", "post": "create", "put": "update", "patch": "update"}),
+        NewAccountViewSet.as_view({"get": "retrieve", "post": "create", "put": "update", "patch": "update"}),
         name="accounts-json-account",
     ),
     path("app/statuses.json", StatusViewSet.as_view({"get": "list"} | CREATE), name="accounts-json-statuses"),

@@ -3,8 +3,6 @@
 from functools import cached_property
 from typing import Any, cast
 
-from django.contrib.auth.password_validation import validate_password
-from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext_lazy as _
@@ -12,6 +10,7 @@ from rest_framework.response import Response
 
 from accounts.models import User
 from accounts.names import INVISIBLE_MESSAGE, has_invisible
+from accounts.password_rules import find_password_errors
 from accounts.permissions import IsAdminOrTeamReadOnly
 from core.api.fields import MAX_NAME_LENGTH, ChoiceField, EmailField, IntegerField, RelatedField, TextField
 from core.api.lists import Listing
@@ -21,16 +20,7 @@ from core.api.views import JSONViewSet
 from core.db.text import is_xml_text
 from core.db.transactions import in_transaction
 from core.db.trimmed import trim
-from core.errors import FieldError, FieldErrors
-
-# The error messages for passwords, by the code of Django's validators. Django's own messages are sentences. A message of the API follows
-# the name of the field.
-PASSWORD_ERRORS = {
-    "password_too_short": _("is too short (minimum is 8 characters)"),
-    "password_too_common": _("is too common"),
-    "password_entirely_numeric": _("can't be entirely numeric"),
-    "password_too_similar": _("is too similar to the login, the e-mail or the name"),
-}
+from core.errors import FieldErrors
 
 
 class UniqueName(TextField):
@@ -61,11 +51,8 @@ class Password(TextField):
         password = cast(str, super().to_internal_value(data))
         data = self.parent.initial_data
         user_fields = {name: data[name] for name in ("login", "email", "name") if isinstance(data.get(name), str)}
-        try:
-            validate_password(password, User(**user_fields))
-        except ValidationError as caught:
-            codes = [str(error.code) for error in caught.error_list]
-            raise FieldErrors(FieldError("", PASSWORD_ERRORS[code], code) for code in codes) from None
+        if errors := find_password_errors(password, User(**user_fields)):
+            raise FieldErrors(errors)
         return password
 
 

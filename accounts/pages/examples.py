@@ -9,9 +9,9 @@ from typing import Any
 from urllib.parse import quote
 
 from django.db.models import Subquery
-from django.http import Http404, HttpResponse
+from django.utils.functional import Promise
 from django.utils.text import slugify
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Account
 from accounts.pages.example_code import (
@@ -21,15 +21,20 @@ from accounts.pages.example_code import (
     ExampleRequest,
     code_language,
 )
-from accounts.pages.example_requests import ExampleResponse, execute
-from accounts.pages.visit_token import read_visit_token
+from accounts.pages.example_requests import ExampleResponse
 from core.db.trash import trash_contents
 from core.openapi.document import document, resolve
-from core.pages.base import Page, base_url
+from core.pages.base import base_url
 from core.registry import registry
 from core.requests import UserRequest
 
 METHODS = ("get", "post", "put", "patch", "delete")
+# The names of the two interfaces, by the format of an example: "json", "xml", or "" for a public operation, which belongs to neither.
+INTERFACES: dict[str, str | Promise] = {
+    "json": "Account API (JSON)",
+    "xml": "Forum API (XML)",
+    "": gettext_lazy("Both interfaces"),
+}
 # The collection in the paths of the trash, and the name of the sample for an id in the trash.
 TRASH = "trash"
 
@@ -366,76 +371,8 @@ def fill_example(
     )
 
 
-def code_context(request: UserRequest) -> dict[str, Any]:
-    """Return the variables of templates that show the code of examples."""
-    return {"code_languages": CODE_LANGUAGES.values(), "code_language": code_language(request.GET.get("lang"))}
-
-
 def creation_for(example: Example) -> Example | None:
     """Return the example that creates a row for the example's path, in the same language."""
     kind_and_language = (example.kind_in_path, example.language)
     candidates = examples().values()
     return next((each for each in candidates if (each.created_kind, each.language) == kind_and_language), None)
-
-
-class Examples(Page):
-    """The examples with one tag."""
-
-    request: UserRequest
-    access = "team"
-    template_name = "accounts/examples.html"
-    # The token that was created during this visit, or "".
-    token = ""
-
-    def get(self, request: UserRequest, section: str) -> HttpResponse:
-        return self.show(self.fill_examples(section), section)
-
-    def post(self, request: UserRequest, section: str) -> HttpResponse:
-        """Execute an example as the signed-in user, for browsers without JavaScript."""
-        filled_examples = self.fill_examples(section)
-        submitted = next(
-            (filled for filled in filled_examples if filled.example.id == request.POST.get("operation")), None
-        )
-        if submitted is None:
-            raise Http404
-        submitted.values = {key: request.POST.get(key, "").strip() for key in submitted.values}
-        if submitted.body is not None:
-            submitted.body = request.POST.get("body", "").replace("\r\n", "\n")
-        if any("/" in value for _parameter, value in submitted.filled_parameters("path")):
-            # A slash would select another view.
-            submitted.error = _("A value in the path can't have a slash.")
-        elif submitted.example.is_destructive and "sure" not in request.POST:
-            submitted.error = _("Nothing was deleted: tick the box to confirm, then run it.")
-        if submitted.error:
-            return self.show(filled_examples, section, status=422)
-        example = submitted.example
-        submitted.response = execute(
-            request,
-            example.method,
-            submitted.target,
-            submitted.headers,
-            submitted.body,
-            media_type=example.media_type,
-            language=example.language,
-        )
-        return self.show(filled_examples, section)
-
-    def fill_examples(self, section: str) -> list[FilledExample]:
-        if section not in sections():
-            raise Http404
-        section_examples = sections()[section]
-        samples = read_samples(self.request, samples_used_by(section_examples))
-        self.token = read_visit_token(self.request)
-        return [fill_example(example, self.request, samples, token=self.token) for example in section_examples]
-
-    def show(self, filled_examples: list[FilledExample], section: str, *, status: int = 200) -> HttpResponse:
-        return self.render(
-            http_status=status,
-            part="api",
-            filled_examples=filled_examples,
-            tag=filled_examples[0].example.tag,
-            shown_section=section,
-            sections=[(slug, examples[0].tag) for slug, examples in sections().items()],
-            token=self.token,
-            **code_context(self.request),
-        )

@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from django.urls import reverse
 
 from accounts.addresses import host_cache
-from accounts.cookies import HANDOVER_COOKIE, delete_handover_cookie, set_handover_cookie
+from accounts.cookies import HANDOVER_COOKIE, delete_cookie, set_cookie
 from accounts.digests import new_secret
 from accounts.handovers import is_switch_token, switch_token
 from accounts.host_names import full_name, public_url
@@ -105,7 +105,7 @@ class BeginHandover(HandoverPage):
         nonce, digest = new_secret()
         query = {"to": request.address.host, "nonce": digest.hex(), "next": self.target_path, "token": self.token}
         response = redirect_to_url(source + reverse("accounts-handover-approve", query=query))
-        set_handover_cookie(response, nonce)
+        set_cookie(response, HANDOVER_COOKIE, nonce, Handover.LIFETIME)
         return response
 
 
@@ -131,7 +131,7 @@ class FinishHandover(HandoverPage):
     def get(self, request: PageRequest) -> HttpResponse:
         nonce = request.COOKIES.get(HANDOVER_COOKIE, "")
         response = redirect(self.target_path)
-        delete_handover_cookie(response)
+        delete_cookie(response, HANDOVER_COOKIE)
         if request.user is None:
             session = Handover.objects.use(request.account.id, self.token, host=request.address.host, nonce=nonce)
             if session is not None:

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
 from django.utils import timezone, translation
 from django.utils.module_loading import import_string
 
-from accounts.cookies import SESSION_COOKIE, set_session_cookie
+from accounts.cookies import SESSION_COOKIE, set_cookie
 from accounts.known_browsers import remember_browser
 from accounts.models import Session
 from accounts.sites import sites
@@ -51,7 +51,7 @@ class PagesMiddleware:
         # Renew the cookie of an extended session, unless the view signed the user in or out and set the cookie itself.
         session = page_request.session
         if session is not None and session.was_extended and SESSION_COOKIE not in response.cookies:
-            set_session_cookie(response, request.COOKIES[SESSION_COOKIE])
+            set_cookie(response, SESSION_COOKIE, request.COOKIES[SESSION_COOKIE], Session.LIFETIME)
             remember_browser(page_request, response, session.user)
         return response
 

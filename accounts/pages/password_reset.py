@@ -11,15 +11,18 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts import links, throttling
+from accounts import links
 from accounts.known_browsers import find_browser
+from accounts.mail_limits import Purpose
 from accounts.models import User
-from accounts.pages.forms import EndAccess, Form, NewPassword, check_password_rules
+from accounts.pages.forms import Form
 from accounts.pages.settings import parse_id
 from accounts.pages.sign_in import sign_in
+from accounts.pages.sign_in_forms import EndAccess
 from accounts.pages.user_emails import PASSWORD, email_password_changed, email_password_link
+from accounts.pages.user_forms import NewPassword, check_password_rules
 from accounts.sign_in_log import Reason, Way, log_refusal
-from accounts.throttling import Purpose
+from accounts.throttling import count_email_to_user
 from core.api.throttling import count_from_address
 from core.db.transactions import in_transaction
 from core.pages.base import Page, redirect
@@ -50,7 +53,7 @@ class PasswordReset(Page):
         user_id = user.id if is_known else None
         if user_id is None or not find_browser(request, user_id):
             count_from_address(request, PASSWORD)
-        if throttling.count_email(request, Purpose.PASSWORD, login, user_id=user_id):
+        if count_email_to_user(request, Purpose.PASSWORD, login, user_id=user_id):
             email_password_link(user, request, deliver=is_known)
         else:
             log_refusal(request, Way.PASSWORD_LINK, Reason.TOO_MANY, user=user if is_known else None, name=login)

@@ -14,28 +14,18 @@ from django.utils.dates import WEEKDAYS
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, override
 
-from accounts import links, throttling
-from accounts.cookies import delete_session_cookie
+from accounts import links
+from accounts.cookies import SESSION_COOKIE, delete_cookie
 from accounts.delivery import HOURS, Delivery
+from accounts.mail_limits import Purpose, count_email
 from accounts.models import Session, User
-from accounts.pages.forms import (
-    CurrentPassword,
-    Email,
-    EndAccess,
-    Form,
-    Login,
-    LongSelect,
-    NewPassword,
-    PasswordConfirmationForm,
-    check_login,
-    check_password_rules,
-    language_choices,
-    time_zone_choices,
-)
+from accounts.pages.forms import Form, LongSelect, language_choices, time_zone_choices
 from accounts.pages.password_reset import EmailLinkPage
 from accounts.pages.settings import parse_id
+from accounts.pages.sign_in_forms import CurrentPassword, EndAccess, PasswordConfirmationForm
 from accounts.pages.user_emails import email_password_changed, email_password_link, email_user
-from accounts.throttling import Purpose
+from accounts.pages.user_forms import Email, Login, NewPassword, check_login, check_password_rules
+from accounts.throttling import count_email_to_user
 from core.api.throttling import count_from_address
 from core.db.transactions import in_transaction
 from core.db.trimmed import fold_email
@@ -264,7 +254,7 @@ class Security(Page):
     def send_password_link(self) -> None:
         """Send a user without a password the link to set one. The session alone does not prove who is using the browser."""
         request, user = self.request, self.request.user
-        if throttling.count_email(request, Purpose.PASSWORD, user.email, user_id=user.id):
+        if count_email_to_user(request, Purpose.PASSWORD, user.email, user_id=user.id):
             email_password_link(user, request)
         messages.success(request, _("An e-mail to %(email)s is on its way.") % {"email": user.email})
 
@@ -275,7 +265,7 @@ class Security(Page):
         """
         request, user = self.request, self.request.user
         count_from_address(request, EMAIL)
-        if throttling.count_email(request, Purpose.NEW_EMAIL, email):
+        if count_email(request, Purpose.NEW_EMAIL, email):
             holder = request.account.users.filter(email_key=fold_email(email)).exclude(id=user.id).first()
             if holder is not None:
                 url = request.address.url + reverse("accounts-sign-in")
@@ -333,7 +323,7 @@ class EndSession(Page):
         if session is not None and session.family == current_session.family:
             messages.success(request, _("You are signed out."))
             response = redirect(settings.HOME_URL)
-            delete_session_cookie(response)
+            delete_cookie(response, SESSION_COOKIE)
             return response
         messages.success(request, _("You are signed out there."))
         return redirect("accounts-security")

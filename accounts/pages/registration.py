@@ -15,13 +15,14 @@ from django.urls import reverse
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
-from accounts import links, mail, throttling
+from accounts import links, mail
+from accounts.mail_limits import Purpose, count_email
 from accounts.models import Invitation, User
-from accounts.pages.forms import Email, Form, Login, NewPassword, check_login, check_password_rules
+from accounts.pages.forms import Form
 from accounts.pages.password_reset import render_invalid_link
 from accounts.pages.sign_in import sign_in
+from accounts.pages.user_forms import Email, Login, NewPassword, check_login, check_password_rules
 from accounts.sign_in_log import Reason, Way, log_refusal
-from accounts.throttling import Purpose
 from core.api.throttling import count_from_address
 from core.db.trimmed import fold_email
 from core.pages.base import Page, redirect, safe_path
@@ -60,7 +61,7 @@ class SignUp(Page):
         count_from_address(request, SIGN_UP)
         email = form.cleaned_data["email"]
         # People do not see the field `homepage`, but bots fill it in.
-        if not request.POST.get("homepage") and throttling.count_email(request, Purpose.SIGN_UP, email):
+        if not request.POST.get("homepage") and count_email(request, Purpose.SIGN_UP, email):
             self.send_email(email, safe_path(request, form.cleaned_data["next"]))
         if request.site.selects_people:
             message = _("If %(email)s may join here, an e-mail is on its way.")

@@ -1,5 +1,6 @@
 """Signing in and out, and the language of the pages."""
 
+from datetime import timedelta
 from typing import Any, cast
 from uuid import UUID
 
@@ -12,18 +13,21 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, override
 
 from accounts import passwords, throttling
-from accounts.cookies import delete_session_cookie, set_language_cookie, set_session_cookie
+from accounts.cookies import SESSION_COOKIE, VISIT_TOKEN_COOKIE, delete_cookie, delete_visit_cookie, set_cookie
 from accounts.known_browsers import find_browser, remember_browser
 from accounts.models import Session, User
-from accounts.pages.forms import Form, too_many_attempts
+from accounts.pages.forms import Form
+from accounts.pages.sign_in_forms import too_many_attempts
 from accounts.pages.user_emails import email_new_browser
-from accounts.pages.visit_token import delete_visit_token
 from accounts.sign_in_log import Way, log_sign_in
 from core.db.text import is_xml_text
 from core.errors import Throttled
 from core.pages.base import Page, redirect, safe_path
+from core.pages.language import LANGUAGE_COOKIE
 from core.pages.routes import home_path, start_path
 from core.requests import PageRequest
+
+LANGUAGE_LIFETIME = timedelta(days=365)
 
 
 def sign_in(
@@ -40,7 +44,7 @@ def sign_in(
         request.session.end()
     agent, domain = request.headers.get("User-Agent", ""), request.address.domain
     row, secret = Session.objects.start(user, agent=agent, family=family, domain=domain)
-    set_session_cookie(response, secret)
+    set_cookie(response, SESSION_COOKIE, secret, Session.LIFETIME)
     log_sign_in(request, user, way)
     if way in (Way.PASSWORD, Way.CODE) and not user.is_new and not find_browser(request, user.id):
         email_new_browser(user, request, row)
@@ -109,8 +113,8 @@ class SignOut(Page):
         if request.session is not None:
             request.session.end()
         response = redirect(settings.HOME_URL)
-        delete_session_cookie(response)
-        delete_visit_token(request, response)
+        delete_cookie(response, SESSION_COOKIE)
+        delete_visit_cookie(request, response, VISIT_TOKEN_COOKIE)
         messages.success(request, _("You are signed out."))
         return response
 
@@ -122,7 +126,7 @@ class ChangeLanguage(Page):
         response = redirect(safe_path(request, request.POST.get("next")))
         language = request.POST.get("language")
         if language in dict(settings.LANGUAGES):
-            set_language_cookie(response, language)
+            set_cookie(response, LANGUAGE_COOKIE, language, LANGUAGE_LIFETIME)
             if request.user is not None:
                 User.objects.filter(pk=request.user.pk).update(language=language)
             with override(language):

@@ -14,10 +14,12 @@ from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
 from accounts import mail, throttling
-from accounts.cookies import CODE_COOKIE, delete_code_cookie, set_code_cookie
+from accounts.cookies import CODE_COOKIE, delete_cookie, set_cookie
 from accounts.models import SignInCode, User
-from accounts.pages.forms import Code, Email, Form, too_many_attempts
+from accounts.pages.forms import Form
 from accounts.pages.sign_in import sign_in
+from accounts.pages.sign_in_forms import Code, too_many_attempts
+from accounts.pages.user_forms import Email
 from accounts.sign_in_codes import CodeExpired
 from accounts.sign_in_log import Reason, Way, log_refusal
 from core.db.transactions import in_transaction
@@ -101,7 +103,7 @@ class CodeRequestPage(Page):
 
         secret = in_transaction(send)
         response = redirect(self.code_path())
-        set_code_cookie(response, secret)
+        set_cookie(response, CODE_COOKIE, secret, SignInCode.LIFETIME)
         return response
 
 
@@ -155,7 +157,7 @@ class CodePage(Page):
         throttling.refund_code(request)
         request.user = user
         response = sign_in(request, self.finish(form, user), user, way=Way.CODE)
-        delete_code_cookie(response)
+        delete_cookie(response, CODE_COOKIE)
         return response
 
     def use_code(self, form: Form) -> User | None:

@@ -1,34 +1,3 @@
-"""Functions and filters for templates: the switcher between the sites of an account, and the names of statuses and pipelines."""
+"""The functions and filters of this app for templates, which these modules register."""
 
-from typing import Any
-
-from jinja2 import pass_context
-from jinja2.runtime import Context
-
-from accounts.default_names import pipeline_name, status_name
-from accounts.pages.handover import switch_url
-from core.pages.templates import template_filter, template_function
-
-template_filter(pipeline_name)
-template_filter(status_name)
-
-
-@template_function
-@pass_context
-def other_sites(context: Context) -> list[tuple[str, str]]:
-    """Return names and URLs of the account's other sites that the user may see. For a visitor the list is empty.
-
-    Visitors get no list, because an account may have forums for customers who should not know of each other.
-    """
-    request: Any = context["request"]
-    user, site = getattr(request, "user", None), getattr(request, "site", None)
-    if user is None or site is None or not site.has_siblings:
-        return []
-    return [(name, switch_url(request, host)) for name, host in site.siblings_for(user)]
-
-
-@template_function
-@pass_context
-def switch_to(context: Context, host: str) -> str:
-    """Return the URL of a link to a host of the account, with a hand-over of the sign-in."""
-    return switch_url(context["request"], host)
+from accounts.pages import site_functions, status_filters  # noqa: F401

@@ -1,33 +1,25 @@
-"""The API page of the settings: the user's tokens and an overview of the examples."""
+"""The form of a new token, and the action that revokes one."""
 
-from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta
 from functools import partial
 from typing import Any
 
 from django import forms
-from django.contrib import messages
 from django.http import Http404, HttpResponse
-from django.urls import reverse
 from django.utils import timezone
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts import throttling
-from accounts.cookies import CODE_COOKIE, delete_code_cookie, set_code_cookie
+from accounts.cookies import CODE_COOKIE
 from accounts.models import APIToken, SignInCode
-from accounts.pages.examples import Example, code_context, examples, fill_example, sections
-from accounts.pages.forms import Code, CurrentPassword, Form, too_many_attempts, verify_current_password
-from accounts.pages.interfaces import INTERFACES
-from accounts.pages.user_emails import email_new_token, email_user
-from accounts.pages.visit_token import read_visit_token, set_visit_token
+from accounts.pages.forms import Form
+from accounts.pages.sign_in_forms import Code, CurrentPassword, too_many_attempts, verify_current_password
 from accounts.sign_in_codes import CodeExpired
 from accounts.sign_in_log import Reason, Way, log_refusal
 from core.db.transactions import in_transaction
 from core.errors import Throttled
-from core.pages.base import Page, base_url, redirect
-from core.pages.creation import CreatingPage, Creation
+from core.pages.base import Page, redirect
 from core.requests import UserRequest
 
 MAX_LIFETIME = timedelta(days=3650)
@@ -128,127 +120,9 @@ class TokenForm(Form):
         return timezone.now() + timedelta(days=int(choice))
 
 
-def interfaces() -> list[tuple[str | Promise, list[tuple[str, list[Example]]]]]:
-    """Return the names of the APIs, each with its sections of examples. The Account API comes first."""
-    groups: dict[str | Promise, list[tuple[str, list[Example]]]] = {}
-    for slug, section in sections().items():
-        groups.setdefault(INTERFACES[section[0].language], []).append((slug, section))
-    return list(groups.items())
-
-
 def last_day(row: APIToken) -> date | None:
     """Return the last day on which a token is valid."""
     return timezone.localdate(row.expires_at - timedelta(seconds=1)) if row.expires_at else None
-
-
-class APIPage(CreatingPage):
-    request: UserRequest
-    access = "team"
-    template_name = "accounts/api.html"
-    MAX_EXPIRED_SHOWN = 10
-
-    def get(self, request: UserRequest) -> HttpResponse:
-        return self.show()
-
-    def post(self, request: UserRequest) -> HttpResponse:
-        """Create a token. Respond with the page instead of a redirect, because the token is shown only once."""
-        if request.POST.get("do") == "code":
-            return self.send_code()
-        form = TokenForm(request.POST, request=request)
-        if not form.is_valid():
-            return self.show(form)
-        issued: list[str] = []
-
-        def create() -> APIToken:
-            row, token = APIToken.objects.issue(
-                request.user, label=form.cleaned_data["label"], expires_at=form.expires_at
-            )
-            issued[:] = [token]
-            email_new_token(request.user, request, row)
-            return row
-
-        creation = Creation(
-            create=create,
-            rows=request.account.tokens.filter(user_id=request.user.id, revoked_at=None),
-            path=lambda row: reverse("accounts-tokens"),
-            saved=lambda row: (
-                {"label": row.label}
-                | ({"expires": "date", "until": last_day(row)} if row.expires_at else {"expires": "never"})
-            ),
-        )
-        # The password and the code are no values of the token.
-        values = {name: form.cleaned_data[name] for name in ("label", "expires", "until")}
-        row = self.create_once(form, creation, values)
-        if isinstance(row, HttpResponse):
-            return row
-        if row is None:
-            return self.show(form)
-        if not issued:
-            messages.info(
-                request, _("This token exists already, and was shown once. Revoke it if you did not copy it.")
-            )
-            return redirect("accounts-tokens")
-        response = self.show(row=row, token=issued[0])
-        set_visit_token(request, response, issued[0])
-        delete_code_cookie(response)
-        return response
-
-    def send_code(self) -> HttpResponse:
-        """Send a code to the user, and show the form with a field for it and the values that were entered."""
-        request, user = self.request, self.request.user
-        entered = {name: value for name, value in request.POST.items() if name not in ("current", "code")}
-        try:
-            may_send = throttling.count_code_request(request, user.email, user)
-        except Throttled:
-            may_send = False
-        if not may_send:
-            log_refusal(request, Way.CONFIRMATION, Reason.TOO_MANY, user=user)
-            messages.error(request, _("Your address has got too many e-mails. Try again in an hour."))
-            return self.show(initial=entered)
-
-        def act() -> str:
-            code, secret = SignInCode.objects.make(
-                request.account, user.email, replaces=request.COOKIES.get(CODE_COOKIE, "")
-            )
-            email_user(user, "confirmation_code", request, code=code)
-            return secret
-
-        secret = in_transaction(act)
-        # The form below reads the cookie.
-        request.COOKIES[CODE_COOKIE] = secret
-        messages.success(request, _("An e-mail to %(email)s is on its way.") % {"email": user.email})
-        response = self.show(initial=entered)
-        set_code_cookie(response, secret)
-        return response
-
-    def show(
-        self,
-        form: TokenForm | None = None,
-        *,
-        row: APIToken | None = None,
-        token: str = "",
-        initial: Mapping[str, Any] | None = None,
-    ) -> HttpResponse:
-        request = self.request
-        visit_token = read_visit_token(request)
-        tokens = request.account.tokens.filter(user_id=request.user.id).order_by("-id")
-        return self.render_form(
-            form or TokenForm(request=request, initial=initial),
-            part="api",
-            tokens=[*tokens.usable()[: APIToken.MAX_PER_USER], *tokens.expired()[: self.MAX_EXPIRED_SHOWN]],
-            row=row,
-            token=token,
-            address=base_url(request),
-            filled=fill_example(
-                examples()["read_account"],
-                request,
-                {"responsible": request.user.id},
-                token=token or visit_token,
-            ),
-            visit_token=visit_token,
-            interfaces=interfaces(),
-            **code_context(request),
-        )
 
 
 class RevokeToken(Page):

@@ -2,8 +2,9 @@ from django.urls import path
 
 from accounts.pages import (
     access,
+    account,
     deal_settings,
-    examples,
+    example_pages,
     handover,
     password_reset,
     profile,
@@ -16,9 +17,7 @@ from accounts.pages import (
     users,
 )
 from accounts.pages.domain_file import domain_file
-from accounts.pages.logo import LogoPage
 from accounts.pages.reference import views as reference
-from accounts.pages.settings import AccountPage
 
 urlpatterns = [
     path("app/sign-in", sign_in.SignIn.as_view(), name="accounts-sign-in"),
@@ -42,11 +41,11 @@ urlpatterns = [
     path("app/profile/security", profile.Security.as_view(), name="accounts-security"),
     path("app/profile/sessions", profile.EndSession.as_view(), name="accounts-sessions"),
     path("app/profile/email", profile.ConfirmEmail.as_view(), name="accounts-email-confirm"),
-    path("app/account/api", tokens.APIPage.as_view(), name="accounts-tokens"),
+    path("app/account/api", example_pages.APIPage.as_view(), name="accounts-tokens"),
     path("app/account/api/tokens/<id:id>/revoke", tokens.RevokeToken.as_view(), name="accounts-token-revoke"),
-    path("app/account/api/<slug:section>", examples.Examples.as_view(), name="accounts-examples"),
-    path("app/logo/<slug:key>.png", LogoPage.as_view(), name="accounts-logo"),
-    path("app/account", AccountPage.as_view(), name="accounts-account"),
+    path("app/account/api/<slug:section>", example_pages.Examples.as_view(), name="accounts-examples"),
+    path("app/logo/<slug:key>.png", account.LogoPage.as_view(), name="accounts-logo"),
+    path("app/account", account.AccountPage.as_view(), name="accounts-account"),
     path("app/account/users", users.UsersPage.as_view(), name="accounts-users"),
     path("app/account/users/<id:id>", users.UserPage.as_view(), name="accounts-user"),
     path("app/account/statuses", statuses.StatusesPage.as_view(), name="accounts-statuses"),

@@ -1,16 +1,19 @@
 """E-mails to a user about the user's own sign-in, which requests of pages send."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from accounts import links, mail
-from accounts.models import APIToken, Session, User
+from accounts.models import Session, User
 from core.api.throttling import client_address_of
 from core.pages.formatting import time_text
 from core.requests import PageRequest
+
+if TYPE_CHECKING:
+    from accounts.models import APIToken
 
 # The purpose of the links to set a password.
 PASSWORD = "password"  # noqa: S105  # a purpose
@@ -58,7 +61,7 @@ def email_new_browser(user: User, request: PageRequest, session: Session) -> Non
     email_user(user, "new_browser", request, urgent=False, browser=browser, url=url, **circumstances(user, request))
 
 
-def email_new_token(user: User, request: PageRequest, token: APIToken) -> None:
+def email_new_token(user: User, request: PageRequest, token: "APIToken") -> None:
     """Tell a user that a token was created in their name."""
     url = request.address.own_url + reverse("accounts-tokens")
     email_user(user, "new_token", request, urgent=False, label=token.label, url=url, **circumstances(user, request))

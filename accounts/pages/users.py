@@ -12,11 +12,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from accounts import mail, throttling
+from accounts import mail
 from accounts.host_names import public_url
-from accounts.models import Account, Invitation, Session, User
-from accounts.pages.forms import Email, Form
+from accounts.mail_limits import Purpose, count_email
+from accounts.models import Account, Invitation, User
+from accounts.pages.forms import Form
 from accounts.pages.settings import SettingsPage, parse_id
+from accounts.pages.user_forms import Email
 from accounts.sites import sites
 from core.api.paging import Page as ListPage
 from core.api.throttling import count_search
@@ -218,7 +220,7 @@ class UsersPage(CreatingPage, SettingsPage):
 
     def count_email(self, email: str) -> bool:
         """Count an invitation to the address, and return whether it is within the limit."""
-        return throttling.count_email(self.request, throttling.Purpose.INVITATION, email)
+        return count_email(self.request, Purpose.INVITATION, email)
 
     def save_invitation(self, *, email: str, role: str, site_id: int | None = None) -> Invitation:
         site_ids = [site_id or self.request.site.id] if role == Role.MEMBER else []
@@ -284,7 +286,7 @@ class UserPage(SettingsPage):
             group_form=group_form,
             role_name=ROLE_NAMES[user.role],
             tokens=tokens,
-            sessions=Session.objects.active_for(user).values("family").distinct().count(),
+            sessions=user.sessions.active().values("family").distinct().count(),
             is_self=user.id == self.request.user.id,
             manageable=self.request.user.may_manage(user),
         )

@@ -4,23 +4,21 @@ Only the digest of a token is stored. Until the browser is closed or the user si
 that scripts cannot read. It is valid only together with the session in which the token was created.
 """
 
-from django.conf import settings
 from django.http import HttpResponse
 
+from accounts.cookies import VISIT_TOKEN_COOKIE, set_visit_cookie
 from accounts.models import APIToken
-from core.requests import PageRequest, UserRequest
+from core.requests import UserRequest
 from core.sealing import SealError, seal, unseal
 
-VISIT_TOKEN_COOKIE = f"{settings.COOKIE_PREFIX}token"
 PURPOSE = "visit token"
 # The cookies that this module sets are shorter.
 MAX_COOKIE_LENGTH = 1000
 
 
 def set_visit_token(request: UserRequest, response: HttpResponse, token: str) -> None:
-    """Store a token for the rest of the visit. The cookie has no expiry, so the browser deletes it when it is closed."""
-    value = seal([request.account.id, request.session.id, token], PURPOSE)
-    response.set_cookie(VISIT_TOKEN_COOKIE, value, path="/", secure=settings.HTTPS, httponly=True, samesite="Strict")
+    """Store a token for the rest of the visit."""
+    set_visit_cookie(response, VISIT_TOKEN_COOKIE, seal([request.account.id, request.session.id, token], PURPOSE))
 
 
 def read_visit_token(request: UserRequest) -> str:
@@ -36,11 +34,3 @@ def read_visit_token(request: UserRequest) -> str:
         return ""
     row = APIToken.objects.find_by_token(token)
     return token if row is not None and row.user.pk == request.user.pk else ""
-
-
-def delete_visit_token(request: PageRequest, response: HttpResponse) -> None:
-    if VISIT_TOKEN_COOKIE in request.COOKIES:
-        # `delete_cookie` would set no `Secure`, which the `__Host-` prefix requires.
-        response.set_cookie(
-            VISIT_TOKEN_COOKIE, "", max_age=0, path="/", secure=settings.HTTPS, httponly=True, samesite="Strict"
-        )

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet
 
-from accounts.api.filters import TagFilter
+from accounts.api.tags import TagFilter
 from accounts.roles import ASSIGNABLE
 from core.api.additional_fields import (
     CUSTOM_FIELDS,

@@ -8,7 +8,7 @@ from django.utils import translation
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.filters import TagFilter
+from accounts.api.tags import TagFilter
 from accounts.models import Account, Status
 from accounts.roles import ASSIGNABLE
 from core.api.additional_fields import (

@@ -8,7 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.response import Response
 
-from accounts.api.filters import TagFilter
+from accounts.api.tags import TagFilter
 from core.api.fields import BooleanField
 from core.api.filters import ListFilters, QueryDateTimeField, WireFilter, link_filter
 from core.api.lists import SORT_LIMIT, Listing, collect_and_sort

@@ -8,10 +8,11 @@ from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from accounts import throttling
+from accounts.mail_limits import Purpose, count_email
 from accounts.models import User
-from accounts.pages.forms import Email, Form
+from accounts.pages.forms import Form
 from accounts.pages.settings import SettingsPage, parse_id
+from accounts.pages.user_forms import Email
 from accounts.pages.users import TOO_MANY_INVITATIONS, display_name, find_users, send_invitation
 from core.api import paging
 from core.api.throttling import count_search
@@ -96,7 +97,7 @@ class MembersPage(SettingsPage):
         user = account.users.filter(email_key=key_of_email(email)).first()
         if user is not None:
             return self.add_user(forum, user)
-        if not throttling.count_email(request, throttling.Purpose.INVITATION, email):
+        if not count_email(request, Purpose.INVITATION, email):
             form.add_error("email", TOO_MANY_INVITATIONS)
             return self.show(forum, form)
 

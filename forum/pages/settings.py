@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from accounts import domains, throttling
+from accounts import domains
 from accounts.host_names import full_name
 from accounts.models import Account, Host
 from accounts.pages import ordering
@@ -222,7 +222,7 @@ class ForumSettingsPage(SettingsPage):
         """Look for the proof of the forum's domain in a job, because a name server may be slow."""
         self.find(id)
         if self.host.is_domain:
-            throttling.count_domain_check(request)
+            domains.count_domain_check(request)
             lock = f"domain:{request.account.id}:{self.host.id}"
             domains.check_domain.defer(account_id=request.account.id, host_id=self.host.id, _key=lock)
             messages.success(request, _("The domain is being checked. Reload this page in a few seconds."))

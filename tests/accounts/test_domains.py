@@ -300,7 +300,7 @@ def test_an_account_may_have_ten_unproven_domains(acme, internet):
 
 
 def test_checks_are_limited(acme, internet, monkeypatch):
-    monkeypatch.setattr("accounts.throttling.MAX_DOMAIN_CHECKS", 1)
+    monkeypatch.setattr("accounts.domains.MAX_DOMAIN_CHECKS", 1)
     host = claim(acme.account)
     forum = acme.account.forums.get(host_id=host.id)
     page = acme.page(acme.alice)

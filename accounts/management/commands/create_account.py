@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import IntegrityError
 
 from accounts.account_creation import create_account
-from accounts.api.account import AccountSerializer
+from accounts.api.new_account import NewAccountSerializer
 from accounts.api.users import NewUserSerializer
 from accounts.domains import Proof
 from accounts.host_names import is_reserved, normalize, public_url
@@ -54,7 +54,7 @@ class Command(BaseCommand):
         **options: Any,
     ) -> None:
         password = password if password is not None else self.read_password()
-        account = AccountSerializer(data={"prefix": prefix}, context={})
+        account = NewAccountSerializer(data={"prefix": prefix}, context={})
         user = NewUserSerializer(data={"login": login, "email": email, "password": password}, context={"account": None})
         problems = [sentence_of(error) for error in account.find_errors() + user.find_errors()]
         if host is not None:

@@ -15,8 +15,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext_lazy
 
 from accounts.pages.example_code import CODE_LANGUAGES, CodeLanguage
-from accounts.pages.examples import examples, sections
-from accounts.pages.interfaces import INTERFACES
+from accounts.pages.examples import INTERFACES, examples, sections
 from accounts.pages.reference.guide import Chapter, chapters
 from accounts.pages.reference.operations import example_code, object_tables, operation_entry
 from core.openapi.document import document

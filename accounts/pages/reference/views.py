@@ -6,7 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.safestring import mark_safe
 
 from accounts.pages.example_code import CODE_LANGUAGES, CodeLanguage, code_language
-from accounts.pages.interfaces import INTERFACES
+from accounts.pages.examples import INTERFACES
 from accounts.pages.reference.content import first_code, groups, page_html, pages
 from accounts.pages.reference.guide import ADDRESS
 from accounts.pages.reference.search import MAX_QUERY_LENGTH, search
