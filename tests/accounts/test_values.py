@@ -23,7 +23,8 @@ from crm.api.serializers import (
     DealSerializer,
     NestedClientSerializer,
 )
-from forum.api.serializers import CommentOnPostSerializer, PostSerializer
+from forum.api.comment_serializers import CommentOnPostSerializer
+from forum.api.serializers import PostSerializer
 from tests.support.assertions import assert_refused, outline, read
 from tests.support.client import JSONClient
 from tests.support.factories import (
