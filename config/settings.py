@@ -198,7 +198,7 @@ MIDDLEWARE = [
 ]
 # PagesMiddleware calls these, for pages only.
 PAGE_MIDDLEWARE = [
-    "forum.pages.middleware.forum_middleware",
+    "forum.requests.forum_middleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",

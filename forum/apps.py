@@ -37,8 +37,8 @@ class ForumConfig(AppConfig):
         from core.changes.followers import register_follower
         from core.registry import registry
         from forum.blocking import restore_texts
+        from forum.forums import Forum
         from forum.markdown import text_with_mentions
-        from forum.models import Forum
         from forum.notifications import emails, reminders  # noqa: F401, register their jobs
         from forum.notifications.follower import NotificationFollower
         from forum.pages.navigation import register_entries
@@ -58,14 +58,14 @@ class ForumConfig(AppConfig):
 
 def create_default_forum(sender: type, account: "Account", host: "Host", **kwargs: Any) -> None:
     """Create the default forum of a new account (`account_created`)."""
-    from forum.models import Forum
+    from forum.forums import Forum
 
     Forum.objects.create_default(account, host)
 
 
 def join_forums(sender: type, user: "User", site_ids: Sequence[int] = (), **kwargs: Any) -> None:
     """Make a new user a member of the forums to which the user was invited (`user_joined`)."""
-    from forum.models import ForumMember
+    from forum.membership import ForumMember
 
     if site_ids and not user.is_team:
         ForumMember.objects.add(user.account, site_ids, [user.id])
@@ -73,7 +73,7 @@ def join_forums(sender: type, user: "User", site_ids: Sequence[int] = (), **kwar
 
 def announce_sign_up(sender: type, user: "User", **kwargs: Any) -> None:
     """Notify the team of a new user (`user_joined`). The change feed has no users, so its follower cannot do this."""
-    from forum.models import Activity
+    from forum.activities import Activity
     from forum.notifications.recipients import notify
 
     activity = Activity.objects.create(

@@ -15,7 +15,8 @@ from django.utils import timezone
 from accounts.models import User
 from core.db.transactions import in_transaction
 from core.jobs.registration import RetryDelays, job
-from forum.models import Activity, Notification
+from forum.activities import Activity
+from forum.notification_models import Notification
 
 # When the texts are withdrawn again: a request that began before the block may still write.
 LATE_TEXTS_DELAY = timedelta(minutes=2)

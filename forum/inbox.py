@@ -20,20 +20,8 @@ from django.db.models import Exists, OuterRef, Q, Subquery, Value
 
 from accounts.models import Account, User
 from core.db.prepared import prepared
-
-# Posts of a forum that were not deleted or merged.
-LISTED = Q(trashed_at=None, category_id__isnull=False, duplicate_from_id=None)
-NEW = Q(handled_at=None) & LISTED
-UNANSWERED = Q(answered_at=None, response_user_id=None, closed=False, approved=True) & LISTED
-MINE = Q(closed=False, responsible_id__isnull=False) & LISTED
-UNAPPROVED = Q(approved=False, trashed_at=None, category_id__isnull=False)
-
-# The indexes of `Post` for the tabs: the name of the tab, the columns before the time, and the condition.
-INDEXES = (
-    ("new", ("forum_id",), NEW),
-    ("unanswered", ("forum_id",), UNANSWERED),
-    ("mine", ("forum_id", "responsible_id"), MINE),
-)
+from forum.lists import UNAPPROVED
+from forum.triage import LISTED, MINE, NEW, UNANSWERED
 
 TABS: dict[str, Callable[[int], Q]] = {
     "new": lambda user_id: NEW,

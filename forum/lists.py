@@ -13,16 +13,16 @@ from core.db.access import Access
 from core.db.prepared import fetch, prepared
 from core.db.text import is_xml_text
 from core.search.queries import find_similar, search, search_transaction
+from forum.categories import Category
 from forum.facets import NO_SELECTION, Selection
-from forum.forums import Category, Forum
-from forum.inbox import UNAPPROVED
+from forum.forums import Forum
 from forum.membership import READABLE
 from forum.team_filters import NO_FILTER, TeamFilter
 
+# The posts of a forum that the team has not approved yet.
+UNAPPROVED = Q(approved=False, trashed_at=None, category_id__isnull=False)
 # Columns that pages show and the APIs do not read.
 HTML_COLUMNS = ("content_html", "response_html")
-# The comments on a page of a post.
-COMMENTS_PER_PAGE = 100
 # The id that stands for a visitor who is not signed in. No user has this id.
 VISITOR_ID = 0
 
@@ -38,6 +38,14 @@ def closed_author_id(user: User | None) -> int | None:
     if user is None:
         return VISITOR_ID
     return None if user.is_team else user.id
+
+
+class PostKind(models.TextChoices):
+    SUGGESTION = "suggestion"
+    ERROR = "error"
+    QUESTION = "question"
+    PRAISE = "praise"
+    PRIVATE = "private"
 
 
 class Visibility(models.IntegerChoices):
@@ -128,6 +136,10 @@ class PostQuerySet(AccessQuerySet[Any]):
         """Return the posts that have all values of the selection."""
         values = {name: value for name, value in selection._asdict().items() if value is not None and name != "tag"}
         return self.filter(**values) if selection.tag is None else self.filter(**values, tags__contains=[selection.tag])
+
+    def open(self) -> Self:
+        """Return the posts that everyone who may read their forum sees."""
+        return self.filter(shelf=Visibility.OPEN)
 
     def unapproved(self) -> Self:
         """Return the posts that the team has not approved yet, oldest first."""
@@ -228,7 +240,7 @@ class PostQuerySet(AccessQuerySet[Any]):
 
         The text may be incomplete. `already_searched` says that `search` found nothing for the text.
         """
-        rows = account.posts.live().without_tasks().of_forum(forum_id).filter(shelf=Visibility.OPEN)
+        rows = account.posts.live().without_tasks().of_forum(forum_id).open()
         if not is_xml_text(text):
             return []
         with search_transaction(account.id, text) as query:
@@ -270,13 +282,6 @@ class PostQuerySet(AccessQuerySet[Any]):
         limits = {"start": start, "size": size} if start else {"limit": size}
         return _posts_by_votes(**selection, **limits)
 
-    def sitemap_entries(self, account_id: int, forum_id: int, *, limit: int) -> list[tuple[Any, ...]]:
-        """Return (None, name, None) for each category of a forum, then (id, None, updated_at) for its newest open posts.
-
-        A forum that not everyone may read has no entries.
-        """
-        return fetch(SITEMAP_ENTRIES, [account_id, forum_id, list(READABLE), Visibility.OPEN, limit, limit])
-
 
 # The query reads the newest posts of each category from an index, and returns the newest of all.
 SITEMAP_ENTRIES = """
@@ -294,6 +299,14 @@ UNION ALL
     ORDER BY created_at DESC, id DESC LIMIT %s
 ) AS newest ORDER BY newest.created_at DESC, newest.id DESC LIMIT %s)
 """
+
+
+def sitemap_entries(account_id: int, forum_id: int, *, limit: int) -> list[tuple[Any, ...]]:
+    """Return (None, name, None) for each category of a forum, then (id, None, updated_at) for its newest open posts.
+
+    A forum that not everyone may read has no entries.
+    """
+    return fetch(SITEMAP_ENTRIES, [account_id, forum_id, list(READABLE), Visibility.OPEN, limit, limit])
 
 
 # The condition of a partial index. As a parameter of a prepared statement, the value would not be known to a generic plan.

@@ -18,6 +18,7 @@ from itertools import count
 from typing import Any
 
 import nh3
+from django.db import models
 from markdown_it import MarkdownIt
 from markdown_it.common.normalize_url import normalizeLink
 from markdown_it.common.utils import unescapeAll
@@ -450,3 +451,11 @@ def _plain_inline(node: SyntaxTreeNode) -> str:
         text, address = "".join(map(_plain_inline, node.children)), str(node.attrs["href"])
         return text if address in (text, f"mailto:{text}", f"http://{text}") or not address else f"{text} ({address})"
     return "".join(map(_plain_inline, node.children)) if node.children else node.content
+
+
+def html_field() -> "models.CharField[Any, Any]":
+    """Return a field for the HTML of another field, which is rendered whenever that field is saved.
+
+    The HTML is null if the other field is null, or was saved before the field of the HTML existed.
+    """
+    return models.CharField(max_length=MAX_HTML_LENGTH, null=True, editable=False)

@@ -10,16 +10,18 @@ from core.openapi.fields import RelatedExtension, WireFieldExtension, describe_f
 from core.openapi.operations import BODIES, QUERY_PARAMETERS, RESPONSES, SHAPES, Shape
 from core.openapi.schema import JSONOperationSchema, OperationSchema
 from core.openapi.values import BOOLEAN, ID, NAME, TIME, JSONSchema, array_of, object_of, one_of, or_null
-from forum.activities import Reason
-from forum.api.serializers import (
+from forum.activities import Activity
+from forum.api.comment_serializers import (
     COMMENT,
     CommentAsPostSerializer,
     CommentOnPostSerializer,
     CommentSerializer,
-    PostSerializer,
-    StatusCode,
 )
-from forum.models import Activity, Category, Comment, Post
+from forum.api.serializers import PostSerializer, StatusCode
+from forum.categories import Category
+from forum.comments import Comment
+from forum.notification_models import Reason
+from forum.posts import Post
 from forum.xml import documents, serializers
 from forum.xml.schema import XMLOperationSchema, array
 

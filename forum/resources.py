@@ -7,8 +7,9 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from core.registry import Resource, newest_id
+from forum.categories import Category
 from forum.lists import PostQuerySet
-from forum.models import Category, Post
+from forum.posts import Post
 from forum.requests import ForumRequest, ForumUserRequest
 
 

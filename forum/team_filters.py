@@ -1,4 +1,4 @@
-"""Further filters of the lists of suggestions for the team. An upper room registers them in `AppConfig.ready`.
+"""Further filters and orders of the lists of suggestions for the team. An upper room registers them in `AppConfig.ready`.
 
 No index serves these filters together with an order of the list, so the statements of a filtered list have a time limit.
 """
@@ -10,6 +10,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.http import QueryDict
+from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 
 from accounts.models import Account, User
@@ -54,7 +55,7 @@ Reader = Callable[[QueryDict, Account, User], TeamFilter]
 _readers: list[Reader] = []
 
 
-def register(read: Reader) -> None:
+def register_filter(read: Reader) -> None:
     """Let `read` read the further filters."""
     _readers[:] = [read]
 
@@ -64,3 +65,30 @@ def read_team_filter(parameters: QueryDict, account: Account, user: User | None)
     if user is None or not user.is_team or not _readers:
         return NO_FILTER
     return _readers[0](parameters, account, user)
+
+
+@dataclass(frozen=True)
+class TeamOrder:
+    """An order of the list, which only some users of the team have. `note` tells which suggestions the list has in this order."""
+
+    label: Promise
+    note: Promise
+    # Orders posts of an account. It may leave some out.
+    sort: Callable[[QuerySet[Any], Account], QuerySet[Any]]
+    # Whether a user of the team has the order.
+    is_available: Callable[[User], bool]
+
+
+_orders: dict[str, TeamOrder] = {}
+
+
+def register_order(name: str, order: TeamOrder) -> None:
+    """Add an order. `name` is its value in URLs."""
+    _orders[name] = order
+
+
+def team_orders(user: User | None) -> dict[str, TeamOrder]:
+    """Return the orders that the user has, by name."""
+    if user is None or not user.is_team:
+        return {}
+    return {name: order for name, order in _orders.items() if order.is_available(user)}

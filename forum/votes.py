@@ -1,6 +1,6 @@
 """Votes of users, and proxy votes, which the team casts for clients and contacts. A post's `votes_cache` counts both.
 
-Triggers update the count, and the weight of the votes (`forum.trending`), for each write of votes.
+Triggers update the count, and the weight of the votes (`forum.sort_keys`), for each write of votes.
 
 When a post is merged, its votes are copied to the original. A voter who has a vote for the original gets no copy. The `from_post_id` of
 a copy is the id of the merged post.
@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 from django.db import connection, models
 from django.db.models import Exists, F, OuterRef, Q, Subquery
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Account, User
 from core.db.access import Access
@@ -112,20 +113,12 @@ def _shown_voter_names(account_id: int, post_id: int, limit: int) -> models.Quer
     return users.order_by("id").values_list("name", flat=True)[:limit]
 
 
-# The CTE of `Mergeable.lock_and_insert` for a new vote. Its trigger counts the vote.
-INSERT_VOTE = """
-inserted AS (
-    INSERT INTO forum_vote (account_id, post_id, user_id, created_at) SELECT account_id, id, %s, %s FROM post
-    ON CONFLICT DO NOTHING RETURNING true
-)
-"""
-
-
 class Vote(models.Model):
     """A vote of a user for a post."""
 
     # The votes that a new member may cast in 24 hours (`forum.limits`).
     MAX_PER_DAY_OF_NEW_MEMBER = 60
+    MESSAGE_TO_NEW_MEMBER = _("In the first 24 hours you can vote {limit} times. Try again tomorrow.")
 
     pk = models.CompositePrimaryKey("account_id", "post_id", "user_id")
     account = models.ForeignKey(Account, models.CASCADE, related_name="votes", db_index=False)

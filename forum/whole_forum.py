@@ -9,7 +9,7 @@ with any order, so no single index serves the query. The number of posts that ma
 
 The number only affects the speed: both ways return the same posts.
 
-The team has further orders (`forum.team_orders`) and filters (`forum.team_filters`). PostgreSQL chooses the way for these.
+The team has further orders and filters (`forum.team_filters`). PostgreSQL chooses the way for these.
 """
 
 from typing import Any
@@ -20,9 +20,7 @@ from django.db.models.expressions import RawSQL
 from accounts.models import Account, User
 from forum.facets import NO_SELECTION, Selection, count_facets
 from forum.lists import Columns, PostQuerySet, closed_author_id, merge_partitions, values_by_id
-from forum.models import Post
-from forum.team_filters import NO_FILTER, TeamFilter
-from forum.team_orders import TeamOrder
+from forum.team_filters import NO_FILTER, TeamFilter, TeamOrder
 
 MAX_COLLECTED = 1000
 
@@ -44,7 +42,7 @@ def page_of_forum(
     `matches` is the number of posts in the selection, if the caller knows it.
     """
     if selection == NO_SELECTION:
-        return Post.objects.page(
+        return account.posts.page(
             user,
             columns,
             account_id=account.id,
@@ -55,7 +53,7 @@ def page_of_forum(
             size=size,
         )
     if can_use_category_index(selection, order):
-        return Post.objects.page(
+        return account.posts.page(
             user,
             columns,
             account_id=account.id,

@@ -91,7 +91,7 @@ class WorkspaceConfig(AppConfig):
         for page in ("inbox", "posts"):
             panels.register_for_rows(page, render_revenue)
         register_orders()
-        team_filters.register(CustomerFilter.read)
+        team_filters.register_filter(CustomerFilter.read)
         for model in MODELS.values():
             restoring.connect(refuse_restore, sender=model)
         registry.register_sample(

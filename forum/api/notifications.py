@@ -1,4 +1,4 @@
-"""The notifications of the user of the token, and following suggestions."""
+"""The notifications of the user of the token."""
 
 from typing import Any
 
@@ -13,9 +13,7 @@ from core.api.requests import APIRequest
 from core.api.serializers import format_time
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
-from forum.activities import NotificationQuerySet, Reason
-from forum.api.views import PostViewSet
-from forum.models import Follow, Notification
+from forum.notification_models import Notification, NotificationQuerySet, Reason
 from forum.notifications.texts import describe
 
 
@@ -79,27 +77,6 @@ class NotificationViewSet(Paged):
         def act() -> None:
             self.check()
             self.account.notifications.of_user(request.user).mark_read()
-
-        in_transaction(act)
-        return Response("ok")
-
-
-class FollowViewSet(PostViewSet):
-    """Following a suggestion, as the user of the token."""
-
-    def follow(self, request: APIRequest, id: int) -> HttpResponse:
-        return self.choose(follows=True)
-
-    def unfollow(self, request: APIRequest, id: int) -> HttpResponse:
-        return self.choose(follows=False)
-
-    def choose(self, *, follows: bool) -> HttpResponse:
-        def act() -> None:
-            if follows:
-                self.check()
-            post = self.get_object(locked=True)
-            post.check_not_merged()
-            Follow.objects.choose(post, by=self.request.user, follows=follows)
 
         in_transaction(act)
         return Response("ok")

@@ -2,7 +2,7 @@ from django.urls import path
 
 from accounts.api.tags import TagViewSet
 from core.api.routing import CREATE, ITEM, LIST
-from forum.api.notifications import FollowViewSet, NotificationViewSet
+from forum.api.notifications import NotificationViewSet
 from forum.api.views import PostViewSet, TaskViewSet
 
 urlpatterns = [
@@ -20,7 +20,7 @@ urlpatterns = [
     ),
     path(
         "app/posts/<id:id>/follow.json",
-        FollowViewSet.as_view({"post": "follow", "delete": "unfollow"}),
+        PostViewSet.as_view({"post": "follow", "delete": "unfollow"}),
         name="forum-json-follow",
     ),
     path("app/notifications.json", NotificationViewSet.as_view(LIST), name="forum-json-notifications"),

@@ -4,8 +4,7 @@ from typing import Any
 
 from django.db.models import F, QuerySet
 from django.db.models.expressions import OrderBy
-from django.http import Http404, HttpRequest, HttpResponse
-from rest_framework.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse
 from rest_framework.response import Response
 
 from accounts.api.tags import TagFilter
@@ -13,26 +12,18 @@ from core.api.fields import BooleanField
 from core.api.filters import ListFilters, QueryDateTimeField, WireFilter, link_filter
 from core.api.lists import SORT_LIMIT, Listing, collect_and_sort
 from core.api.requests import APIRequest
-from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
-from core.db.text import replace_non_xml
-from core.db.transactions import in_transaction, without_transaction
-from core.errors import ConcurrentUpdate, FieldError
-from forum.api.serializers import (
-    COMMENT,
-    CommentAsPostSerializer,
-    CommentOnPostSerializer,
-    CommentSerializer,
-    PostSerializer,
-)
+from core.db.transactions import in_transaction
+from forum.api.comment_serializers import COMMENT
+from forum.api.comments import CommentActions
+from forum.api.follows import FollowActions
+from forum.api.serializers import PostSerializer
+from forum.api.votes import VoteActions
 from forum.lists import PostQuerySet
-from forum.models import Comment, Post, PostSortKey
-
-
-def agent_of(request: HttpRequest | APIRequest) -> str:
-    """Return the User-Agent header, shortened to the length of the column."""
-    return replace_non_xml(request.META.get("HTTP_USER_AGENT", ""))[:255]
+from forum.posts import Post
+from forum.requests import agent_of
+from forum.sort_keys import PostSortKey
 
 
 class ChangedSinceFilter(WireFilter):
@@ -110,7 +101,7 @@ def is_by_change(order: str | None) -> bool:
     return order in ("updated_at", "-updated_at")
 
 
-class PostViewSet(PostListing, ResourceViewSet):
+class PostViewSet(PostListing, CommentActions, VoteActions, FollowActions):
     """Posts and tasks. The list has the posts of all forums of the account, with duplicates and without tasks."""
 
     request: APIRequest
@@ -154,114 +145,6 @@ class PostViewSet(PostListing, ResourceViewSet):
         if isinstance(data, dict) and data.get("task_kind") == COMMENT:
             return self.comment(data)
         return super().create(request)
-
-    def comment(self, data: dict[str, Any]) -> HttpResponse:
-        def act() -> Comment:
-            context = self.get_serializer_context()
-            serializer = CommentOnPostSerializer(data=data, context=context)
-            self.check(post=serializer)
-            comment = self.add_comment(context["post"], serializer.values["content"], serializer.values.get("internal"))
-            if self.pending_links:
-                comment.post_id = None  # type: ignore[assignment]  # null in the response, but not saved
-            return comment
-
-        return self.respond_created(self.represent_as_post(without_transaction(act)))
-
-    def find_comment(self, id: int) -> Comment:
-        """Return the comment with this id. Raise Http404 if it does not exist, or if its post is in the trash."""
-        comment = self.account.comments.of_live_posts(self.access).with_names().filter(id=id).first()
-        if comment is None:
-            raise Http404
-        return comment
-
-    def lock_comment(self, id: int) -> tuple[Post, Comment]:
-        """Lock the post of a comment, and return both. Raise Http404, or PermissionDenied if the user may not change the comment."""
-        post_id = self.account.comments.filter(id=id).values("post_id")
-        post = self.account.posts.live().limited_to(self.access).locked().filter(id__in=post_id).first()
-        if post is None:
-            raise Http404
-        comment = self.account.comments.with_names().filter(post_id=post.id, id=id).first()
-        if comment is None:
-            raise ConcurrentUpdate("The comment was deleted or its post was merged meanwhile")
-        if not comment.may_be_changed_by(self.request.user):
-            raise PermissionDenied("You do not have permission to perform this action.")
-        return post, comment
-
-    def update_comment(self, id: int) -> HttpResponse:
-        def act() -> Comment:
-            post, comment = self.lock_comment(id)
-            serializer = CommentAsPostSerializer(
-                comment, data=self.body.get(self.key), partial=True, context=self.get_serializer_context()
-            )
-            self.check(post=serializer)
-            if "comment" in serializer.values:
-                post.edit_comment(comment, serializer.values["comment"], by=self.request.user)
-            if serializer.values.get("approved"):
-                post.approve_comment(comment)
-            return comment
-
-        return Response(self.represent_as_post(in_transaction(act)))
-
-    def erase_comment(self, id: int) -> None:
-        post, comment = self.lock_comment(id)
-        post.erase_comment(comment)
-
-    def comments(self, request: APIRequest, id: int) -> HttpResponse:
-        """Return the comments of a post, oldest first. Those that are internal or wait for approval are included only with
-        `internal=true`.
-
-        A client may show the list to the public, so it must request them explicitly.
-        """
-        post = self.get_object()
-        text = self.parameters.get("internal", "").strip().lower()
-        wants_internal = BooleanField.WORDS.get(text, None if text else False)
-        errors = (
-            {"internal": FieldError("internal", "is not true or false", "boolean")} if wants_internal is None else {}
-        )
-        self.read_page("internal", errors=errors)
-        rows = self.account.comments.filter(post_id=post.id)
-        rows = (rows if wants_internal else rows.public()).with_names().order_by("created_at", "id")
-        return self.get_paginated_response([self.represent_comment(row) for row in self.paginate_queryset(rows)])
-
-    def represent_comment(self, row: Comment) -> dict[str, Any]:
-        return CommentSerializer.represent(row, self.account.zone)
-
-    def represent_as_post(self, row: Comment) -> dict[str, Any]:
-        return CommentAsPostSerializer.represent(row, self.account.zone)
-
-    def create_comment(self, request: APIRequest, id: int) -> HttpResponse:
-        def act() -> Comment:
-            post = self.get_object()
-            serializer = CommentSerializer(data=self.body.get("comment"), context={"account": self.account})
-            self.check(comment=serializer)
-            return self.add_comment(post, serializer.values["comment"], serializer.values.get("internal"))
-
-        return self.respond_created(self.represent_comment(without_transaction(act)))
-
-    def add_comment(self, post: Post, text: str, internal: bool | None) -> Comment:
-        user, agent = self.request.user, agent_of(self.request)
-        comment = post.comment(by=user, text=text, agent=agent, internal=bool(internal))
-        comment.nick = self.request.user.name
-        return comment
-
-    def respond_created(self, data: dict[str, Any]) -> HttpResponse:
-        return Response(data, status=201, headers=self.get_success_headers(data))
-
-    def vote(self, request: APIRequest, id: int) -> HttpResponse:
-        """Cast the user's vote. The HTTP status is 201 for a new vote and 200 for an existing vote."""
-
-        def act() -> tuple[Post, bool]:
-            self.check()
-            post: Post = self.get_object()
-            return post, post.vote(by=request.user)
-
-        post, is_new = without_transaction(act)
-        data = self.represent(post)
-        return self.respond_created(data) if is_new else Response(data)
-
-    def withdraw_vote(self, request: APIRequest, id: int) -> HttpResponse:
-        in_transaction(lambda: self.get_object(locked=True).withdraw_vote(by=request.user))
-        return Response("ok")
 
     def perform_create(self, serializer: ResourceSerializer) -> None:
         row = serializer.instance = Post(account=self.account, agent=agent_of(self.request))

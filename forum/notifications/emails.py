@@ -30,7 +30,8 @@ from accounts.mail import (
 from accounts.mail_content import Block, as_html, as_text
 from accounts.models import Account, User
 from core.jobs.registration import has_time_left, job, periodic_job
-from forum.models import Activity, Notification
+from forum.activities import Activity
+from forum.notification_models import Notification
 from forum.notifications.texts import is_of_task, path_of, quote_of, sentence_of, title_of
 
 # The maximum random delay of an e-mail over the limit, in seconds.

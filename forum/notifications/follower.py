@@ -15,9 +15,10 @@ from core.changes.followers import ChangeFollower
 from core.changes.models import Change
 from core.jobs.registration import MAX_TURN, RetryDelays, has_time_left, job
 from core.registry import registry
-from forum.models import Activity, Post
+from forum.activities import Activity
 from forum.notes import note_source
 from forum.notifications.recipients import notify
+from forum.posts import Post
 
 # The number of activities that one transaction announces.
 MAX_ACTIVITIES = 100

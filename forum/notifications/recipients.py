@@ -11,9 +11,10 @@ from django.utils import timezone
 
 from accounts.delivery import delivery_time
 from accounts.models import Account, User
-from forum.activities import Reason
+from forum.activities import Activity
 from forum.mentions import mentioned_ids
-from forum.models import Activity, Notification, Post
+from forum.notification_models import Notification, Reason
+from forum.posts import Post
 
 # The number of notifications that one statement inserts.
 BATCH_SIZE = 1000

@@ -8,8 +8,9 @@ from django.db import connection, transaction
 
 from accounts.models import Account
 from core.jobs.registration import has_time_left, periodic_job
-from forum.models import Notification, Post
+from forum.notification_models import Notification
 from forum.notifications.recipients import notifications_of
+from forum.posts import Post
 
 # The number of reminders that one transaction creates.
 BATCH_SIZE = 200

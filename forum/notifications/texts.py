@@ -6,9 +6,10 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from accounts.default_names import status_name
-from forum.activities import Activity, Notification, Reason
+from forum.activities import Activity
 from forum.markdown import as_plain_text, excerpt, truncate
 from forum.notes import note_source
+from forum.notification_models import Notification, Reason
 
 Kind = Activity.Kind
 MAX_EXCERPT_LENGTH = 300

@@ -10,9 +10,9 @@ from accounts.models import User
 from accounts.pages.users import ROLE_NAMES, display_name
 from core.pages.base import redirect
 from forum import blocking
+from forum.comments import Comment
 from forum.markdown import excerpt
-from forum.models import Comment
-from forum.pages.team import TeamPage
+from forum.pages.team_page import TeamPage
 from forum.requests import ForumUserRequest
 
 # The number of suggestions, of comments and of votes that the card shows.

@@ -3,7 +3,7 @@
 from functools import partial
 from http import HTTPStatus
 from math import ceil
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from django.contrib import messages
 from django.db.models import Q
@@ -14,18 +14,20 @@ from django.utils.translation import gettext as _
 from core.db.transactions import in_transaction
 from core.error_responses import error_response
 from core.pages.base import redirect
-from forum.comments import CommentQuerySet
-from forum.lists import COMMENTS_PER_PAGE
-from forum.models import Comment, Post
+from forum.comments import COMMENTS_PER_PAGE, Comment, CommentQuerySet
 from forum.pages.base import ForumPage
-from forum.pages.forms import EditCommentForm
-from forum.pages.writing import PostMerged, PostNotFound, WritingPage, lock_post, post_not_found, visible_posts
+from forum.pages.comment_forms import EditCommentForm
+from forum.pages.texts import WritingPage
+from forum.pages.visible_posts import PostMerged, PostNotFound, lock_post, post_not_found, visible_posts
 from forum.requests import ForumRequest, ForumUserRequest
+
+if TYPE_CHECKING:
+    from forum.posts import Post
 
 MAX_VERSIONS = 50
 
 
-def path_of_comments(request: ForumRequest, post: Post, comment: Comment | None, fragment: str | None = None) -> str:
+def path_of_comments(request: ForumRequest, post: "Post", comment: Comment | None, fragment: str | None = None) -> str:
     """Return the path of the post, with the page of its comments that has the comment, or had it before the comment was deleted."""
     page, last = 1, ceil(post.comment_count_for(request.user) / COMMENTS_PER_PAGE)
     if comment is not None and last > 1:

@@ -1,37 +1,36 @@
-"""The page on which a member reports a text, and the team's list of the reported texts."""
+"""The page on which a member reports a text."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from http import HTTPStatus
-from typing import Any, cast
+from typing import cast
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from accounts.models import User
 from accounts.pages.forms import Form
-from accounts.pages.settings import parse_id
+from core.api.throttling import DAY, AnyRequest, enforce_limit
+from core.db.rate_limits import hit
 from core.db.transactions import in_transaction
-from core.errors import FieldError, Throttled
+from core.errors import Throttled
 from core.pages.base import redirect
-from forum import inbox
-from forum.content_reports import digest_of, may_report
-from forum.limits import count_report
-from forum.markdown import excerpt, render
-from forum.models import Comment, ContentReport, Post
+from core.pages.templates import template_filter
+from forum.comments import Comment
+from forum.content_reports import ContentReport, may_report
+from forum.markdown import excerpt
 from forum.pages.base import ResubmittablePage
-from forum.pages.inbox import links_of_tabs
-from forum.pages.team import TeamPage
-from forum.pages.writing import PostMerged, PostNotFound, lock_post, post_not_found, visible_posts
+from forum.pages.visible_posts import PostMerged, PostNotFound, lock_post, post_not_found, visible_posts
+from forum.posts import Post
 from forum.requests import ForumUserRequest
 
-# The reports of one text that the list shows. It shows the number of all.
-MAX_REPORTS_SHOWN = 10
 EXCERPT_LENGTH = 300
 
 
@@ -119,94 +118,16 @@ def path_of_text(id: int, comment_id: int | None) -> str:
     return reverse("forum-post", args=[id]) if comment_id is None else reverse("forum-comment", args=[id, comment_id])
 
 
-@dataclass
-class ReportedText:
-    """A text of the list, with its oldest reports."""
-
-    row: Any
-    # The reasons, each with the number of reports, the most frequent first.
-    reasons: list[tuple[str, int]] = field(default_factory=list)
-    reports: list[ContentReport] = field(default_factory=list)
-
-    @property
-    def is_comment(self) -> bool:
-        return isinstance(self.row, Comment)
-
-    @property
-    def html(self) -> str:
-        if isinstance(self.row, Comment):
-            return self.row.comment_html or render(self.row.comment)
-        return self.row.content_html or render(self.row.content)
-
-    @property
-    def digest(self) -> str:
-        return digest_of(self.row)
-
-    @property
-    def number(self) -> int:
-        return sum(number for _reason, number in self.reasons)
-
-    @property
-    def hidden_reports(self) -> int:
-        return self.number - len(self.reports)
-
-
-class ReportedPage(TeamPage):
-    """The tab of the inbox with the reported texts, oldest report first. The team keeps or deletes each of them."""
-
-    template_name = "forum/reported.html"
-    actions = {"keep": "keep", "delete": "delete"}
-
-    def get(self, request: ForumUserRequest) -> HttpResponse:
-        counts = inbox.counts(request.account, request.forum.id, request.user)
-        request.new_in_inbox = counts["new"]  # type: ignore[attr-defined]  # read by the menu
-        return self.render(section="inbox", tab="reported", tabs=links_of_tabs(counts), texts=self.texts())
-
-    def texts(self) -> list[ReportedText]:
-        account, forum_id = self.request.account, self.request.forum.id
-        posts = {row.id: ReportedText(row) for row in inbox.reported_posts(account, forum_id)}
-        comments = {row.id: ReportedText(row) for row in inbox.reported_comments(account, forum_id)}
-        reports = account.content_reports.open().about(post_ids=posts, comment_ids=comments)
-        for post_id, comment_id, reason, number in reports.count_by_reason():
-            text = posts[post_id] if post_id is not None else comments[comment_id]
-            text.reasons.append((str(ContentReport.Reason(reason).label), number))
-        for report in reports.oldest_of_each(MAX_REPORTS_SHOWN):
-            text = posts[report.post_id] if report.post_id is not None else comments[report.comment_id]
-            text.reports.append(report)
-        # The reports of a text may have been dismissed after it was read.
-        texts = [text for text in (*posts.values(), *comments.values()) if text.reports]
-        return sorted(texts, key=lambda text: (text.reports[0].created_at, text.reports[0].id))
-
-    def keep(self, request: ForumUserRequest) -> HttpResponse:
-        return self.decide(
-            lambda post, comment: ContentReport.objects.dismiss(comment or post), _("It stays as it is.")
+def count_report(request: AnyRequest, user: User) -> None:
+    """Count a report. Raise Throttled beyond `ContentReport.MAX_PER_DAY`."""
+    if settings.RATE_LIMIT:
+        limit = ContentReport.MAX_PER_DAY
+        message: Promise = format_lazy(
+            gettext_lazy("You can send {limit} reports a day. Try again tomorrow."), limit=limit
         )
+        enforce_limit(request, hit(f"reports:{user.account_id}:{user.id}", limit, DAY), message)
 
-    def delete(self, request: ForumUserRequest) -> HttpResponse:
-        def act(post: Post, comment: Comment | None) -> None:
-            if comment is None:
-                post.trash(by=request.user)
-            else:
-                post.erase_comment(comment)
 
-        is_comment = bool(request.POST.get("comment"))
-        message = _("The comment is deleted.") if is_comment else _("The suggestion is in the trash.")
-        return self.decide(act, message)
-
-    def decide(self, act: Callable[[Post, Comment | None], Any], message: str) -> HttpResponse:
-        self.perform(lambda: act(*self.lock_text()), success_message=message)
-        return redirect("forum-reported")
-
-    def lock_text(self) -> tuple[Post, Comment | None]:
-        """Lock the post, and return it with the comment that the form names. Raise FieldError if the text was changed or deleted."""
-        account, data = self.request.account, self.request.POST
-        comment_id, post_id = parse_id(data.get("comment")), parse_id(data.get("post"))
-        comments = account.comments.filter(id=comment_id or 0)
-        post_ids = [post_id or 0] if comment_id is None else comments.values("post_id")
-        post = self.posts.live().locked().filter(id__in=post_ids).first()
-        comment = None if post is None else comments.filter(post_id=post.id).first()
-        if post is None or (comment_id is not None and comment is None):
-            raise FieldError("report", gettext_lazy("is about a text that is no longer here"), "gone")
-        if digest_of(comment or post) != data.get("version"):
-            raise FieldError("report", gettext_lazy("is about a text that was changed in the meantime"), "changed")
-        return post, comment
+@template_filter
+def may_be_reported_by(row: Post | Comment, user: User | None) -> bool:
+    return user is not None and may_report(row, user)

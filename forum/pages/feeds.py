@@ -19,11 +19,11 @@ from core.db.text import replace_non_xml
 from core.error_responses import error_response, unavailable
 from core.pages.base import base_url
 from core.pages.routes import path_with_id
+from forum.lists import sitemap_entries
 from forum.markdown import excerpt
-from forum.models import Post
 from forum.pages.filters import Filters
 from forum.pages.home import DEFAULT_ORDER, read_order
-from forum.pages.reading import EXCERPT_LENGTH, EXCERPT_SOURCE_LENGTH, PostsPage, category_list_path, query_string
+from forum.pages.lists import EXCERPT_LENGTH, EXCERPT_SOURCE_LENGTH, PostsPage, category_list_path, query_string
 from forum.requests import ForumRequest
 from forum.whole_forum import page_of_forum
 
@@ -61,7 +61,7 @@ class FeedPage(PostsPage):
         order = read_order(parameters.get("order"), "new")
         q = self.read_query()
         if q:
-            rows = Post.objects.search(
+            rows = account.posts.search(
                 q,
                 None,
                 COLUMNS,
@@ -124,7 +124,7 @@ def sitemap(request: ForumRequest) -> HttpResponse:
     if request.method not in ("GET", "HEAD"):
         return error_response(request, 405, headers={"Allow": "GET, HEAD"})
     try:
-        rows = Post.objects.sitemap_entries(*request.address.site_key, limit=MAX_SITEMAP_POSTS)
+        rows = sitemap_entries(*request.address.site_key, limit=MAX_SITEMAP_POSTS)
     except (OperationalError, InterfaceError):
         return unavailable(request)
     if not rows:

@@ -11,12 +11,25 @@ from django.utils.translation import gettext_lazy as _
 from accounts.default_names import status_name
 from accounts.models import Status, Tag
 from core.db.text import replace_non_xml
+from core.pages.templates import template_filter
+from forum.categories import Category
 from forum.facets import Facets, Selection
-from forum.forums import Category
-from forum.models import Post
-from forum.pages.forms import KINDS
+from forum.lists import PostKind
 
-KIND_NAMES: dict[str, Any] = {**{kind.value: name for kind, name in KINDS}, Post.Kind.PRIVATE.value: _("Private")}
+# The kinds that a form offers.
+KINDS = [
+    (PostKind.SUGGESTION, _("Suggestion")),
+    (PostKind.ERROR, _("Bug")),
+    (PostKind.QUESTION, _("Question")),
+    (PostKind.PRAISE, _("Praise")),
+]
+KIND_NAMES: dict[str, Any] = {**{kind.value: name for kind, name in KINDS}, PostKind.PRIVATE.value: _("Private")}
+
+
+@template_filter
+def kind_name(kind: str) -> str:
+    """Return the name of a kind of posts."""
+    return str(KIND_NAMES.get(kind, kind))
 
 
 @dataclass(frozen=True)

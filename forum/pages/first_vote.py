@@ -3,7 +3,7 @@
 Both pages extend the pages for signing in with a code (`accounts.pages.sign_in_code`), and show the suggestion.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -17,10 +17,13 @@ from core.db.transactions import without_transaction
 from core.errors import Throttled
 from core.pages.base import redirect
 from forum.limits import limit_new_member
-from forum.models import Post, Vote
 from forum.pages.base import ForumPage, only_members_message
-from forum.pages.writing import PostMerged, PostNotFound, find_post, post_not_found, visible_posts
+from forum.pages.visible_posts import PostMerged, PostNotFound, find_post, post_not_found, visible_posts
 from forum.requests import ForumRequest
+from forum.votes import Vote
+
+if TYPE_CHECKING:
+    from forum.posts import Post
 
 
 class FirstVoteStep(ForumPage):
@@ -29,7 +32,7 @@ class FirstVoteStep(ForumPage):
     request: ForumRequest
     # The route of the page, to redirect from a merged suggestion to its original.
     route = ""
-    post_row: Post
+    post_row: "Post"
 
     def check_access(self) -> HttpResponse | None:
         request, id = self.request, self.kwargs["id"]
@@ -88,7 +91,7 @@ class FirstVoteCodePage(FirstVoteStep, CodePage):
             messages.error(self.request, only_members_message())
             return redirect("forum-post", id)
 
-        def vote() -> tuple[Post, bool]:
+        def vote() -> tuple["Post", bool]:
             post = find_post(self.request, id)
             return post, post.vote(by=user)
 

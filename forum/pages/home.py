@@ -1,4 +1,4 @@
-"""The list of suggestions: of the whole forum, with filters, or of a category."""
+"""The lists of suggestions: of the whole forum, with filters, of a category, and of the user."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -17,11 +17,11 @@ from core.db.time_limit import TooSlow
 from core.pages.base import base_url, redirect
 from core.pages.errors import error_sentence
 from core.pages.panels import render_row_panels
+from forum.categories import Category
 from forum.facets import count_facets
 from forum.forums import Forum
-from forum.models import Category, Post
 from forum.pages.filters import Filters, Group, Option, filter_groups
-from forum.pages.reading import (
+from forum.pages.lists import (
     COLUMNS,
     PostsPage,
     as_list_item,
@@ -29,9 +29,8 @@ from forum.pages.reading import (
     query_string,
     route_of_former_path,
 )
-from forum.requests import ForumRequest
-from forum.team_filters import TeamFilter, read_team_filter
-from forum.team_orders import team_orders
+from forum.requests import ForumRequest, ForumUserRequest
+from forum.team_filters import TeamFilter, read_team_filter, team_orders
 from forum.whole_forum import page_of_forum, page_of_team
 
 ORDER_LABELS: dict[str, Any] = {
@@ -169,7 +168,7 @@ class PostListPage(PostsPage):
         Raise `TooSlow` if the filter of the team takes too long.
         """
         account, forum = self.request.account, self.request.forum
-        rows = Post.objects.search(
+        rows = account.posts.search(
             q,
             self.request.user,
             COLUMNS,
@@ -182,8 +181,33 @@ class PostListPage(PostsPage):
         )
         if rows or filters or team_filter or page.number > 1:
             return rows, False
-        similar = Post.objects.similar_to(q, COLUMNS, account=account, forum_id=forum.id, already_searched=True)
+        similar = account.posts.similar_to(q, COLUMNS, account=account, forum_id=forum.id, already_searched=True)
         return similar, bool(similar)
+
+
+class OwnPostsPage(PostsPage):
+    """The posts that the user wrote or, with `list=votes`, voted for."""
+
+    request: ForumUserRequest
+
+    access = "user"
+    template_name = "forum/own_posts.html"
+
+    def get(self, request: ForumUserRequest) -> HttpResponse:
+        account, user, list_name = request.account, request.user, request.GET.get("list") or "written"
+        if list_name not in ("written", "votes"):
+            raise Http404
+        posts = account.posts.listed_for(user).of_forum(request.forum.id)
+        posts = posts.voted_by(user) if list_name == "votes" else posts.written_by(user)
+        page = self.read_page()
+        rows = list(posts.values_list(*COLUMNS)[page.start : page.stop])
+        return self.render(
+            part="posts",
+            list=list_name,
+            page=page,
+            more=len(rows) > page.size,
+            **self.list_context([as_list_item(row) for row in rows[: page.size]]),
+        )
 
 
 @prepared(account_id=int)

@@ -1,5 +1,7 @@
 """The picture of a suggestion for previews of links."""
 
+from typing import TYPE_CHECKING
+
 from django.http import Http404, HttpResponse, HttpResponseNotModified
 from django.urls import reverse
 from django.utils.translation import get_language
@@ -10,10 +12,12 @@ from core.api import throttling
 from core.pages.base import base_url
 from forum.forums import Forum
 from forum.lists import Visibility
-from forum.models import Post
 from forum.pages.base import ForumPage
 from forum.previews import Preview, draw
 from forum.requests import ForumRequest
+
+if TYPE_CHECKING:
+    from forum.posts import Post
 
 # The address of a picture contains its digest, so a changed suggestion has another address.
 MAX_AGE = 3600
@@ -23,7 +27,7 @@ def preview_of(forum: Forum, title: str, votes: int, status: Status) -> Preview:
     return Preview(title, votes, status_name(status), status.color or "", forum.name, get_language() or "")
 
 
-def image_url(request: ForumRequest, post: Post) -> str | None:
+def image_url(request: ForumRequest, post: "Post") -> str | None:
     """Return the URL of the picture of a post, or None if visitors may not read the post."""
     if post.shelf != Visibility.OPEN or not request.forum.may_be_read_by(None):
         return None

@@ -29,10 +29,10 @@ from core.pages.errors import error_sentence
 from core.pages.panels import render_row_panels
 from forum import inbox
 from forum.markdown import excerpt
-from forum.models import Post
+from forum.pages.lists import query_string
 from forum.pages.moderation import with_html
-from forum.pages.reading import query_string
-from forum.pages.team import DELETED, PostInTrash, TeamPage
+from forum.pages.team_page import DELETED, PostInTrash, TeamPage
+from forum.posts import Post
 from forum.requests import ForumRequest, ForumUserRequest
 from forum.team_filters import TeamFilter, read_team_filter
 

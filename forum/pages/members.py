@@ -18,8 +18,8 @@ from core.api import paging
 from core.api.throttling import count_search
 from core.pages.base import redirect
 from core.search.queries import MAX_QUERY_LENGTH
-from forum.membership import ForumMemberQuerySet, key_of_email
-from forum.models import Forum, ForumMember
+from forum.forums import Forum
+from forum.membership import ForumMember, ForumMemberQuerySet, key_of_email
 from forum.pages.settings import ACCESS
 from forum.requests import ForumUserRequest
 

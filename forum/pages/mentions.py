@@ -9,7 +9,7 @@ from accounts.models import User
 from core.api import throttling
 from core.db.tenancy import fold
 from forum.pages.base import ForumPage
-from forum.pages.writing import visible_posts
+from forum.pages.visible_posts import visible_posts
 from forum.requests import ForumUserRequest
 
 # The limits of the users that are compared with the typed name, and of those that are shown.

@@ -12,11 +12,14 @@ from django.utils.translation import gettext_lazy
 from accounts.pages.settings import parse_id
 from core.errors import FieldError
 from core.pages.base import redirect
+from core.pages.templates import template_filter
 from forum import inbox
+from forum.comments import Comment
 from forum.markdown import render
-from forum.models import Comment, Post
-from forum.pages.forms import EditCommentForm, EditForm
-from forum.pages.team import PostInTrash, TeamPage
+from forum.pages.comment_forms import EditCommentForm
+from forum.pages.team_page import PostInTrash, TeamPage
+from forum.pages.writing import EditForm
+from forum.posts import Post
 from forum.requests import ForumUserRequest
 
 
@@ -26,6 +29,12 @@ def with_html(comments: list[Comment]) -> list[Comment]:
         if comment.comment_html is None:
             comment.comment_html = render(comment.comment)
     return comments
+
+
+@template_filter
+def version_digest(row: Post | Comment) -> str:
+    """Return the digest of the texts. The approval form submits it, so that changed texts are not approved unseen."""
+    return EditCommentForm.version_of(row) if isinstance(row, Comment) else EditForm.version_of(row)
 
 
 class ModerationPage(TeamPage):

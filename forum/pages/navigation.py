@@ -8,7 +8,7 @@ from accounts.pages.navigation import is_admin, is_team
 from core.pages.navigation import Entry, register
 from core.requests import PageRequest
 from forum import inbox
-from forum.models import Forum
+from forum.forums import Forum
 
 # The header shows no higher number of unread notifications for an account with forums that not everyone may read.
 MAX_COUNTED = 1000

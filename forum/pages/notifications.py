@@ -1,4 +1,4 @@
-"""The page of a user's notifications, and the button to follow a suggestion."""
+"""The page of a user's notifications, and the page to stop their e-mails."""
 
 from http import HTTPStatus
 from typing import Any
@@ -7,17 +7,26 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import override
+from django.views.decorators.csrf import csrf_exempt
 
+from accounts import links
+from accounts.delivery import Delivery
 from accounts.host_names import public_url
+from accounts.mail import supported_language
+from accounts.models import User
+from accounts.pages.password_reset import render_invalid_link
 from accounts.pages.settings import parse_id
 from core.db.transactions import in_transaction
 from core.error_responses import error_response
-from core.pages.base import redirect
-from forum.models import Follow, Notification, Post
+from core.pages.base import Page, redirect
+from forum.follows import Follow
+from forum.notification_models import Notification
+from forum.notifications.emails import UNSUBSCRIBE
 from forum.notifications.texts import ICONS, describe, path_of
 from forum.pages.base import ForumPage
-from forum.pages.writing import PostMerged, PostNotFound, lock_post, post_not_found
-from forum.requests import ForumUserRequest
+from forum.posts import Post
+from forum.requests import ForumRequest, ForumUserRequest
 
 
 class NotificationsPage(ForumPage):
@@ -90,31 +99,49 @@ class NotificationsPage(ForumPage):
         }
 
 
-class FollowPage(ForumPage):
-    """The button to follow a suggestion. `follow` is 1 or 0, so a request that is sent twice does no harm."""
+class UnsubscribePage(Page):
+    """The page that the link of an e-mail to unsubscribe opens (RFC 8058), without signing in. The signed token is the permission, so no CSRF
+    token is needed.
 
-    request: ForumUserRequest
-    access = "user"
+    A mail program sends a POST to the link. A GET shows a page with buttons and changes nothing, because e-mail scanners open links.
+    """
 
-    def post(self, request: ForumUserRequest, id: int) -> HttpResponse:
-        follows = {"1": True, "0": False}.get(request.POST.get("follow", ""))
-        if follows is None:
-            return error_response(request, HTTPStatus.UNPROCESSABLE_ENTITY)
+    request: ForumRequest
+    template_name = "forum/unsubscribe.html"
 
-        def choose() -> Post:
-            post = lock_post(request, id)
-            Follow.objects.choose(post, by=request.user, follows=follows)
-            return post
+    @classmethod
+    def as_view(cls, **initkwargs: Any) -> Any:
+        return csrf_exempt(super().as_view(**initkwargs))
 
-        try:
-            post = in_transaction(choose)
-        except PostNotFound:
-            return post_not_found(request)
-        except PostMerged as merged:
-            messages.error(
-                request, _("That suggestion was merged into this one in the meantime. You can follow it here.")
-            )
-            return redirect("forum-post", merged.original.id)
-        message = _("You follow “%(title)s”.") if follows else _("You no longer follow “%(title)s”.")
-        messages.success(request, message % {"title": post.title})
-        return redirect(reverse("forum-post", args=[id], fragment="follow"))
+    def read_link(self) -> tuple[User, Post | None] | None:
+        """Return the user, and the post if the e-mail is about one that the user may see. Return None if the link is invalid."""
+        account, query = self.request.account, self.request.GET
+        user = account.users.filter(id=parse_id(query.get("user")) or 0).first()
+        if user is None:
+            return None
+        payload = links.read(query.get("token", ""), UNSUBSCRIBE, account.id, user.id, expires=False)
+        if payload is None:
+            return None
+        posts = account.posts.visible_to(user).without_tasks()
+        return user, posts.filter(id=payload["post"]).first() if payload["post"] else None
+
+    def get(self, request: ForumRequest) -> HttpResponse:
+        return self.respond_to("")
+
+    def post(self, request: ForumRequest) -> HttpResponse:
+        # A mail program sends `List-Unsubscribe=One-Click`, which means all e-mails, as does any other content.
+        return self.respond_to("post" if request.POST.get("stop") == "post" else "all")
+
+    def respond_to(self, stop: str) -> HttpResponse:
+        """Stop the e-mails about the post, or all e-mails, or with "" none. Return the page."""
+        link = self.read_link()
+        if link is None:
+            return render_invalid_link(self, unsubscribes=True)
+        request, (user, post) = self.request, link
+        if stop == "post" and post is not None:
+            in_transaction(lambda: Follow.objects.choose(post, by=user, follows=False))
+        elif stop:
+            in_transaction(lambda: user.change_preferences(delivery=Delivery.NEVER))
+        # The language of the e-mail.
+        with override(supported_language(user.language or request.account.language)):
+            return self.render(recipient=user, post=post, stopped=stop, is_off=user.delivery == Delivery.NEVER)

@@ -24,10 +24,10 @@ from core.pages.creation import CreatingPage, Creation
 from core.registry import Resource, registry
 from core.search.queries import search, search_transaction
 from forum.api.serializers import PostSerializer
-from forum.api.views import agent_of
-from forum.models import Category, Post
-from forum.pages.team import MAX_FOUND, ResubmittableTeamPage, TeamPage, normalize_text, serializer_context
-from forum.requests import ForumUserRequest
+from forum.categories import Category
+from forum.pages.team_page import MAX_FOUND, ResubmittableTeamPage, TeamPage, normalize_text, serializer_context
+from forum.posts import Post
+from forum.requests import ForumUserRequest, agent_of
 
 MAX_VOTES = 100
 

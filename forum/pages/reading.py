@@ -1,172 +1,38 @@
-"""The roadmap, the page of a post, and the common code of pages that show posts. On pages, a post is called a suggestion.
-
-The list of suggestions is in `forum.pages.home`.
-"""
+"""The page of a suggestion."""
 
 from collections.abc import Collection
 from math import ceil
 from typing import Any
-from urllib.parse import quote, urlencode
 
 from django.db import OperationalError
 from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
-from django.db.models.functions import Left
 from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
-from accounts.models import Account, Status, User
-from accounts.names import public_name
-from core.api import paging, throttling
+from accounts.models import Account, User
+from core.api import paging
 from core.db.access import prepared_access
 from core.db.limited_rows import limit
 from core.db.prepared import prepared
 from core.db.tenancy import account_of
-from core.db.text import replace_non_xml
 from core.db.transactions import in_transaction
 from core.pages.base import base_url
 from core.registry import registry
-from core.search.queries import MAX_QUERY_LENGTH
+from forum.categories import Category
+from forum.comments import COMMENTS_PER_PAGE, Comment
 from forum.follows import follow_annotations, is_followed
-from forum.lists import COMMENTS_PER_PAGE, VISITOR_ID, closed_author_id
+from forum.lists import VISITOR_ID, closed_author_id
 from forum.markdown import excerpt, render
-from forum.models import Category, Comment, Post
 from forum.pages.base import ForumPage
 from forum.pages.images import image_url
+from forum.pages.lists import EXCERPT_SOURCE_LENGTH, category_list_path
+from forum.posts import Post
 from forum.requests import ForumRequest
 
-# Lengths in characters: of the Markdown that an excerpt is made from, of an excerpt, and of the description for search engines.
-EXCERPT_SOURCE_LENGTH, EXCERPT_LENGTH, DESCRIPTION_LENGTH = 600, 200, 160
-COLUMNS = (
-    "id",
-    "title",
-    Left("content", EXCERPT_SOURCE_LENGTH),
-    "status__code",
-    "status__name",
-    "status__color",
-    "votes_cache",
-    "comments_cache",
-    "created_at",
-    "user__name",
-    "private",
-    "kind",
-    "approved",
-    "tags",
-    "client_id",
-    "contact_id",
-)
-NAMES = tuple(column if isinstance(column, str) else "content" for column in COLUMNS)
+# The length of the description for search engines, in characters.
+DESCRIPTION_LENGTH = 160
 USER_COLUMNS = ("name", "role")
-MAX_COLUMN_POSTS = 20
 MAX_VOTERS, MAX_STATUS_CHANGES, MAX_DUPLICATES = 20, 50, 50
-
-
-def as_list_item(row: tuple) -> dict[str, Any]:
-    """Return a row of `COLUMNS` as the templates of lists expect it."""
-    post = dict(zip(NAMES, row, strict=True))
-    post["status"] = Status(
-        kind=Status.Kind.POST, **{name: post.pop(f"status__{name}") for name in ("code", "name", "color")}
-    )
-    post["excerpt"] = excerpt(post["content"], max_length=EXCERPT_LENGTH)
-    post["nick"] = public_name(post["user__name"])
-    post["is_private"] = post["private"] or post["kind"] == Post.Kind.PRIVATE
-    post["is_for_customer"] = post["client_id"] is not None or post["contact_id"] is not None
-    return post
-
-
-def category_list_path(category_name: str) -> str:
-    """Return the path of a category's list."""
-    # `reverse` does not quote some characters, such as &.
-    return reverse("forum-home") + quote(category_name, safe="")
-
-
-def query_string(**parameters: Any) -> str:
-    """Return the query string of a URL, without empty parameters."""
-    parameters = {name: value for name, value in parameters.items() if value not in ("", None)}
-    return f"?{urlencode(parameters)}" if parameters else ""
-
-
-# An older server had pages at these paths. A path redirects to the route of the page that replaces it, unless a category has that
-# name. The profile has the button to sign out.
-ROUTES_BY_FORMER_PATH = {"login": "accounts-sign-in", "logout": "accounts-profile", "account": "accounts-account"}
-
-
-def route_of_former_path(path: str | None) -> str | None:
-    """Return the route of the page that replaces a page of an older server, or None."""
-    return ROUTES_BY_FORMER_PATH.get((path or "").lower())
-
-
-class PostsPage(ForumPage):
-    """The base of pages that list suggestions."""
-
-    def read_status(self) -> Status | None:
-        """Return the status with the code in the query, or None without a code. Raise Http404 if there is no such status."""
-        if not (code := self.request.GET.get("status")):
-            return None
-        status = self.request.account.statuses.filter(kind=Status.Kind.POST, code=replace_non_xml(code)).first()
-        if status is None:
-            raise Http404
-        return status
-
-    def read_query(self) -> str:
-        """Return the text to search for. Count the search against the limit of searches."""
-        q = replace_non_xml(self.request.GET.get("q", ""))[:MAX_QUERY_LENGTH].strip()
-        if q:
-            throttling.count_search(self.request)
-        return q
-
-    def list_context(self, posts: list[dict[str, Any]]) -> dict[str, Any]:
-        """Return the posts and the ids of those that the user has voted for. For the team, add the customers' names to the posts."""
-        account, user = self.request.account, self.request.user
-        if user is not None and user.is_team:
-            ids = {id for post in posts for id in (post["client_id"], post["contact_id"]) if id is not None}
-            if ids:
-                names = dict(_customer_names(account_id=account.id, ids=list(ids), **user.access.arguments))
-                for post in posts:
-                    post["customer"] = names.get(post["contact_id"]) or names.get(post["client_id"])
-        voted = account.votes.voted_post_ids(user, [post["id"] for post in posts]) if user is not None else set()
-        return {"posts": posts, "voted": voted}
-
-
-class RoadmapPage(PostsPage):
-    """The roadmap: a column for each status on it. With `status`, the list of all suggestions with that status."""
-
-    template_name = "forum/roadmap.html"
-
-    def get(self, request: ForumRequest) -> HttpResponse:
-        account, forum = request.account, request.forum
-        if status := self.read_status():
-            return self.render_status(status)
-        board = Post.objects.roadmap(COLUMNS, account=account, forum_id=forum.id, limit=MAX_COLUMN_POSTS)
-        columns = [(status, [as_list_item(row) for row in rows], more) for status, rows, more in board]
-        return self.render(
-            section="roadmap",
-            columns=columns,
-            canonical=base_url(request) + reverse("forum-roadmap"),
-            **self.list_context([post for _, posts, _ in columns for post in posts]),
-        )
-
-    def render_status(self, status: Status) -> HttpResponse:
-        request, page = self.request, self.read_page()
-        rows = Post.objects.in_status(
-            COLUMNS,
-            account=request.account,
-            forum_id=request.forum.id,
-            status_id=status.id,
-            start=page.start,
-            size=page.size + 1,
-        )
-        if not rows and page.number > 1:
-            raise Http404
-        query = query_string(status=status.code, page=page.number if page.number > 1 else None)
-        return self.render(
-            "forum/roadmap_status.html",
-            section="roadmap",
-            chosen_status=status,
-            page=page,
-            more=len(rows) > page.size,
-            canonical=base_url(request) + reverse("forum-roadmap") + query,
-            **self.list_context([as_list_item(row) for row in rows[: page.size]]),
-        )
 
 
 class PostPage(ForumPage):
@@ -268,19 +134,6 @@ class PostPage(ForumPage):
             if comment.comment_html is None:
                 comment.comment_html = render(comment.comment)
         return comments
-
-
-@prepared(account_id=int, ids=list, responsible_ids=list)
-def _customer_names(
-    account_id: int, ids: list[int], responsible_ids: Collection[int] | None = None
-) -> QuerySet[Any, Any]:
-    """Build the query for the ids and names of customers. All resources of an account share one sequence of ids."""
-    access = prepared_access(responsible_ids)
-    queries = [
-        limit(customer.rows_of(account_of(account_id)), access).filter(id__any=ids).order_by().values_list("id", "name")
-        for customer in registry.customers()
-    ]
-    return queries[0].union(*queries[1:], all=True)
 
 
 # The statements of the page of a suggestion

@@ -11,19 +11,37 @@ from django.views.decorators.csrf import csrf_exempt
 from core.api.negotiation import expects_html
 from core.pages.base import redirect
 from core.requests import TenantRequest
-from forum.models import Category, Forum
-from forum.pages import comments, first_vote, members, moderation, notifications, on_behalf, settings, team, writing
+from forum.categories import Category
+from forum.forums import Forum
+from forum.pages import (
+    categories,
+    comments,
+    first_vote,
+    members,
+    moderation,
+    notifications,
+    on_behalf,
+    settings,
+    team,
+    texts,
+    writing,
+)
 from forum.pages.authors import AuthorPage
-from forum.pages.content_reports import ReportedPage, ReportPage
+from forum.pages.content_reports import ReportPage
 from forum.pages.feeds import FeedPage, sitemap
-from forum.pages.home import PostListPage
+from forum.pages.follows import FollowPage
+from forum.pages.home import OwnPostsPage, PostListPage
 from forum.pages.images import PostImagePage
 from forum.pages.inbox import InboxPage
+from forum.pages.lists import route_of_former_path
 from forum.pages.mentions import MentionsPart
-from forum.pages.own_posts import OwnPostsPage
-from forum.pages.reading import PostPage, RoadmapPage, route_of_former_path
+from forum.pages.merge import MergePage
+from forum.pages.new_comment import CommentPage
+from forum.pages.reading import PostPage
+from forum.pages.reported import ReportedPage
+from forum.pages.roadmap import RoadmapPage
 from forum.pages.robots import Favicon, Robots
-from forum.pages.unsubscribe import UnsubscribePage
+from forum.pages.votes import VotePage
 
 urlpatterns = [
     path("app/suggestions", PostListPage.as_view(), name="forum-suggestions"),
@@ -31,15 +49,15 @@ urlpatterns = [
     path("app/posts/<id:id>/preview.png", PostImagePage.as_view(), name="forum-post-image"),
     path("app/posts/new", writing.NewPostPage.as_view(), name="forum-post-new"),
     path("app/posts/similar", writing.SimilarPart.as_view(), name="forum-post-similar"),
-    path("app/posts/preview", writing.PreviewPart.as_view(), name="forum-post-preview"),
-    path("app/posts/<id:id>/vote", writing.VotePage.as_view(), name="forum-post-vote"),
-    path("app/posts/<id:id>/follow", notifications.FollowPage.as_view(), name="forum-post-follow"),
+    path("app/posts/preview", texts.PreviewPart.as_view(), name="forum-post-preview"),
+    path("app/posts/<id:id>/vote", VotePage.as_view(), name="forum-post-vote"),
+    path("app/posts/<id:id>/follow", FollowPage.as_view(), name="forum-post-follow"),
     path("app/posts/<id:id>/mentions", MentionsPart.as_view(), name="forum-post-mentions"),
-    path("app/unsubscribe", UnsubscribePage.as_view(), name="forum-unsubscribe"),
+    path("app/unsubscribe", notifications.UnsubscribePage.as_view(), name="forum-unsubscribe"),
     path("app/notifications", notifications.NotificationsPage.as_view(), name="forum-notifications"),
     path("app/posts/<id:id>/vote/first", first_vote.FirstVotePage.as_view(), name="forum-first-vote"),
     path("app/posts/<id:id>/vote/code", first_vote.FirstVoteCodePage.as_view(), name="forum-first-vote-code"),
-    path("app/posts/<id:id>/comments", writing.CommentPage.as_view(), name="forum-comments"),
+    path("app/posts/<id:id>/comments", CommentPage.as_view(), name="forum-comments"),
     path("app/posts/<id:id>/comments/<id:comment_id>", comments.CommentLink.as_view(), name="forum-comment"),
     path(
         "app/posts/<id:id>/comments/<id:comment_id>/delete",
@@ -58,7 +76,7 @@ urlpatterns = [
     path("app/posts/<id:id>/delete", writing.DeletePage.as_view(), name="forum-post-delete"),
     path("app/profile/posts", OwnPostsPage.as_view(), name="forum-own-posts"),
     path("app/posts/<id:id>/team", team.ToolsPage.as_view(), name="forum-post-team"),
-    path("app/posts/<id:id>/merge", team.MergePage.as_view(), name="forum-post-merge"),
+    path("app/posts/<id:id>/merge", MergePage.as_view(), name="forum-post-merge"),
     path("app/posts/<id:id>/behalf", on_behalf.ProxyVotesPage.as_view(), name="forum-proxy-votes"),
     path("app/posts/behalf", on_behalf.NewPostOnBehalfPage.as_view(), name="forum-post-new-on-behalf"),
     path("app/posts/<id:id>/report", ReportPage.as_view(), name="forum-post-report"),
@@ -71,8 +89,8 @@ urlpatterns = [
     path("app/account/forums/new", settings.NewForumPage.as_view(), name="forum-settings-forum-new"),
     path("app/account/forums/<id:id>", settings.ForumSettingsPage.as_view(), name="forum-settings-forum"),
     path("app/account/forums/<id:id>/members", members.MembersPage.as_view(), name="forum-settings-members"),
-    path("app/account/categories", settings.CategoriesPage.as_view(), name="forum-settings-categories"),
-    path("app/account/categories/<id:id>", settings.CategoryPage.as_view(), name="forum-settings-category"),
+    path("app/account/categories", categories.CategoriesPage.as_view(), name="forum-settings-categories"),
+    path("app/account/categories/<id:id>", categories.CategoryPage.as_view(), name="forum-settings-category"),
     path("robots.txt", Robots.as_view(), name="forum-robots"),
     path("favicon.ico", Favicon.as_view(), name="forum-favicon"),
     path("app/roadmap", RoadmapPage.as_view(), name="forum-roadmap"),

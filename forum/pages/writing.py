@@ -1,76 +1,118 @@
-"""The pages for votes, new suggestions and comments, and for editing and deleting a suggestion."""
+"""The pages that add, edit and delete a suggestion, and their forms."""
 
-from contextlib import AbstractContextManager, nullcontext
+import hashlib
 from functools import partial
 from http import HTTPStatus
 from typing import Any, cast
-from urllib.parse import urlsplit
 
+from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpResponse, QueryDict
+from django.http import HttpResponse, QueryDict
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from accounts.models import Status
+from accounts.models import Account, Status
 from accounts.pages.forms import Form
 from accounts.pages.settings import parse_id
 from core.api import throttling
-from core.db.transactions import in_transaction, without_transaction
+from core.db.transactions import in_transaction
 from core.error_responses import error_response
 from core.errors import Conflict, Throttled
-from core.pages.base import Page, no_content, redirect, referring_path
-from core.pages.creation import CreatingPage, Creation
-from core.pages.routes import sign_in_path
-from forum.api.views import agent_of
-from forum.limits import is_new_member, limit_new_member
-from forum.lists import COMMENTS_PER_PAGE, PostQuerySet
-from forum.markdown import render
-from forum.models import Comment, Post, Vote
-from forum.pages.base import ForumPage, ResubmittablePage
-from forum.pages.forms import CommentForm, EditForm, NewPostForm, categories_of
-from forum.requests import ForumRequest, ForumUserRequest
+from core.pages.base import no_content, redirect
+from core.pages.creation import Creation
+from forum.categories import Category
+from forum.pages.base import ForumPage
+from forum.pages.filters import KINDS
+from forum.pages.texts import CreatingTextPage, LongText, WritingPage
+from forum.pages.visible_posts import PostNotFound, lock_post, post_not_found, visible_posts
+from forum.posts import Post
+from forum.requests import ForumRequest, ForumUserRequest, agent_of
 
 SIMILAR_COLUMNS = ("id", "title", "votes_cache", "comments_cache", "status__code", "status__name", "status__color")
 
 
-class PostNotFound(Http404):
-    """The post was deleted, or the user may not see it."""
+FORM_ID = "post-form"
 
 
-class PostMerged(Http404):
-    """The post was merged into `original`, which the user may see."""
+class PostForm(Form):
+    # The input is outside of the <form>, because similar suggestions are shown between the two, and have vote forms of their own.
+    title = forms.CharField(
+        label=gettext_lazy("Title"),
+        max_length=255,
+        widget=forms.TextInput(attrs={"form": FORM_ID}),
+    )
+    content = LongText(label=gettext_lazy("Details"), rows=8, required=False)
+    category_id = forms.TypedChoiceField(
+        label=gettext_lazy("Category"),
+        coerce=int,
+        error_messages={"invalid_choice": gettext_lazy("No longer exists; choose another one")},
+    )
+    kind = forms.ChoiceField(label=gettext_lazy("Kind"), choices=KINDS)
+    private = forms.BooleanField(label=gettext_lazy("Only you and the team can see it"), required=False)
 
-    def __init__(self, original: Post):
-        super().__init__(original.id)
-        self.original = original
+    def __init__(self, *args: Any, categories: list[Category], **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        field = cast(forms.TypedChoiceField, self.fields["category_id"])
+        field.choices = [(category.id, category.name) for category in categories]
+        if len(categories) == 1:
+            field.widget = forms.HiddenInput()
+            self.initial["category_id"] = categories[0].id
 
-
-def visible_posts(request: ForumRequest) -> PostQuerySet:
-    """Return the posts of the request's forum that its user may see."""
-    return request.account.posts.visible_in_forum(request.user).of_forum(request.forum.id).without_tasks()
-
-
-def lock_post(request: ForumRequest, id: int, *, include_merged: bool = False) -> Post:
-    """Return the post, locked until the transaction ends. Raise PostNotFound or, unless `include_merged`, PostMerged."""
-    return find_post(request, id, locked=True, include_merged=include_merged)
-
-
-def find_post(request: ForumRequest, id: int, *, locked: bool = False, include_merged: bool = False) -> Post:
-    """Return the post. Raise PostNotFound or, unless `include_merged`, PostMerged."""
-    rows = visible_posts(request)
-    post = (rows.locked() if locked else rows).filter(id=id).first()
-    if post is None:
-        raise PostNotFound
-    if post.duplicate_from_id is not None and not include_merged:
-        original = visible_posts(request).filter(id=post.duplicate_from_id).first()
-        raise PostMerged(original) if original is not None else PostNotFound
-    post.requires_approval = request.forum.approval
-    return post
+    @property
+    def values(self) -> dict[str, Any]:
+        return {name: self.cleaned_data[name] for name in ("title", "content", "category_id", "kind", "private")}
 
 
-def post_not_found(request: ForumRequest) -> HttpResponse:
-    message = _("This suggestion was deleted in the meantime, or you may not see it.")
-    return error_response(request, HTTPStatus.NOT_FOUND, message=message)
+class NewPostForm(PostForm):
+    # Whether similar suggestions have been shown.
+    seen = forms.BooleanField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.fields["title"].widget.attrs |= {
+            "autofocus": True,
+            "hx-get": reverse("forum-post-similar"),
+            "hx-trigger": "input changed delay:300ms",
+            "hx-target": "#similar",
+            "hx-sync": "this:replace",
+        }
+
+
+class EditForm(PostForm):
+    version = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
+
+    @staticmethod
+    def initial_values(post: Post) -> dict[str, Any]:
+        """Return the initial values for a post."""
+        kind = Post.Kind.SUGGESTION if post.kind == Post.Kind.PRIVATE else post.kind
+        return {
+            "title": post.title,
+            "content": post.content,
+            "category_id": post.category_id,
+            "kind": kind,
+            "private": post.is_private,
+        }
+
+    @classmethod
+    def version_of(cls, post: Post) -> str:
+        """Return a digest of the fields of this form. Comments and votes do not change it."""
+        return hashlib.sha256(repr(cls.initial_values(post)).encode()).hexdigest()
+
+    def changes(self, post: Post) -> dict[str, Any]:
+        """Return the changed values.
+
+        The form does not offer the kind `PRIVATE`. A post keeps it unless the user changes the kind or the privacy.
+        """
+        initial = self.initial_values(post)
+        values = {name: value for name, value in self.values.items() if value != initial[name]}
+        if post.kind == Post.Kind.PRIVATE and not values.keys().isdisjoint({"kind", "private"}):
+            values |= {name: self.cleaned_data[name] for name in ("kind", "private")}
+        return values
+
+
+def categories_of(account: Account, forum_id: int) -> list[Category]:
+    return list(account.categories.of_forum(forum_id))
 
 
 def refuse_change(request: ForumUserRequest, post: Post) -> HttpResponse:
@@ -80,124 +122,6 @@ def refuse_change(request: ForumUserRequest, post: Post) -> HttpResponse:
 
 def has_responses_message() -> str:
     return _("Somebody has voted for it or commented on it, so only the team can change it now.")
-
-
-class VotePage(ForumPage):
-    """The vote for a suggestion. `vote` is 1 or 0, so a request that is sent twice does no harm.
-
-    A visitor is redirected to the page for a first vote. In a private forum, a visitor is redirected to sign in, and then to the page
-    with the vote button.
-    """
-
-    access = "user"
-    template_name = "forum/vote_page.html"
-
-    def check_access(self) -> HttpResponse | None:
-        request, id = self.request, self.kwargs["id"]
-        if request.user is not None:
-            return super().check_access()
-        casts_vote = request.method in ("GET", "HEAD") or request.POST.get("vote") == "1"
-        if not casts_vote:
-            path = sign_in_path(reverse("forum-post", args=[id]), unsaved=True)
-        elif request.forum.may_be_read_by(None):
-            path = reverse("forum-first-vote", args=[id])
-        else:
-            path = sign_in_path(reverse("forum-post-vote", args=[id]))
-        return HttpResponse(headers={"HX-Redirect": path}) if request.htmx else redirect(path)
-
-    def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
-        post = visible_posts(request).filter(id=id).first()
-        if post is None:
-            return post_not_found(request)
-        if post.duplicate_from_id is not None:
-            return redirect("forum-post", post.duplicate_from_id)
-        if request.account.votes.voted_post_ids(request.user, [id]):
-            messages.info(request, _("You have already voted for this."))
-            return redirect("forum-post", id)
-        return self.render(section="suggestions", post=post, voted=set())
-
-    def post(self, request: ForumUserRequest, id: int) -> HttpResponse:
-        casts_vote = {"1": True, "0": False}.get(request.POST.get("vote", ""))
-        if casts_vote is None:
-            return error_response(request, HTTPStatus.UNPROCESSABLE_ENTITY)
-
-        def vote() -> Post:
-            post = find_post(request, id, locked=not casts_vote)
-            if casts_vote:
-                post.vote(by=request.user)
-            else:
-                post.withdraw_vote(by=request.user)
-            return post
-
-        try:
-            with limit_new_member(request, request.user, Vote) if casts_vote else nullcontext():
-                post = without_transaction(vote) if casts_vote else in_transaction(vote)
-        except PostNotFound:
-            return post_not_found(request)
-        except PostMerged as merged:
-            return self.direct_to(merged.original)
-        if request.htmx:
-            return self.render("forum/vote.html", post=post, voted={id} if casts_vote else set())
-        message = _("You have voted for “%(title)s”.") if casts_vote else _("Your vote for “%(title)s” is withdrawn.")
-        messages.success(request, message % {"title": post.title})
-        return redirect(self.path_after_vote(id))
-
-    def path_after_vote(self, id: int) -> str:
-        """Return the path of the page on which the button was clicked, or of the post if that page was only a step to the vote."""
-        post_path = reverse("forum-post", args=[id])
-        path = referring_path(request=self.request, default=post_path)
-        steps = (reverse("forum-post-new"), reverse("forum-post-vote", args=[id]), reverse("accounts-sign-in"))
-        return post_path if urlsplit(path).path in steps else f"{path.partition('#')[0]}#vote-{id}"
-
-    def direct_to(self, original: Post) -> HttpResponse:
-        """Return a response that tells the user to vote for the original, because the post was merged into it."""
-        if self.request.htmx:
-            response = self.render("forum/merged.html", http_status=HTTPStatus.CONFLICT, original=original)
-            response.headers["HX-Retarget"], response.headers["HX-Reswap"] = "#messages", "innerHTML"
-            return response
-        messages.error(self.request, _("That suggestion was merged into this one in the meantime. You can vote here."))
-        return redirect("forum-post", original.id)
-
-
-class WritingPage(ResubmittablePage):
-    """A page with a form for a Markdown text."""
-
-    access = "user"
-    for_members = "always"
-
-    @property
-    def wants_preview(self) -> bool:
-        """True if the preview button was used. A visitor gets no preview, because previews are limited per user."""
-        return self.request.user is not None and self.request.POST.get("act") == "preview"
-
-    def show(self, form: Form, template: str | None = None, *, status: int = 200, **context: Any) -> HttpResponse:
-        preview = None
-        if self.wants_preview:
-            throttling.count_preview(self.request)
-            preview = render(form["content"].value() or "")
-        return self.render(
-            template,
-            http_status=status,
-            section="suggestions",
-            form=form,
-            preview=preview,
-            **context,
-        )
-
-    def submitted_values(self) -> dict[str, str]:
-        """Return the submitted values, as initial values for a form that shows them without validating them."""
-        return self.request.POST.dict()
-
-
-class CreatingTextPage(CreatingPage, WritingPage):
-    """A page with a form that creates a suggestion or a comment."""
-
-    def limit_new_member(self, model: type[Post | Comment]) -> AbstractContextManager[None]:
-        """Return the context manager that limits the texts of a new member. A form that has created its text before is not counted."""
-        user = cast(ForumUserRequest, self.request).user
-        if is_new_member(user) and self.created_row_id() is not None:
-            return nullcontext()
-        return limit_new_member(self.request, user, model)
 
 
 class NewPostPage(CreatingTextPage):
@@ -311,112 +235,6 @@ class SimilarPart(ForumPage):
         throttling.count_search(request)
         similar = similar_to(cast(ForumUserRequest, request), request.GET.get("title", ""))
         return self.render("forum/similar.html", similar=similar)
-
-
-class PreviewPart(Page):
-    """The part of a page with the preview of a text."""
-
-    def post(self, request: ForumRequest) -> HttpResponse:
-        has_ended = request.user is None
-        text = "" if has_ended else request.POST.get("content", "")
-        throttling.count_preview(request)
-        return self.render("forum/preview.html", preview=render(text), session_has_ended=has_ended)
-
-
-class CommentPage(CreatingTextPage):
-    """The form for a comment. The page of the post includes an empty form; this page shows the form with errors or a preview."""
-
-    template_name = "forum/comment_page.html"
-
-    def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
-        if not visible_posts(request).filter(id=id).exists():
-            return post_not_found(request)
-        return redirect(reverse("forum-post", args=[id], fragment="comment-form"))
-
-    def show_submitted(self, status: int, id: int) -> HttpResponse:
-        return self.show(self.make_form(initial=self.submitted_values()), id=id, status=status)
-
-    def make_form(self, *args: Any, **kwargs: Any) -> CommentForm:
-        return CommentForm(*args, user=self.request.user, **kwargs)
-
-    def process_form(self, id: int) -> HttpResponse:
-        request = cast(ForumUserRequest, self.request)
-        if self.wants_preview:
-            return self.show(self.make_form(initial=self.submitted_values()), id=id)
-        form = self.make_form(request.POST)
-        if not form.is_valid():
-            return self.show(form, id=id, status=HTTPStatus.UNPROCESSABLE_ENTITY)
-        text, internal = form.cleaned_data["content"], form.cleaned_data.get("internal", False)
-        created: list[tuple[Post, Comment]] = []
-
-        def create() -> Comment:
-            post = find_post(request, id)
-            new = post.comment(by=request.user, text=text, agent=agent_of(request), internal=internal)
-            created[:] = [(post, new)]
-            return new
-
-        def change(comment: Comment) -> None:
-            if comment.internal != internal:
-                # Its notifications were sent to other people.
-                raise Conflict(_("A comment can't become internal or public afterwards. Add it as a second entry."))
-            # The text is read while the post is locked.
-            lock_post(request, id).edit_comment(request.account.comments.get(id=comment.id), text, by=request.user)
-
-        creation = Creation(
-            create=create,
-            rows=request.account.comments.filter(post_id=id).visible_to(request.user),
-            path=lambda comment: reverse("forum-comment", args=[id, comment.id]),
-            saved=lambda comment: {"content": comment.comment, "internal": comment.internal},
-            change=change,
-            is_visible=lambda comment: comment.may_be_changed_by(request.user),
-        )
-        try:
-            with self.limit_new_member(Comment):
-                comment = self.create_once(form, creation, {"content": text, "internal": internal})
-        except Throttled as refused:
-            return self.show_over_limit(form, refused, partial(self.show, form, id=id))
-        except PostNotFound:
-            return self.show(form, id=id, status=HTTPStatus.NOT_FOUND, is_gone=True)
-        except PostMerged as merged:
-            return self.show(form, id=id, status=HTTPStatus.CONFLICT, original=merged.original)
-        if isinstance(comment, HttpResponse):
-            return comment
-        if comment is None:
-            return self.show(form, id=id, status=HTTPStatus.UNPROCESSABLE_ENTITY)
-        path = self.path_of(created[-1][0] if created else find_post(request, id), comment)
-        if not request.htmx:
-            message = _("Your comment is posted.")
-            if internal:
-                message = _("Your internal comment is saved. Only the team sees it.")
-            elif not comment.approved:
-                message = _("Thank you! It is waiting for approval: until then, only you and the team can see it.")
-            messages.success(request, message)
-            return redirect(path)
-        if not created or "?" in path:
-            # The comment exists already, or it is on another page of comments.
-            return HttpResponse(headers={"HX-Redirect": path})
-        [(post, new)] = created
-        new.user = request.user
-        internal_count = post.internal_comments_cache if request.user.is_team else 0
-        return self.render("forum/new_comment.html", post=post, comment=new, internal_count=internal_count)
-
-    def path_of(self, post: Post, comment: Comment) -> str:
-        """Return the path of a new comment, which is on the last page of comments."""
-        query = {"page": "last"} if post.comment_count_for(self.request.user) > COMMENTS_PER_PAGE else None
-        return reverse("forum-post", args=[post.id], query=query, fragment=f"comment-{comment.id}")
-
-    def show(self, form: Form, *, id: int, **context: Any) -> HttpResponse:  # type: ignore[override]  # needs the post
-        """Return only the form if htmx asks, which replaces the form in place. Otherwise return a page."""
-        post = visible_posts(self.request).filter(id=id).first() if self.may_read_forum else None
-        needs_page = self.stale or self.sign_in_form is not None or "original" in context
-        template = "forum/comment_fields.html" if self.request.htmx else None
-        return super().show(
-            form, template, writing=True, post=post or Post(id=id), visible_post=post, needs_page=needs_page, **context
-        )
-
-    @property
-    def may_read_forum(self) -> bool:
-        return self.request.forum.may_be_read_by(self.request.user)
 
 
 class EditPage(WritingPage):

@@ -7,7 +7,7 @@ from accounts.roles import ASSIGNABLE
 from core.api.fields import ChoiceField, RelatedField, TextField, long_text_field
 from core.api.serializers import ResourceSerializer
 from forum.api.serializers import StatusCode
-from forum.models import Post
+from forum.posts import Post
 
 __all__ = ["NewUserSerializer", "PostSerializer", "TeamPostSerializer"]
 

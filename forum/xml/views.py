@@ -25,11 +25,14 @@ from core.api.routing import path_of
 from core.api.views import TenantViewSet
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
-from forum.api.views import agent_of
+from forum.categories import Category
+from forum.comments import Comment
+from forum.forums import Forum
 from forum.limits import limit_new_member
 from forum.lists import PostQuerySet
-from forum.membership import Entry
-from forum.models import Category, Comment, Forum, ForumMember, Post
+from forum.membership import Entry, ForumMember
+from forum.posts import Post
+from forum.requests import agent_of
 from forum.xml import documents
 from forum.xml.formats import XMLParser, XMLRenderer
 from forum.xml.schema import XMLOperationSchema

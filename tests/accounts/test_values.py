@@ -20,7 +20,8 @@ from crm.api.clients import ClientSerializer
 from crm.api.contact_lists import ContactListSerializer
 from crm.api.contacts import ContactSerializer
 from crm.api.deals import DealSerializer, NestedClientSerializer
-from forum.api.serializers import CommentOnPostSerializer, PostSerializer
+from forum.api.comment_serializers import CommentOnPostSerializer
+from forum.api.serializers import PostSerializer
 from tests.support.assertions import assert_refused, outline, read
 from tests.support.client import JSONClient
 from tests.support.factories import (

@@ -6,7 +6,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from accounts.pages.example_code import CODE_LANGUAGES
 from accounts.pages.examples import Example, FilledExample, examples, sections
-from forum.activities import Reason
+from forum.notification_models import Reason
 from tests.support.factories import PASSWORD, make_client, make_post
 from tests.support.people import at
 

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from forum import limits
 from forum.models import Comment, Post, Vote
+from forum.trust import TRUSTED_TEXTS
 from tests.support.factories import PASSWORD, make_comment, make_post, make_user
 from tests.support.membership import add
 from tests.support.queries import capture_queries
@@ -95,7 +96,7 @@ def test_deleting_a_text_does_not_reset_the_count(acme, low_limits):
     assert create(acme, acme.carol, 1) == [429]
 
 
-def make_old_posts(user, number: int = Post.TRUSTED_TEXTS, **values) -> None:
+def make_old_posts(user, number: int = TRUSTED_TEXTS, **values) -> None:
     """Create posts that are old enough to speak for their author."""
     ids = [make_post(user).id for _ in range(number)]
     user.account.posts.filter(id__in=ids).update(created_at=timezone.now() - limits.TRUST_DELAY, **values)
@@ -108,7 +109,7 @@ def test_others_are_not_limited(acme, low_limits):
     add(acme.forum, added)
     make_old_posts(author)
     post = make_post(acme.bob)
-    for _ in range(Post.TRUSTED_TEXTS):
+    for _ in range(TRUSTED_TEXTS):
         make_comment(post, commenter)
     acme.account.comments.update(created_at=timezone.now() - limits.TRUST_DELAY)
     body = f"<user><login>erin</login><email>erin@acme.example</email><password>{PASSWORD}</password></user>"
@@ -120,10 +121,10 @@ def test_others_are_not_limited(acme, low_limits):
 def test_new_texts_do_not_lift_the_limit(acme, low_limits):
     """Otherwise the third text of a stranger would lift it."""
     fresh, waiting, few = (make_user(acme.account) for _ in range(3))
-    for _ in range(Post.TRUSTED_TEXTS):
+    for _ in range(TRUSTED_TEXTS):
         make_post(fresh)
     make_old_posts(waiting, approved=False)
-    make_old_posts(few, Post.TRUSTED_TEXTS - 1)
+    make_old_posts(few, TRUSTED_TEXTS - 1)
     assert [create(acme, user, 3) for user in (fresh, waiting, few)] == [[201, 201, 429]] * 3
 
 

@@ -8,7 +8,7 @@ from django.db import connection
 from django.utils import timezone
 
 from forum.models import Post
-from forum.trending import HALF_LIFE
+from forum.sort_keys import HALF_LIFE
 from tests.support.factories import make_client, make_contact, make_post, make_user, make_voters
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -13,7 +13,8 @@ from crm.api.deals import DealSerializer
 from crm.api.field_definitions import FieldDefinitionSerializer
 from crm.api.notes import NoteSerializer
 from crm.api.user_links import UserLinkSerializer
-from forum.api.serializers import CommentAsPostSerializer, CommentSerializer, PostSerializer
+from forum.api.comment_serializers import CommentAsPostSerializer, CommentSerializer
+from forum.api.serializers import PostSerializer
 from tests.support.assertions import on_the_wire
 from workspace.api.messages import MessageSerializer
 from workspace.api.saved_views import SavedViewSerializer

@@ -6,8 +6,8 @@ from django.db import connection
 
 from accounts.digests import digest_of
 from accounts.models import Account, Handover, Invitation, Session, SignInCode, Status, User
-from forum.activities import Reason
 from forum.models import ContentReport, ForumMember
+from forum.notification_models import Reason
 from tests.support.factories import (
     make_category,
     make_client,

@@ -6,7 +6,7 @@ import pytest
 
 from accounts.delivery import Delivery
 from accounts.models import User
-from forum.activities import Reason
+from forum.notification_models import Reason
 from tests.support import letters
 from tests.support.assertions import on_the_wire, read
 from tests.support.factories import make_client, make_contact, make_deal, make_note, make_user

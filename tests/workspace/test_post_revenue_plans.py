@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from forum.facets import NO_SELECTION
-from forum.pages.reading import COLUMNS
+from forum.pages.lists import COLUMNS
 from forum.sort_keys import ADD_MISSING
-from forum.team_orders import team_orders
+from forum.team_filters import team_orders
 from forum.whole_forum import page_of_team
 from tests.support.database import without_triggers
 from tests.support.factories import make_saved_view

@@ -6,7 +6,7 @@ from django.utils.safestring import SafeString
 from core.pages.templates import render_part
 from core.requests import PageRequest
 from forum.models import Post
-from forum.pages.team import TeamPage
+from forum.pages.team_page import TeamPage
 from forum.requests import ForumUserRequest
 from workspace.backers import backers_of, in_order_of_revenue, revenue_of, total_revenue
 

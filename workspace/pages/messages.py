@@ -30,7 +30,7 @@ from crm.consent import blocked_addresses
 from forum.lists import PostQuerySet
 from forum.markdown import render
 from forum.models import Post
-from forum.pages.team import TeamPage
+from forum.pages.team_page import TeamPage
 from forum.requests import ForumUserRequest
 from workspace.audience import Among, Audience, audience_of, candidates_of
 from workspace.message_sending import (

@@ -19,7 +19,7 @@ from core.pages.formatting import amount_text
 from core.pages.number_fields import answered_text
 from core.pages.templates import render_part
 from core.requests import PageRequest
-from forum import team_filters, team_orders
+from forum import team_filters
 from workspace.post_revenue import sort_by, stored_revenue
 from workspace.segments import MIN_CLIENTS, MIN_REVENUE, PARAMETERS, SEGMENT, SuggestionFilter
 from workspace.views import SavedView, views_of
@@ -35,7 +35,7 @@ def register_orders() -> None:
         ("revenue", pgettext_lazy("order", "Most revenue"), "total"),
         ("clients", pgettext_lazy("order", "Most clients"), "clients"),
     ):
-        team_orders.register(name, team_orders.TeamOrder(label, note, sort_by(column), sees_all_revenue))
+        team_filters.register_order(name, team_filters.TeamOrder(label, note, sort_by(column), sees_all_revenue))
 
 
 @dataclass(frozen=True)

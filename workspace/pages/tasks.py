@@ -13,7 +13,7 @@ from core.db.text import replace_non_xml
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
 from forum.models import Comment, Post
-from forum.pages.forms import CommentTextForm
+from forum.pages.comment_forms import CommentTextForm
 from workspace.pages.base import TeamRequest
 from workspace.pages.task_actions import NEXT, TaskActions, as_item, people_of
 from workspace.tasks import (

@@ -13,7 +13,7 @@ from core.api.errors import CODES
 from core.pages import errors as pages
 from core.pages.base import Page
 from core.pages.navigation import Entry
-from forum.pages.reading import RoadmapPage
+from forum.pages.roadmap import RoadmapPage
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
 from tests.support.tables import table

@@ -6,8 +6,8 @@ import pytest
 
 from accounts.models import User
 from core.changes.followers import Follower
-from forum.activities import Reason
 from forum.models import Activity, Follow, Notification
+from forum.notification_models import Reason
 from forum.notifications import follower
 from tests.support.factories import make_comment, make_post, make_task, make_user
 from tests.support.followers import run_followers

@@ -22,8 +22,8 @@ def test_it_works(acme, post):
 
 
 def test_it_leads_to_the_page_with_the_comment(acme, post, monkeypatch):
-    for module in ("reading", "comments"):
-        monkeypatch.setattr(f"forum.pages.{module}.COMMENTS_PER_PAGE", 2)
+    for module in ("forum.pages.reading", "forum.pages.comments"):
+        monkeypatch.setattr(f"{module}.COMMENTS_PER_PAGE", 2)
     # Visitors do not see the internal comment, so the other comments are on other pages for them.
     created = [post.comment(by=acme.bob, text="Text", internal=number == 0) for number in range(5)]
     pages = {}

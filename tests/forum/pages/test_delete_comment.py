@@ -131,8 +131,8 @@ def test_an_ended_session_leads_to_the_sign_in_page(acme, post, comment):
 
 
 def test_the_user_stays_on_the_page_of_a_long_list(acme, post, monkeypatch):
-    for module in ("reading", "comments"):
-        monkeypatch.setattr(f"forum.pages.{module}.COMMENTS_PER_PAGE", 2)
+    for module in ("forum.pages.reading", "forum.pages.comments"):
+        monkeypatch.setattr(f"{module}.COMMENTS_PER_PAGE", 2)
     alice = acme.page(acme.alice)
     created = [make_comment(post, acme.bob) for _ in range(5)]
     # The index of the comment, and the page it is on. Comment 3 is the last one on page 2, so the user is sent to page 1.
