@@ -15,7 +15,7 @@ RUN pip install --no-cache-dir --disable-pip-version-check --root-user-action=ig
 # output and error. The secrets are created at the first start, and the demo stores e-mails instead of sending them.
 RUN useradd --uid 10001 --no-create-home rostrum && install -d -o rostrum /secrets /emails
 COPY . .
-RUN python -m compileall -q accounts config core crm forum webhooks workspace && python manage.py collectstatic --no-input
+RUN python -m compileall -q accounts config core crm forum webhooks team && python manage.py collectstatic --no-input
 USER rostrum
 
 ENV HOST=0.0.0.0 PORT=8000

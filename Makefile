@@ -49,7 +49,7 @@ docs: $(VENV)/development
 lint: $(VENV)/development
 	$(python) -m ruff check
 	$(python) -m ruff format --check
-	$(VENV)/bin/djlint --lint --quiet accounts core forum webhooks workspace
+	$(VENV)/bin/djlint --lint --quiet accounts core forum webhooks team
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
 	$(production) $(python) -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run

@@ -1,8 +1,9 @@
-from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
 
+from core import rooms
 
-class AccountsConfig(AppConfig):
+
+class AccountsConfig(rooms.Room):
     name = "accounts"
     field_labels = {
         "accent": _("accent"),
@@ -31,8 +32,10 @@ class AccountsConfig(AppConfig):
     }
 
     def ready(self) -> None:
-        from accounts import domains, mail  # noqa: F401
-        from accounts.pages.navigation import register_entries
+        super().ready()
+        from accounts.hosts import domains  # noqa: F401
+        from accounts.layout.navigation import register_entries
+        from accounts.mail import sending as mail  # noqa: F401
         from accounts.resources import RESOURCES
         from core.registry import newest_id, registry
 

@@ -1,11 +1,11 @@
 """The schemas of accounts, users, statuses, trash and changes in the OpenAPI document, as far as views and serializers do not tell them."""
 
-from accounts.api.account import AccountSerializer, AccountSettingsSerializer
-from accounts.api.new_account import NewAccountSerializer, OwnerSerializer, Prefix
-from accounts.api.pipelines import PipelineSerializer
-from accounts.api.statuses import StatusSerializer
-from accounts.api.users import Login, NewUserSerializer, Password, UserGroupSerializer, UserSerializer
-from accounts.models import User
+from accounts.account.api import AccountSerializer, AccountSettingsSerializer
+from accounts.account_creation.api import NewAccountSerializer, OwnerSerializer, Prefix
+from accounts.statuses.api.pipelines import PipelineSerializer
+from accounts.statuses.api.statuses import StatusSerializer
+from accounts.users.api import Login, NewUserSerializer, Password, UserGroupSerializer, UserSerializer
+from accounts.users.models import User
 from core.api.changes import FeedSerializer, SinceField
 from core.api.serializers import declared_fields
 from core.changes.models import Change
@@ -77,6 +77,3 @@ RESPONSES["restore"] = restored_schema
 QUERY_PARAMETERS["list_changes"] = field_parameters(declared_fields(FeedSerializer))
 CHANGE = object_of(resource=NAME, id=ID, change=one_of(Change.Kind.values), at=TIME)
 RESPONSES["list_changes"] = object_of(changes=array_of(CHANGE), cursor=NAME, more=BOOLEAN)
-
-# The lists of tags of upper rooms.
-TAGS = array_of(object_of(id=ID, name=NAME, count={"type": "integer", "minimum": 1}))

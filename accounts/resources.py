@@ -2,14 +2,16 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Group, Pipeline, Status
+from accounts.access.models import Group
+from accounts.statuses.models import Status
+from accounts.statuses.pipelines import Pipeline
 from core.registry import Resource, newest_id
 
 RESOURCES = (
     Resource(
         "status",
         Status,
-        "accounts.api.statuses.StatusViewSet",
+        "accounts.statuses.api.statuses.StatusViewSet",
         label=_("Status"),
         plural_label=_("Statuses"),
         icon="list-checks",
@@ -19,7 +21,7 @@ RESOURCES = (
     Resource(
         "pipeline",
         Pipeline,
-        "accounts.api.pipelines.PipelineViewSet",
+        "accounts.statuses.api.pipelines.PipelineViewSet",
         label=_("Pipeline"),
         plural_label=_("Pipelines"),
         icon="git-branch",
@@ -29,7 +31,7 @@ RESOURCES = (
     Resource(
         "group",
         Group,
-        "accounts.api.groups.GroupViewSet",
+        "accounts.access.api.GroupViewSet",
         label=_("Group"),
         plural_label=_("Groups"),
         icon="users",

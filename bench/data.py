@@ -246,7 +246,7 @@ SELECT %(account)s, %(first_note)s - 1 + n, %(user)s, %(user)s, moment, moment, 
     content, content, moment, '{{}}' FROM {numbered("note")} CROSS JOIN LATERAL (SELECT {pick("reasons", 5077)} || ' Note ' || n AS content) AS text""",
     # Changes of clients.
     "entry": f"""
-INSERT INTO workspace_timelineentry (account_id, client_id, at, kind, resource, resource_id, user_id, data)
+INSERT INTO team_timelineentry (account_id, client_id, at, kind, resource, resource_id, user_id, data)
 SELECT %(account)s, client_id, moment, 'change', 'client', client_id, %(user)s, jsonb_build_object('changes', jsonb_build_array(
     jsonb_build_object('field', 'city', 'before', {pick("cities", 9473)}, 'after', {pick("cities", 4021)})))
 FROM (SELECT *, {client("entry", 4649)} AS client_id FROM {numbered("entry")}) AS change""",
@@ -265,14 +265,14 @@ FROM crm_{kind} AS tagged, unnest(tagged.tags) AS called JOIN accounts_tag AS ta
 WHERE tag.account_id = tagged.account_id GROUP BY tagged.account_id, tag.id"""
 # The clients behind the suggestions with votes, and the figures of these clients. There is always a row in the currency of the account.
 BACKERS = """
-INSERT INTO workspace_postbacker (account_id, post_id, client_id) SELECT account_id, post_id, client_id FROM forum_proxyvote"""
+INSERT INTO team_postbacker (account_id, post_id, client_id) SELECT account_id, post_id, client_id FROM forum_proxyvote"""
 REVENUE_OF_POSTS = """
-INSERT INTO workspace_postrevenue (account_id, post_id, currency, forum_id, clients, open_deals, open_sum, won_deals, won_sum)
+INSERT INTO team_postrevenue (account_id, post_id, currency, forum_id, clients, open_deals, open_sum, won_deals, won_sum)
 SELECT account_id, post_id, currency, %(forum)s, 1, coalesce(open_deals, 0), coalesce(open_sum, 0), coalesce(won_deals, 0), coalesce(won_sum, 0)
 FROM (
-    SELECT account_id, post_id, client_id, currency FROM workspace_postbacker JOIN accounts_account AS account ON account.id = account_id
-    UNION SELECT account_id, post_id, client_id, currency FROM workspace_postbacker JOIN workspace_clientrevenue USING (account_id, client_id)
-) AS figure LEFT JOIN workspace_clientrevenue USING (account_id, client_id, currency)"""
+    SELECT account_id, post_id, client_id, currency FROM team_postbacker JOIN accounts_account AS account ON account.id = account_id
+    UNION SELECT account_id, post_id, client_id, currency FROM team_postbacker JOIN team_clientrevenue USING (account_id, client_id)
+) AS figure LEFT JOIN team_clientrevenue USING (account_id, client_id, currency)"""
 LARGE_TABLES = [
     "forum_post",
     "forum_comment",
@@ -281,7 +281,7 @@ LARGE_TABLES = [
     "crm_contact",
     "crm_deal",
     "crm_note",
-    "workspace_timelineentry",
+    "team_timelineentry",
 ]
 SECONDARY_INDEXES = """
 SELECT indexrelid::regclass::text, pg_get_indexdef(indexrelid) FROM pg_index
@@ -324,8 +324,8 @@ def execute_all(name: str, statements: list[tuple[str, dict]]) -> None:
 
 def create_accounts(size: Size) -> dict:
     """Create the accounts with the code of the service, and return the description of the set."""
-    from accounts import passwords
-    from accounts.account_creation import create_account
+    from accounts.account_creation.creation import create_account
+    from accounts.sessions import passwords
 
     account, owner, token = create_account(prefix="bench", login=LOGIN, email="bench@example.com", password=PASSWORD)
     forum = account.forums.get(is_default=True)
@@ -372,16 +372,21 @@ def build(size: Size) -> None:
     """Fill the database of DATABASE_URL."""
     from django.core.management import call_command
 
-    from accounts.models import Account, User
-    from core.db import last_changes
+    from accounts.account.models import Account
+    from accounts.users.models import User
     from core.db.time_limit import without_statement_timeout
-    from crm import stages
-    from crm.models import Client, Contact, Deal, Note
-    from forum import facets, sort_keys
-    from forum.models import Post
-    from workspace.mirrored_entries import COLUMNS, MIRRORS, TABLE
-    from workspace.recount import SUMMARIES, write
-    from workspace.recount import batches as batches_of
+    from core.rows import last_changes
+    from crm.clients.models import Client
+    from crm.contacts.models import Contact
+    from crm.deals import stages
+    from crm.deals.models import Deal
+    from crm.notes.models import Note
+    from forum.lists import facets
+    from forum.posts import sort_keys
+    from forum.posts.models import Post
+    from team.summaries.recount import SUMMARIES, write
+    from team.summaries.recount import batches as batches_of
+    from team.timeline.mirrored_entries import COLUMNS, MIRRORS, TABLE
 
     call_command("migrate", verbosity=0, from_schema=True)
     data_set = create_accounts(size)
@@ -415,7 +420,7 @@ def build(size: Size) -> None:
     with step("Summaries and sums"), without_statement_timeout():
         for account_id in Account.objects.values_list("id", flat=True):
             for name in SUMMARIES:
-                source = ("client", "workspace_clientrevenue") if name == "revenue" else (name[:-1],)
+                source = ("client", "team_clientrevenue") if name == "revenue" else (name[:-1],)
                 for ids in batches_of(account_id, *source):
                     write(account_id, name, ids)
     with step("Vacuum"), connect() as connection:

@@ -97,7 +97,8 @@ def main() -> None:
     django.setup()
     from django.test import Client
 
-    from accounts.models import Session, User
+    from accounts.sessions.models import Session
+    from accounts.users.models import User
 
     client = Client()
     data_set, names = json.loads(os.environ["BENCH_DATA_SET"]), sys.argv[1:]

@@ -7,4 +7,4 @@ class ConfigConfig(AppConfig):
     name = label = "config"
 
     def ready(self) -> None:
-        from accounts import checks  # noqa: F401, register the checks of the settings
+        from config import checks  # noqa: F401, register the checks of the settings

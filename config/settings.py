@@ -38,7 +38,7 @@ _read = ENVIRONMENT.read
 VERSION = "0.1.0"
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-# Production needs these three settings. `accounts.checks` reports those that are not set.
+# Production needs these three settings. `config.checks` reports those that are not set.
 SECRET_KEY = _read("SECRET_KEY", "", "The secret key for signatures; at least 50 random characters.")
 BASE_DOMAIN = _read(
     "BASE_DOMAIN", "localhost", "The domain of all accounts: the account acme has the address acme.BASE_DOMAIN.", domain
@@ -171,6 +171,8 @@ ALLOWED_HOSTS = ["*"]
 # The prefix of the account that answers on localhost and 127.0.0.1. Only `make run` sets it.
 LOCAL_ACCOUNT = ENVIRONMENT.values.get("LOCAL_ACCOUNT")
 
+# The rooms, from the lowest to the highest.
+ROOMS = ["core", "accounts", "forum", "crm", "webhooks", "team"]
 INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
@@ -183,22 +185,22 @@ INSTALLED_APPS = [
     "forum",
     "crm",
     "webhooks",
-    "workspace",
+    "team",
 ]
 
 MIDDLEWARE = [
-    "accounts.middleware.AccountMiddleware",
+    "accounts.hosts.middleware.AccountMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     # After the static files: a browser requests many of them at a time.
-    "accounts.middleware.RequestShareMiddleware",
-    "accounts.pages.middleware.PagesMiddleware",
+    "accounts.hosts.middleware.RequestShareMiddleware",
+    "accounts.sessions.middleware.PagesMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 # PagesMiddleware calls these, for pages only.
 PAGE_MIDDLEWARE = [
-    "forum.requests.forum_middleware",
+    "forum.forums.requests.forum_middleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -208,7 +210,7 @@ ROOT_URLCONF = "config.urls"
 # Routes of upper rooms to which lower rooms link. Lower rooms know only these settings.
 HOME_URL = "forum-home"
 # The template that pages of a lower room extend.
-PAGE_TEMPLATE = "accounts/base.html"
+PAGE_TEMPLATE = "accounts/layout/base.html"
 LOGIN_URL = "accounts-sign-in"
 TOKENS_URL = "accounts-tokens"
 DOCS_URL = "accounts-docs"
@@ -217,7 +219,6 @@ APPEND_SLASH = False
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.jinja2.Jinja2",
-        "APP_DIRS": True,
         "OPTIONS": {
             "environment": "core.pages.templates.environment",
             "context_processors": ["core.pages.templates.csrf", "django.contrib.messages.context_processors.messages"],
@@ -280,7 +281,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # The model of the tenant, to which the rows of the other models belong.
 ACCOUNT_MODEL = "accounts.Account"
 AUTH_USER_MODEL = "accounts.User"
-PASSWORD_HASHERS = ["accounts.passwords.Argon2idPasswordHasher"]
+PASSWORD_HASHERS = ["accounts.sessions.passwords.Argon2idPasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {
         "NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator",
@@ -301,6 +302,12 @@ USE_I18N = True
 # The container image and `make run` collect the static files, compressed and with a hash in their names. Otherwise, as in the tests,
 # they are served from the source directories.
 STATIC_URL = "/static/"
+# The static files of each subject: `forum/posts/list.js` is the file `forum/posts/static/list.js`.
+STATICFILES_DIRS = [
+    (path.parent.relative_to(BASE_DIR).as_posix(), path)
+    for room in ROOMS
+    for path in sorted((BASE_DIR / room).glob("*/static"))
+]
 _static = Path(ENVIRONMENT.values.get("STATIC_ROOT") or BASE_DIR / "static")
 STATIC_COLLECTED = (_static / "staticfiles.json").exists() or sys.argv[1:2] == ["collectstatic"]
 STATIC_ROOT = _static if STATIC_COLLECTED else None
@@ -315,7 +322,7 @@ STORAGES = {"staticfiles": {"BACKEND": _storage}}
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "map")
 
 # Limits of one worker process (`config/wsgi.py`): the number of requests that it answers at a time. Accounts and users have shares of
-# them (`core.request_shares`). When none of them has ended for SLOT_TIMEOUT seconds, further requests are rejected.
+# them (`core.limits.request_shares`). When none of them has ended for SLOT_TIMEOUT seconds, further requests are rejected.
 REQUEST_THREADS, SLOT_TIMEOUT = 4, 3
 # The number of streamed responses at a time, each of which occupies a further thread.
 MAX_STREAMS = 2
@@ -333,7 +340,7 @@ SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 COOKIE_PREFIX = "__Host-" if HTTPS else ""
 CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}csrf"
 CSRF_FAILURE_VIEW = "core.pages.base.csrf_failure"
-MESSAGE_STORAGE = "accounts.cookies.Messages"
+MESSAGE_STORAGE = "accounts.sessions.cookies.Messages"
 # How long a link to reset a password is valid, in seconds.
 PASSWORD_RESET_TIMEOUT = 24 * 3600
 # Pages load scripts and styles from their own host only, submit forms to it only, and cannot be framed.
@@ -357,17 +364,17 @@ X_FRAME_OPTIONS = "DENY"
 
 REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "core.exception_handler.handle",
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "core.api.negotiation.SingleFormatNegotiation",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "core.http.negotiation.SingleFormatNegotiation",
     "DEFAULT_METADATA_CLASS": None,
     "DEFAULT_SCHEMA_CLASS": "core.openapi.schema.JSONOperationSchema",
     "UNAUTHENTICATED_USER": None,
     # For the views of the Account API. The views of the Forum API and public views set their own classes.
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "accounts.token_authentication.TokenAuthentication",
-        "accounts.authentication.SessionAuthentication",
+        "accounts.tokens.authentication.TokenAuthentication",
+        "accounts.sessions.authentication.SessionAuthentication",
     ],
-    "DEFAULT_PERMISSION_CLASSES": ["accounts.permissions.IsTeam"],
-    "DEFAULT_THROTTLE_CLASSES": ["core.api.throttling.CallerThrottle"],
+    "DEFAULT_PERMISSION_CLASSES": ["accounts.roles.permissions.IsTeam"],
+    "DEFAULT_THROTTLE_CLASSES": ["core.http.throttling.CallerThrottle"],
 }
 
 SPECTACULAR_SETTINGS = {

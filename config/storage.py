@@ -15,7 +15,7 @@ STORAGE_PARAMETERS: dict[str, dict[str, float]] = {
     "accounts_change": LARGE,
     "accounts_ratecount": QUEUE,
     "core_follower": QUEUE,
-    # The free space lets an update write the new version of the row into the same page, so that it can be HOT (`core.db.last_changes`).
+    # The free space lets an update write the new version of the row into the same page, so that it can be HOT (`core.rows.last_changes`).
     "crm_client": {"fillfactor": 90} | LARGE,
     "crm_clientlastchange": LARGE,
     "crm_contact": {"fillfactor": 95} | LARGE,
@@ -26,13 +26,13 @@ STORAGE_PARAMETERS: dict[str, dict[str, float]] = {
     "crm_note": LARGE,
     "forum_comment": LARGE,
     "forum_facetcount": QUEUE,
-    # For votes and comments (`forum.sort_keys`).
+    # For votes and comments (`forum.posts.sort_keys`).
     "forum_post": {"fillfactor": 90} | LARGE,
     "forum_postsortkey": LARGE,
     "forum_vote": LARGE,
-    "workspace_clientsummary": LARGE,
-    "workspace_contactsummary": LARGE,
-    "workspace_dealsummary": LARGE,
-    "workspace_revenuechange": QUEUE,
-    "workspace_timelineentry": LARGE,
+    "team_clientsummary": LARGE,
+    "team_contactsummary": LARGE,
+    "team_dealsummary": LARGE,
+    "team_revenuechange": QUEUE,
+    "team_timelineentry": LARGE,
 }

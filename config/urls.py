@@ -5,32 +5,30 @@ A name begins with its room. For a page the subject follows (`forum-post`), for 
 (`forum-post-edit`). There are no namespaces, because Django compares a path with a single list of patterns, in the order below.
 """
 
+from django.urls import URLPattern
+
 from accounts.api.urls import urlpatterns as accounts_json
 from accounts.pages.urls import urlpatterns as accounts_pages
 from core import error_responses
-from core.openapi.urls import urlpatterns as interface
-from crm.api.urls import urlpatterns as crm_json
+from core.rooms import import_modules
 from forum.api.urls import urlpatterns as forum_json
 from forum.pages.urls import urlpatterns as forum_pages
 from forum.xml.urls import categories, first_page
 from forum.xml.urls import urlpatterns as forum_xml
-from webhooks.urls import urlpatterns as webhooks
-from workspace.api.urls import urlpatterns as workspace_json
-from workspace.pages.urls import urlpatterns as workspace_pages
+from team.api.urls import urlpatterns as team_json
+from team.pages.urls import urlpatterns as team_pages
 
 # Django tries these in order. The first page of a forum comes first. The categories come last, as their names match any
 # path that no other pattern matches.
-urlpatterns = [
+urlpatterns: list[URLPattern] = [
     first_page,
-    *crm_json,
+    *(pattern for module in import_modules("urls") for pattern in module.urlpatterns),
     *forum_json,
     *forum_xml,
     *accounts_json,
-    *webhooks,
-    *workspace_json,
-    *interface,
+    *team_json,
     *accounts_pages,
-    *workspace_pages,
+    *team_pages,
     *forum_pages,
     categories,
 ]

@@ -15,8 +15,8 @@ from django.http import FileResponse, StreamingHttpResponse
 
 from config.access_log import AccessLine
 from config.limits import Slots, Stream
-from core import client_address
-from core.request_shares import is_answering
+from core.limits import client_address
+from core.limits.request_shares import is_answering
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
@@ -67,7 +67,7 @@ class Application:
         if not read_body(line.environ):
             return reject(line, 400)
         if is_answering.get():
-            # A request within a request (`accounts.pages.example_requests`) uses the slot of the outer request.
+            # A request within a request (`accounts.examples.requests`) uses the slot of the outer request.
             return self.respond(line)
         if not self.slots.acquire():
             return reject(line, 503)
@@ -125,7 +125,10 @@ def read_body(environ: "WSGIEnvironment") -> bool:
 
 def reject(line: AccessLine, status: int) -> list[bytes]:
     """Return the content of a response with 503, or 400 to an incomplete body. Neither middleware nor the database are used."""
-    from core.error_responses import incomplete_request, unavailable  # after Django's setup
+    from core.error_responses import (
+        incomplete_request,  # after Django's setup
+        unavailable,  # after Django's setup
+    )
 
     remove_charset(line.environ)
     request = WSGIRequest(line.environ)

@@ -8,9 +8,9 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
-from core.api.errors import json_response, xml_response
-from core.api.negotiation import expects_html
 from core.errors import RETRY_AFTER, FieldError, Throttled
+from core.http.errors import json_response, xml_response
+from core.http.negotiation import expects_html
 from core.pages.errors import error_page
 
 # The message for a failed request with an unsafe method, which may have committed something.

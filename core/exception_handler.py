@@ -9,9 +9,9 @@ from django.http import Http404, HttpResponse
 from rest_framework import exceptions
 from rest_framework.views import APIView
 
-from core.api.errors import CODES
 from core.error_responses import error_response, share_exceeded, throttled, unavailable
 from core.errors import Conflict, FieldErrors, ShareExceeded, Throttled
+from core.http.errors import CODES
 
 logger = logging.getLogger("rostrum.errors")
 

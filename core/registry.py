@@ -15,7 +15,7 @@ from django.utils.functional import Promise
 from django.utils.module_loading import import_string
 
 from core.db.tenancy import rows_of
-from core.db.trash import Trashable
+from core.rows.trash import Trashable
 
 if TYPE_CHECKING:
     from core.api.resources import ResourceViewSet

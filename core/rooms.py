@@ -1,4 +1,4 @@
-"""Rooms: the apps of the service. A room consists of packages of one subject each, such as `forum.posts` or `crm.deals`.
+"""Rooms: the apps of the service. A room consists of packages of one subject each, such as `forum.posts.models` or `crm.deals.models`.
 
 The service finds these parts of a subject by their names, so that no list of a whole room has to name them:
 
@@ -21,7 +21,10 @@ from django.utils.module_loading import module_has_submodule
 
 
 class Room(AppConfig):
-    """The base of the apps of rooms."""
+    """The base of the apps of rooms.
+
+    A module `apps` imports this module, not this class, because Django takes the only app in the namespace of `apps`.
+    """
 
     # The names of the packages, in the order in which their parts are registered.
     subjects: tuple[str, ...] = ()

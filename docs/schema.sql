@@ -270,7 +270,7 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE FUNCTION public.workspace_current_clients(of_account bigint, ids bigint[]) RETURNS TABLE(client_id bigint, is_found boolean, last_activity_at timestamp with time zone, next_task_at timestamp with time zone, open_sum numeric, won_sum numeric)
+CREATE FUNCTION public.team_current_clients(of_account bigint, ids bigint[]) RETURNS TABLE(client_id bigint, is_found boolean, last_activity_at timestamp with time zone, next_task_at timestamp with time zone, open_sum numeric, won_sum numeric)
     LANGUAGE sql STABLE
     AS $$
     SELECT given.id, client.id IS NOT NULL, live.last_activity_at, live.next_task_at, coalesce(revenue.open_sum, 0),
@@ -282,7 +282,7 @@ CREATE FUNCTION public.workspace_current_clients(of_account bigint, ids bigint[]
     LEFT JOIN LATERAL (
         SELECT
             greatest(client.created_at, (
-                SELECT max(at) FROM workspace_timelineentry
+                SELECT max(at) FROM team_timelineentry
                 WHERE account_id = of_account AND client_id = client.id AND kind IN ('note', 'call', 'meeting', 'email', 'task_done', 'suggestion', 'vote', 'message')
             )) AS last_activity_at,
             least(
@@ -290,19 +290,19 @@ CREATE FUNCTION public.workspace_current_clients(of_account bigint, ids bigint[]
         SELECT min(scheduled_at) FROM forum_post
         WHERE account_id = of_account AND client_id = client.id AND trashed_at IS NULL AND category_id IS NULL AND NOT closed
     ),
-                (SELECT min(next_task_at) FROM workspace_contactsummary WHERE account_id = of_account AND client_id = client.id),
-                (SELECT min(next_task_at) FROM workspace_dealsummary WHERE account_id = of_account AND client_id = client.id)
+                (SELECT min(next_task_at) FROM team_contactsummary WHERE account_id = of_account AND client_id = client.id),
+                (SELECT min(next_task_at) FROM team_dealsummary WHERE account_id = of_account AND client_id = client.id)
             ) AS next_task_at
         WHERE client.trashed_at IS NULL AND client.id IS NOT NULL
     ) AS live ON true
     LEFT JOIN LATERAL (
-        SELECT * FROM workspace_clientrevenue WHERE account_id = of_account AND client_id = given.id
+        SELECT * FROM team_clientrevenue WHERE account_id = of_account AND client_id = given.id
             AND currency = (SELECT account.currency FROM accounts_account AS account WHERE account.id = of_account)
         OFFSET 0
     ) AS revenue ON true
 $$;
 
-CREATE FUNCTION public.workspace_current_contacts(of_account bigint, ids bigint[]) RETURNS TABLE(contact_id bigint, is_found boolean, client_id bigint, last_activity_at timestamp with time zone, next_task_at timestamp with time zone)
+CREATE FUNCTION public.team_current_contacts(of_account bigint, ids bigint[]) RETURNS TABLE(contact_id bigint, is_found boolean, client_id bigint, last_activity_at timestamp with time zone, next_task_at timestamp with time zone)
     LANGUAGE sql STABLE
     AS $$
     SELECT given.id, contact.id IS NOT NULL, live.client_id, live.last_activity_at, live.next_task_at
@@ -313,7 +313,7 @@ CREATE FUNCTION public.workspace_current_contacts(of_account bigint, ids bigint[
     LEFT JOIN LATERAL (
         SELECT contact.client_id,
             greatest(contact.created_at, (
-                SELECT max(at) FROM workspace_timelineentry
+                SELECT max(at) FROM team_timelineentry
                 WHERE account_id = of_account AND contact_id = contact.id AND kind IN ('note', 'call', 'meeting', 'email', 'task_done', 'suggestion', 'vote', 'message')
             )) AS last_activity_at,
             least(
@@ -321,13 +321,13 @@ CREATE FUNCTION public.workspace_current_contacts(of_account bigint, ids bigint[
         SELECT min(scheduled_at) FROM forum_post
         WHERE account_id = of_account AND contact_id = contact.id AND trashed_at IS NULL AND category_id IS NULL AND NOT closed
     ),
-                (SELECT min(next_task_at) FROM workspace_dealsummary WHERE account_id = of_account AND contact_id = contact.id)
+                (SELECT min(next_task_at) FROM team_dealsummary WHERE account_id = of_account AND contact_id = contact.id)
             ) AS next_task_at
         WHERE contact.trashed_at IS NULL AND contact.id IS NOT NULL
     ) AS live ON true
 $$;
 
-CREATE FUNCTION public.workspace_current_deals(of_account bigint, ids bigint[]) RETURNS TABLE(deal_id bigint, is_found boolean, client_id bigint, contact_id bigint, last_activity_at timestamp with time zone, next_task_at timestamp with time zone, outcome text, currency text, price numeric)
+CREATE FUNCTION public.team_current_deals(of_account bigint, ids bigint[]) RETURNS TABLE(deal_id bigint, is_found boolean, client_id bigint, contact_id bigint, last_activity_at timestamp with time zone, next_task_at timestamp with time zone, outcome text, currency text, price numeric)
     LANGUAGE sql STABLE
     AS $$
     SELECT given.id, deal.id IS NOT NULL, live.client_id, live.contact_id, live.last_activity_at, live.next_task_at, live.outcome,
@@ -339,7 +339,7 @@ CREATE FUNCTION public.workspace_current_deals(of_account bigint, ids bigint[]) 
     LEFT JOIN LATERAL (
         SELECT deal.client_id, deal.contact_id,
             greatest(deal.created_at, (
-                SELECT max(at) FROM workspace_timelineentry
+                SELECT max(at) FROM team_timelineentry
                 WHERE account_id = of_account AND deal_id = deal.id AND kind IN ('note', 'call', 'meeting', 'email', 'task_done', 'suggestion', 'vote', 'message')
             )) AS last_activity_at,
             (
@@ -355,7 +355,7 @@ CREATE FUNCTION public.workspace_current_deals(of_account bigint, ids bigint[]) 
     ) AS live ON true
 $$;
 
-CREATE FUNCTION public.workspace_queue_post() RETURNS trigger
+CREATE FUNCTION public.team_queue_post() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -364,13 +364,13 @@ BEGIN
     IF TG_TABLE_NAME = 'forum_proxyvote' OR EXISTS (
         SELECT FROM crm_userlink WHERE account_id = vote.account_id AND user_id = vote.user_id AND state = 'confirmed'
     ) THEN
-        INSERT INTO workspace_revenuechange (account_id, kind, row_id)
+        INSERT INTO team_revenuechange (account_id, kind, row_id)
         SELECT DISTINCT vote.account_id, 'post', id FROM unnest(ARRAY[OLD.post_id, NEW.post_id]) AS id WHERE id IS NOT NULL;
     END IF;
     RETURN NULL;
 END $$;
 
-CREATE FUNCTION public.workspace_update_summaries(of_account bigint, deals bigint[], contacts bigint[], clients bigint[]) RETURNS integer
+CREATE FUNCTION public.team_update_summaries(of_account bigint, deals bigint[], contacts bigint[], clients bigint[]) RETURNS integer
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
@@ -382,21 +382,21 @@ DECLARE
     number_of_clients integer := 0;
 BEGIN
     IF cardinality(deals) > 0 THEN
-        PERFORM FROM workspace_dealsummary
+        PERFORM FROM team_dealsummary
             WHERE account_id = of_account AND deal_id = ANY (deals) ORDER BY deal_id FOR NO KEY UPDATE;
         WITH 
     differing AS MATERIALIZED (
-        SELECT new.*, old.client_id AS old_client_id, old.contact_id AS old_contact_id, old.last_activity_at AS old_last_activity_at, old.next_task_at AS old_next_task_at, old.outcome AS old_outcome, old.currency AS old_currency, old.price AS old_price FROM workspace_current_deals(of_account, deals) AS new
-        LEFT JOIN LATERAL (SELECT * FROM workspace_dealsummary WHERE account_id = of_account AND deal_id = new.deal_id OFFSET 0) AS old ON true
+        SELECT new.*, old.client_id AS old_client_id, old.contact_id AS old_contact_id, old.last_activity_at AS old_last_activity_at, old.next_task_at AS old_next_task_at, old.outcome AS old_outcome, old.currency AS old_currency, old.price AS old_price FROM team_current_deals(of_account, deals) AS new
+        LEFT JOIN LATERAL (SELECT * FROM team_dealsummary WHERE account_id = of_account AND deal_id = new.deal_id OFFSET 0) AS old ON true
         WHERE NOT new.is_found OR old.deal_id IS NULL OR (new.client_id, new.contact_id, new.last_activity_at, new.next_task_at, new.outcome, new.currency, new.price) IS DISTINCT FROM (old.client_id, old.contact_id, old.last_activity_at, old.next_task_at, old.outcome, old.currency, old.price)
     ), written AS (
-        INSERT INTO workspace_dealsummary (account_id, deal_id, client_id, contact_id, last_activity_at, next_task_at, outcome, currency, price)
+        INSERT INTO team_dealsummary (account_id, deal_id, client_id, contact_id, last_activity_at, next_task_at, outcome, currency, price)
         SELECT of_account, deal_id, client_id, contact_id, last_activity_at, next_task_at, outcome, currency, price FROM differing WHERE is_found ORDER BY deal_id
         ON CONFLICT (account_id, deal_id) DO UPDATE SET client_id = EXCLUDED.client_id, contact_id = EXCLUDED.contact_id, last_activity_at = EXCLUDED.last_activity_at, next_task_at = EXCLUDED.next_task_at, outcome = EXCLUDED.outcome, currency = EXCLUDED.currency, price = EXCLUDED.price
     ), erased AS (
-        DELETE FROM workspace_dealsummary WHERE account_id = of_account AND deal_id = ANY (ARRAY(SELECT deal_id FROM differing WHERE NOT is_found))
+        DELETE FROM team_dealsummary WHERE account_id = of_account AND deal_id = ANY (ARRAY(SELECT deal_id FROM differing WHERE NOT is_found))
     ), revenue AS (
-            INSERT INTO workspace_clientrevenue AS total
+            INSERT INTO team_clientrevenue AS total
                 (account_id, client_id, currency, open_deals, open_sum, won_deals, won_sum)
             SELECT of_account, * FROM (
                 SELECT client_id, currency,
@@ -422,41 +422,41 @@ BEGIN
         INTO linked_contacts, linked_clients FROM differing;
         contacts := ARRAY(SELECT DISTINCT id FROM unnest(contacts || linked_contacts) AS id WHERE id IS NOT NULL);
         clients := ARRAY(SELECT DISTINCT id FROM unnest(clients || linked_clients) AS id WHERE id IS NOT NULL);
-        DELETE FROM workspace_clientrevenue
+        DELETE FROM team_clientrevenue
         WHERE account_id = of_account AND client_id = ANY (linked_clients) AND open_deals = 0 AND won_deals = 0;
     END IF;
     IF cardinality(contacts) > 0 THEN
-        PERFORM FROM workspace_contactsummary
+        PERFORM FROM team_contactsummary
             WHERE account_id = of_account AND contact_id = ANY (contacts) ORDER BY contact_id FOR NO KEY UPDATE;
         WITH 
     differing AS MATERIALIZED (
-        SELECT new.*, old.client_id AS old_client_id, old.last_activity_at AS old_last_activity_at, old.next_task_at AS old_next_task_at FROM workspace_current_contacts(of_account, contacts) AS new
-        LEFT JOIN LATERAL (SELECT * FROM workspace_contactsummary WHERE account_id = of_account AND contact_id = new.contact_id OFFSET 0) AS old ON true
+        SELECT new.*, old.client_id AS old_client_id, old.last_activity_at AS old_last_activity_at, old.next_task_at AS old_next_task_at FROM team_current_contacts(of_account, contacts) AS new
+        LEFT JOIN LATERAL (SELECT * FROM team_contactsummary WHERE account_id = of_account AND contact_id = new.contact_id OFFSET 0) AS old ON true
         WHERE NOT new.is_found OR old.contact_id IS NULL OR (new.client_id, new.last_activity_at, new.next_task_at) IS DISTINCT FROM (old.client_id, old.last_activity_at, old.next_task_at)
     ), written AS (
-        INSERT INTO workspace_contactsummary (account_id, contact_id, client_id, last_activity_at, next_task_at)
+        INSERT INTO team_contactsummary (account_id, contact_id, client_id, last_activity_at, next_task_at)
         SELECT of_account, contact_id, client_id, last_activity_at, next_task_at FROM differing WHERE is_found ORDER BY contact_id
         ON CONFLICT (account_id, contact_id) DO UPDATE SET client_id = EXCLUDED.client_id, last_activity_at = EXCLUDED.last_activity_at, next_task_at = EXCLUDED.next_task_at
     ), erased AS (
-        DELETE FROM workspace_contactsummary WHERE account_id = of_account AND contact_id = ANY (ARRAY(SELECT contact_id FROM differing WHERE NOT is_found))
+        DELETE FROM team_contactsummary WHERE account_id = of_account AND contact_id = ANY (ARRAY(SELECT contact_id FROM differing WHERE NOT is_found))
     )
         SELECT array_agg(client_id) || array_agg(old_client_id) INTO linked_clients FROM differing;
         clients := ARRAY(SELECT DISTINCT id FROM unnest(clients || linked_clients) AS id WHERE id IS NOT NULL);
     END IF;
     IF cardinality(clients) > 0 THEN
-        PERFORM FROM workspace_clientsummary
+        PERFORM FROM team_clientsummary
             WHERE account_id = of_account AND client_id = ANY (clients) ORDER BY client_id FOR NO KEY UPDATE;
         WITH 
     differing AS MATERIALIZED (
-        SELECT new.*, old.last_activity_at AS old_last_activity_at, old.next_task_at AS old_next_task_at, old.open_sum AS old_open_sum, old.won_sum AS old_won_sum FROM workspace_current_clients(of_account, clients) AS new
-        LEFT JOIN LATERAL (SELECT * FROM workspace_clientsummary WHERE account_id = of_account AND client_id = new.client_id OFFSET 0) AS old ON true
+        SELECT new.*, old.last_activity_at AS old_last_activity_at, old.next_task_at AS old_next_task_at, old.open_sum AS old_open_sum, old.won_sum AS old_won_sum FROM team_current_clients(of_account, clients) AS new
+        LEFT JOIN LATERAL (SELECT * FROM team_clientsummary WHERE account_id = of_account AND client_id = new.client_id OFFSET 0) AS old ON true
         WHERE NOT new.is_found OR old.client_id IS NULL OR (new.last_activity_at, new.next_task_at, new.open_sum, new.won_sum) IS DISTINCT FROM (old.last_activity_at, old.next_task_at, old.open_sum, old.won_sum)
     ), written AS (
-        INSERT INTO workspace_clientsummary (account_id, client_id, last_activity_at, next_task_at, open_sum, won_sum)
+        INSERT INTO team_clientsummary (account_id, client_id, last_activity_at, next_task_at, open_sum, won_sum)
         SELECT of_account, client_id, last_activity_at, next_task_at, open_sum, won_sum FROM differing WHERE is_found ORDER BY client_id
         ON CONFLICT (account_id, client_id) DO UPDATE SET last_activity_at = EXCLUDED.last_activity_at, next_task_at = EXCLUDED.next_task_at, open_sum = EXCLUDED.open_sum, won_sum = EXCLUDED.won_sum
     ), erased AS (
-        DELETE FROM workspace_clientsummary WHERE account_id = of_account AND client_id = ANY (ARRAY(SELECT client_id FROM differing WHERE NOT is_found))
+        DELETE FROM team_clientsummary WHERE account_id = of_account AND client_id = ANY (ARRAY(SELECT client_id FROM differing WHERE NOT is_found))
     )
         SELECT count(*) INTO number_of_clients FROM differing;
     END IF;
@@ -1601,7 +1601,7 @@ CREATE TABLE public.webhooks_endpoint (
 );
 ALTER TABLE ONLY public.webhooks_endpoint ALTER COLUMN account_id SET (n_distinct=2);
 
-CREATE TABLE public.workspace_bulkchange (
+CREATE TABLE public.team_bulkchange (
     account_id bigint NOT NULL,
     id bigint NOT NULL,
     author_id bigint NOT NULL,
@@ -1624,9 +1624,9 @@ CREATE TABLE public.workspace_bulkchange (
     undone_by_id bigint,
     undone_at timestamp with time zone
 );
-ALTER TABLE ONLY public.workspace_bulkchange ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.team_bulkchange ALTER COLUMN account_id SET (n_distinct=2);
 
-CREATE TABLE public.workspace_bulkchangerow (
+CREATE TABLE public.team_bulkchangerow (
     account_id bigint NOT NULL,
     bulk_change_id bigint NOT NULL,
     target bigint NOT NULL,
@@ -1635,18 +1635,18 @@ CREATE TABLE public.workspace_bulkchangerow (
     before jsonb,
     after jsonb
 );
-ALTER TABLE ONLY public.workspace_bulkchangerow ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.team_bulkchangerow ALTER COLUMN account_id SET (n_distinct=2);
 
-CREATE TABLE public.workspace_calendarfeed (
+CREATE TABLE public.team_calendarfeed (
     account_id bigint NOT NULL,
     id bigint NOT NULL,
     user_id bigint NOT NULL,
     digest bytea NOT NULL,
     created_at timestamp with time zone NOT NULL
 );
-ALTER TABLE ONLY public.workspace_calendarfeed ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.team_calendarfeed ALTER COLUMN account_id SET (n_distinct=2);
 
-CREATE TABLE public.workspace_clientrevenue (
+CREATE TABLE public.team_clientrevenue (
     account_id bigint NOT NULL,
     client_id bigint NOT NULL,
     currency text NOT NULL,
@@ -1655,9 +1655,9 @@ CREATE TABLE public.workspace_clientrevenue (
     won_deals integer NOT NULL,
     won_sum numeric(30,6) NOT NULL
 );
-ALTER TABLE ONLY public.workspace_clientrevenue ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.team_clientrevenue ALTER COLUMN account_id SET (n_distinct=2);
 
-CREATE TABLE public.workspace_clientsummary (
+CREATE TABLE public.team_clientsummary (
     account_id bigint NOT NULL,
     last_activity_at timestamp with time zone,
     next_task_at timestamp with time zone,
@@ -1666,9 +1666,9 @@ CREATE TABLE public.workspace_clientsummary (
     won_sum numeric(30,6) NOT NULL
 )
 WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
-ALTER TABLE ONLY public.workspace_clientsummary ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.team_clientsummary ALTER COLUMN account_id SET (n_distinct=2);
 
-CREATE TABLE public.workspace_contactsummary (
+CREATE TABLE public.team_contactsummary (
     account_id bigint NOT NULL,
     last_activity_at timestamp with time zone,
     next_task_at timestamp with time zone,
@@ -1676,9 +1676,9 @@ CREATE TABLE public.workspace_contactsummary (
     client_id bigint
 )
 WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
-ALTER TABLE ONLY public.workspace_contactsummary ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.team_contactsummary ALTER COLUMN account_id SET (n_distinct=2);
 
-CREATE TABLE public.workspace_dealsummary (
+CREATE TABLE public.team_dealsummary (
     account_id bigint NOT NULL,
     last_activity_at timestamp with time zone,
     next_task_at timestamp with time zone,
@@ -1690,9 +1690,9 @@ CREATE TABLE public.workspace_dealsummary (
     price numeric(20,6)
 )
 WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
-ALTER TABLE ONLY public.workspace_dealsummary ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.team_dealsummary ALTER COLUMN account_id SET (n_distinct=2);
 
-CREATE TABLE public.workspace_merge (
+CREATE TABLE public.team_merge (
     account_id bigint NOT NULL,
     id bigint NOT NULL,
     client_id bigint,
@@ -1709,18 +1709,18 @@ CREATE TABLE public.workspace_merge (
     updated_at timestamp with time zone NOT NULL,
     CONSTRAINT merge_of_clients_or_contacts CHECK ((((client_id IS NOT NULL) AND (contact_id IS NULL) AND (merged_client_id IS NOT NULL) AND (merged_contact_id IS NULL)) OR ((client_id IS NULL) AND (contact_id IS NOT NULL) AND (merged_client_id IS NULL) AND (merged_contact_id IS NOT NULL))))
 );
-ALTER TABLE ONLY public.workspace_merge ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.team_merge ALTER COLUMN account_id SET (n_distinct=2);
 
-CREATE TABLE public.workspace_mergedrow (
+CREATE TABLE public.team_mergedrow (
     account_id bigint NOT NULL,
     merge_id bigint NOT NULL,
     link character varying(255) NOT NULL,
     row_id bigint NOT NULL,
     deleted jsonb
 );
-ALTER TABLE ONLY public.workspace_mergedrow ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.team_mergedrow ALTER COLUMN account_id SET (n_distinct=2);
 
-CREATE TABLE public.workspace_message (
+CREATE TABLE public.team_message (
     account_id bigint NOT NULL,
     id bigint NOT NULL,
     post_id bigint NOT NULL,
@@ -1741,9 +1741,9 @@ CREATE TABLE public.workspace_message (
     started_at timestamp with time zone,
     finished_at timestamp with time zone
 );
-ALTER TABLE ONLY public.workspace_message ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.team_message ALTER COLUMN account_id SET (n_distinct=2);
 
-CREATE TABLE public.workspace_messagerecipient (
+CREATE TABLE public.team_messagerecipient (
     account_id bigint NOT NULL,
     message_id bigint NOT NULL,
     email_key text NOT NULL,
@@ -1760,16 +1760,16 @@ CREATE TABLE public.workspace_messagerecipient (
     sent_at timestamp with time zone,
     CONSTRAINT message_to_client_or_contact CHECK ((((client_id IS NOT NULL) AND (contact_id IS NULL)) OR ((client_id IS NULL) AND (contact_id IS NOT NULL))))
 );
-ALTER TABLE ONLY public.workspace_messagerecipient ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.team_messagerecipient ALTER COLUMN account_id SET (n_distinct=2);
 
-CREATE TABLE public.workspace_postbacker (
+CREATE TABLE public.team_postbacker (
     account_id bigint NOT NULL,
     post_id bigint NOT NULL,
     client_id bigint NOT NULL
 );
-ALTER TABLE ONLY public.workspace_postbacker ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.team_postbacker ALTER COLUMN account_id SET (n_distinct=2);
 
-CREATE TABLE public.workspace_postrevenue (
+CREATE TABLE public.team_postrevenue (
     account_id bigint NOT NULL,
     post_id bigint NOT NULL,
     currency text NOT NULL,
@@ -1781,26 +1781,26 @@ CREATE TABLE public.workspace_postrevenue (
     won_sum numeric(30,6) NOT NULL,
     total numeric(31,6) GENERATED ALWAYS AS ((open_sum + won_sum)) STORED
 );
-ALTER TABLE ONLY public.workspace_postrevenue ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.team_postrevenue ALTER COLUMN account_id SET (n_distinct=2);
 
-CREATE SEQUENCE public.workspace_revenuechange_numbers
+CREATE SEQUENCE public.team_revenuechange_numbers
     START WITH 1
     INCREMENT BY 1
     NO MINVALUE
     NO MAXVALUE
     CACHE 1;
 
-CREATE TABLE public.workspace_revenuechange (
+CREATE TABLE public.team_revenuechange (
     account_id bigint NOT NULL,
-    number bigint DEFAULT nextval('public.workspace_revenuechange_numbers'::regclass) NOT NULL,
+    number bigint DEFAULT nextval('public.team_revenuechange_numbers'::regclass) NOT NULL,
     kind text NOT NULL,
     row_id bigint NOT NULL,
     due_at timestamp with time zone DEFAULT statement_timestamp() NOT NULL
 )
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
-ALTER TABLE ONLY public.workspace_revenuechange ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.team_revenuechange ALTER COLUMN account_id SET (n_distinct=2);
 
-CREATE TABLE public.workspace_savedview (
+CREATE TABLE public.team_savedview (
     account_id bigint NOT NULL,
     id bigint NOT NULL,
     resource character varying(255) NOT NULL,
@@ -1812,18 +1812,18 @@ CREATE TABLE public.workspace_savedview (
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL
 );
-ALTER TABLE ONLY public.workspace_savedview ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.team_savedview ALTER COLUMN account_id SET (n_distinct=2);
 
-CREATE SEQUENCE public.workspace_timelineentry_numbers
+CREATE SEQUENCE public.team_timelineentry_numbers
     START WITH 1
     INCREMENT BY 1
     NO MINVALUE
     NO MAXVALUE
     CACHE 1;
 
-CREATE TABLE public.workspace_timelineentry (
+CREATE TABLE public.team_timelineentry (
     account_id bigint NOT NULL,
-    number bigint DEFAULT nextval('public.workspace_timelineentry_numbers'::regclass) NOT NULL,
+    number bigint DEFAULT nextval('public.team_timelineentry_numbers'::regclass) NOT NULL,
     client_id bigint,
     contact_id bigint,
     deal_id bigint,
@@ -1835,7 +1835,7 @@ CREATE TABLE public.workspace_timelineentry (
     data jsonb NOT NULL
 )
 WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
-ALTER TABLE ONLY public.workspace_timelineentry ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.team_timelineentry ALTER COLUMN account_id SET (n_distinct=2);
 
 ALTER TABLE ONLY account_ids.counter
     ADD CONSTRAINT counter_pkey PRIMARY KEY (account_id, last);
@@ -1906,10 +1906,10 @@ ALTER TABLE ONLY public.accounts_word
 ALTER TABLE ONLY public.accounts_apitoken
     ADD CONSTRAINT apitoken_digest_unique UNIQUE (digest);
 
-ALTER TABLE ONLY public.workspace_calendarfeed
+ALTER TABLE ONLY public.team_calendarfeed
     ADD CONSTRAINT calendarfeed_digest UNIQUE (account_id, digest);
 
-ALTER TABLE ONLY public.workspace_calendarfeed
+ALTER TABLE ONLY public.team_calendarfeed
     ADD CONSTRAINT calendarfeed_of_user UNIQUE (account_id, user_id);
 
 ALTER TABLE ONLY public.forum_category
@@ -2083,7 +2083,7 @@ ALTER TABLE ONLY public.forum_proxyvote
 ALTER TABLE ONLY public.forum_proxyvote
     ADD CONSTRAINT proxyvote_contact_unique UNIQUE (account_id, post_id, contact_id);
 
-ALTER TABLE ONLY public.workspace_savedview
+ALTER TABLE ONLY public.team_savedview
     ADD CONSTRAINT savedview_name_unique UNIQUE (account_id, owner_id, resource, name);
 
 ALTER TABLE ONLY public.accounts_session
@@ -2116,65 +2116,65 @@ ALTER TABLE ONLY public.webhooks_delivery
 ALTER TABLE ONLY public.webhooks_endpoint
     ADD CONSTRAINT webhooks_endpoint_pkey PRIMARY KEY (account_id, id);
 
-ALTER TABLE ONLY public.workspace_bulkchange
-    ADD CONSTRAINT workspace_bulkchange_pkey PRIMARY KEY (account_id, id);
+ALTER TABLE ONLY public.team_bulkchange
+    ADD CONSTRAINT team_bulkchange_pkey PRIMARY KEY (account_id, id);
 
-ALTER TABLE ONLY public.workspace_bulkchangerow
-    ADD CONSTRAINT workspace_bulkchangerow_pkey PRIMARY KEY (account_id, bulk_change_id, target);
+ALTER TABLE ONLY public.team_bulkchangerow
+    ADD CONSTRAINT team_bulkchangerow_pkey PRIMARY KEY (account_id, bulk_change_id, target);
 
-ALTER TABLE ONLY public.workspace_calendarfeed
-    ADD CONSTRAINT workspace_calendarfeed_pkey PRIMARY KEY (account_id, id);
+ALTER TABLE ONLY public.team_calendarfeed
+    ADD CONSTRAINT team_calendarfeed_pkey PRIMARY KEY (account_id, id);
 
-ALTER TABLE ONLY public.workspace_clientrevenue
-    ADD CONSTRAINT workspace_clientrevenue_pkey PRIMARY KEY (account_id, client_id, currency);
+ALTER TABLE ONLY public.team_clientrevenue
+    ADD CONSTRAINT team_clientrevenue_pkey PRIMARY KEY (account_id, client_id, currency);
 
-ALTER TABLE ONLY public.workspace_clientsummary
-    ADD CONSTRAINT workspace_clientsummary_pkey PRIMARY KEY (account_id, client_id);
+ALTER TABLE ONLY public.team_clientsummary
+    ADD CONSTRAINT team_clientsummary_pkey PRIMARY KEY (account_id, client_id);
 
-ALTER TABLE ONLY public.workspace_contactsummary
-    ADD CONSTRAINT workspace_contactsummary_pkey PRIMARY KEY (account_id, contact_id);
+ALTER TABLE ONLY public.team_contactsummary
+    ADD CONSTRAINT team_contactsummary_pkey PRIMARY KEY (account_id, contact_id);
 
-ALTER TABLE ONLY public.workspace_dealsummary
-    ADD CONSTRAINT workspace_dealsummary_pkey PRIMARY KEY (account_id, deal_id);
+ALTER TABLE ONLY public.team_dealsummary
+    ADD CONSTRAINT team_dealsummary_pkey PRIMARY KEY (account_id, deal_id);
 
-ALTER TABLE ONLY public.workspace_merge
-    ADD CONSTRAINT workspace_merge_pkey PRIMARY KEY (account_id, id);
+ALTER TABLE ONLY public.team_merge
+    ADD CONSTRAINT team_merge_pkey PRIMARY KEY (account_id, id);
 
-ALTER TABLE ONLY public.workspace_mergedrow
-    ADD CONSTRAINT workspace_mergedrow_pkey PRIMARY KEY (account_id, merge_id, link, row_id);
+ALTER TABLE ONLY public.team_mergedrow
+    ADD CONSTRAINT team_mergedrow_pkey PRIMARY KEY (account_id, merge_id, link, row_id);
 
-ALTER TABLE ONLY public.workspace_message
-    ADD CONSTRAINT workspace_message_pkey PRIMARY KEY (account_id, id);
+ALTER TABLE ONLY public.team_message
+    ADD CONSTRAINT team_message_pkey PRIMARY KEY (account_id, id);
 
-ALTER TABLE ONLY public.workspace_messagerecipient
-    ADD CONSTRAINT workspace_messagerecipient_pkey PRIMARY KEY (account_id, message_id, email_key);
+ALTER TABLE ONLY public.team_messagerecipient
+    ADD CONSTRAINT team_messagerecipient_pkey PRIMARY KEY (account_id, message_id, email_key);
 
-ALTER TABLE ONLY public.workspace_postbacker
-    ADD CONSTRAINT workspace_postbacker_pkey PRIMARY KEY (account_id, post_id, client_id);
+ALTER TABLE ONLY public.team_postbacker
+    ADD CONSTRAINT team_postbacker_pkey PRIMARY KEY (account_id, post_id, client_id);
 
-ALTER TABLE ONLY public.workspace_postrevenue
-    ADD CONSTRAINT workspace_postrevenue_pkey PRIMARY KEY (account_id, post_id, currency);
+ALTER TABLE ONLY public.team_postrevenue
+    ADD CONSTRAINT team_postrevenue_pkey PRIMARY KEY (account_id, post_id, currency);
 
-ALTER TABLE ONLY public.workspace_revenuechange
-    ADD CONSTRAINT workspace_revenuechange_pkey PRIMARY KEY (account_id, number);
+ALTER TABLE ONLY public.team_revenuechange
+    ADD CONSTRAINT team_revenuechange_pkey PRIMARY KEY (account_id, number);
 
-ALTER TABLE ONLY public.workspace_savedview
-    ADD CONSTRAINT workspace_savedview_pkey PRIMARY KEY (account_id, id);
+ALTER TABLE ONLY public.team_savedview
+    ADD CONSTRAINT team_savedview_pkey PRIMARY KEY (account_id, id);
 
-ALTER TABLE ONLY public.workspace_timelineentry
-    ADD CONSTRAINT workspace_timelineentry_pkey PRIMARY KEY (account_id, number);
+ALTER TABLE ONLY public.team_timelineentry
+    ADD CONSTRAINT team_timelineentry_pkey PRIMARY KEY (account_id, number);
 
 CREATE UNIQUE INDEX activity_new_post_unique ON public.forum_activity USING btree (account_id, post_id) WHERE ((kind)::text = 'new_post'::text);
 
 CREATE UNIQUE INDEX activity_note_unique ON public.forum_activity USING btree (account_id, note_id) WHERE (note_id IS NOT NULL);
 
-CREATE INDEX activity_of_client ON public.workspace_timelineentry USING btree (account_id, client_id, at) WHERE ((client_id IS NOT NULL) AND (kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text])));
+CREATE INDEX activity_of_client ON public.team_timelineentry USING btree (account_id, client_id, at) WHERE ((client_id IS NOT NULL) AND (kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text])));
 
 CREATE INDEX activity_of_comment ON public.forum_activity USING btree (account_id, comment_id) WHERE (comment_id IS NOT NULL);
 
-CREATE INDEX activity_of_contact ON public.workspace_timelineentry USING btree (account_id, contact_id, at) WHERE ((contact_id IS NOT NULL) AND (kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text])));
+CREATE INDEX activity_of_contact ON public.team_timelineentry USING btree (account_id, contact_id, at) WHERE ((contact_id IS NOT NULL) AND (kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text])));
 
-CREATE INDEX activity_of_deal ON public.workspace_timelineentry USING btree (account_id, deal_id, at) WHERE ((deal_id IS NOT NULL) AND (kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text])));
+CREATE INDEX activity_of_deal ON public.team_timelineentry USING btree (account_id, deal_id, at) WHERE ((deal_id IS NOT NULL) AND (kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task_done'::text, 'suggestion'::text, 'vote'::text, 'message'::text])));
 
 CREATE INDEX activity_of_post ON public.forum_activity USING btree (account_id, post_id, id);
 
@@ -2188,11 +2188,11 @@ CREATE INDEX any_post_by_id ON public.forum_post USING btree (account_id, id) WH
 
 CREATE INDEX apitoken_of_user ON public.accounts_apitoken USING btree (account_id, user_id);
 
-CREATE INDEX bulk_change_active ON public.workspace_bulkchange USING btree (updated_at) WHERE ((state)::text = ANY ((ARRAY['running'::character varying, 'undoing'::character varying])::text[]));
+CREATE INDEX bulk_change_active ON public.team_bulkchange USING btree (updated_at) WHERE ((state)::text = ANY ((ARRAY['running'::character varying, 'undoing'::character varying])::text[]));
 
-CREATE INDEX bulk_change_by_creation ON public.workspace_bulkchange USING btree (created_at);
+CREATE INDEX bulk_change_by_creation ON public.team_bulkchange USING btree (created_at);
 
-CREATE INDEX bulk_change_of_author ON public.workspace_bulkchange USING btree (account_id, author_id, id);
+CREATE INDEX bulk_change_of_author ON public.team_bulkchange USING btree (account_id, author_id, id);
 
 CREATE INDEX category_order ON public.forum_category USING btree (account_id, forum_id, "position", id);
 
@@ -2208,17 +2208,17 @@ CREATE INDEX client_by_email ON public.crm_client USING btree (account_id, email
 
 CREATE INDEX client_by_id ON public.crm_client USING btree (account_id, id) WHERE (trashed_at IS NULL);
 
-CREATE INDEX client_by_last_activity_at ON public.workspace_clientsummary USING btree (account_id, last_activity_at, client_id) WHERE (last_activity_at IS NOT NULL);
+CREATE INDEX client_by_last_activity_at ON public.team_clientsummary USING btree (account_id, last_activity_at, client_id) WHERE (last_activity_at IS NOT NULL);
 
 CREATE INDEX client_by_last_change ON public.crm_clientlastchange USING btree (account_id, updated_at, id);
 
 CREATE INDEX client_by_name ON public.crm_client USING btree (account_id, search_name, id) WHERE (trashed_at IS NULL);
 
-CREATE INDEX client_by_next_task_at ON public.workspace_clientsummary USING btree (account_id, next_task_at, client_id) WHERE (last_activity_at IS NOT NULL);
+CREATE INDEX client_by_next_task_at ON public.team_clientsummary USING btree (account_id, next_task_at, client_id) WHERE (last_activity_at IS NOT NULL);
 
-CREATE INDEX client_by_open_sum ON public.workspace_clientsummary USING btree (account_id, open_sum, client_id) WHERE (last_activity_at IS NOT NULL);
+CREATE INDEX client_by_open_sum ON public.team_clientsummary USING btree (account_id, open_sum, client_id) WHERE (last_activity_at IS NOT NULL);
 
-CREATE INDEX client_by_won_sum ON public.workspace_clientsummary USING btree (account_id, won_sum, client_id) WHERE (last_activity_at IS NOT NULL);
+CREATE INDEX client_by_won_sum ON public.team_clientsummary USING btree (account_id, won_sum, client_id) WHERE (last_activity_at IS NOT NULL);
 
 CREATE INDEX client_external_ids ON public.crm_clientexternalid USING btree (account_id, holder_id);
 
@@ -2247,13 +2247,13 @@ CREATE INDEX contact_by_email ON public.crm_contact USING btree (account_id, ema
 
 CREATE INDEX contact_by_id ON public.crm_contact USING btree (account_id, id) WHERE (trashed_at IS NULL);
 
-CREATE INDEX contact_by_last_activity_at ON public.workspace_contactsummary USING btree (account_id, last_activity_at, contact_id) WHERE (last_activity_at IS NOT NULL);
+CREATE INDEX contact_by_last_activity_at ON public.team_contactsummary USING btree (account_id, last_activity_at, contact_id) WHERE (last_activity_at IS NOT NULL);
 
 CREATE INDEX contact_by_last_change ON public.crm_contactlastchange USING btree (account_id, updated_at, id);
 
 CREATE INDEX contact_by_name ON public.crm_contact USING btree (account_id, search_name, id) WHERE (trashed_at IS NULL);
 
-CREATE INDEX contact_by_next_task_at ON public.workspace_contactsummary USING btree (account_id, next_task_at, contact_id) WHERE (last_activity_at IS NOT NULL);
+CREATE INDEX contact_by_next_task_at ON public.team_contactsummary USING btree (account_id, next_task_at, contact_id) WHERE (last_activity_at IS NOT NULL);
 
 CREATE INDEX contact_external_ids ON public.crm_contactexternalid USING btree (account_id, holder_id);
 
@@ -2266,9 +2266,9 @@ CREATE INDEX contact_list_trash ON public.crm_contactlist USING btree (account_i
 
 CREATE INDEX contact_of_client ON public.crm_contact USING btree (account_id, client_id, id) WHERE (client_id IS NOT NULL);
 
-CREATE INDEX contact_of_client_by_activity ON public.workspace_contactsummary USING btree (account_id, client_id, last_activity_at) WHERE ((client_id IS NOT NULL) AND (last_activity_at IS NOT NULL));
+CREATE INDEX contact_of_client_by_activity ON public.team_contactsummary USING btree (account_id, client_id, last_activity_at) WHERE ((client_id IS NOT NULL) AND (last_activity_at IS NOT NULL));
 
-CREATE INDEX contact_of_client_by_task ON public.workspace_contactsummary USING btree (account_id, client_id, next_task_at) WHERE ((client_id IS NOT NULL) AND (next_task_at IS NOT NULL));
+CREATE INDEX contact_of_client_by_task ON public.team_contactsummary USING btree (account_id, client_id, next_task_at) WHERE ((client_id IS NOT NULL) AND (next_task_at IS NOT NULL));
 
 CREATE INDEX contact_of_trashed_client ON public.crm_contact USING btree (account_id, trashed_client_id) WHERE (trashed_client_id IS NOT NULL);
 
@@ -2295,13 +2295,13 @@ CREATE INDEX deal_by_expected_close ON public.crm_deal USING btree (account_id, 
 
 CREATE INDEX deal_by_id ON public.crm_deal USING btree (account_id, id) WHERE (trashed_at IS NULL);
 
-CREATE INDEX deal_by_last_activity_at ON public.workspace_dealsummary USING btree (account_id, last_activity_at, deal_id) WHERE (last_activity_at IS NOT NULL);
+CREATE INDEX deal_by_last_activity_at ON public.team_dealsummary USING btree (account_id, last_activity_at, deal_id) WHERE (last_activity_at IS NOT NULL);
 
 CREATE INDEX deal_by_last_change ON public.crm_deallastchange USING btree (account_id, updated_at, id);
 
 CREATE INDEX deal_by_name ON public.crm_deal USING btree (account_id, search_name, id) WHERE (trashed_at IS NULL);
 
-CREATE INDEX deal_by_next_task_at ON public.workspace_dealsummary USING btree (account_id, next_task_at, deal_id) WHERE (last_activity_at IS NOT NULL);
+CREATE INDEX deal_by_next_task_at ON public.team_dealsummary USING btree (account_id, next_task_at, deal_id) WHERE (last_activity_at IS NOT NULL);
 
 CREATE INDEX deal_by_position ON public.crm_deal USING btree (account_id, status_id, board_position, id) WHERE ((status_id IS NOT NULL) AND (trashed_at IS NULL));
 
@@ -2312,15 +2312,15 @@ ALTER INDEX public.deal_found ALTER COLUMN 8 SET STATISTICS 0;
 
 CREATE INDEX deal_of_client ON public.crm_deal USING btree (account_id, client_id, id) WHERE (client_id IS NOT NULL);
 
-CREATE INDEX deal_of_client_by_activity ON public.workspace_dealsummary USING btree (account_id, client_id, last_activity_at) WHERE ((client_id IS NOT NULL) AND (last_activity_at IS NOT NULL));
+CREATE INDEX deal_of_client_by_activity ON public.team_dealsummary USING btree (account_id, client_id, last_activity_at) WHERE ((client_id IS NOT NULL) AND (last_activity_at IS NOT NULL));
 
-CREATE INDEX deal_of_client_by_task ON public.workspace_dealsummary USING btree (account_id, client_id, next_task_at) WHERE ((client_id IS NOT NULL) AND (next_task_at IS NOT NULL));
+CREATE INDEX deal_of_client_by_task ON public.team_dealsummary USING btree (account_id, client_id, next_task_at) WHERE ((client_id IS NOT NULL) AND (next_task_at IS NOT NULL));
 
 CREATE INDEX deal_of_contact ON public.crm_deal USING btree (account_id, contact_id, id) WHERE (contact_id IS NOT NULL);
 
-CREATE INDEX deal_of_contact_by_activity ON public.workspace_dealsummary USING btree (account_id, contact_id, last_activity_at) WHERE ((contact_id IS NOT NULL) AND (last_activity_at IS NOT NULL));
+CREATE INDEX deal_of_contact_by_activity ON public.team_dealsummary USING btree (account_id, contact_id, last_activity_at) WHERE ((contact_id IS NOT NULL) AND (last_activity_at IS NOT NULL));
 
-CREATE INDEX deal_of_contact_by_task ON public.workspace_dealsummary USING btree (account_id, contact_id, next_task_at) WHERE ((contact_id IS NOT NULL) AND (next_task_at IS NOT NULL));
+CREATE INDEX deal_of_contact_by_task ON public.team_dealsummary USING btree (account_id, contact_id, next_task_at) WHERE ((contact_id IS NOT NULL) AND (next_task_at IS NOT NULL));
 
 CREATE INDEX deal_of_trashed_client ON public.crm_deal USING btree (account_id, trashed_client_id) WHERE (trashed_client_id IS NOT NULL);
 
@@ -2377,35 +2377,35 @@ CREATE INDEX job_turn ON public.core_job USING btree (queue, account_id, schedul
 CREATE INDEX member_found ON public.accounts_user USING gin (account_id, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit='1024') WHERE ((role)::text = 'member'::text);
 ALTER INDEX public.member_found ALTER COLUMN 3 SET STATISTICS 0;
 
-CREATE INDEX merge_by_change ON public.workspace_merge USING btree (account_id, updated_at, id);
+CREATE INDEX merge_by_change ON public.team_merge USING btree (account_id, updated_at, id);
 
-CREATE INDEX merge_by_creation ON public.workspace_merge USING btree (account_id, created_at, id);
+CREATE INDEX merge_by_creation ON public.team_merge USING btree (account_id, created_at, id);
 
-CREATE INDEX merge_of_client ON public.workspace_merge USING btree (account_id, client_id, id) WHERE (client_id IS NOT NULL);
+CREATE INDEX merge_of_client ON public.team_merge USING btree (account_id, client_id, id) WHERE (client_id IS NOT NULL);
 
-CREATE UNIQUE INDEX merge_of_client_once ON public.workspace_merge USING btree (account_id, merged_client_id) WHERE (undone_at IS NULL);
+CREATE UNIQUE INDEX merge_of_client_once ON public.team_merge USING btree (account_id, merged_client_id) WHERE (undone_at IS NULL);
 
-CREATE INDEX merge_of_contact ON public.workspace_merge USING btree (account_id, contact_id, id) WHERE (contact_id IS NOT NULL);
+CREATE INDEX merge_of_contact ON public.team_merge USING btree (account_id, contact_id, id) WHERE (contact_id IS NOT NULL);
 
-CREATE UNIQUE INDEX merge_of_contact_once ON public.workspace_merge USING btree (account_id, merged_contact_id) WHERE (undone_at IS NULL);
+CREATE UNIQUE INDEX merge_of_contact_once ON public.team_merge USING btree (account_id, merged_contact_id) WHERE (undone_at IS NULL);
 
-CREATE INDEX merge_of_merged_client ON public.workspace_merge USING btree (account_id, merged_client_id, id) WHERE (merged_client_id IS NOT NULL);
+CREATE INDEX merge_of_merged_client ON public.team_merge USING btree (account_id, merged_client_id, id) WHERE (merged_client_id IS NOT NULL);
 
-CREATE INDEX merge_of_merged_contact ON public.workspace_merge USING btree (account_id, merged_contact_id, id) WHERE (merged_contact_id IS NOT NULL);
+CREATE INDEX merge_of_merged_contact ON public.team_merge USING btree (account_id, merged_contact_id, id) WHERE (merged_contact_id IS NOT NULL);
 
-CREATE INDEX message_active ON public.workspace_message USING btree (updated_at) WHERE ((state)::text = 'sending'::text);
+CREATE INDEX message_active ON public.team_message USING btree (updated_at) WHERE ((state)::text = 'sending'::text);
 
-CREATE INDEX message_by_start ON public.workspace_message USING btree (account_id, started_at);
+CREATE INDEX message_by_start ON public.team_message USING btree (account_id, started_at);
 
-CREATE INDEX message_draft ON public.workspace_message USING btree (account_id) WHERE ((state)::text = 'draft'::text);
+CREATE INDEX message_draft ON public.team_message USING btree (account_id) WHERE ((state)::text = 'draft'::text);
 
-CREATE INDEX message_of_post ON public.workspace_message USING btree (account_id, post_id, id);
+CREATE INDEX message_of_post ON public.team_message USING btree (account_id, post_id, id);
 
-CREATE INDEX message_recipient_client ON public.workspace_messagerecipient USING btree (account_id, client_id) WHERE (client_id IS NOT NULL);
+CREATE INDEX message_recipient_client ON public.team_messagerecipient USING btree (account_id, client_id) WHERE (client_id IS NOT NULL);
 
-CREATE INDEX message_recipient_contact ON public.workspace_messagerecipient USING btree (account_id, contact_id) WHERE (contact_id IS NOT NULL);
+CREATE INDEX message_recipient_contact ON public.team_messagerecipient USING btree (account_id, contact_id) WHERE (contact_id IS NOT NULL);
 
-CREATE INDEX message_recipient_waiting ON public.workspace_messagerecipient USING btree (account_id, message_id, due_at) WHERE ((state)::text = ANY ((ARRAY['pending'::character varying, 'sending'::character varying])::text[]));
+CREATE INDEX message_recipient_waiting ON public.team_messagerecipient USING btree (account_id, message_id, due_at) WHERE ((state)::text = ANY ((ARRAY['pending'::character varying, 'sending'::character varying])::text[]));
 
 CREATE INDEX note_by_change ON public.crm_note USING btree (account_id, updated_at, id) WHERE (trashed_at IS NULL);
 
@@ -2443,19 +2443,19 @@ CREATE INDEX pipeline_by_name ON public.accounts_pipeline USING btree (account_i
 CREATE INDEX pipeline_found ON public.accounts_pipeline USING gin (account_id, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit='1024');
 ALTER INDEX public.pipeline_found ALTER COLUMN 3 SET STATISTICS 0;
 
-CREATE INDEX post_backer_by_client ON public.workspace_postbacker USING btree (account_id, client_id, post_id);
+CREATE INDEX post_backer_by_client ON public.team_postbacker USING btree (account_id, client_id, post_id);
 
 CREATE INDEX post_by_age ON public.forum_post USING btree (account_id, category_id, shelf, created_at, id);
 
 CREATE INDEX post_by_author ON public.forum_post USING btree (account_id, user_id, created_at, id) WHERE ((category_id IS NOT NULL) AND (trashed_at IS NULL));
 
-CREATE INDEX post_by_clients ON public.workspace_postrevenue USING btree (account_id, forum_id, currency, clients, post_id);
+CREATE INDEX post_by_clients ON public.team_postrevenue USING btree (account_id, forum_id, currency, clients, post_id);
 
 CREATE INDEX post_by_original ON public.forum_post USING btree (account_id, duplicate_from_id, id) WHERE (duplicate_from_id IS NOT NULL);
 
 CREATE INDEX post_by_response ON public.forum_post USING btree (account_id, response_user_id, id) WHERE (response_user_id IS NOT NULL);
 
-CREATE INDEX post_by_revenue ON public.workspace_postrevenue USING btree (account_id, forum_id, currency, total, post_id);
+CREATE INDEX post_by_revenue ON public.team_postrevenue USING btree (account_id, forum_id, currency, total, post_id);
 
 CREATE INDEX post_by_status ON public.forum_post USING btree (account_id, category_id, shelf, status_id, created_at, id);
 
@@ -2500,11 +2500,11 @@ CREATE INDEX proxyvote_of_client ON public.forum_proxyvote USING btree (account_
 
 CREATE INDEX proxyvote_of_contact ON public.forum_proxyvote USING btree (account_id, contact_id) WHERE (contact_id IS NOT NULL);
 
-CREATE INDEX revenue_change_due ON public.workspace_revenuechange USING btree (due_at);
+CREATE INDEX revenue_change_due ON public.team_revenuechange USING btree (due_at);
 
-CREATE INDEX revenue_change_of_account ON public.workspace_revenuechange USING btree (account_id, due_at, number);
+CREATE INDEX revenue_change_of_account ON public.team_revenuechange USING btree (account_id, due_at, number);
 
-CREATE INDEX savedview_shared ON public.workspace_savedview USING btree (account_id, resource, "position", id) WHERE shared;
+CREATE INDEX savedview_shared ON public.team_savedview USING btree (account_id, resource, "position", id) WHERE shared;
 
 CREATE INDEX session_of_user ON public.accounts_session USING btree (account_id, user_id);
 
@@ -2559,13 +2559,13 @@ CREATE INDEX task_open ON public.forum_post USING btree (account_id, scheduled_a
 
 CREATE INDEX task_reminder_time ON public.forum_post USING btree (COALESCE(remind_at, scheduled_at)) WHERE ((category_id IS NULL) AND (NOT closed) AND (trashed_at IS NULL) AND (responsible_id IS NOT NULL) AND ((remind_at IS NOT NULL) OR (scheduled_at IS NOT NULL)));
 
-CREATE INDEX timeline_of_client ON public.workspace_timelineentry USING btree (account_id, client_id, at, number) WHERE (client_id IS NOT NULL);
+CREATE INDEX timeline_of_client ON public.team_timelineentry USING btree (account_id, client_id, at, number) WHERE (client_id IS NOT NULL);
 
-CREATE INDEX timeline_of_contact ON public.workspace_timelineentry USING btree (account_id, contact_id, at, number) WHERE (contact_id IS NOT NULL);
+CREATE INDEX timeline_of_contact ON public.team_timelineentry USING btree (account_id, contact_id, at, number) WHERE (contact_id IS NOT NULL);
 
-CREATE INDEX timeline_of_deal ON public.workspace_timelineentry USING btree (account_id, deal_id, at, number) WHERE (deal_id IS NOT NULL);
+CREATE INDEX timeline_of_deal ON public.team_timelineentry USING btree (account_id, deal_id, at, number) WHERE (deal_id IS NOT NULL);
 
-CREATE UNIQUE INDEX timeline_of_row ON public.workspace_timelineentry USING btree (account_id, resource, resource_id, kind) WHERE (kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task'::text, 'task_done'::text, 'deal'::text, 'suggestion'::text, 'vote'::text]));
+CREATE UNIQUE INDEX timeline_of_row ON public.team_timelineentry USING btree (account_id, resource, resource_id, kind) WHERE (kind = ANY (ARRAY['note'::text, 'call'::text, 'meeting'::text, 'email'::text, 'task'::text, 'task_done'::text, 'deal'::text, 'suggestion'::text, 'vote'::text]));
 
 CREATE INDEX user_by_name ON public.accounts_user USING btree (account_id, search_name, id) WHERE ((role)::text = ANY ((ARRAY['owner'::character varying, 'admin'::character varying, 'agent'::character varying])::text[]));
 
@@ -2672,11 +2672,11 @@ CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public
 
 CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('post', 'trashable');
 
-CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.workspace_message DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('message', '', 'post_id', 'author_id', 'subject', 'text', 'among', 'include_not_asked', 'state');
+CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.team_message DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('message', '', 'post_id', 'author_id', 'subject', 'text', 'among', 'include_not_asked', 'state');
 
-CREATE TRIGGER queue_post AFTER INSERT OR DELETE OR UPDATE ON public.forum_proxyvote FOR EACH ROW EXECUTE FUNCTION public.workspace_queue_post();
+CREATE TRIGGER queue_post AFTER INSERT OR DELETE OR UPDATE ON public.forum_proxyvote FOR EACH ROW EXECUTE FUNCTION public.team_queue_post();
 
-CREATE TRIGGER queue_post AFTER INSERT OR DELETE ON public.forum_vote FOR EACH ROW EXECUTE FUNCTION public.workspace_queue_post();
+CREATE TRIGGER queue_post AFTER INSERT OR DELETE ON public.forum_vote FOR EACH ROW EXECUTE FUNCTION public.team_queue_post();
 
 CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.accounts_group FOR EACH ROW EXECUTE FUNCTION search.relearn();
 
@@ -2764,15 +2764,15 @@ CREATE TRIGGER take_id BEFORE INSERT ON public.webhooks_delivery FOR EACH ROW WH
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.webhooks_endpoint FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
-CREATE TRIGGER take_id BEFORE INSERT ON public.workspace_bulkchange FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+CREATE TRIGGER take_id BEFORE INSERT ON public.team_bulkchange FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
-CREATE TRIGGER take_id BEFORE INSERT ON public.workspace_calendarfeed FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+CREATE TRIGGER take_id BEFORE INSERT ON public.team_calendarfeed FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
-CREATE TRIGGER take_id BEFORE INSERT ON public.workspace_merge FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+CREATE TRIGGER take_id BEFORE INSERT ON public.team_merge FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
-CREATE TRIGGER take_id BEFORE INSERT ON public.workspace_message FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+CREATE TRIGGER take_id BEFORE INSERT ON public.team_message FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
-CREATE TRIGGER take_id BEFORE INSERT ON public.workspace_savedview FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+CREATE TRIGGER take_id BEFORE INSERT ON public.team_savedview FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER weigh_changed AFTER UPDATE ON public.forum_proxyvote REFERENCING OLD TABLE AS former NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_votes();
 
@@ -3115,7 +3115,7 @@ ALTER TABLE ONLY public.forum_forum
     ADD CONSTRAINT forum_forum_host_id_fk FOREIGN KEY (account_id, host_id) REFERENCES public.accounts_host(account_id, id);
 
 ALTER TABLE ONLY public.forum_forum
-    ADD CONSTRAINT forum_forum_segment_id_fk FOREIGN KEY (account_id, segment_id) REFERENCES public.workspace_savedview(account_id, id) ON DELETE SET NULL (segment_id);
+    ADD CONSTRAINT forum_forum_segment_id_fk FOREIGN KEY (account_id, segment_id) REFERENCES public.team_savedview(account_id, id) ON DELETE SET NULL (segment_id);
 
 ALTER TABLE ONLY public.forum_forumaddress
     ADD CONSTRAINT forum_forumaddress_account_id_35e9e72e_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
@@ -3237,89 +3237,89 @@ ALTER TABLE ONLY public.webhooks_delivery
 ALTER TABLE ONLY public.webhooks_endpoint
     ADD CONSTRAINT webhooks_endpoint_account_id_1f50e9cc_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 
-ALTER TABLE ONLY public.workspace_bulkchange
-    ADD CONSTRAINT workspace_bulkchange_account_id_58fa86d9_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.team_bulkchange
+    ADD CONSTRAINT team_bulkchange_account_id_58fa86d9_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 
-ALTER TABLE ONLY public.workspace_bulkchangerow
-    ADD CONSTRAINT workspace_bulkchange_account_id_7e4e6d30_fk_accounts_ FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.team_bulkchangerow
+    ADD CONSTRAINT team_bulkchange_account_id_7e4e6d30_fk_accounts_ FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 
-ALTER TABLE ONLY public.workspace_bulkchange
-    ADD CONSTRAINT workspace_bulkchange_author_id_fk FOREIGN KEY (account_id, author_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.team_bulkchange
+    ADD CONSTRAINT team_bulkchange_author_id_fk FOREIGN KEY (account_id, author_id) REFERENCES public.accounts_user(account_id, id);
 
-ALTER TABLE ONLY public.workspace_bulkchange
-    ADD CONSTRAINT workspace_bulkchange_undone_by_id_fk FOREIGN KEY (account_id, undone_by_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.team_bulkchange
+    ADD CONSTRAINT team_bulkchange_undone_by_id_fk FOREIGN KEY (account_id, undone_by_id) REFERENCES public.accounts_user(account_id, id);
 
-ALTER TABLE ONLY public.workspace_bulkchangerow
-    ADD CONSTRAINT workspace_bulkchangerow_bulk_change_id_fk FOREIGN KEY (account_id, bulk_change_id) REFERENCES public.workspace_bulkchange(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.team_bulkchangerow
+    ADD CONSTRAINT team_bulkchangerow_bulk_change_id_fk FOREIGN KEY (account_id, bulk_change_id) REFERENCES public.team_bulkchange(account_id, id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY public.workspace_calendarfeed
-    ADD CONSTRAINT workspace_calendarfe_account_id_9e55d6fc_fk_accounts_ FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.team_calendarfeed
+    ADD CONSTRAINT team_calendarfe_account_id_9e55d6fc_fk_accounts_ FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 
-ALTER TABLE ONLY public.workspace_calendarfeed
-    ADD CONSTRAINT workspace_calendarfeed_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.team_calendarfeed
+    ADD CONSTRAINT team_calendarfeed_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY public.workspace_merge
-    ADD CONSTRAINT workspace_merge_account_id_5c5254e8_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.team_merge
+    ADD CONSTRAINT team_merge_account_id_5c5254e8_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 
-ALTER TABLE ONLY public.workspace_merge
-    ADD CONSTRAINT workspace_merge_client_id_fk FOREIGN KEY (account_id, client_id) REFERENCES public.crm_client(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.team_merge
+    ADD CONSTRAINT team_merge_client_id_fk FOREIGN KEY (account_id, client_id) REFERENCES public.crm_client(account_id, id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY public.workspace_merge
-    ADD CONSTRAINT workspace_merge_contact_id_fk FOREIGN KEY (account_id, contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.team_merge
+    ADD CONSTRAINT team_merge_contact_id_fk FOREIGN KEY (account_id, contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY public.workspace_merge
-    ADD CONSTRAINT workspace_merge_merged_client_id_fk FOREIGN KEY (account_id, merged_client_id) REFERENCES public.crm_client(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.team_merge
+    ADD CONSTRAINT team_merge_merged_client_id_fk FOREIGN KEY (account_id, merged_client_id) REFERENCES public.crm_client(account_id, id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY public.workspace_merge
-    ADD CONSTRAINT workspace_merge_merged_contact_id_fk FOREIGN KEY (account_id, merged_contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.team_merge
+    ADD CONSTRAINT team_merge_merged_contact_id_fk FOREIGN KEY (account_id, merged_contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY public.workspace_merge
-    ADD CONSTRAINT workspace_merge_undone_by_id_fk FOREIGN KEY (account_id, undone_by_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.team_merge
+    ADD CONSTRAINT team_merge_undone_by_id_fk FOREIGN KEY (account_id, undone_by_id) REFERENCES public.accounts_user(account_id, id);
 
-ALTER TABLE ONLY public.workspace_merge
-    ADD CONSTRAINT workspace_merge_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.team_merge
+    ADD CONSTRAINT team_merge_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
 
-ALTER TABLE ONLY public.workspace_mergedrow
-    ADD CONSTRAINT workspace_mergedrow_account_id_3ada1321_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.team_mergedrow
+    ADD CONSTRAINT team_mergedrow_account_id_3ada1321_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 
-ALTER TABLE ONLY public.workspace_mergedrow
-    ADD CONSTRAINT workspace_mergedrow_merge_id_fk FOREIGN KEY (account_id, merge_id) REFERENCES public.workspace_merge(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.team_mergedrow
+    ADD CONSTRAINT team_mergedrow_merge_id_fk FOREIGN KEY (account_id, merge_id) REFERENCES public.team_merge(account_id, id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY public.workspace_message
-    ADD CONSTRAINT workspace_message_account_id_5df2c496_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.team_message
+    ADD CONSTRAINT team_message_account_id_5df2c496_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 
-ALTER TABLE ONLY public.workspace_message
-    ADD CONSTRAINT workspace_message_author_id_fk FOREIGN KEY (account_id, author_id) REFERENCES public.accounts_user(account_id, id);
+ALTER TABLE ONLY public.team_message
+    ADD CONSTRAINT team_message_author_id_fk FOREIGN KEY (account_id, author_id) REFERENCES public.accounts_user(account_id, id);
 
-ALTER TABLE ONLY public.workspace_message
-    ADD CONSTRAINT workspace_message_post_id_fk FOREIGN KEY (account_id, post_id) REFERENCES public.forum_post(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.team_message
+    ADD CONSTRAINT team_message_post_id_fk FOREIGN KEY (account_id, post_id) REFERENCES public.forum_post(account_id, id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY public.workspace_messagerecipient
-    ADD CONSTRAINT workspace_messagerec_account_id_5e9385b8_fk_accounts_ FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.team_messagerecipient
+    ADD CONSTRAINT team_messagerec_account_id_5e9385b8_fk_accounts_ FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 
-ALTER TABLE ONLY public.workspace_messagerecipient
-    ADD CONSTRAINT workspace_messagerecipient_client_id_fk FOREIGN KEY (account_id, client_id) REFERENCES public.crm_client(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.team_messagerecipient
+    ADD CONSTRAINT team_messagerecipient_client_id_fk FOREIGN KEY (account_id, client_id) REFERENCES public.crm_client(account_id, id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY public.workspace_messagerecipient
-    ADD CONSTRAINT workspace_messagerecipient_contact_id_fk FOREIGN KEY (account_id, contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.team_messagerecipient
+    ADD CONSTRAINT team_messagerecipient_contact_id_fk FOREIGN KEY (account_id, contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY public.workspace_messagerecipient
-    ADD CONSTRAINT workspace_messagerecipient_message_id_fk FOREIGN KEY (account_id, message_id) REFERENCES public.workspace_message(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.team_messagerecipient
+    ADD CONSTRAINT team_messagerecipient_message_id_fk FOREIGN KEY (account_id, message_id) REFERENCES public.team_message(account_id, id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY public.workspace_postbacker
-    ADD CONSTRAINT workspace_postbacker_client_id_fk FOREIGN KEY (account_id, client_id) REFERENCES public.crm_client(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.team_postbacker
+    ADD CONSTRAINT team_postbacker_client_id_fk FOREIGN KEY (account_id, client_id) REFERENCES public.crm_client(account_id, id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY public.workspace_postbacker
-    ADD CONSTRAINT workspace_postbacker_post_id_fk FOREIGN KEY (account_id, post_id) REFERENCES public.forum_post(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.team_postbacker
+    ADD CONSTRAINT team_postbacker_post_id_fk FOREIGN KEY (account_id, post_id) REFERENCES public.forum_post(account_id, id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY public.workspace_postrevenue
-    ADD CONSTRAINT workspace_postrevenue_forum_id_fk FOREIGN KEY (account_id, forum_id) REFERENCES public.forum_forum(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.team_postrevenue
+    ADD CONSTRAINT team_postrevenue_forum_id_fk FOREIGN KEY (account_id, forum_id) REFERENCES public.forum_forum(account_id, id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY public.workspace_postrevenue
-    ADD CONSTRAINT workspace_postrevenue_post_id_fk FOREIGN KEY (account_id, post_id) REFERENCES public.forum_post(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.team_postrevenue
+    ADD CONSTRAINT team_postrevenue_post_id_fk FOREIGN KEY (account_id, post_id) REFERENCES public.forum_post(account_id, id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY public.workspace_savedview
-    ADD CONSTRAINT workspace_savedview_account_id_d0491881_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.team_savedview
+    ADD CONSTRAINT team_savedview_account_id_d0491881_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 
-ALTER TABLE ONLY public.workspace_savedview
-    ADD CONSTRAINT workspace_savedview_owner_id_fk FOREIGN KEY (account_id, owner_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.team_savedview
+    ADD CONSTRAINT team_savedview_owner_id_fk FOREIGN KEY (account_id, owner_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;

@@ -1,16 +1,17 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
 
+from core import rooms
+
 if TYPE_CHECKING:
-    from accounts.account import Account
-    from accounts.hosts import Host
-    from accounts.users import User
+    from accounts.account.models import Account
+    from accounts.hosts.models import Host
+    from accounts.users.models import User
 
 
-class ForumConfig(AppConfig):
+class ForumConfig(rooms.Room):
     name = "forum"
     field_labels = {
         "addresses": _("e-mails and domains"),
@@ -29,20 +30,24 @@ class ForumConfig(AppConfig):
     }
 
     def ready(self) -> None:
-        from accounts.account_creation import account_created
-        from accounts.mentions import register_reader
-        from accounts.roles import block_ended
-        from accounts.sites import sites
-        from accounts.users import user_joined
+        super().ready()
+        from accounts.account_creation.creation import account_created
+        from accounts.hosts.sites import sites
+        from accounts.mentions.mentions import register_reader
+        from accounts.roles.models import block_ended
+        from accounts.users.models import user_joined
         from core.changes.followers import register_follower
         from core.registry import registry
-        from forum.blocking import restore_texts
-        from forum.forums import Forum
-        from forum.markdown import text_with_mentions
-        from forum.notifications import emails, reminders  # noqa: F401, register their jobs
+        from forum.blocking.blocking import restore_texts
+        from forum.forums.models import Forum
+        from forum.notifications import (
+            emails,  # noqa: F401, register their jobs
+            reminders,  # noqa: F401, register their jobs
+        )
         from forum.notifications.follower import NotificationFollower
         from forum.pages.navigation import register_entries
         from forum.resources import RESOURCES, newest_notification
+        from forum.texts.markdown import text_with_mentions
 
         registry.register(*RESOURCES)
         registry.register_sample("notifications", "notification", newest_notification)
@@ -58,14 +63,14 @@ class ForumConfig(AppConfig):
 
 def create_default_forum(sender: type, account: "Account", host: "Host", **kwargs: Any) -> None:
     """Create the default forum of a new account (`account_created`)."""
-    from forum.forums import Forum
+    from forum.forums.models import Forum
 
     Forum.objects.create_default(account, host)
 
 
 def join_forums(sender: type, user: "User", site_ids: Sequence[int] = (), **kwargs: Any) -> None:
     """Make a new user a member of the forums to which the user was invited (`user_joined`)."""
-    from forum.membership import ForumMember
+    from forum.forums.membership import ForumMember
 
     if site_ids and not user.is_team:
         ForumMember.objects.add(user.account, site_ids, [user.id])
@@ -73,7 +78,7 @@ def join_forums(sender: type, user: "User", site_ids: Sequence[int] = (), **kwar
 
 def announce_sign_up(sender: type, user: "User", **kwargs: Any) -> None:
     """Notify the team of a new user (`user_joined`). The change feed has no users, so its follower cannot do this."""
-    from forum.activities import Activity
+    from forum.activities.models import Activity
     from forum.notifications.recipients import notify
 
     activity = Activity.objects.create(

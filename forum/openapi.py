@@ -3,25 +3,20 @@
 from collections.abc import Callable
 from typing import cast
 
-from accounts.models import User
-from accounts.openapi import TAGS
+from accounts.tags.openapi import TAGS
+from accounts.users.models import User
 from core.api.serializers import declared_fields
 from core.openapi.fields import RelatedExtension, WireFieldExtension, describe_field
 from core.openapi.operations import BODIES, QUERY_PARAMETERS, RESPONSES, SHAPES, Shape
 from core.openapi.schema import JSONOperationSchema, OperationSchema
 from core.openapi.values import BOOLEAN, ID, NAME, TIME, JSONSchema, array_of, object_of, one_of, or_null
-from forum.activities import Activity
-from forum.api.comment_serializers import (
-    COMMENT,
-    CommentAsPostSerializer,
-    CommentOnPostSerializer,
-    CommentSerializer,
-)
-from forum.api.serializers import PostSerializer, StatusCode
-from forum.categories import Category
-from forum.comments import Comment
-from forum.notification_models import Reason
-from forum.posts import Post
+from forum.activities.models import Activity
+from forum.categories.models import Category
+from forum.comments.api.serializers import COMMENT, CommentAsPostSerializer, CommentOnPostSerializer, CommentSerializer
+from forum.comments.models import Comment
+from forum.notifications.models import Reason
+from forum.posts.api.serializers import PostSerializer, StatusCode
+from forum.posts.models import Post
 from forum.xml import documents, serializers
 from forum.xml.schema import XMLOperationSchema, array
 

@@ -7,10 +7,10 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from core.registry import Resource, newest_id
-from forum.categories import Category
-from forum.lists import PostQuerySet
-from forum.posts import Post
-from forum.requests import ForumRequest, ForumUserRequest
+from forum.categories.models import Category
+from forum.forums.requests import ForumRequest, ForumUserRequest
+from forum.lists.queries import PostQuerySet
+from forum.posts.models import Post
 
 
 def newest_notification(request: HttpRequest) -> QuerySet[Any, Any]:
@@ -43,7 +43,7 @@ RESOURCES = (
     Resource(
         "post",
         Post,
-        "forum.api.views.PostViewSet",
+        "forum.posts.api.views.PostViewSet",
         label=_("Suggestion or task"),
         plural_label=_("Suggestions and tasks"),
         icon="lightbulb",

@@ -28,7 +28,7 @@ os.environ |= {
     "DJANGO_SETTINGS_MODULE": "tests.support.plain_settings" if PLAIN else "config.settings",
     "SECRET_KEY": "tests-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
     "BASE_DOMAIN": "example.test",
-    # Most tests create domains of forums without a proof. `tests/accounts/test_domains.py` tests the default.
+    # Most tests create domains of forums without a proof. `tests/accounts/hosts/test_domains.py` tests the default.
     "FORUM_DOMAINS": "trusted",
     "HTTPS": "off",
     # The default timeout would cancel statements on a busy machine.
@@ -73,7 +73,13 @@ def pytest_unconfigure() -> None:
     _exit_stack.close()
 
 
-pytest_plugins = ["tests.support.calls", "tests.support.fixtures", "tests.support.service", "tests.support.mail_server"]
+pytest_plugins = [
+    "tests.support.calls",
+    "tests.support.fixtures",
+    "tests.support.service",
+    "tests.support.mail_server",
+    "tests.support.limits",
+]
 
 # Fixtures that start whole services. Tests that use them belong to `make soak`.
 SERVICES = {"data_directory", "start_new_service"}

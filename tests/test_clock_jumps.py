@@ -12,7 +12,7 @@ from django.utils import timezone
 from standardwebhooks import Webhook
 from standardwebhooks.webhooks import WebhookVerificationError
 
-from accounts.models import SignInCode
+from accounts.sign_in.codes import SignInCode
 from core.changes.followers import Follower
 from core.jobs import queue
 from core.jobs.registration import jobs
@@ -151,7 +151,7 @@ def test_jobs_go_on_after_a_jump_of_the_database(acme, jump):
 
 
 def test_a_periodic_job_is_deferred_once_for_each_time_after_a_jump(db, monkeypatch):
-    name = "accounts.mail.send_email"
+    name = "accounts.mail.sending.send_email"
     monkeypatch.setattr(jobs[name], "period", 600)
     for known in list(jobs):
         if known != name:

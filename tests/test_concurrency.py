@@ -6,12 +6,15 @@ from functools import partial
 
 import pytest
 
-from accounts.models import Account, Tag
+from accounts.account.models import Account
+from accounts.tags.models import Tag
 from core.db.transactions import in_transaction
 from core.errors import ConcurrentUpdate, FieldError
-from core.models import IdempotentAnswer
-from crm.models import Client, ClientExternalId, Contact, ContactList, ContactListCount, Deal, DealExternalId
-from forum.models import Post
+from core.http.idempotency import IdempotentAnswer
+from crm.clients.models import Client, ClientExternalId
+from crm.contacts.models import Contact, ContactList, ContactListCount
+from crm.deals.models import Deal, DealExternalId
+from forum.posts.models import Post
 from tests.support.assertions import assert_refused, read
 from tests.support.bodies import client_body
 from tests.support.factories import (

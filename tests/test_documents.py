@@ -11,7 +11,7 @@ import pytest
 from django.core.management import call_command
 from django.urls import get_resolver
 
-from accounts.models import Account
+from accounts.account.models import Account
 from config.local.demo import demo_password, demo_token
 from core.search.declaration import searched_models
 from tests.support.client import Client

@@ -12,13 +12,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.api.serializers import ResourceSerializer
-from core.db.trimmed import trim
-from crm.api.clients import ClientSerializer
-from crm.api.contacts import ContactSerializer
-from crm.api.deals import DealSerializer
-from crm.models import Client, ClientExternalId, Contact, ContactList, ContactListMembership, Deal
-from forum.api.serializers import PostSerializer
-from forum.models import Comment, Post
+from core.rows.trimmed import trim
+from crm.clients.api.views import ClientSerializer
+from crm.clients.models import Client, ClientExternalId
+from crm.contacts.api.contacts import ContactSerializer
+from crm.contacts.models import Contact, ContactList, ContactListMembership
+from crm.deals.api import DealSerializer
+from crm.deals.models import Deal
+from forum.comments.models import Comment
+from forum.posts.api.serializers import PostSerializer
+from forum.posts.models import Post
 from tests.support.factories import make_category
 
 random_rows = settings(

@@ -10,7 +10,7 @@ import pytest
 from django.urls import resolve
 from django.utils import timezone
 
-from core.api.idempotency import KEPT_FOR, IdempotentAnswer
+from core.http.idempotency import KEPT_FOR, IdempotentAnswer
 from core.pages.creation import CreatingPage
 from tests.support.factories import PASSWORD, make_category, make_client, make_post, make_task
 from tests.support.page_routes import page_class

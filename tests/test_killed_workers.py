@@ -8,7 +8,7 @@ import time
 import pytest
 from django.db import connection, transaction
 
-from accounts import mail
+from accounts.mail import sending as mail
 from tests.support.jobs import rows_of_jobs, run_worker, wait_for_workers
 
 pytestmark = [pytest.mark.soak, pytest.mark.django_db(transaction=True)]

@@ -7,7 +7,7 @@ from django.urls import get_resolver
 from django.utils.encoding import escape_uri_path
 
 from core.db.tenancy import next_ids
-from forum.models import Forum
+from forum.forums.models import Forum
 from tests.support.factories import make_client, make_contact, make_post
 from tests.support.fill import SECRET, fill
 from tests.support.page_routes import ROUTES, make_rows, page_class, path_of
@@ -19,7 +19,7 @@ FOR_ANYONE = {
     "app/sign-in",
     "app/sign-in/code",
     "app/sign-in/code/enter",
-    # Redirects, which tests/accounts/pages/test_handover.py covers.
+    # Redirects, which tests/accounts/sign_in/pages/test_handover.py covers.
     "app/handover",
     "app/handover/begin",
     "app/handover/approve",

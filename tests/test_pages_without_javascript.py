@@ -10,7 +10,7 @@ from django.conf import settings
 from django.contrib.staticfiles import finders
 from webtest import TestResponse
 
-from accounts.cookies import SESSION_COOKIE
+from accounts.sessions.cookies import SESSION_COOKIE
 from tests.support.every_page import PAGES, PageCase, World, page_routes, routes_listed
 from tests.support.factories import make_client
 from tests.support.pages import Visitor

@@ -12,13 +12,13 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from accounts.models import Status
-from forum import inbox
-from forum.facets import COUNTER, FacetCount, Selection
-from forum.models import Post, Vote
-from forum.sort_keys import ADD_MISSING
-from forum.votes import MAX_SCANNED_VOTES
-from forum.whole_forum import page_of_forum
+from accounts.statuses.models import Status
+from forum.inbox import tabs as inbox
+from forum.lists.facets import COUNTER, FacetCount, Selection
+from forum.lists.whole_forum import page_of_forum
+from forum.posts.models import Post
+from forum.posts.sort_keys import ADD_MISSING
+from forum.votes.models import MAX_SCANNED_VOTES, Vote
 from tests.support.database import without_triggers
 from tests.support.factories import make_contact_list, make_deal
 from tests.support.fixtures import committed, make_cast, make_other
@@ -34,7 +34,7 @@ TABLES = (
     "forum_post",
     "forum_postsortkey",
     "forum_vote",
-    "workspace_timelineentry",
+    "team_timelineentry",
 )
 ROWS = 15_000
 # Every third row belongs to another account. All have the tag `all`, half of them `web`, the newest 4,000 `early`.
@@ -88,7 +88,7 @@ SELECT account_id, id, %(alice)s, created_at FROM forum_post WHERE category_id I
 """
 # A third of the entries belong to the oldest client.
 TIMELINE = """
-INSERT INTO workspace_timelineentry (account_id, client_id, at, kind, resource, resource_id, user_id, data)
+INSERT INTO team_timelineentry (account_id, client_id, at, kind, resource, resource_id, user_id, data)
 SELECT account_id, CASE WHEN id %% 3 = 0 THEN %(client)s ELSE id END, created_at, 'change', 'client',
     CASE WHEN id %% 3 = 0 THEN %(client)s ELSE id END, %(alice)s, '{"changes": []}'
 FROM (SELECT account_id, id, created_at FROM crm_client UNION ALL SELECT %(acme)s, id, created_at FROM forum_post) AS source
@@ -412,7 +412,7 @@ TEAM_PAGES = {
 
 def test_plans_of_filtered_lists(long_lists, monkeypatch):
     acme, _ = long_lists
-    monkeypatch.setattr("workspace.lists.queries.COMMON_ROWS", 750)
+    monkeypatch.setattr("team.lists.queries.COMMON_ROWS", 750)
     visitor, problems = acme.page(acme.alice), []
     for path, max_rows in TEAM_PAGES.items():
         response, queries = capture_parameters(partial(visitor.get, path))

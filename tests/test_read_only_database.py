@@ -8,10 +8,11 @@ from django.db import OperationalError, connection
 from django.db.utils import load_backend
 from django.utils import timezone
 
-from accounts.models import APIToken, Session
+from accounts.sessions.models import Session
+from accounts.tokens.models import APIToken
 from config.environment import database
 from config.local.postgres import Cluster
-from core.api.readiness import readiness
+from core.http.readiness import readiness
 from tests.support.client import JSONClient
 from tests.support.factories import make_client, make_comment, make_post
 from tests.support.followers import run_followers

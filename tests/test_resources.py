@@ -10,11 +10,11 @@ from django.urls import NoReverseMatch, get_resolver, resolve, reverse
 from core.api.fields import TextField
 from core.api.lists import Listing
 from core.api.resources import ResourceSerializer, ResourceViewSet, depends_on_access
-from core.db.access import ALL_ROWS
-from core.db.limited_rows import LimitedQuerySet
 from core.db.tenancy import AccountIdField, account_of
-from core.db.trash import Trashable
 from core.registry import registry
+from core.rows.access import ALL_ROWS
+from core.rows.limited_rows import LimitedQuerySet
+from core.rows.trash import Trashable
 from core.search.declaration import Search
 
 # Fields of a model that only the pages serve.

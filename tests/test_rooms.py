@@ -23,20 +23,20 @@ CUSTOMER = "a link to a customer or a deal is a field of posts and votes on the 
 POSTS = "clients count their posts; clients, contacts and deals detach theirs when they go to the trash"
 # Allowed references with their reasons, by file and name, or by file.
 EXCEPTIONS = {
-    ("accounts/account.py", "forum"): MODULE,
-    ("accounts/pages/reference/guide.py", "webhooks.md"): "the name of a document, not of a module",
+    ("accounts/account/models.py", "forum"): MODULE,
+    ("accounts/reference/guide.py", "webhooks.md"): "the name of a document, not of a module",
     ("core/openapi/document.py", "tags"): "a key of OpenAPI, not the tags of an account",
     ("core/openapi/schema.py", "tags"): "a key of OpenAPI, not the tags of an account",
     ("core/openapi/schema.py", ".statuses"): "HTTP statuses of an operation, not those of an account",
-    ("crm/clients.py", "posts"): POSTS,
-    ("crm/clients.py", ".posts"): POSTS,
-    ("crm/contacts.py", "posts"): POSTS,
-    ("crm/deals.py", "posts"): POSTS,
-    ("forum/api/serializers.py", "clients"): CUSTOMER,
-    ("forum/api/serializers.py", "contacts"): CUSTOMER,
-    ("forum/api/serializers.py", "deals"): CUSTOMER,
-    ("forum/votes.py", "crm.Client"): CUSTOMER,
-    ("forum/votes.py", "crm.Contact"): CUSTOMER,
+    ("crm/clients/models.py", "posts"): POSTS,
+    ("crm/clients/models.py", ".posts"): POSTS,
+    ("crm/contacts/models.py", "posts"): POSTS,
+    ("crm/deals/models.py", "posts"): POSTS,
+    ("forum/posts/api/serializers.py", "clients"): CUSTOMER,
+    ("forum/posts/api/serializers.py", "contacts"): CUSTOMER,
+    ("forum/posts/api/serializers.py", "deals"): CUSTOMER,
+    ("forum/votes/models.py", "crm.Client"): CUSTOMER,
+    ("forum/votes/models.py", "crm.Contact"): CUSTOMER,
 }
 
 
@@ -54,7 +54,7 @@ def references() -> frozenset[Reference]:
 def test_no_room_refers_to_an_upper_room(room):
     forbidden = [str(each) for each in references() if each.path.startswith(f"{room}/") and exception_for(each) is None]
     assert sorted(forbidden) == [], (
-        "let the upper room register what this one needs (core/registry.py, accounts/sites.py)"
+        "let the upper room register what this one needs (core/registry.py, accounts/hosts/sites.py)"
     )
 
 
@@ -73,17 +73,17 @@ def test_every_exception_is_needed():
         ("accounts", "apps.get_model('forum', 'Post')", ["forum"]),
         ("accounts", "import_string('forum.pages.base.ForumPage')", ["forum.pages"]),
         ("accounts", "import_module('config.wsgi')", ["config.wsgi"]),
-        ("accounts", "render(request, 'forum/post.html')", ["forum/post.html"]),
-        ("accounts", "static('forum/reading.js')", ["forum/reading.js"]),
+        ("accounts", "render(request, 'forum/posts/post.html')", ["forum/posts/post.html"]),
+        ("accounts", "static('forum/lists/reading.js')", ["forum/lists/reading.js"]),
         ("accounts", "f'SELECT {columns} FROM crm_client'", ["crm_client"]),
         ("accounts", "reverse('route-of-the-forum')", ["route-of-the-forum"]),
         ("core", "account.users.first()", [".users"]),
-        ("core", "settings.X = 'accounts/base.html'", ["accounts/base.html"]),
+        ("core", "settings.X = 'accounts/layout/base.html'", ["accounts/layout/base.html"]),
         ("forum", "account.deals.live()", [".deals"]),
         ("crm", "account.comments.live()", [".comments"]),
         # Allowed references.
         ("accounts", "'''Posts of forum.pages.'''\naccount.users.first()\nlog('the forum. It is')", []),
-        ("forum", "account.posts.filter(user__login='x')\nrender('accounts/base.html')", []),
+        ("forum", "account.posts.filter(user__login='x')\nrender('accounts/layout/base.html')", []),
         ("core", "'core_change accounts_change'", []),
     ],
 )
@@ -94,16 +94,16 @@ def test_it_finds_references_in_python(room, source, expected):
 @table(
     ("room", "source", "expected"),
     [
-        ("accounts", '<p>{% include "forum/post.html" %}', ["forum/post.html"]),
-        ("accounts", "{% extends 'forum/team.html' %}", ["forum/team.html"]),
+        ("accounts", '<p>{% include "forum/posts/post.html" %}', ["forum/posts/post.html"]),
+        ("accounts", "{% extends 'forum/team_tools/team.html' %}", ["forum/team_tools/team.html"]),
         ("accounts", "{{ on_behalf_of(name) }}{{ name|join_names }}", ["on_behalf_of", "join_names"]),
         ("accounts", "{{ url('route-of-the-forum') }}", ["route-of-the-forum"]),
         ("accounts", "{% for post in account.posts.all() %}{% endfor %}", [".posts"]),
         ("accounts", "{{ request.account.clients.count() + 1 }}", [".clients"]),
-        ("core", '{% include "accounts/base.html" %}', ["accounts/base.html"]),
+        ("core", '{% include "accounts/layout/base.html" %}', ["accounts/layout/base.html"]),
         # Allowed references.
-        ("accounts", '{% include "core/fields.html" %}{{ account.users.count() }} account.posts', []),
-        ("accounts", '{# {% include "forum/post.html" %} #}', []),
+        ("accounts", '{% include "core/pages/fields.html" %}{{ account.users.count() }} account.posts', []),
+        ("accounts", '{# {% include "forum/posts/post.html" %} #}', []),
     ],
 )
 def test_it_finds_references_in_templates(room, source, expected):

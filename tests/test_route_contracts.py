@@ -12,8 +12,8 @@ import pytest
 from django.apps import apps
 from django.db import connection
 
-from accounts.models import Account
-from forum.models import Forum
+from accounts.account.models import Account
+from forum.forums.models import Forum
 from tests.support.assertions import assert_refused, read
 from tests.support.client import XMLClient
 from tests.support.factories import make_token

@@ -13,13 +13,13 @@ from tests.support.rooms import ROOMS, USES
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS_FROM_BELOW = {**USES, "config": set(ROOMS)}
 # Documents: operations of the OpenAPI document.
-DOCUMENTS = re.compile(r"workspace/openapi\.py|forum/xml/schema\.py")
+DOCUMENTS = re.compile(r"team/openapi\.py|forum/xml/schema\.py")
 
 MODULES_WITH_PATHS = {
-    "accounts/pages/middleware.py": "the prefix of all pages, before a route is resolved",
+    "accounts/sessions/middleware.py": "the prefix of all pages, before a route is resolved",
     "config/wsgi.py": "the paths at which a slash at the end is removed, before a route is resolved",
     "config/management/commands/demo.py": "curl commands for people to copy",
-    "forum/pages/robots.py": "prefixes for search engines",
+    "forum/forums/pages/robots.py": "prefixes for search engines",
 }
 ROUTES_WITHOUT_USES = {
     "forum-robots": "robots request it at this fixed path",

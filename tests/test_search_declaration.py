@@ -7,9 +7,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection, models
 
-from core.models import Word
 from core.search.declaration import Search, searched_models
-from crm.models import Client
+from core.search.spelling import Word
+from crm.clients.models import Client
 from tests.support.factories import make_client
 from tests.support.lists import values_of
 from tests.support.squawk import find_long_locks

@@ -6,7 +6,7 @@ from django.db import connection
 
 from core.search.queries import search_transaction
 from core.search.terms import ConditionalRows, Query
-from crm.models import Client
+from crm.clients.models import Client
 from tests.support.assertions import read
 from tests.support.factories import make_client, make_post
 from tests.support.tables import table

@@ -16,29 +16,28 @@ from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory
 from django.utils import timezone
 
-from accounts import mail
-from accounts.account import NEW_ACCOUNT_AGE
-from accounts.addresses import Address
-from accounts.mail import MAIL_QUEUE, URGENT_MAIL_QUEUE
-from accounts.middleware import RequestShareMiddleware
-from accounts.models import Account
-from core import request_shares
-from core.api import throttling
-from core.db import leases
-from core.db.rate_limits import hashed_key, increment
+from accounts.account.models import NEW_ACCOUNT_AGE, Account
+from accounts.hosts.addresses import Address
+from accounts.hosts.middleware import RequestShareMiddleware
+from accounts.mail import sending as mail
+from accounts.mail.sending import MAIL_QUEUE, URGENT_MAIL_QUEUE
+from core.http import throttling
 from core.jobs import queue
 from core.jobs.queue import Job
 from core.jobs.registration import MAX_TURN, PERIODIC_QUEUE, jobs, queues
 from core.jobs.worker import Worker
-from core.request_shares import CONTENTION, RequestShares, hold_share
+from core.limits import leases, request_shares
+from core.limits.rate_limits import hashed_key, increment
+from core.limits.request_shares import CONTENTION, RequestShares, hold_share
 from forum.notifications.emails import send_notifications
+from team.bulk import models as bulk
+from team.bulk.models import BulkChange, run_bulk_change
+from team.exports import export
+from team.mailings.models import MessageRecipient
 from tests.support.client import Client
 from tests.support.factories import make_client, make_message, make_user
 from tests.support.jobs import run_jobs
 from webhooks.jobs import resend, send_test
-from workspace import bulk, export
-from workspace.bulk import BulkChange, run_bulk_change
-from workspace.messages import MessageRecipient
 
 ACME, OTHER = 1, 2
 THREADS = 4

@@ -9,8 +9,8 @@ from django.conf import settings as django_settings
 from django.core import mail
 from django.db import connection, transaction
 
-from accounts.addresses import host_cache
-from accounts.models import Account
+from accounts.account.models import Account
+from accounts.hosts.addresses import host_cache
 from tests.support.tables import table
 
 

@@ -11,9 +11,9 @@ from babel.messages.mofile import write_mo
 from django.utils import translation
 from django.utils.translation import gettext_lazy
 
-from accounts.models import Status
-from core.api.errors import envelope, xml_response
+from accounts.statuses.models import Status
 from core.errors import FieldError
+from core.http.errors import envelope, xml_response
 from core.pages.errors import error_sentence, field_labels, field_message
 from tests.support.assertions import headers_of
 from tests.support.examples import ROOT
@@ -98,7 +98,7 @@ def test_forms_and_messages_contain_no_untranslated_words():
 # Errors of models, which pages show translated
 
 # Only API clients see the errors of these modules.
-API_ONLY = {"accounts/permissions.py", "core/db/trash.py", "crm/external_ids.py"}
+API_ONLY = {"accounts/roles/permissions.py", "core/rows/trash.py", "crm/resources/external_ids.py"}
 MODULES_WITH_ERRORS = sorted(
     path
     for room in ROOMS

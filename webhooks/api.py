@@ -13,20 +13,12 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from core import outbound
-from core.api.fields import (
-    BooleanField,
-    ChoiceField,
-    DateTimeField,
-    IntegerField,
-    TextField,
-    WireField,
-    to_list,
-)
+from core.api.fields import BooleanField, ChoiceField, DateTimeField, IntegerField, TextField, WireField, to_list
 from core.api.lists import Paged
-from core.api.requests import APIRequest
 from core.api.serializers import ResourceSerializer
 from core.db.transactions import in_transaction
 from core.errors import FieldError
+from core.http.api_requests import APIRequest
 from webhooks import jobs
 from webhooks.models import DISABLED, Delivery, Endpoint, EndpointQuerySet, event_types
 
@@ -96,7 +88,7 @@ class ResendSerializer(ResourceSerializer):
 
 
 if TYPE_CHECKING:
-    from accounts.users import User
+    from accounts.users.models import User
 
 
 class MayManageWebhooks(BasePermission):

@@ -9,9 +9,9 @@ from typing import Any
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
-from core.api.formats import JSONRenderer
 from core.api.resources import hashable, values_query
 from core.api.serializers import format_time
+from core.http.formats import JSONRenderer
 from core.registry import Resource, registry
 from webhooks.models import Endpoint
 

@@ -13,8 +13,9 @@ from django.db import connection, models, transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.host_names import normalize
-from accounts.models import Account, Host
+from accounts.account.models import Account
+from accounts.hosts.models import Host
+from accounts.hosts.names import normalize
 from core import outbound
 from core.changes.followers import Follower
 from core.changes.models import Change
@@ -25,7 +26,7 @@ from core.sealing import SealError, seal, unseal
 from webhooks import signing
 
 if TYPE_CHECKING:
-    from accounts.users import User
+    from accounts.users.models import User
 
 # The name of the followers of the change feed. Each endpoint has one, whose key is the id of the endpoint.
 FOLLOWER = "webhook"

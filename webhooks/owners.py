@@ -2,9 +2,9 @@
 
 from django.urls import reverse
 
-from accounts import mail
-from accounts.host_names import public_url
-from accounts.models import User
+from accounts.hosts.names import public_url
+from accounts.mail import sending as mail
+from accounts.users.models import User
 from core.jobs.registration import job
 from webhooks.models import Endpoint
 

@@ -1,11 +1,11 @@
 from django.urls import path
 
-from accounts.api.groups import GroupViewSet
-from accounts.api.new_account import NewAccountViewSet
-from accounts.api.pipelines import PipelineViewSet
-from accounts.api.statuses import StatusViewSet
-from accounts.api.trash import TrashViewSet
-from accounts.api.users import UserViewSet
+from accounts.access.api import GroupViewSet
+from accounts.account_creation.api import NewAccountViewSet
+from accounts.statuses.api.pipelines import PipelineViewSet
+from accounts.statuses.api.statuses import StatusViewSet
+from accounts.trash.api import TrashViewSet
+from accounts.users.api import UserViewSet
 from core.api.changes import ChangeViewSet
 from core.api.routing import CREATE, ITEM
 

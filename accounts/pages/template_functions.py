@@ -1,3 +1,4 @@
 """The functions and filters of this app for templates, which these modules register."""
 
-from accounts.pages import site_functions, status_filters  # noqa: F401
+from accounts.sign_in import template_functions as site_functions  # noqa: F401
+from accounts.statuses import template_functions as status_filters  # noqa: F401

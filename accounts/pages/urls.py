@@ -1,23 +1,18 @@
 from django.urls import path
 
-from accounts.pages import (
-    access,
-    account,
-    deal_settings,
-    example_pages,
-    handover,
-    password_reset,
-    profile,
-    registration,
-    sign_in,
-    sign_in_code,
-    statuses,
-    tokens,
-    trash,
-    users,
-)
-from accounts.pages.domain_file import domain_file
-from accounts.pages.reference import views as reference
+from accounts.access import pages as access
+from accounts.account import pages as account
+from accounts.examples import pages as example_pages
+from accounts.hosts.pages import domain_file
+from accounts.profile import pages as profile
+from accounts.reference import pages as reference
+from accounts.sign_in.pages import code as sign_in_code
+from accounts.sign_in.pages import handover, password_reset, registration, sign_in
+from accounts.statuses.pages import deals as deal_settings
+from accounts.statuses.pages import statuses
+from accounts.tokens import pages as tokens
+from accounts.trash import pages as trash
+from accounts.users import pages as users
 
 urlpatterns = [
     path("app/sign-in", sign_in.SignIn.as_view(), name="accounts-sign-in"),

@@ -120,7 +120,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def close_if_unusable_or_obsolete(self) -> None:
         if self.in_atomic_block:
-            return  # a request within a request (`accounts.pages.example_requests`), or in the transaction of a test
+            return  # a request within a request (`accounts.examples.requests`), or in the transaction of a test
         if self.is_obsolete and self.connection is not None:
             self.close()
         super().close_if_unusable_or_obsolete()

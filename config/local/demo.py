@@ -14,8 +14,11 @@ from django.contrib.auth.hashers import make_password
 from django.db import models, transaction
 from django.utils import timezone
 
-from accounts.account_creation import create_account
-from accounts.models import Account, APIToken, Status, User
+from accounts.account.models import Account
+from accounts.account_creation.creation import create_account
+from accounts.statuses.models import Status
+from accounts.tokens.models import APIToken
+from accounts.users.models import User
 from config.local.demo_crm import CRMBuilder
 
 FILE = Path(__file__).with_name("demo.toml")

@@ -11,7 +11,8 @@ from urllib.parse import urlencode
 
 from django.contrib.auth.hashers import make_password
 
-from accounts.models import Status, User
+from accounts.statuses.models import Status
+from accounts.users.models import User
 
 FILE = Path(__file__).with_name("demo_crm.toml")
 NUMBER_OF_CLIENTS = 300

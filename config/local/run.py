@@ -230,7 +230,7 @@ def on_signal(signal_number: int, frame: object) -> NoReturn:
 
 def static_digest() -> str:
     """Return a digest of the static files in the rooms, and of the versions of the packages that bring static files."""
-    files = [path for path in sorted(BASE_DIR.glob("*/static/*/**/*")) if path.is_file()]
+    files = [path for path in sorted(BASE_DIR.glob("*/*/static/**/*")) if path.is_file()]
     digest = hashlib.sha256()
     for path in (*files, BASE_DIR / "requirements" / "local.txt"):
         digest.update(f"{path.relative_to(BASE_DIR)} {path.stat().st_size}\n".encode())

@@ -21,9 +21,9 @@ from core.api.fields import (
     to_object,
 )
 from core.api.serializers import ResourceSerializer, declared_fields, format_time
-from core.db.additional_fields import MAX_FIELDS, MAX_JSON_LENGTH, merge, to_json, to_json_value
 from core.db.text import is_xml_text
 from core.errors import FieldError, FieldErrors
+from core.rows.additional_fields import MAX_FIELDS, MAX_JSON_LENGTH, merge, to_json, to_json_value
 
 # The fields that read typed additional fields, by key.
 FieldTypes = Mapping[str, Callable[..., WireField]]

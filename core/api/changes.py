@@ -7,13 +7,13 @@ from django.http import HttpResponse
 from rest_framework.response import Response
 
 from core.api.fields import IntegerField, ScalarField
-from core.api.requests import APIRequest
 from core.api.serializers import WireSerializer, format_time
 from core.api.views import JSONViewSet
 from core.changes.models import CHANGE_RETENTION, Change, ChangeQuerySet, Cursor, ExpiredError
-from core.db.limited_rows import LimitedQuerySet
 from core.errors import FieldError, FieldErrors
+from core.http.api_requests import APIRequest
 from core.registry import registry
+from core.rows.limited_rows import LimitedQuerySet
 
 NOW = "now"
 EXPIRED_MESSAGE = f"is older than the {CHANGE_RETENTION.days} days that changes are kept for: read everything again, from since=now on"

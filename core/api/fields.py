@@ -15,17 +15,17 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 from rest_framework.fields import Field, empty
 
-from core.api.times import to_day, to_time
-from core.db.access import Access
-from core.db.limited_rows import LimitedQuerySet
 from core.db.tenancy import fold
 from core.db.text import is_xml_text
-from core.db.trash import TrashedId
-from core.db.trimmed import CurrencyCodeField, is_blank, trim
 from core.errors import FieldError
+from core.http.times import to_day, to_time
+from core.rows.access import Access
+from core.rows.limited_rows import LimitedQuerySet
+from core.rows.trash import TrashedId
+from core.rows.trimmed import CurrencyCodeField, is_blank, trim
 
 if TYPE_CHECKING:
-    from accounts.account import Account
+    from accounts.account.models import Account
 
 MISSING = _("can't be blank")
 MAX_NAME_LENGTH = 255
@@ -287,7 +287,7 @@ class BooleanField(ScalarField):
 
 
 class DateTimeField(ScalarField):
-    """A time or a date (`core.api.times`). Without an offset, it is in the time zone of the account."""
+    """A time or a date (`core.http.times`). Without an offset, it is in the time zone of the account."""
 
     default_error_messages = {"time": _("is not a time (ISO 8601, such as 2009-01-26T18:06:53+01:00)")}
 

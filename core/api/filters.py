@@ -12,14 +12,14 @@ from django_filters.rest_framework import DjangoFilterBackend
 from rest_framework.request import Request
 
 from core.api.fields import DateTimeField, IntegerField, TextField, WireField
-from core.api.requests import APIRequest
 from core.api.serializers import copy_field
-from core.db.last_changes import has_last_changes, with_last_change
 from core.errors import FieldError, FieldErrors
+from core.http.api_requests import APIRequest
+from core.rows.last_changes import has_last_changes, with_last_change
 from core.search.queries import MAX_QUERY_LENGTH
 
 if TYPE_CHECKING:
-    from accounts.account import Account
+    from accounts.account.models import Account
 
 
 class _WrappedFieldError(forms.ValidationError):
@@ -96,7 +96,7 @@ class SearchFilter(WireFilter):
 
 
 class UpdatedSinceFilter(WireFilter):
-    """The filter by the time of the last change, which is indexed in the rows or in their entries (`core.db.last_changes`)."""
+    """The filter by the time of the last change, which is indexed in the rows or in their entries (`core.rows.last_changes`)."""
 
     def __init__(self) -> None:
         super().__init__(QueryDateTimeField(), field_name="updated_at", lookup_expr="gte")

@@ -12,14 +12,14 @@ from django.http import HttpResponse
 from core.api.filters import ListFilterBackend, ListFilters
 from core.api.pagination import LinkPagination
 from core.api.paging import Page
-from core.api.requests import APIRequest
 from core.api.resources import access_arguments, depends_on_access, hashable, values_query
 from core.api.views import JSONViewSet
-from core.db.access import ALL_ROWS
-from core.db.last_changes import has_last_changes, in_order_of_change, last_changes_of
 from core.db.prepared import PreparedQuery, prepared
 from core.db.tenancy import account_of
 from core.errors import FieldError, FieldErrors
+from core.http.api_requests import APIRequest
+from core.rows.access import ALL_ROWS
+from core.rows.last_changes import has_last_changes, in_order_of_change, last_changes_of
 from core.search.queries import MAX_RESULTS, estimate_counts, first_rows_cte, search, search_transaction
 
 # A LIMIT up to `MAX_LITERAL_LIMIT` is a literal in the statement, a higher LIMIT a parameter.

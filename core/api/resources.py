@@ -10,15 +10,15 @@ from django.http import Http404, HttpResponse
 from rest_framework.response import Response
 
 from core.api.fields import to_object
-from core.api.requests import APIRequest
 from core.api.routing import path_of
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
-from core.db.access import ALL_ROWS, prepared_access
 from core.db.prepared import PreparedQuery, prepared
 from core.db.tenancy import account_of
 from core.db.transactions import in_transaction
 from core.errors import ConcurrentUpdate, FieldErrors
+from core.http.api_requests import APIRequest
+from core.rows.access import ALL_ROWS, prepared_access
 
 
 class ResourceViewSet(JSONViewSet):

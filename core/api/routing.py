@@ -33,5 +33,6 @@ def _path_around_id(route: str) -> tuple[str, str]:
 
 LIST: dict[str, Any] = {"get": "list"}
 CREATE: dict[str, Any] = {"post": "create"}
+UPSERT: dict[str, Any] = {"put": "upsert", "patch": "upsert"}
 BULK: dict[str, Any] = {"post": "bulk"}
 ITEM: dict[str, Any] = {"get": "retrieve", "put": "update", "patch": "update", "delete": "destroy"}

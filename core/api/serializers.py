@@ -10,9 +10,9 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from core.api.fields import MISSING, DateTimeField, IntegerField, TextField, WireField, to_object
-from core.db.trash import TrashedId
-from core.db.trimmed import TrimmedCharField
 from core.errors import FieldError, FieldErrors
+from core.rows.trash import TrashedId
+from core.rows.trimmed import TrimmedCharField
 
 
 def format_time(value: datetime | None, zone: ZoneInfo) -> str | None:

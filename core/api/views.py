@@ -15,18 +15,18 @@ from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from core.api import idempotency, preconditions, throttling
 from core.api.fields import to_object
-from core.api.formats import FORM_TYPES, BodyParser, JSONRenderer, media_type_of
-from core.api.parameters import as_parameters
-from core.api.requests import APIRequest
 from core.api.serializers import ResourceSerializer
-from core.db.access import Access
 from core.errors import FieldError, FieldErrors, Throttled
-from core.request_shares import hold_share
+from core.http import idempotency, preconditions, throttling
+from core.http.api_requests import APIRequest
+from core.http.formats import FORM_TYPES, BodyParser, JSONRenderer, media_type_of
+from core.http.parameters import as_parameters
+from core.limits.request_shares import hold_share
+from core.rows.access import Access
 
 if TYPE_CHECKING:
-    from accounts.account import Account
+    from accounts.account.models import Account
 
 # Limits of a header that lists names: proxies and clients refuse long headers.
 MAX_LISTED_NAMES = 20

@@ -11,7 +11,6 @@ from core.api.additional_fields import (
     FieldTypes,
 )
 from core.api.fields import MAX_INTEGER, MAX_TEXT_LENGTH
-from core.db.additional_fields import MAX_FIELDS
 from core.openapi.fields import (
     BLANK,
     DECIMAL_RANGE,
@@ -22,6 +21,7 @@ from core.openapi.fields import (
     nullable,
 )
 from core.openapi.values import JSONSchema
+from core.rows.additional_fields import MAX_FIELDS
 
 INTEGER = {"type": "integer", "minimum": -MAX_INTEGER, "maximum": MAX_INTEGER}
 TEXT_OR_BOOLEAN = {"type": ["string", "boolean"], "maxLength": MAX_TEXT_LENGTH, **XML_TEXT}

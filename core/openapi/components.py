@@ -5,9 +5,9 @@ from typing import Any
 
 import yaml
 
-from core.api.errors import CODES, DEFAULT_MESSAGES
 from core.api.fields import BooleanField
-from core.api.idempotency import MAX_KEY_LENGTH
+from core.http.errors import CODES, DEFAULT_MESSAGES
+from core.http.idempotency import MAX_KEY_LENGTH
 from core.openapi.fields import case_insensitive
 from core.openapi.values import JSONSchema, array_of, object_of
 

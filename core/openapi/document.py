@@ -7,20 +7,20 @@ from typing import Any
 
 import orjson
 from django.conf import settings
-from django.utils.module_loading import autodiscover_modules
 from django.utils.translation import override
 from drf_spectacular.generators import SchemaGenerator
 
 from core.openapi.components import COMPONENTS
 from core.openapi.values import JSONSchema
+from core.rooms import import_modules
 
 
 @cache
 def document() -> dict[str, Any]:
     """Return the document, in English whatever the active language is."""
     with override(settings.LANGUAGE_CODE):
-        # The module `openapi` of each app registers schemas, and texts that are translated on pages.
-        autodiscover_modules("openapi")
+        # The module `openapi` of each subject registers schemas, and texts that are translated on pages.
+        list(import_modules("openapi"))
         schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
     order_for_readers(schema)
     return schema

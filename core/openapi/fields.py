@@ -14,7 +14,7 @@ from core.openapi.values import BOOLEAN, DATE, ID, NAME, NUMBER, TIME, JSONSchem
 WHITE_SPACE = r"\t-\r\u001c-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 NON_XML_CHARACTERS = r"\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff"
 
-# Further invisible characters, up to U+FFFF (`core.db.trimmed.is_blank`).
+# Further invisible characters, up to U+FFFF (`core.rows.trimmed.is_blank`).
 INVISIBLE = (
     r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\u2800"
     r"\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"

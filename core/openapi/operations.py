@@ -1,21 +1,20 @@
 """The texts and examples of the operations, and what their views do not tell.
 
-Each app has the texts and examples of its operations in a file `openapi.yaml`, by tag and by method and path. Its module `openapi` adds
+Each subject has the texts and examples of its operations in a file `openapi.yaml`, by tag and by method and path. Its module `openapi` adds
 the schemas that cannot be derived from views.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import yaml
-from django.apps import apps
 from django.db.models import Model
 
 from core.api.serializers import ResourceSerializer
 from core.openapi.values import JSONSchema
+from core.rooms import find_parts
 
 # The serializer of a key of a body, or a tuple of alternative serializers.
 BodySerializers = type[ResourceSerializer] | tuple[type[ResourceSerializer], ...]
@@ -34,7 +33,7 @@ class Shape:
     rules: JSONSchema = field(default_factory=dict)
 
 
-# The modules `openapi` of the apps fill these dictionaries. Except for the first and the last one, the keys are ids of operations.
+# The modules `openapi` of the subjects fill these dictionaries. Except for the first and the last one, the keys are ids of operations.
 SHAPES: dict[type[ResourceSerializer], Shape] = {}
 # Schemas of query parameters, in addition to those of the page, the order and the filters.
 QUERY_PARAMETERS: dict[str, Mapping[str, JSONSchema]] = {}
@@ -87,9 +86,8 @@ DEFAULT_TEXTS = {
 
 @cache
 def read_files() -> list[dict[str, Any]]:
-    """Return the contents of the files of all apps."""
-    paths = [Path(app.path) / "openapi.yaml" for app in apps.get_app_configs()]
-    return [yaml.safe_load(path.read_text("utf-8")) for path in paths if path.exists()]
+    """Return the contents of the files of all subjects."""
+    return [yaml.safe_load(path.read_text("utf-8")) for _, path in find_parts("openapi.yaml")]
 
 
 @cache
@@ -114,7 +112,7 @@ def operation_of(method: str, path: str, view: Any) -> Operation:
     is_repeated = method == "PATCH" and f"PATCH {path}" not in entries()
     route = f"{'PUT' if is_repeated else method} {path}"
     if route not in entries():
-        raise LookupError(f"{route} is not described: add it to the file `openapi.yaml` of its app")
+        raise LookupError(f"{route} is not described: add it to the file `openapi.yaml` of its subject")
     values = {**default_texts(view), **entries()[route]}
     values["description"] = values["description"].format_map(LIMITS)
     if method == "DELETE":

@@ -5,17 +5,17 @@ from typing import Any, ClassVar, cast
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent
 
-from core.api import preconditions
 from core.api.additional_fields import AdditionalFieldsSerializer
 from core.api.fields import WireField
 from core.api.filters import ListFilters
-from core.api.formats import URL_ENCODED
-from core.api.idempotency import accepts_key
 from core.api.lists import Listing
 from core.api.pagination import MAX_PAGE_SIZE
 from core.api.paging import DEFAULT_PAGE_SIZE
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer, declared_fields
+from core.http import preconditions
+from core.http.formats import URL_ENCODED
+from core.http.idempotency import accepts_key
 from core.openapi.additional_fields import with_typed_fields
 from core.openapi.components import API_TOKEN, COMMON_HEADERS, COMPONENTS, error_name, error_response
 from core.openapi.fields import WireFieldExtension, nullable
@@ -91,7 +91,7 @@ class OperationSchema(AutoSchema):
 
     @property
     def is_conditional(self) -> bool:
-        """True if a request may have conditions (`core.api.preconditions`)."""
+        """True if a request may have conditions (`core.http.preconditions`)."""
         return self.method in preconditions.METHODS
 
     def component(self, kind: str, name: str, definition: JSONSchema) -> JSONSchema:

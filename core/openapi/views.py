@@ -16,10 +16,10 @@ from django.utils.html import format_html
 from rest_framework import viewsets
 from rest_framework.request import Request
 
-from core.api.formats import JSONRenderer
+from core.http.formats import JSONRenderer
+from core.http.requests import PageRequest
 from core.openapi.document import serialized
 from core.openapi.schema import DocumentSchema, PageSchema
-from core.requests import PageRequest
 
 # The document changes only with a new version of the service.
 CACHE_CONTROL = "public, max-age=60"
@@ -74,7 +74,7 @@ class SwaggerViewSet(PublicViewSet):
             icon=static(f"{SWAGGER_UI}/favicon-32x32.png"),
             style=static(f"{SWAGGER_UI}/swagger-ui.css"),
             swagger_ui=static(f"{SWAGGER_UI}/swagger-ui-bundle.js"),
-            start=static("core/interface.js"),
+            start=static("core/pages/interface.js"),
             document=reverse("core-openapi"),
             back=format_html(BACK, docs=reverse(settings.DOCS_URL), tokens=tokens),
             # The APIs accept a session only with the CSRF token of a page.

@@ -17,16 +17,16 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views import View
 
-from core.api import throttling
 from core.db.transactions import in_transaction
 from core.error_responses import error_response, throttled, unavailable
 from core.errors import Conflict, FieldError, FieldErrors, Throttled
+from core.http import throttling
+from core.http.requests import PageRequest
 from core.pages.errors import error_sentence, field_message
 from core.pages.routes import home_path, sign_in_path
-from core.requests import PageRequest
 
 if TYPE_CHECKING:
-    from accounts.users import User
+    from accounts.users.models import User
 
 
 class Page(View):

@@ -24,12 +24,12 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
-from core.api.idempotency import KeyedForm, new_form_key
+from core.http.idempotency import KeyedForm, new_form_key
 from core.pages.base import Page
 from core.pages.formatting import date_text, time_text
 
 if TYPE_CHECKING:
-    from accounts.users import User
+    from accounts.users.models import User
 
 
 class Row(Protocol):
@@ -139,7 +139,7 @@ class CreatingPage(Page):
         ]
         lines += creation.choices(row)
         return self.render(
-            "core/sent_before_part.html" if self.request.htmx else "core/sent_before.html",
+            "core/pages/sent_before_part.html" if self.request.htmx else "core/pages/sent_before.html",
             http_status=HTTPStatus.CONFLICT,
             page_template=settings.PAGE_TEMPLATE,
             lines=[line for line in lines if line[1] or line[2]],

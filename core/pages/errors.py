@@ -21,8 +21,8 @@ from django.utils.safestring import mark_safe
 from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_lazy, ngettext, override
 
-from core.api.errors import field_label
 from core.errors import FieldError
+from core.http.errors import field_label
 from core.pages.language import language_of
 from core.pages.routes import home_path
 
@@ -104,7 +104,9 @@ def error_page(
         context = context_of(request, status, sentences, headers or {}) | {"status": status, "style": mark_safe(STYLE)}  # noqa: S308
         if not is_part and status != 503 and getattr(request, "site", None) is not None:
             in_site = render_in_site(request, context)
-        content = in_site or render_to_string("core/error_notice.html" if is_part else "core/error.html", context)
+        content = in_site or render_to_string(
+            "core/pages/error_notice.html" if is_part else "core/pages/error.html", context
+        )
     response = HttpResponse(content, status=status, headers=headers)
     response.headers["Content-Language"] = language
     if is_part:
@@ -127,7 +129,7 @@ def render_in_site(request: HttpRequest, context: dict[str, Any]) -> str | None:
     context = context | {"page_template": settings.PAGE_TEMPLATE, "minimal": True}
     with connection.execute_wrapper(refuse_statement):
         try:
-            return render_to_string("core/error_in_site.html", context, request=request)
+            return render_to_string("core/pages/error_in_site.html", context, request=request)
         except Exception:  # noqa: BLE001, the error page must not fail, and the error that it reports is logged already
             return None
 

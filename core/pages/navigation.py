@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from django.urls import reverse
 from django.utils.functional import Promise
 
-from core.requests import PageRequest
+from core.http.requests import PageRequest
 
 
 @dataclass(frozen=True)

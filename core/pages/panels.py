@@ -7,7 +7,7 @@ from typing import Any
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
-from core.requests import PageRequest
+from core.http.requests import PageRequest
 
 # A function that returns the HTML of a panel for the row that the page shows, or "" if there is nothing to show.
 Renderer = Callable[[PageRequest, Any], SafeString | str]

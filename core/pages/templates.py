@@ -1,7 +1,7 @@
 """The engine of all templates: Jinja2, with the functions and filters of the rooms.
 
-A room registers its functions and filters in its module `pages.template_functions`, which is imported with the first template. Templates
-are in the directory `jinja2` of their room. The engine escapes all values in HTML and XML, and none in the texts of e-mails (`.txt`).
+A subject registers functions and filters in its module `template_functions`, which is imported with the first template. Templates are in
+the directory `templates` of their subject. The engine escapes all values in HTML and XML, and none in the texts of e-mails (`.txt`).
 """
 
 from collections.abc import Callable
@@ -18,10 +18,11 @@ from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 from django.utils.html import format_html, strip_spaces_between_tags
-from django.utils.module_loading import autodiscover_modules
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.timezone import is_aware, localtime
 from django.utils.translation import get_language, get_language_info, gettext, ngettext, npgettext, pgettext
+
+from core.rooms import find_parts, import_modules
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -74,10 +75,20 @@ def render_part(template: str, context: dict[str, Any], request: HttpRequest | N
     return mark_safe(render_to_string(template, context, request))  # noqa: S308, the engine escapes all values
 
 
+def template_loader() -> jinja2.BaseLoader:
+    """Return the loader of the templates of all subjects. `forum/posts/list.html` is the file `forum/posts/templates/list.html`."""
+    rooms: dict[str, dict[str, jinja2.BaseLoader]] = {}
+    for package, path in find_parts("templates"):
+        room, _, subject = package.partition("/")
+        rooms.setdefault(room, {})[subject] = jinja2.FileSystemLoader(path)
+    # A room without subjects has the templates itself.
+    return jinja2.PrefixLoader({name: found.get("") or jinja2.PrefixLoader(found) for name, found in rooms.items()})
+
+
 def environment(**options: Any) -> jinja2.Environment:
-    autodiscover_modules("pages.template_functions")
+    list(import_modules("template_functions"))
     engine = jinja2.Environment(
-        loader=options["loader"],
+        loader=template_loader(),
         auto_reload=options["auto_reload"],
         autoescape=jinja2.select_autoescape(["html", "xml"]),
         extensions=["jinja2.ext.i18n"],

@@ -1,9 +1,9 @@
 from django.urls import path
 
-from accounts.api.tags import TagViewSet
+from accounts.tags.api import TagViewSet
 from core.api.routing import CREATE, ITEM, LIST
-from forum.api.notifications import NotificationViewSet
-from forum.api.views import PostViewSet, TaskViewSet
+from forum.notifications.api import NotificationViewSet
+from forum.posts.api.views import PostViewSet, TaskViewSet
 
 urlpatterns = [
     path("app/posts.json", PostViewSet.as_view(LIST | CREATE), name="forum-json-posts"),

@@ -12,11 +12,12 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from accounts import links
-from accounts.branding import Look
-from accounts.delivery import Delivery
-from accounts.host_names import full_name, public_url
-from accounts.mail import (
+from accounts.account.branding import Look
+from accounts.account.models import Account
+from accounts.hosts.names import full_name, public_url
+from accounts.mail import links
+from accounts.mail.content import Block, as_html, as_text
+from accounts.mail.sending import (
     MAIL_QUEUE,
     RETRY_DELAYS,
     TIME_LIMIT,
@@ -27,11 +28,11 @@ from accounts.mail import (
     single_line,
     supported_language,
 )
-from accounts.mail_content import Block, as_html, as_text
-from accounts.models import Account, User
+from accounts.users.delivery import Delivery
+from accounts.users.models import User
 from core.jobs.registration import has_time_left, job, periodic_job
-from forum.activities import Activity
-from forum.notification_models import Notification
+from forum.activities.models import Activity
+from forum.notifications.models import Notification
 from forum.notifications.texts import is_of_task, path_of, quote_of, sentence_of, title_of
 
 # The maximum random delay of an e-mail over the limit, in seconds.

@@ -10,15 +10,16 @@ from datetime import timedelta
 from django.db import transaction
 from django.utils import timezone
 
-from accounts.models import Account, User
+from accounts.account.models import Account
+from accounts.users.models import User
 from core.changes.followers import ChangeFollower
 from core.changes.models import Change
 from core.jobs.registration import MAX_TURN, RetryDelays, has_time_left, job
 from core.registry import registry
-from forum.activities import Activity
-from forum.notes import note_source
+from forum.activities.models import Activity
+from forum.notifications.notes import note_source
 from forum.notifications.recipients import notify
-from forum.posts import Post
+from forum.posts.models import Post
 
 # The number of activities that one transaction announces.
 MAX_ACTIVITIES = 100

@@ -9,12 +9,13 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from django.db import connection
 from django.utils import timezone
 
-from accounts.delivery import delivery_time
-from accounts.models import Account, User
-from forum.activities import Activity
-from forum.mentions import mentioned_ids
-from forum.notification_models import Notification, Reason
-from forum.posts import Post
+from accounts.account.models import Account
+from accounts.users.delivery import delivery_time
+from accounts.users.models import User
+from forum.activities.models import Activity
+from forum.comments.mentions import mentioned_ids
+from forum.notifications.models import Notification, Reason
+from forum.posts.models import Post
 
 # The number of notifications that one statement inserts.
 BATCH_SIZE = 1000

@@ -6,11 +6,11 @@ change feed does not report reminders.
 
 from django.db import connection, transaction
 
-from accounts.models import Account
+from accounts.account.models import Account
 from core.jobs.registration import has_time_left, periodic_job
-from forum.notification_models import Notification
+from forum.notifications.models import Notification
 from forum.notifications.recipients import notifications_of
-from forum.posts import Post
+from forum.posts.models import Post
 
 # The number of reminders that one transaction creates.
 BATCH_SIZE = 200

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from accounts.default_names import status_name
-from forum.activities import Activity
-from forum.markdown import as_plain_text, excerpt, truncate
-from forum.notes import note_source
-from forum.notification_models import Notification, Reason
+from accounts.statuses.default_names import status_name
+from forum.activities.models import Activity
+from forum.notifications.models import Notification, Reason
+from forum.notifications.notes import note_source
+from forum.texts.markdown import as_plain_text, excerpt, truncate
 
 Kind = Activity.Kind
 MAX_EXCERPT_LENGTH = 300

@@ -4,11 +4,11 @@ from typing import cast
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.pages.navigation import is_admin, is_team
+from accounts.layout.navigation import is_admin, is_team
+from core.http.requests import PageRequest
 from core.pages.navigation import Entry, register
-from core.requests import PageRequest
-from forum import inbox
-from forum.forums import Forum
+from forum.forums.models import Forum
+from forum.inbox import tabs as inbox
 
 # The header shows no higher number of unread notifications for an account with forums that not everyone may read.
 MAX_COUNTED = 1000

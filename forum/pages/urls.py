@@ -8,40 +8,37 @@ from django.http import HttpResponse
 from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
-from core.api.negotiation import expects_html
+from core.http.negotiation import expects_html
+from core.http.requests import TenantRequest
 from core.pages.base import redirect
-from core.requests import TenantRequest
-from forum.categories import Category
-from forum.forums import Forum
-from forum.pages import (
-    categories,
-    comments,
-    first_vote,
-    members,
-    moderation,
-    notifications,
-    on_behalf,
-    settings,
-    team,
-    texts,
-    writing,
-)
-from forum.pages.authors import AuthorPage
-from forum.pages.content_reports import ReportPage
-from forum.pages.feeds import FeedPage, sitemap
-from forum.pages.follows import FollowPage
-from forum.pages.home import OwnPostsPage, PostListPage
-from forum.pages.images import PostImagePage
-from forum.pages.inbox import InboxPage
-from forum.pages.lists import route_of_former_path
-from forum.pages.mentions import MentionsPart
-from forum.pages.merge import MergePage
-from forum.pages.new_comment import CommentPage
-from forum.pages.reading import PostPage
-from forum.pages.reported import ReportedPage
-from forum.pages.roadmap import RoadmapPage
-from forum.pages.robots import Favicon, Robots
-from forum.pages.votes import VotePage
+from forum.blocking.pages import AuthorPage
+from forum.categories import pages as categories
+from forum.categories.models import Category
+from forum.comments.pages import comments
+from forum.comments.pages.mentions import MentionsPart
+from forum.comments.pages.new_comment import CommentPage
+from forum.content_reports.pages import ReportPage
+from forum.customers import pages as on_behalf
+from forum.follows.pages import FollowPage
+from forum.forums.models import Forum
+from forum.forums.pages import members, settings
+from forum.forums.pages.robots import Favicon, Robots
+from forum.inbox.pages import moderation
+from forum.inbox.pages.inbox import InboxPage
+from forum.inbox.pages.reported import ReportedPage
+from forum.lists.pages.base import route_of_former_path
+from forum.lists.pages.feeds import FeedPage, sitemap
+from forum.lists.pages.home import OwnPostsPage, PostListPage
+from forum.lists.pages.roadmap import RoadmapPage
+from forum.notifications import pages as notifications
+from forum.posts.pages import writing
+from forum.posts.pages.reading import PostPage
+from forum.previews.pages import PostImagePage
+from forum.team_tools.pages import tools as team
+from forum.team_tools.pages.merge import MergePage
+from forum.texts import pages as texts
+from forum.votes.pages import first_vote
+from forum.votes.pages.vote import VotePage
 
 urlpatterns = [
     path("app/suggestions", PostListPage.as_view(), name="forum-suggestions"),

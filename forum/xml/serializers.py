@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from accounts.api.users import NewUserSerializer
-from accounts.roles import ASSIGNABLE
+from accounts.roles.models import ASSIGNABLE
+from accounts.users.api import NewUserSerializer
 from core.api.fields import ChoiceField, RelatedField, TextField, long_text_field
 from core.api.serializers import ResourceSerializer
-from forum.api.serializers import StatusCode
-from forum.posts import Post
+from forum.posts.api.serializers import StatusCode
+from forum.posts.models import Post
 
 __all__ = ["NewUserSerializer", "PostSerializer", "TeamPostSerializer"]
 

@@ -13,26 +13,26 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.api.users import NewUserSerializer
-from accounts.authentication import BasicAuthentication, SessionAuthentication
-from accounts.models import Status, User
-from accounts.permissions import IsAuthenticated
-from accounts.users import PRIVATE_NAMES
+from accounts.roles.permissions import IsAuthenticated
+from accounts.sessions.authentication import BasicAuthentication, SessionAuthentication
+from accounts.statuses.models import Status
+from accounts.users.api import NewUserSerializer
+from accounts.users.models import PRIVATE_NAMES, User
 from core.api.fields import MISSING
 from core.api.paging import Page
-from core.api.requests import APIRequest
 from core.api.routing import path_of
 from core.api.views import TenantViewSet
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
-from forum.categories import Category
-from forum.comments import Comment
-from forum.forums import Forum
-from forum.limits import limit_new_member
-from forum.lists import PostQuerySet
-from forum.membership import Entry, ForumMember
-from forum.posts import Post
-from forum.requests import agent_of
+from core.http.api_requests import APIRequest
+from forum.categories.models import Category
+from forum.comments.models import Comment
+from forum.forums.limits import limit_new_member
+from forum.forums.membership import Entry, ForumMember
+from forum.forums.models import Forum
+from forum.forums.requests import agent_of
+from forum.lists.queries import PostQuerySet
+from forum.posts.models import Post
 from forum.xml import documents
 from forum.xml.formats import XMLParser, XMLRenderer
 from forum.xml.schema import XMLOperationSchema

@@ -10,7 +10,8 @@ from django.db import connections
 from django.test import override_settings
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from accounts.models import Session, User
+from accounts.sessions.models import Session
+from accounts.users.models import User
 from config.wsgi import Application
 from tests.support.chromium import ORIGIN, PROGRAM, TIMEOUT_MS, Faults, running
 from tests.support.every_page import World

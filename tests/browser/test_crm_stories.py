@@ -11,16 +11,17 @@ from django.utils.translation import gettext as _
 from django.utils.translation import override, pgettext
 from playwright.sync_api import Locator, Page, expect
 
-from accounts.account import AgentsSee
-from crm.models import Client, Deal
+from accounts.account.models import AgentsSee
+from crm.clients.models import Client
+from crm.deals.models import Deal
+from team.bulk import models as bulk
+from team.bulk import pages as bulk_pages
+from team.bulk.models import BulkChange
 from tests.support.assertions import read
 from tests.support.factories import make_client, make_contact, make_deal, make_note, make_post, make_task, make_voters
 from tests.support.jobs import run_jobs
 from tests.support.operating import Combination, Operator, in_combination
 from tests.support.people import at, messages_on
-from workspace import bulk
-from workspace.models import BulkChange
-from workspace.pages import bulk as bulk_pages
 
 # A change of more rows than a batch runs in a job.
 BATCH_SIZE, NUMBER_OF_ROWS = 10, 35

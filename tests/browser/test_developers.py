@@ -4,9 +4,9 @@ import pytest
 from bs4 import BeautifulSoup
 from playwright.sync_api import Locator, Page, expect
 
-from accounts.pages.example_code import CODE_LANGUAGES
-from accounts.pages.examples import Example, FilledExample, examples, sections
-from forum.notification_models import Reason
+from accounts.examples.code import CODE_LANGUAGES
+from accounts.examples.examples import Example, FilledExample, examples, sections
+from forum.notifications.models import Reason
 from tests.support.factories import PASSWORD, make_client, make_post
 from tests.support.people import at
 

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from forum.models import Forum
+from forum.forums.models import Forum
 from tests.support.chromium import ORIGIN, TIMEOUT_MS
 from tests.support.factories import make_forum
 from tests.support.membership import add

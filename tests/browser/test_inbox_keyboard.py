@@ -4,7 +4,7 @@ import pytest
 from django.utils.translation import gettext, ngettext, override
 from playwright.sync_api import Locator, Page, expect
 
-from forum.models import Post
+from forum.posts.models import Post
 from tests.support.axe import expect_no_faults
 from tests.support.factories import make_post
 from tests.support.operating import tab_to

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from crm.models import Client
+from crm.clients.models import Client
 from tests.support.axe import expect_no_faults
 from tests.support.factories import make_client
 

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from accounts.models import Session
+from accounts.sessions.models import Session
 from tests.support.factories import make_post
 from tests.support.people import at, count_of, messages_on, sign_in, vote_button
 

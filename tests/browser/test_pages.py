@@ -33,7 +33,7 @@ def by_template() -> dict[str, list[PageCase]]:
     cases: dict[str, list[PageCase]] = {}
     for case in PAGES:
         page = pages.get(case.route or "")
-        cases.setdefault(page.template_name if page else "core/error.html", []).append(case)
+        cases.setdefault(page.template_name if page else "core/pages/error.html", []).append(case)
     return cases
 
 

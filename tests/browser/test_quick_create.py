@@ -3,7 +3,8 @@
 from django.utils.translation import gettext, override, pgettext
 from playwright.sync_api import Page, expect
 
-from crm.models import Client, Deal
+from crm.clients.models import Client
+from crm.deals.models import Deal
 from tests.support.axe import expect_no_faults
 from tests.support.factories import make_client, make_field_definition
 

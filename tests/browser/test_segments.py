@@ -5,8 +5,8 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import expect
 
+from team.backers.post_revenue import update_post_revenues
 from tests.support.factories import make_client, make_deal, make_post, make_saved_view
-from workspace.post_revenue import update_post_revenues
 
 
 @pytest.fixture

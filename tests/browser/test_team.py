@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import expect
 
-from accounts.models import User
+from accounts.users.models import User
 from tests.support.factories import make_post, make_user
 from tests.support.people import HeldRequests, at, choose_name, count_of, messages_on, open_letter, type_in, wait_until
 

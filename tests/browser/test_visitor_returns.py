@@ -7,8 +7,9 @@ from django.core import mail
 from django.utils.translation import gettext, override
 from playwright.sync_api import Page, expect
 
-from accounts.models import User
-from forum.models import Follow, Post
+from accounts.users.models import User
+from forum.follows.models import Follow
+from forum.posts.models import Post
 from tests.support.chromium import ORIGIN
 from tests.support.codes import code_in_letter
 from tests.support.factories import make_comment, make_post

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from accounts.models import Session
+from accounts.sessions.models import Session
 from tests.support.codes import code_in_letter, wrong
 from tests.support.factories import make_post
 from tests.support.membership import add

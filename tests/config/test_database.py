@@ -8,9 +8,9 @@ import pytest
 from django.conf import settings
 from django.db import OperationalError, connection, transaction
 
-from core.api.readiness import TIMEOUT, Readiness
 from core.db.prepared import fetch
 from core.db.time_limit import without_statement_timeout
+from core.http.readiness import TIMEOUT, Readiness
 
 
 @pytest.fixture

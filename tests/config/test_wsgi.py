@@ -9,7 +9,7 @@ from django.http import FileResponse, HttpResponse, StreamingHttpResponse
 
 from config.limits import Slots
 from config.wsgi import MAX_FILE_BYTES, Application
-from core.request_shares import is_answering
+from core.limits.request_shares import is_answering
 
 # At the end of each response, Django closes old database connections.
 pytestmark = pytest.mark.django_db

@@ -7,13 +7,13 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from core import housekeeping
-from core.api.idempotency import IdempotentAnswer
 from core.changes.models import CHANGE_RETENTION
-from core.db.trash import KEPT_FOR
+from core.housekeeping import jobs as housekeeping
+from core.http.idempotency import IdempotentAnswer
 from core.jobs.registration import deadline, jobs
 from core.jobs.worker import defer_periodic
-from crm.models import Client
+from core.rows.trash import KEPT_FOR
+from crm.clients.models import Client
 from tests.support.factories import make_account, make_client
 from tests.support.jobs import run_housekeeping, run_jobs
 
@@ -60,7 +60,7 @@ def test_each_periodic_job_runs_when_it_is_due(acme, monkeypatch):
     assert run_jobs() == len(periodic)
     assert sorted(ran) == sorted(known.name for known in periodic)
     assert {
-        f"core.housekeeping.{name}"
+        f"core.housekeeping.jobs.{name}"
         for name in ("erase_trash", "erase_changes", "erase_outdated_rows", "clean_up_tables")
     } <= set(ran)
 

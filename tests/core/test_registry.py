@@ -5,10 +5,10 @@ from django.apps import apps
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import override
 
-from accounts.pages.examples import examples
-from core.db.trash import Trashable
+from accounts.examples.examples import examples
 from core.pages.template_functions import icon
 from core.registry import Registry, registry
+from core.rows.trash import Trashable
 
 ADVICE = "add it to RESOURCES in resources.py of its app"
 

@@ -11,7 +11,7 @@ from django.db import transaction
 from hypothesis.stateful import run_state_machine_as_test
 
 from core.openapi.document import document
-from forum.notification_models import Reason
+from forum.notifications.models import Reason
 from tests.support.client import wsgi_application
 from tests.support.factories import make_post
 from tests.support.fuzzing import PARTNER, Findings, Target, World, examine, load

@@ -85,7 +85,7 @@ def test_it_rejects_unknown_files(acme):
 
 def test_the_page_needs_no_request_to_another_host(acme):
     client = Client(acme.host)
-    script = client.get("/static/core/interface.js").text
+    script = client.get("/static/core/pages/interface.js").text
     assert "validatorUrl: null" in script
     assert 'const { document: address, csrfToken } = document.getElementById("interface").dataset;' in script
     assert "url: address," in script

@@ -3,22 +3,22 @@
 The field names come from the serializers. `tests/test_documents.py` compares their spelling and order with `docs/interface.md`.
 """
 
-from accounts.api.statuses import StatusSerializer
-from accounts.models import User
+from accounts.statuses.api.statuses import StatusSerializer
+from accounts.users.models import User
 from core.api.resources import ResourceSerializer
-from crm.api.clients import ClientSerializer
-from crm.api.contact_lists import ContactListSerializer
-from crm.api.contacts import ContactSerializer
-from crm.api.deals import DealSerializer
-from crm.api.field_definitions import FieldDefinitionSerializer
-from crm.api.notes import NoteSerializer
-from crm.api.user_links import UserLinkSerializer
-from forum.api.comment_serializers import CommentAsPostSerializer, CommentSerializer
-from forum.api.serializers import PostSerializer
+from crm.clients.api.views import ClientSerializer
+from crm.contacts.api.contact_lists import ContactListSerializer
+from crm.contacts.api.contacts import ContactSerializer
+from crm.deals.api import DealSerializer
+from crm.fields.api.definitions import FieldDefinitionSerializer
+from crm.notes.api import NoteSerializer
+from crm.user_links.api import UserLinkSerializer
+from forum.comments.api.serializers import CommentAsPostSerializer, CommentSerializer
+from forum.posts.api.serializers import PostSerializer
+from team.lists.api import SavedViewSerializer
+from team.mailings.api import MessageSerializer
+from team.mailings.audience import LeftOut
 from tests.support.assertions import on_the_wire
-from workspace.api.messages import MessageSerializer
-from workspace.api.saved_views import SavedViewSerializer
-from workspace.audience import LeftOut
 
 
 def _body(serializer: type[ResourceSerializer], row, fields: dict) -> dict:

@@ -11,11 +11,21 @@ from urllib.parse import urlencode
 from django.urls import URLPattern, get_resolver
 from django.utils import timezone
 
-from accounts import links
-from accounts.models import Session, Status, User
-from accounts.pages import profile, registration, user_emails
-from forum.models import ContentReport, ForumMember, Post
+from accounts.mail import links
+from accounts.profile import pages as profile
+from accounts.sessions.models import Session
+from accounts.sign_in import emails as user_emails
+from accounts.sign_in.pages import registration
+from accounts.statuses.models import Status
+from accounts.users.models import User
+from forum.content_reports.models import ContentReport
+from forum.forums.membership import ForumMember
 from forum.notifications.emails import UNSUBSCRIBE, Sender
+from forum.posts.models import Post
+from team.backers.post_revenue import update_post_revenues
+from team.bulk.models import BulkChange
+from team.mailings.models import Message, MessageRecipient
+from team.mailings.sending import start_message, unsubscribe_address
 from tests.support.factories import (
     PASSWORD,
     make_category,
@@ -38,9 +48,6 @@ from tests.support.followers import run_followers
 from tests.support.page_routes import page_class
 from tests.support.people import type_in
 from webhooks.models import Endpoint
-from workspace.message_sending import start_message, unsubscribe_address
-from workspace.models import BulkChange, Message, MessageRecipient
-from workspace.post_revenue import update_post_revenues
 
 LONG_WORD = "averyveryverylongwordwithoutanyplacetobreakit" * 4
 MARKDOWN = (

@@ -6,14 +6,25 @@ from typing import Any
 
 from django.utils import timezone
 
-from accounts.account_creation import create_account
-from accounts.models import Account, APIToken, User
-from crm.models import Client, Contact, ContactList, Deal, FieldDefinition, Note, UserLink
-from forum.models import Category, Comment, Forum, Post
+from accounts.account.models import Account
+from accounts.account_creation.creation import create_account
+from accounts.tokens.models import APIToken
+from accounts.users.models import User
+from crm.clients.models import Client
+from crm.contacts.models import Contact, ContactList
+from crm.deals.models import Deal
+from crm.fields.models import FieldDefinition
+from crm.notes.models import Note
+from crm.user_links.models import UserLink
+from forum.categories.models import Category
+from forum.comments.models import Comment
+from forum.forums.models import Forum
+from forum.posts.models import Post
+from team.lists.saved_views import SavedView
+from team.mailings.audience import Among
+from team.mailings.models import Message
+from team.mailings.sending import start_message
 from webhooks.models import Delivery, Endpoint
-from workspace.audience import Among
-from workspace.message_sending import start_message
-from workspace.models import Message, SavedView
 
 numbers = count(1)
 

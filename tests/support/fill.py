@@ -4,10 +4,19 @@ from types import SimpleNamespace
 
 from django.db import connection
 
-from accounts.digests import digest_of
-from accounts.models import Account, Handover, Invitation, Session, SignInCode, Status, User
-from forum.models import ContentReport, ForumMember
-from forum.notification_models import Reason
+from accounts.account.models import Account
+from accounts.sessions.models import Session
+from accounts.sign_in.codes import SignInCode
+from accounts.sign_in.handovers import Handover
+from accounts.statuses.models import Status
+from accounts.users.digests import digest_of
+from accounts.users.invitations import Invitation
+from accounts.users.models import User
+from forum.content_reports.models import ContentReport
+from forum.forums.membership import ForumMember
+from forum.notifications.models import Reason
+from team.backers.post_revenue import process_batch
+from team.bulk.models import BulkChange
 from tests.support.factories import (
     make_category,
     make_client,
@@ -26,8 +35,6 @@ from tests.support.factories import (
     make_user_link,
 )
 from webhooks.models import Endpoint
-from workspace.models import BulkChange
-from workspace.post_revenue import process_batch
 
 SECRET = "acme-secret"
 

@@ -20,14 +20,19 @@ from django.test import TransactionTestCase
 from django.test.utils import setup_databases, teardown_databases
 from pytest_django.plugin import blocking_manager_key
 
-from accounts import mail, passwords
-from accounts.addresses import host_cache
-from accounts.models import Account, User
-from core.api.readiness import readiness
-from core.db import rate_limits
-from core.request_shares import shares
+from accounts.account.models import Account
+from accounts.hosts.addresses import host_cache
+from accounts.mail import sending as mail
+from accounts.sessions import passwords
+from accounts.users.models import User
+from core.http.readiness import readiness
+from core.limits import rate_limits
+from core.limits.request_shares import shares
 from core.search import queries as search_queries
-from forum.models import Category, Forum
+from forum.categories.models import Category
+from forum.forums.models import Forum
+from team.lists import selection
+from team.reports import queries as report_queries
 from tests.support import database
 from tests.support.client import JSONClient, XMLClient
 from tests.support.database import OWN_SERVER
@@ -35,10 +40,8 @@ from tests.support.factories import PASSWORD, make_account, make_token, make_use
 from tests.support.letters import Outbox
 from tests.support.pages import Visitor
 from tests.support.receiver import LOOPBACK, Receiver, run_receiver
-from workspace import selection
-from workspace.reports import queries as report_queries
 
-# Real hashing takes 15 ms. tests/accounts/test_passwords.py asserts the real parameters.
+# Real hashing takes 15 ms. tests/accounts/sessions/test_passwords.py asserts the real parameters.
 REAL_PARAMETERS = {
     name: getattr(passwords.Argon2idPasswordHasher, name) for name in ("time_cost", "memory_cost", "parallelism")
 }

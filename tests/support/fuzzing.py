@@ -24,8 +24,10 @@ from schemathesis.generation.hypothesis.builder import HypothesisTestConfig, Hyp
 from schemathesis.generation.modes import GenerationMode
 
 from core.api.fields import CURRENCIES, MIN_FLOAT_DIGITS
-from core.api.formats import URL_ENCODED
-from core.db import trimmed
+from core.http.formats import URL_ENCODED
+from core.rows import trimmed
+from team.bulk.api import MAX_IDS
+from team.bulk.models import BulkChange
 from tests.support import xml_values
 from tests.support.factories import (
     PASSWORD,
@@ -47,8 +49,6 @@ from tests.support.factories import (
 from tests.support.fixtures import Cast
 from tests.support.forms import form_of
 from webhooks.models import Endpoint
-from workspace.api.bulk_changes import MAX_IDS
-from workspace.models import BulkChange
 
 PARTNER = "demo-partner"
 WEBHOOK_URL = "https://hooks.example.com/rostrum"

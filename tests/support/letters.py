@@ -8,8 +8,8 @@ from typing import Any
 from django.core import mail
 from django.db.models import F
 
-from forum.models import Notification
 from forum.notifications.emails import send_due_notifications
+from forum.notifications.models import Notification
 from tests.support.followers import run_followers
 from tests.support.jobs import run_jobs
 

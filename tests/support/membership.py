@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from accounts.models import User
-from forum.models import Forum, ForumAddress, ForumMember
+from accounts.users.models import User
+from forum.forums.membership import ForumAddress, ForumMember
+from forum.forums.models import Forum
 from tests.support.factories import make_client, make_contact, make_saved_view
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from accounts.models import User
+from accounts.users.models import User
 
 # Every element of a page can be reached with this number of Tab keys.
 MAX_TABS = 200

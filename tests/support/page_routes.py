@@ -2,8 +2,9 @@
 
 from django.urls import URLPattern, get_resolver
 
-from accounts.models import Status
+from accounts.statuses.models import Status
 from core.pages.base import Page
+from team.bulk.models import BulkChange
 from tests.support.factories import (
     make_category,
     make_client,
@@ -22,7 +23,6 @@ from tests.support.factories import (
 )
 from tests.support.fill import SECRET
 from webhooks.models import Endpoint
-from workspace.models import BulkChange
 
 
 def page_class(pattern: URLPattern) -> type[Page] | None:

@@ -6,9 +6,10 @@ from functools import cached_property
 from bs4 import Tag
 from webtest import Form, TestApp, TestRequest, TestResponse
 
-from accounts.cookies import SESSION_COOKIE
-from accounts.host_names import is_domain, normalize
-from accounts.models import Session, User
+from accounts.hosts.names import is_domain, normalize
+from accounts.sessions.cookies import SESSION_COOKIE
+from accounts.sessions.models import Session
+from accounts.users.models import User
 from config.wsgi import application
 from tests.support.factories import PASSWORD
 

@@ -7,8 +7,8 @@ from urllib.parse import parse_qsl, urlsplit
 from django.core import mail
 from playwright.sync_api import Locator, Page, Response, Route, expect
 
-from accounts.models import User
-from forum.models import Post
+from accounts.users.models import User
+from forum.posts.models import Post
 from tests.support.chromium import ORIGIN, TIMEOUT_MS
 from tests.support.factories import PASSWORD
 from tests.support.letters import link_in

@@ -7,10 +7,9 @@ from decimal import Decimal
 
 from django.db.models import F
 
-from accounts.models import Account
-from workspace.models import PostRevenue, RevenueChange
-from workspace.post_revenue import PostBacker, stored_revenue, update_post_revenues
-from workspace.revenue import Revenue
+from accounts.account.models import Account
+from team.backers.post_revenue import PostBacker, PostRevenue, RevenueChange, stored_revenue, update_post_revenues
+from team.summaries.revenue import Revenue
 
 
 def process() -> None:

@@ -2,9 +2,9 @@
 
 from django.http import QueryDict
 
-from accounts.models import User
+from accounts.users.models import User
 from core.api.paging import Page
-from workspace.views import read_list
+from team.lists.saved_views import read_list
 
 
 def read_record_list(user: User, resource: str, query: str) -> tuple[list[str], list[str]]:

@@ -23,7 +23,7 @@ USES = {
     "forum": {"core", "accounts", "forum"},
     "crm": {"core", "accounts", "crm"},
     "webhooks": {"core", "accounts", "webhooks"},
-    "workspace": {"core", "accounts", "forum", "crm", "workspace"},
+    "team": {"core", "accounts", "forum", "crm", "team"},
 }
 ROOMS = (*USES, "config")
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from django.urls import get_resolver
 
-from accounts.models import User
+from accounts.users.models import User
 from tests.support.client import JSONClient, XMLClient
 from tests.support.factories import PASSWORD, make_token
 

@@ -1,8 +1,10 @@
 """The rows of the search table (`tests/search_cases.toml`): invented names, the same in every run."""
 
-from accounts.models import User
-from crm.models import Client, Contact, Deal
-from forum.models import Post
+from accounts.users.models import User
+from crm.clients.models import Client
+from crm.contacts.models import Contact
+from crm.deals.models import Deal
+from forum.posts.models import Post
 
 # fmt: off
 CLIENTS = [

@@ -2,7 +2,7 @@
 
 from urllib.parse import urlencode
 
-from accounts import links
+from accounts.mail import links
 
 PASSWORD = "grasshopper lighthouse vinegar"
 

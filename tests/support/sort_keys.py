@@ -1,7 +1,7 @@
 """The comparison of the sort keys of posts with the posts."""
 
-from accounts.models import Account
-from forum.sort_keys import find_differing
+from accounts.account.models import Account
+from forum.posts.sort_keys import find_differing
 
 
 def assert_sort_keys_are_correct() -> None:

@@ -3,8 +3,8 @@
 from collections import defaultdict
 from decimal import Decimal
 
-from accounts.models import Account
-from workspace.models import TimelineEntry
+from accounts.account.models import Account
+from team.timeline.models import TimelineEntry
 
 
 def stored(account: Account) -> dict:

@@ -2,9 +2,8 @@
 
 from django.db import connection
 
-from workspace.mirrored_entries import MIRRORS
-from workspace.models import TimelineEntry
-from workspace.timeline import MIRRORED_KINDS
+from team.timeline.mirrored_entries import MIRRORS
+from team.timeline.models import MIRRORED_KINDS, TimelineEntry
 
 COLUMNS = ("account_id", "kind", "at", "resource", "resource_id", "client_id", "contact_id", "deal_id", "user_id")
 

@@ -14,7 +14,7 @@ from babel.messages.pofile import read_po
 
 from tests.support.examples import ROOT
 
-ROOMS = ("accounts", "config", "core", "crm", "forum", "webhooks", "workspace")
+ROOMS = ("accounts", "config", "core", "crm", "forum", "webhooks", "team")
 
 # Text that is the same in every language.
 NAMES = {"API", "English", "JSON", "OpenAPI", "Polski", "Rostrum", "Swagger", "UI", "XML", "curl"}

@@ -5,7 +5,7 @@ import io
 from dataclasses import dataclass
 from wsgiref.util import setup_testing_defaults
 
-from forum.models import Post
+from forum.posts.models import Post
 from tests.support.client import XMLClient, application
 from tests.support.factories import make_user
 

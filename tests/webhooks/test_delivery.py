@@ -17,7 +17,7 @@ from standardwebhooks.webhooks import WebhookVerificationError
 
 from core.changes.followers import Follower
 from core.errors import Conflict
-from core.housekeeping import erase_outdated_rows
+from core.housekeeping.jobs import erase_outdated_rows
 from tests.support.assertions import on_the_wire, read
 from tests.support.factories import make_client, make_delivery, make_post
 from tests.support.jobs import run_jobs

@@ -7,14 +7,16 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import IntegrityError
 
-from accounts.account_creation import create_account
-from accounts.api.new_account import NewAccountSerializer
-from accounts.api.users import NewUserSerializer
-from accounts.domains import Proof
-from accounts.host_names import is_reserved, normalize, public_url
-from accounts.models import Account, Host, User
-from core.api.errors import sentence_of
+from accounts.account.models import Account
+from accounts.account_creation.api import NewAccountSerializer
+from accounts.account_creation.creation import create_account
+from accounts.hosts.domains import Proof
+from accounts.hosts.models import Host
+from accounts.hosts.names import is_reserved, normalize, public_url
+from accounts.users.api import NewUserSerializer
+from accounts.users.models import User
 from core.errors import FieldErrors
+from core.http.errors import sentence_of
 
 
 class Command(BaseCommand):

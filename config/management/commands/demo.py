@@ -7,8 +7,10 @@ from django.contrib.auth.hashers import check_password
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.urls import reverse
 
-from accounts.host_names import full_name
-from accounts.models import Account, APIToken, User
+from accounts.account.models import Account
+from accounts.hosts.names import full_name
+from accounts.tokens.models import APIToken
+from accounts.users.models import User
 
 try:
     from config.local import demo

@@ -2,8 +2,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from accounts.models import Account
-from crm.user_link_jobs import propose_all_links
+from accounts.account.models import Account
+from crm.user_links.jobs import propose_all_links
 
 
 class Command(BaseCommand):

@@ -35,7 +35,7 @@ def test_it_works(shared_service):
 
 
 def test_changed_files_are_collected_again(tmp_path, monkeypatch):
-    style = tmp_path / "accounts" / "static" / "accounts" / "rostrum.css"
+    style = tmp_path / "core" / "pages" / "static" / "rostrum.css"
     lock = tmp_path / "requirements" / "local.txt"
     for path in (style, lock):
         path.parent.mkdir(parents=True)

@@ -8,8 +8,9 @@ from django.core.management import call_command
 from django.test import override_settings
 from django.utils import timezone
 
-from accounts.models import Account, APIToken
-from core.db.trash import KEPT_FOR
+from accounts.account.models import Account
+from accounts.tokens.models import APIToken
+from core.rows.trash import KEPT_FOR
 from tests.support.assertions import read
 from tests.support.client import Client
 

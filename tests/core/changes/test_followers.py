@@ -7,7 +7,7 @@ from django.db import connection, models, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from accounts.models import Account
+from accounts.account.models import Account
 from core.changes import dispatcher, followers
 from core.changes.followers import Follower, LeaseLostError
 from tests.support.factories import make_client

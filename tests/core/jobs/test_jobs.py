@@ -9,7 +9,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from core import housekeeping
+from core.housekeeping import jobs as housekeeping
 from core.jobs import queue
 from core.jobs.queue import Job, PeriodicTime
 from core.jobs.registration import (

@@ -20,7 +20,7 @@ def output_of(*arguments: str) -> str:
 
 
 def fail_one() -> int:
-    queue.insert("default", "accounts.mail.send_email", {"account_id": 7, "to": "secret@example.com"})
+    queue.insert("default", "accounts.mail.sending.send_email", {"account_id": 7, "to": "secret@example.com"})
     claimed = queue.claim("default")
     assert isinstance(claimed, Job)
     queue.fail(claimed, "SMTPServerDisconnected", delay=None)
@@ -36,16 +36,16 @@ def statuses() -> list[tuple]:
 def test_it_works(db):
     assert output_of() == f"{NO_WORKER}\nThere are no jobs.\n"
     id = fail_one()
-    queue.insert("default", "core.housekeeping.erase_trash", {})
+    queue.insert("default", "core.housekeeping.jobs.erase_trash", {})
     heading, *rows = output_of().splitlines()[1:]
     assert " ".join(heading.split()) == "due waits for scheduled retried running failed name last error"
     assert [row.split() for row in rows] == [
-        ["0", "0", "0", "0", "1", "accounts.mail.send_email", "SMTPServerDisconnected"],
-        ["1", "0", "s", "0", "0", "0", "0", "core.housekeeping.erase_trash"],
+        ["0", "0", "0", "0", "1", "accounts.mail.sending.send_email", "SMTPServerDisconnected"],
+        ["1", "0", "s", "0", "0", "0", "0", "core.housekeeping.jobs.erase_trash"],
     ]
     heading, row = output_of("--failed").splitlines()
     assert heading.split()[:4] == ["id", "name", "account", "attempts"]
-    assert row.split()[:4] == [str(id), "accounts.mail.send_email", "7", "1"]
+    assert row.split()[:4] == [str(id), "accounts.mail.sending.send_email", "7", "1"]
     assert row.endswith("SMTPServerDisconnected")
     assert "secret" not in row
     assert output_of("retry", str(id)) == "1 job is due again.\n"

@@ -10,11 +10,12 @@ from django.core import mail as django_mail
 from django.core.mail.backends.locmem import EmailBackend
 from django.utils import timezone
 
-from accounts.delivery import Delivery
-from accounts.mail import MAIL_QUEUE, URGENT_MAIL_QUEUE
+from accounts.mail.sending import MAIL_QUEUE, URGENT_MAIL_QUEUE
+from accounts.users.delivery import Delivery
 from core.jobs import queue
-from forum.models import Follow, Notification
+from forum.follows.models import Follow
 from forum.notifications.emails import send_due_notifications, send_notifications
+from forum.notifications.models import Notification
 from tests.support import letters
 from tests.support.codes import request_code
 from tests.support.factories import make_comment, make_post, make_user

@@ -4,11 +4,12 @@ from datetime import timedelta
 
 import pytest
 
-from accounts.models import User
+from accounts.users.models import User
 from core.changes.followers import Follower
-from forum.models import Activity, Follow, Notification
-from forum.notification_models import Reason
+from forum.activities.models import Activity
+from forum.follows.models import Follow
 from forum.notifications import follower
+from forum.notifications.models import Notification, Reason
 from tests.support.factories import make_comment, make_post, make_task, make_user
 from tests.support.followers import run_followers
 from tests.support.jobs import run_jobs

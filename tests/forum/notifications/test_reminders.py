@@ -7,10 +7,12 @@ from django.utils import timezone
 
 from core.changes.models import Change
 from core.jobs.registration import deadline
-from forum.models import Activity, Notification, Post
+from forum.activities.models import Activity
 from forum.notifications import reminders
 from forum.notifications.emails import send_due_notifications
+from forum.notifications.models import Notification
 from forum.notifications.reminders import remind
+from forum.posts.models import Post
 from tests.support.factories import make_task, make_user
 from tests.support.followers import run_followers
 from tests.support.jobs import run_jobs

@@ -4,9 +4,10 @@ import base64
 
 import pytest
 
-from accounts import passwords
-from accounts.models import Account, User
-from forum.models import Forum
+from accounts.account.models import Account
+from accounts.sessions import passwords
+from accounts.users.models import User
+from forum.forums.models import Forum
 from tests.support.client import XMLClient
 from tests.support.factories import PASSWORD, make_user
 from tests.support.tables import table

@@ -2,7 +2,7 @@
 
 import pytest
 
-from forum.models import Post
+from forum.posts.models import Post
 from tests.support.factories import PASSWORD, make_post, make_user
 from tests.support.threads import at_once
 from tests.support.xml import call

@@ -1,4 +1,4 @@
-from accounts.models import User
+from accounts.users.models import User
 from tests.support.client import XMLClient
 from tests.support.factories import PASSWORD, make_user
 from tests.support.tables import table
@@ -48,7 +48,7 @@ def test_it_rejects_members_with_any_body(acme):
     assert shown(acme.xml().send_xml("POST", "/app/users.xml", "<user/>")) == refusal(422, "User can't be blank")
 
 
-# tests/accounts/test_user_permissions.py covers all combinations of roles.
+# tests/accounts/users/test_user_permissions.py covers all combinations of roles.
 def test_it_rejects_roles_that_the_user_may_not_give(acme):
     for creator_role, role, sentence in (
         ("agent", "agent", "An agent may create members only"),

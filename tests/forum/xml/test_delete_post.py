@@ -1,6 +1,6 @@
 from django.utils import timezone
 
-from forum.models import Post
+from forum.posts.models import Post
 from tests.support.factories import make_forum, make_post, make_task
 from tests.support.tables import table
 from tests.support.xml import NOT_FOUND, document, posts, refusal, shown, single

@@ -1,9 +1,9 @@
-"""The addresses of the Forum API, and the errors at unknown ones. tests/accounts/test_hosts.py has more of them."""
+"""The addresses of the Forum API, and the errors at unknown ones. tests/accounts/hosts/test_hosts.py has more of them."""
 
 from django.db import OperationalError
 
-from accounts.addresses import HostCache
-from accounts.host_names import normalize
+from accounts.hosts.addresses import HostCache
+from accounts.hosts.names import normalize
 from tests.support.client import XMLClient
 from tests.support.factories import PASSWORD, make_account, make_forum, make_post
 from tests.support.tables import table

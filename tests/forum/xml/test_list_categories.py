@@ -1,7 +1,7 @@
 import pytest
 from django.db import IntegrityError, transaction
 
-from forum.categories import RESERVED_SEGMENTS
+from forum.categories.models import RESERVED_SEGMENTS
 from tests.support.factories import make_category, make_forum
 from tests.support.tables import table
 from tests.support.xml import document, shown

@@ -3,8 +3,8 @@ from urllib.parse import quote
 
 import pytest
 
-from accounts.models import User
-from forum.models import Post
+from accounts.users.models import User
+from forum.posts.models import Post
 from tests.support.factories import make_category, make_forum, make_post, make_task, make_user
 from tests.support.tables import table
 from tests.support.xml import (

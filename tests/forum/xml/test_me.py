@@ -1,6 +1,6 @@
 from datetime import UTC, datetime
 
-from accounts.models import User
+from accounts.users.models import User
 from tests.support.xml import CONTENT_TYPE, shown
 
 ME = """<?xml version="1.0" encoding="UTF-8"?>

@@ -7,8 +7,8 @@ from pyactiveresource.activeresource import ActiveResource
 from pyactiveresource.connection import ResourceInvalid, ResourceNotFound, UnauthorizedAccess
 from pyactiveresource.formats import XMLFormat
 
-from accounts.models import User
-from forum.models import Post as PostRow
+from accounts.users.models import User
+from forum.posts.models import Post as PostRow
 from tests.support.factories import PASSWORD, make_post
 from tests.support.fixtures import Cast
 from tests.support.live import serving

@@ -2,7 +2,8 @@ from datetime import UTC, datetime
 
 from django.utils import timezone
 
-from forum.models import Comment, Post
+from forum.comments.models import Comment
+from forum.posts.models import Post
 from tests.support.factories import make_forum, make_post, make_task, make_user
 from tests.support.xml import (
     NOT_FOUND,

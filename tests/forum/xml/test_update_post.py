@@ -1,6 +1,6 @@
 import pytest
 
-from forum.models import Post
+from forum.posts.models import Post
 from tests.support.factories import make_category, make_forum, make_post, make_user
 from tests.support.tables import table
 from tests.support.xml import (

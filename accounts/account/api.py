@@ -1,0 +1,77 @@
+"""The account of the request."""
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.account.models import MAX_REASONS, Account, AgentsSee
+from accounts.roles.permissions import IsAdminOrTeamReadOnly
+from core.api.fields import BooleanField, ChoiceField, IntegerField, TextField, TextListField
+from core.api.serializers import ResourceSerializer
+from core.api.views import JSONViewSet
+from core.db.transactions import in_transaction
+
+
+class AccountSerializer(ResourceSerializer):
+    model = Account
+
+    id = IntegerField(read_only=True)
+    prefix = TextField(read_only=True)
+    initial_module = TextField(read_only=True)
+    from_partner = TextField(read_only=True)
+    name = TextField(read_only=True)
+    time_zone = TextField(read_only=True)
+    language = TextField(read_only=True)
+    currency = TextField(read_only=True)
+    agents_see = TextField(read_only=True)
+    link_guests_by_email = BooleanField(read_only=True)
+    won_reasons = TextListField(max_items=MAX_REASONS, read_only=True)
+    lost_reasons = TextListField(max_items=MAX_REASONS, read_only=True)
+
+
+class AccountSettingsSerializer(ResourceSerializer):
+    """The fields of an account that admins may change."""
+
+    agents_see = ChoiceField(AgentsSee.values)
+    link_guests_by_email = BooleanField()
+    won_reasons = TextListField(max_items=MAX_REASONS)
+    lost_reasons = TextListField(max_items=MAX_REASONS)
+
+
+def url_of_account(request: HttpRequest, account: Account) -> str:
+    """Return the URL of the account's own host, with the scheme and the port of the request."""
+    host = request.get_host()
+    _, _, port = host.rpartition(":") if ":" in host else ("", "", "")
+    return f"{request.scheme}://{account.prefix}.{settings.BASE_DOMAIN}" + (f":{port}" if port else "")
+
+
+class AccountViewSet(JSONViewSet):
+    permission_classes = [IsAdminOrTeamReadOnly]
+    body_keys: tuple[str, ...] = ("account",)
+
+    def retrieve(self, request: Request) -> HttpResponse:
+        return Response(self.represent(self.account))
+
+    def update(self, request: Request) -> HttpResponse:
+        def act() -> None:
+            serializer = AccountSettingsSerializer(
+                self.account, data=self.body.get("account"), partial=True, context=self.get_serializer_context()
+            )
+            self.check(account=serializer)
+            # Null changes nothing. A list is never null.
+            values = {name: value for name, value in serializer.values.items() if value is not None}
+            self.account.change(**values)
+
+        in_transaction(act)
+        return Response(self.represent(self.account))
+
+    def represent(self, row: Account, **extra: Any) -> dict[str, Any]:
+        data = AccountSerializer.represent(row, row.zone)
+        times = {name: data.pop(name) for name in ("created_at", "updated_at")}
+        return {**data, "url": self.url_of(row), **extra, **times}
+
+    def url_of(self, account: Account) -> str:
+        return url_of_account(self.request._request, account)

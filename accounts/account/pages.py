@@ -1,0 +1,162 @@
+"""The settings page of the account: its name, its defaults, and its look in e-mails."""
+
+from http import HTTPStatus
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from accounts.account.branding import Branding
+from accounts.account.models import Account
+from accounts.layout.forms import Form, language_choices, time_zone_choices
+from accounts.layout.settings import SettingsPage
+from core.api.fields import CURRENCIES
+from core.http.requests import PageRequest, UserRequest
+from core.pages.base import Page, redirect
+
+
+class AccountForm(Form):
+    name = forms.CharField(label=gettext_lazy("Name"), max_length=255)
+    time_zone = forms.ChoiceField(
+        label=gettext_lazy("Time zone"),
+        help_text=gettext_lazy(
+            "Times are shown in it, here and to programs. Everyone can choose another one in their profile."
+        ),
+    )
+    language = forms.ChoiceField(
+        label=gettext_lazy("Language"),
+        choices=language_choices,
+        help_text=gettext_lazy("For e-mails, and for visitors whose browser asks for a language we don't have."),
+    )
+    currency = forms.CharField(
+        label=gettext_lazy("Currency"),
+        max_length=3,
+        help_text=gettext_lazy("For new deals: the three letters of ISO 4217, such as EUR, PLN or USD."),
+    )
+    confirms_user_links = forms.BooleanField(
+        label=gettext_lazy("Link users to customers without asking"),
+        required=False,
+        help_text=gettext_lazy(
+            "If the verified e-mail of a member is that of a client or a contact. Otherwise such a link is only proposed."
+        ),
+    )
+    link_guests_by_email = forms.BooleanField(
+        label=gettext_lazy("Link orders of guests to the client with their e-mail"),
+        required=False,
+        help_text=gettext_lazy(
+            "When a shop sends a deal with a new customer, and exactly one client has the customer's e-mail. The client is not changed."
+        ),
+    )
+    currency.widget.attrs.update({"autocapitalize": "characters", "spellcheck": "false", "class": "short"})
+
+    def __init__(self, *args: Any, account: Account, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        choices = list(time_zone_choices())
+        # Keep a time zone that was set by other means and is not among the choices.
+        if account.time_zone not in dict(choices):
+            choices.insert(0, (account.time_zone, account.time_zone))
+        self.set_choices("time_zone", choices)
+        if currency := self.data.get("currency"):
+            self.replace_data("currency", currency.strip().upper())
+        self.account = account
+
+    def clean_currency(self) -> str:
+        currency = self.cleaned_data["currency"]
+        # Keep a current currency that has been removed from the list.
+        if currency not in CURRENCIES and currency != self.account.currency:
+            raise forms.ValidationError(_("This is not a code of ISO 4217, such as EUR"))
+        return currency
+
+
+class BrandingForm(Form):
+    accent = forms.CharField(
+        label=gettext_lazy("Accent colour"),
+        max_length=7,
+        widget=forms.TextInput(attrs={"type": "color"}),
+        help_text=gettext_lazy(
+            "Of the buttons in your e-mails. It has to be visible on white and on dark backgrounds."
+        ),
+    )
+    logo = forms.FileField(
+        label=gettext_lazy("Logo"),
+        required=False,
+        widget=forms.FileInput(attrs={"accept": "image/png,image/jpeg"}),
+        help_text=gettext_lazy("A PNG or JPEG of up to 512 KiB. E-mails show it 40 pixels high."),
+    )
+    removes_logo = forms.BooleanField(label=gettext_lazy("Remove the logo"), required=False)
+
+    def __init__(self, *args: Any, branding: Branding, **kwargs: Any) -> None:
+        super().__init__(*args, initial={"accent": branding.accent}, auto_id="branding-%s", **kwargs)
+        if not branding.logo_key:
+            del self.fields["removes_logo"]
+
+
+class AccountPage(SettingsPage):
+    """The first page of the settings: the account itself."""
+
+    template_name = "accounts/account/account.html"
+    part = "account"
+    actions = {"save": "save", "branding": "save_branding"}
+
+    def check_access(self) -> HttpResponse | None:
+        user = self.request.user
+        if user is not None and user.is_team and not user.is_admin and self.request.method in ("GET", "HEAD"):
+            # The only settings page for agents.
+            return redirect("accounts-tokens")
+        return super().check_access()
+
+    def show(self, form: Form, branding_form: Form | None = None) -> HttpResponse:
+        branding = Branding.objects.of(self.request.account)
+        is_wrong = branding_form is not None or form.is_bound
+        return self.render(
+            http_status=HTTPStatus.UNPROCESSABLE_ENTITY if is_wrong else HTTPStatus.OK,
+            form=form,
+            branding_form=branding_form or BrandingForm(branding=branding),
+            branding=branding,
+            address=f"{self.request.account.prefix}.{settings.BASE_DOMAIN}",
+        )
+
+    def account_form(self) -> AccountForm:
+        account = self.request.account
+        values = {name: getattr(account, name) for name in AccountForm.base_fields}
+        return AccountForm(initial=values, account=account)
+
+    def get(self, request: UserRequest) -> HttpResponse:
+        return self.show(self.account_form())
+
+    def save_branding(self, request: UserRequest) -> HttpResponse:
+        account = request.account
+        form = BrandingForm(request.POST, request.FILES, branding=Branding.objects.of(account))
+
+        def act() -> None:
+            values = form.cleaned_data
+            logo = values["logo"].read() if values["logo"] else None
+            Branding.change(account, accent=values["accent"], logo=logo, removes_logo=bool(values.get("removes_logo")))
+
+        if not form.is_valid() or not self.submit_form(form, act):
+            return self.show(self.account_form(), form)
+        messages.success(request, _("The look of your e-mails is saved."))
+        return redirect("accounts-account")
+
+    def save(self, request: UserRequest) -> HttpResponse:
+        account = request.account
+        form = AccountForm(request.POST, account=account)
+        if not form.is_valid() or not self.submit_form(form, lambda: account.change(**form.cleaned_data)):
+            return self.show(form)
+        messages.success(request, _("The account is saved."))
+        return redirect("accounts-account")
+
+
+class LogoPage(Page):
+    """The logo of an account, for its e-mails and pages. The key is derived from the content, so the response never changes."""
+
+    def get(self, request: PageRequest, key: str) -> HttpResponse:
+        row = Branding.objects.filter(account_id=request.account.id, logo_key=key).first()
+        if row is None or row.logo is None:
+            raise Http404
+        headers = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
+        return HttpResponse(bytes(row.logo), content_type="image/png", headers=headers)

@@ -1,0 +1,110 @@
+"""The creation of accounts by partners."""
+
+from typing import Any, cast
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.urls import reverse
+from rest_framework.exceptions import PermissionDenied
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.account.api import AccountViewSet
+from accounts.account.models import Account
+from accounts.account_creation.creation import create_account, limit_new_accounts
+from accounts.hosts.models import Host
+from accounts.hosts.names import PREFIX_PATTERN, is_reserved
+from accounts.users.api import NewUserSerializer, UserSerializer
+from accounts.users.names import INVISIBLE_MESSAGE, has_invisible
+from core.api.fields import MAX_NAME_LENGTH, TextField
+from core.api.serializers import ResourceSerializer
+from core.db.transactions import in_transaction
+
+
+class Prefix(TextField):
+    default_error_messages = {
+        "form": "must be 2-63 letters a-z, digits and hyphens, neither first nor last a hyphen",
+        "reserved": "is reserved",
+        "taken": "is already taken",
+    }
+
+    def to_internal_value(self, data: Any) -> str:
+        prefix = cast(str, super().to_internal_value(data.strip().lower() if isinstance(data, str) else data))
+        if len(prefix) < 2:
+            self.fail("form")
+        if is_reserved(prefix) or prefix == settings.BASE_DOMAIN:
+            self.fail("reserved")
+        if Account.objects.filter(prefix=prefix).exists() or Host.objects.filter(name=prefix).exists():
+            self.fail("taken")
+        return prefix
+
+
+class FromPartner(TextField):
+    default_error_messages = {"other": "is not your partner identifier"}
+
+    def to_internal_value(self, data: Any) -> str | None:
+        key = super().to_internal_value(data)
+        if key and key != self.context["account"].partner_key:
+            self.fail("other")
+        return key
+
+
+class AccountName(TextField):
+    """The name of a new account, which is also the name of its first site."""
+
+    default_error_messages = {"invisible": INVISIBLE_MESSAGE}
+
+    def to_internal_value(self, data: Any) -> str:
+        name = cast(str, super().to_internal_value(data))
+        if has_invisible(name):
+            self.fail("invisible")
+        return name
+
+
+class NewAccountSerializer(ResourceSerializer):
+    model = Account
+
+    prefix = Prefix(required=True, max_length=MAX_NAME_LENGTH, pattern=PREFIX_PATTERN.removesuffix(r"\Z"))
+    initial_module = TextField(pattern="[a-z][a-z0-9_]{0,31}")
+    from_partner = FromPartner()
+    name = AccountName()
+
+
+class OwnerSerializer(NewUserSerializer):
+    """The first user of a new account, who is its owner."""
+
+    # DRF's way to remove an inherited field.
+    role = None  # type: ignore[assignment]
+
+
+class NewAccountViewSet(AccountViewSet):
+    """The account of the request, and the creation of an account."""
+
+    body_keys = ("account", "user")
+    shown_once = ("api_token",)
+
+    def create(self, request: Request) -> HttpResponse:
+        partner = self.account
+        if not partner.partner_key:
+            raise PermissionDenied("Only a partner's account may create accounts")
+
+        def act() -> tuple[Account, Any, str]:
+            context = {"account": partner, "user": request.user}
+            account = NewAccountSerializer(data=self.body.get("account"), context=context)
+            user = OwnerSerializer(data=self.body.get("user"), context={**context, "account": None})
+            self.check(account=account, user=user)
+            values = {name: value for name, value in account.values.items() if value is not None}
+            owner = user.values
+            return create_account(
+                login=owner["login"],
+                email=owner["email"],
+                password=owner["password"],
+                owner_name=owner.get("name") or "",
+                # The customers of a partner usually speak its language, in which the first category gets its name.
+                **{"language": partner.language, **values, "from_partner": partner.partner_key},
+            )
+
+        with limit_new_accounts(request, partner.id):
+            account, owner, token = in_transaction(act)
+        data = self.represent(account, user=UserSerializer.represent(owner, account.zone), api_token=token)
+        return Response(data, status=201, headers={"Location": data["url"] + reverse("accounts-json-account")})

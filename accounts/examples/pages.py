@@ -1,0 +1,222 @@
+"""The API page of the settings: the user's tokens and an overview of the examples. Below it, a page for the examples of each tag."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+
+from accounts.examples.code import CODE_LANGUAGES, code_language
+from accounts.examples.examples import (
+    INTERFACES,
+    Example,
+    FilledExample,
+    examples,
+    fill_example,
+    read_samples,
+    samples_used_by,
+    sections,
+)
+from accounts.examples.requests import execute
+from accounts.sessions import throttling
+from accounts.sessions.cookies import CODE_COOKIE, delete_cookie, set_cookie
+from accounts.sessions.sign_in_log import Reason, Way, log_refusal
+from accounts.sign_in.codes import SignInCode
+from accounts.sign_in.emails import email_new_token, email_user
+from accounts.tokens.models import APIToken
+from accounts.tokens.pages import TokenForm, last_day
+from accounts.tokens.visit_token import read_visit_token, set_visit_token
+from core.db.transactions import in_transaction
+from core.errors import Throttled
+from core.http.requests import UserRequest
+from core.pages.base import Page, base_url, redirect
+from core.pages.creation import CreatingPage, Creation
+
+
+def code_context(request: UserRequest) -> dict[str, Any]:
+    """Return the variables of templates that show the code of examples."""
+    return {"code_languages": CODE_LANGUAGES.values(), "code_language": code_language(request.GET.get("lang"))}
+
+
+def interfaces() -> list[tuple[str | Promise, list[tuple[str, list[Example]]]]]:
+    """Return the names of the APIs, each with its sections of examples. The Account API comes first."""
+    groups: dict[str | Promise, list[tuple[str, list[Example]]]] = {}
+    for slug, section in sections().items():
+        groups.setdefault(INTERFACES[section[0].language], []).append((slug, section))
+    return list(groups.items())
+
+
+class APIPage(CreatingPage):
+    request: UserRequest
+    access = "team"
+    template_name = "accounts/examples/api.html"
+    MAX_EXPIRED_SHOWN = 10
+
+    def get(self, request: UserRequest) -> HttpResponse:
+        return self.show()
+
+    def post(self, request: UserRequest) -> HttpResponse:
+        """Create a token. Respond with the page instead of a redirect, because the token is shown only once."""
+        if request.POST.get("do") == "code":
+            return self.send_code()
+        form = TokenForm(request.POST, request=request)
+        if not form.is_valid():
+            return self.show(form)
+        issued: list[str] = []
+
+        def create() -> APIToken:
+            row, token = APIToken.objects.issue(
+                request.user, label=form.cleaned_data["label"], expires_at=form.expires_at
+            )
+            issued[:] = [token]
+            email_new_token(request.user, request, row)
+            return row
+
+        creation = Creation(
+            create=create,
+            rows=request.account.tokens.filter(user_id=request.user.id, revoked_at=None),
+            path=lambda row: reverse("accounts-tokens"),
+            saved=lambda row: (
+                {"label": row.label}
+                | ({"expires": "date", "until": last_day(row)} if row.expires_at else {"expires": "never"})
+            ),
+        )
+        # The password and the code are no values of the token.
+        values = {name: form.cleaned_data[name] for name in ("label", "expires", "until")}
+        row = self.create_once(form, creation, values)
+        if isinstance(row, HttpResponse):
+            return row
+        if row is None:
+            return self.show(form)
+        if not issued:
+            messages.info(
+                request, _("This token exists already, and was shown once. Revoke it if you did not copy it.")
+            )
+            return redirect("accounts-tokens")
+        response = self.show(row=row, token=issued[0])
+        set_visit_token(request, response, issued[0])
+        delete_cookie(response, CODE_COOKIE)
+        return response
+
+    def send_code(self) -> HttpResponse:
+        """Send a code to the user, and show the form with a field for it and the values that were entered."""
+        request, user = self.request, self.request.user
+        entered = {name: value for name, value in request.POST.items() if name not in ("current", "code")}
+        try:
+            may_send = throttling.count_code_request(request, user.email, user)
+        except Throttled:
+            may_send = False
+        if not may_send:
+            log_refusal(request, Way.CONFIRMATION, Reason.TOO_MANY, user=user)
+            messages.error(request, _("Your address has got too many e-mails. Try again in an hour."))
+            return self.show(initial=entered)
+
+        def act() -> str:
+            code, secret = SignInCode.objects.make(
+                request.account, user.email, replaces=request.COOKIES.get(CODE_COOKIE, "")
+            )
+            email_user(user, "confirmation_code", request, code=code)
+            return secret
+
+        secret = in_transaction(act)
+        # The form below reads the cookie.
+        request.COOKIES[CODE_COOKIE] = secret
+        messages.success(request, _("An e-mail to %(email)s is on its way.") % {"email": user.email})
+        response = self.show(initial=entered)
+        set_cookie(response, CODE_COOKIE, secret, SignInCode.LIFETIME)
+        return response
+
+    def show(
+        self,
+        form: TokenForm | None = None,
+        *,
+        row: APIToken | None = None,
+        token: str = "",
+        initial: Mapping[str, Any] | None = None,
+    ) -> HttpResponse:
+        request = self.request
+        visit_token = read_visit_token(request)
+        tokens = request.account.tokens.filter(user_id=request.user.id).order_by("-id")
+        return self.render_form(
+            form or TokenForm(request=request, initial=initial),
+            part="api",
+            tokens=[*tokens.usable()[: APIToken.MAX_PER_USER], *tokens.expired()[: self.MAX_EXPIRED_SHOWN]],
+            row=row,
+            token=token,
+            address=base_url(request),
+            filled=fill_example(
+                examples()["read_account"],
+                request,
+                {"responsible": request.user.id},
+                token=token or visit_token,
+            ),
+            visit_token=visit_token,
+            interfaces=interfaces(),
+            **code_context(request),
+        )
+
+
+class Examples(Page):
+    """The examples with one tag."""
+
+    request: UserRequest
+    access = "team"
+    template_name = "accounts/examples/examples.html"
+    # The token that was created during this visit, or "".
+    token = ""
+
+    def get(self, request: UserRequest, section: str) -> HttpResponse:
+        return self.show(self.fill_examples(section), section)
+
+    def post(self, request: UserRequest, section: str) -> HttpResponse:
+        """Execute an example as the signed-in user, for browsers without JavaScript."""
+        filled_examples = self.fill_examples(section)
+        submitted = next(
+            (filled for filled in filled_examples if filled.example.id == request.POST.get("operation")), None
+        )
+        if submitted is None:
+            raise Http404
+        submitted.values = {key: request.POST.get(key, "").strip() for key in submitted.values}
+        if submitted.body is not None:
+            submitted.body = request.POST.get("body", "").replace("\r\n", "\n")
+        if any("/" in value for _parameter, value in submitted.filled_parameters("path")):
+            # A slash would select another view.
+            submitted.error = _("A value in the path can't have a slash.")
+        elif submitted.example.is_destructive and "sure" not in request.POST:
+            submitted.error = _("Nothing was deleted: tick the box to confirm, then run it.")
+        if submitted.error:
+            return self.show(filled_examples, section, status=422)
+        example = submitted.example
+        submitted.response = execute(
+            request,
+            example.method,
+            submitted.target,
+            submitted.headers,
+            submitted.body,
+            media_type=example.media_type,
+            language=example.language,
+        )
+        return self.show(filled_examples, section)
+
+    def fill_examples(self, section: str) -> list[FilledExample]:
+        if section not in sections():
+            raise Http404
+        section_examples = sections()[section]
+        samples = read_samples(self.request, samples_used_by(section_examples))
+        self.token = read_visit_token(self.request)
+        return [fill_example(example, self.request, samples, token=self.token) for example in section_examples]
+
+    def show(self, filled_examples: list[FilledExample], section: str, *, status: int = 200) -> HttpResponse:
+        return self.render(
+            http_status=status,
+            part="api",
+            filled_examples=filled_examples,
+            tag=filled_examples[0].example.tag,
+            shown_section=section,
+            sections=[(slug, examples[0].tag) for slug, examples in sections().items()],
+            token=self.token,
+            **code_context(self.request),
+        )

@@ -1,0 +1,142 @@
+"""The outermost middleware: it finds the tenant by the Host header, and completes the headers of responses."""
+
+import logging
+from collections.abc import Callable
+from typing import cast
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection
+from django.http import HttpRequest, HttpResponse
+from django.middleware.gzip import GZipMiddleware
+from django.urls import reverse
+from django.utils.cache import get_conditional_response
+from django.utils.translation import gettext_lazy
+
+from accounts.hosts.addresses import host_cache
+from accounts.hosts.names import normalize
+from core.error_responses import error_response, share_exceeded, unavailable
+from core.errors import ShareExceeded
+from core.http import readiness
+from core.http.errors import json_response
+from core.http.preconditions import etag_of, gzip_etag, without_suffix
+from core.http.requests import TenantRequest
+from core.limits.request_shares import RequestShare, is_answering
+from core.outbound import is_own_request
+
+logger = logging.getLogger("rostrum.hosts")
+
+
+class AccountMiddleware:
+    """Set `request.address` (the account and the site of the host), and respond with 404 to requests for an unknown host."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.respond(request)
+        if not response.streaming:
+            # This default is the safe one, because a response may contain data of one user. A view may set another header.
+            response.headers.setdefault("Cache-Control", "private, no-store")
+            if request.method in ("GET", "HEAD") and response.status_code == 200:
+                response = apply_etag_and_gzip(request, response)
+            elif response.status_code == 422 and "gzip" in request.META.get("HTTP_ACCEPT_ENCODING", ""):
+                # A page whose address or form has an error is as long as any other page.
+                response = cast(HttpResponse, gzip_middleware.process_response(request, response))
+            if response.status_code != 304:
+                response.headers.setdefault("Content-Length", str(len(response.content)))
+        if (status := getattr(request, "limit_status", None)) is not None:
+            for name, value in status.headers.items():
+                response.headers[name] = value
+        return response
+
+    def respond(self, request: HttpRequest) -> HttpResponse:
+        if request.path_info == "/healthz":
+            return HttpResponse("ok\n", content_type="text/plain")
+        if request.path_info == "/readyz":
+            return readiness.respond()
+        if is_own_request(request.META.get("HTTP_USER_AGENT", "")) and not is_domain_file(request.path_info):
+            # Otherwise a change that a webhook causes could call the webhook again. The log of the webhook shows this message.
+            return json_response(403, message="A webhook can't call this service")
+        try:
+            length = int(request.META.get("CONTENT_LENGTH") or 0)
+        except ValueError:
+            return error_response(request, 400, message=gettext_lazy("Content-Length is not a number"))
+        if length > settings.MAX_BODY_BYTES:
+            return error_response(request, 413)
+
+        host = normalize(request.META.get("HTTP_HOST", ""))
+        try:
+            address = host_cache.find(host) if host else None
+        except (OperationalError, InterfaceError) as error:
+            logger.error("the database is not available: %s", type(error).__name__)
+            return unavailable(request)
+        if address is None or (address.site_id is None and requires_site(request.path_info)):
+            return error_response(request, 404, message="No forum lives at this address")
+        tenant_request = cast(TenantRequest, request)
+        tenant_request.address = address
+        # An attribute of the backend `config.database`.
+        tenant_request.commits_before = getattr(connection, "commits", None)
+        return self.get_response(request)
+
+
+# Only `process_response` is called, so this `get_response` is never used.
+gzip_middleware = GZipMiddleware(lambda request: HttpResponse())
+
+
+def apply_etag_and_gzip(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """Set the ETag. Return a 304 response if the client has this version, otherwise compress the body if the client accepts gzip.
+
+    The ETag of a page is weak, because all encodings of a response share it (RFC 9110, section 8.8.1). A response of an API has a
+    strong one for each encoding, for conditional writes.
+    """
+    etag = response.headers.get("ETag")
+    is_of_api = etag is None and response.headers["Content-Type"].startswith(("application/json", "application/xml"))
+    if etag is None:
+        strong = etag_of(response.content)
+        etag = response.headers["ETag"] = strong if is_of_api else f"W/{strong}"
+    if "HTTP_IF_NONE_MATCH" in request.META:
+        request.META["HTTP_IF_NONE_MATCH"] = without_suffix(request.META["HTTP_IF_NONE_MATCH"])
+        response = cast(HttpResponse, get_conditional_response(request, etag=etag, response=response))
+    if "gzip" in request.META.get("HTTP_ACCEPT_ENCODING", "") and response.status_code == 200:
+        response = cast(HttpResponse, gzip_middleware.process_response(request, response))
+        if is_of_api and response.has_header("Content-Encoding"):
+            response.headers["ETag"] = gzip_etag(etag)
+    return response
+
+
+def is_domain_file(path: str) -> bool:
+    """Return whether the path is that of the file that proves a domain, which the service may request from itself."""
+    return path == reverse("accounts-domain-file")
+
+
+def requires_site(path: str) -> bool:
+    """Return whether the path is served only at the host of a site, and not at the host of the service itself."""
+    return not (
+        path.endswith(".json")
+        or path == reverse(settings.DOCS_URL)
+        or path.startswith((f"{reverse(settings.DOCS_URL)}/", settings.STATIC_URL))
+    )
+
+
+class RequestShareMiddleware:
+    """Answer with 503 if the account of the host has its share. `hold_share` continues when the user is known."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        tenant_request = cast(TenantRequest, request)
+        if is_answering.get():
+            tenant_request.share = None
+            return self.get_response(request)
+        share = tenant_request.share = RequestShare()
+        answering = is_answering.set(True)
+        try:
+            if (account_id := tenant_request.address.account_id) is not None:
+                share.hold_account(account_id)
+            return self.get_response(request)
+        except ShareExceeded:
+            return share_exceeded(request)
+        finally:
+            is_answering.reset(answering)
+            share.release()

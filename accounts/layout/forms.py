@@ -1,0 +1,91 @@
+"""The base class of the forms of all pages, the choices of languages and time zones, and a select for long lists."""
+
+import zoneinfo
+from collections.abc import Iterable
+from functools import cache, lru_cache
+from typing import Any, cast
+
+from django import forms
+from django.conf import settings
+from django.forms.utils import flatatt
+from django.http import QueryDict
+from django.utils.functional import lazy
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+
+from core.db.text import is_xml_text
+from core.rows.trimmed import is_blank, trim
+
+
+class Form(forms.Form):
+    """A form of a page. `core/pages/field.html` renders each field with its label, help text and errors."""
+
+    required_css_class = "required"
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", **kwargs})
+        for name, field in self.fields.items():
+            if field.required:
+                field.error_messages["required"] = _("Can't be blank")
+            # A field says `is_trimmed = False` to refuse invisible characters instead.
+            is_trimmed = isinstance(field, forms.CharField) and field.strip and getattr(field, "is_trimmed", True)
+            if self.is_bound and is_trimmed:
+                self._trim(self.add_prefix(name), is_line=not isinstance(field.widget, forms.Textarea))
+
+    def _trim(self, name: str, *, is_line: bool) -> None:
+        """Replace a text without visible characters by an empty one, and trim a text of one line."""
+        text = self.data.get(name)
+        if not isinstance(text, str) or text.isascii():
+            return  # Django removes white space
+        trimmed = "" if is_blank(text) else trim(text) if is_line else text
+        if trimmed != text:
+            self.replace_data(name, trimmed)
+
+    def set_choices(self, name: str, choices: Iterable[tuple[Any, Any]]) -> None:
+        cast(forms.ChoiceField, self.fields[name]).choices = list(choices)
+
+    def replace_data(self, name: str, value: Any) -> None:
+        """Replace the value that was sent for a field."""
+        data = cast(QueryDict, self.data).copy()
+        data[name] = value
+        self.data = data
+
+    def clean(self) -> dict[str, Any]:
+        super().clean()
+        values = self.cleaned_data
+        for name, value in list(values.items()):
+            if isinstance(value, str) and not is_xml_text(value):
+                self.add_error(name, _("Has characters that can't be stored"))
+        return values
+
+
+def language_choices() -> list[tuple[str, str]]:
+    return list(settings.LANGUAGES)
+
+
+@cache
+def _time_zone_choices() -> list[tuple[str, str]]:
+    return [
+        (name, name.replace("_", " "))
+        for name in sorted(zoneinfo.available_timezones())
+        if "/" in name or name == "UTC"
+    ]
+
+
+time_zone_choices = lazy(_time_zone_choices, list)
+
+
+class LongSelect(forms.Select):
+    """A select with hundreds of options, whose HTML is created once."""
+
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        chosen = format_html('<option value="{}"', value or "")
+        options = _options(tuple(self.choices)).replace(f"{chosen}>", f"{chosen} selected>", 1)
+        attributes = flatatt(self.build_attrs(self.attrs, {"name": name, **(attrs or {})}))
+        return format_html("<select{}>{}</select>", attributes, SafeString(options))
+
+
+@lru_cache(maxsize=20)
+def _options(choices: tuple[tuple[str, str], ...]) -> str:
+    return format_html_join("", '<option value="{}">{}</option>', choices)

@@ -1,7 +1,0 @@
-"""Filters for templates: the names of statuses and pipelines."""
-
-from accounts.default_names import pipeline_name, status_name
-from core.pages.templates import template_filter
-
-template_filter(pipeline_name)
-template_filter(status_name)

@@ -1,0 +1,359 @@
+"""The profile of a user: personal data, preferences, e-mail, password and sessions."""
+
+from http import HTTPStatus
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.core.validators import URLValidator
+from django.http import HttpResponse
+from django.middleware.csrf import rotate_token
+from django.urls import reverse
+from django.utils.dates import WEEKDAYS
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, override
+
+from accounts.layout.forms import Form, LongSelect, language_choices, time_zone_choices
+from accounts.layout.settings import parse_id
+from accounts.mail import links
+from accounts.mail.limits import Purpose, count_email
+from accounts.sessions.cookies import SESSION_COOKIE, delete_cookie
+from accounts.sessions.models import Session
+from accounts.sessions.throttling import count_email_to_user
+from accounts.sign_in.emails import email_password_changed, email_password_link, email_user
+from accounts.sign_in.forms import CurrentPassword, EndAccess, PasswordConfirmationForm
+from accounts.sign_in.pages.password_reset import EmailLinkPage
+from accounts.users.delivery import HOURS, Delivery
+from accounts.users.forms import Email, Login, NewPassword, check_login, check_password_rules
+from accounts.users.models import User
+from core.db.transactions import in_transaction
+from core.http.requests import PageRequest, UserRequest
+from core.http.throttling import count_from_address
+from core.pages.base import Page, redirect
+from core.rows.trimmed import fold_email
+
+# The purpose of the links that confirm an e-mail address.
+EMAIL = "email"
+
+
+class WebAddress(forms.URLField):
+    default_validators = [URLValidator(schemes=["http", "https"])]
+
+
+class ProfileForm(Form):
+    name = forms.CharField(
+        label=gettext_lazy("Your name"), max_length=255, widget=forms.TextInput(attrs={"autocomplete": "name"})
+    )
+    login = Login()
+    www = WebAddress(
+        label=gettext_lazy("Your page on the web"),
+        max_length=255,
+        required=False,
+        assume_scheme="https",
+        widget=forms.URLInput(attrs={"autocomplete": "url"}),
+    )
+    description = forms.CharField(
+        label=gettext_lazy("A few words about you"),
+        max_length=65536,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4}),
+    )
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        self.user = user
+        initial = {"name": user.name, "login": user.login, "www": user.www, "description": user.description}
+        super().__init__(*args, initial=initial, auto_id="about-%s", **kwargs)
+
+    def clean_www(self) -> str | None:
+        return self.cleaned_data["www"] or None
+
+    def clean_description(self) -> str:
+        # Browsers send line breaks as CRLF.
+        return self.cleaned_data["description"].replace("\r\n", "\n")
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean()
+        check_login(self, email=self.user.email, current=self.user.login)
+        return values
+
+
+class NotificationForm(Form):
+    notification = forms.ChoiceField(
+        label=gettext_lazy("News about"),
+        widget=forms.RadioSelect,
+        choices=[
+            (User.Notification.ALL, gettext_lazy("Everything: every new suggestion and comment")),
+            (
+                User.Notification.OWN,
+                gettext_lazy("What is mine: suggestions I wrote, voted for, commented on or follow"),
+            ),
+            (User.Notification.NONE, gettext_lazy("Nothing")),
+        ],
+    )
+    delivery = forms.ChoiceField(label=gettext_lazy("By e-mail"), widget=forms.RadioSelect, choices=Delivery.choices)
+    digest_hour = forms.TypedChoiceField(
+        label=gettext_lazy("Hour of the daily or weekly e-mail"),
+        coerce=int,
+        choices=[(hour, f"{hour}:00") for hour in HOURS],
+        help_text=gettext_lazy("In your time zone, which you can set below."),
+    )
+    digest_weekday = forms.TypedChoiceField(
+        label=gettext_lazy("Day of the weekly e-mail"), coerce=int, choices=[(day, WEEKDAYS[day]) for day in range(7)]
+    )
+    notify_new_posts = forms.BooleanField(label=gettext_lazy("Tell me of every new suggestion"), required=False)
+    notify_sign_ups = forms.BooleanField(label=gettext_lazy("Tell me of every new member"), required=False)
+
+    TEAM_FIELDS = ("notify_new_posts", "notify_sign_ups")
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        initial = {name: getattr(user, name) for name in self.base_fields}
+        super().__init__(*args, initial=initial, auto_id="notification-%s", **kwargs)
+        if not user.is_team:
+            for name in self.TEAM_FIELDS:
+                del self.fields[name]
+
+
+class PrivacyForm(Form):
+    shows_votes = forms.BooleanField(
+        label=gettext_lazy("Show my name beside my votes"),
+        required=False,
+        help_text=gettext_lazy("Otherwise only the team sees who votes; everyone else sees the number of votes."),
+    )
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, initial={"shows_votes": user.shows_votes}, auto_id="privacy-%s", **kwargs)
+
+
+class RegionForm(Form):
+    # The choice that leaves the preference empty.
+    AUTO = "auto"
+
+    language = forms.ChoiceField(label=gettext_lazy("Language"))
+    time_zone = forms.ChoiceField(label=gettext_lazy("Time zone"), widget=LongSelect)
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        initial = {"language": user.language or self.AUTO, "time_zone": user.time_zone or self.AUTO}
+        super().__init__(*args, initial=initial, auto_id="region-%s", **kwargs)
+        zone = _("The forum's: %(zone)s") % {"zone": user.account.time_zone.replace("_", " ")}
+        self.set_choices("language", [(self.AUTO, _("The one my browser asks for")), *language_choices()])
+        self.set_choices("time_zone", [(self.AUTO, zone), *time_zone_choices()])
+
+    def clean(self) -> dict[str, Any]:
+        return {name: None if value == self.AUTO else value for name, value in super().clean().items()}
+
+
+class ShortcutsForm(Form):
+    """The preference of a user of the team."""
+
+    shortcuts = forms.BooleanField(
+        label=gettext_lazy("Single keys act on the pages of the team"),
+        help_text=gettext_lazy("Switch this off if you use speech input, or if keys are pressed by mistake."),
+        required=False,
+    )
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, initial={"shortcuts": user.shortcuts}, auto_id="shortcuts-%s", **kwargs)
+
+
+class Profile(Page):
+    """The page with forms that are saved separately. The field `part` names the form that was sent."""
+
+    request: UserRequest
+    template_name = "accounts/profile/profile.html"
+    access = "user"
+    parts: dict[str, type[ProfileForm | NotificationForm | PrivacyForm | RegionForm | ShortcutsForm]] = {
+        "about": ProfileForm,
+        "notification": NotificationForm,
+        "privacy": PrivacyForm,
+        "region": RegionForm,
+        "shortcuts": ShortcutsForm,
+    }
+
+    def get(self, request: UserRequest) -> HttpResponse:
+        return self.render_parts()
+
+    def post(self, request: UserRequest) -> HttpResponse:
+        user, part = request.user, request.POST.get("part", "")
+        if part == "bounced":
+            in_transaction(user.reset_bounces)
+            messages.success(request, _("The next notification is sent to your e-mail again."))
+            return redirect("accounts-profile")
+        if part not in self.parts:
+            return self.render_parts()
+        form = self.parts[part](request.POST, user=user)
+        change = user.change_profile if part == "about" else user.change_preferences
+        if not form.is_valid() or not self.submit_form(form, lambda: change(**form.cleaned_data)):
+            return self.render_parts(part, form)
+        with override(user.language):
+            messages.success(request, _("Saved."))
+        return redirect("accounts-profile")
+
+    def render_parts(self, part: str = "", form: Form | None = None) -> HttpResponse:
+        """Render the page. `form` is the invalid form that was sent, and `part` is its name."""
+        all_forms: dict[str, Form] = {
+            name: form_class(user=self.request.user) for name, form_class in self.parts.items() if name != part
+        }
+        if form is not None:
+            all_forms[part] = form
+        status = HTTPStatus.OK if form is None else HTTPStatus.UNPROCESSABLE_ENTITY
+        return self.render(http_status=status, part="profile", forms=all_forms)
+
+
+class EmailForm(PasswordConfirmationForm):
+    email = Email(label=gettext_lazy("New e-mail"))
+    current = CurrentPassword()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, auto_id="email-%s", **kwargs)
+
+
+class PasswordForm(PasswordConfirmationForm):
+    current = CurrentPassword()
+    password = NewPassword(label=gettext_lazy("New password"))
+    ends_access = EndAccess()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, auto_id="password-%s", **kwargs)
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean()
+        check_password_rules(self, "password", self.request.user)
+        return values
+
+
+class Security(Page):
+    """The page for the e-mail, the password and the sessions of the user."""
+
+    request: UserRequest
+    template_name = "accounts/profile/security.html"
+    access = "user"
+    parts: dict[str, type[EmailForm | PasswordForm]] = {"email": EmailForm, "password": PasswordForm}
+    MAX_SESSIONS_SHOWN = 50
+
+    def get(self, request: UserRequest) -> HttpResponse:
+        return self.render_parts()
+
+    def post(self, request: UserRequest) -> HttpResponse:
+        part = request.POST.get("part", "")
+        if not request.user.has_usable_password():
+            if part == "first-password":
+                self.send_password_link()
+                return redirect("accounts-security")
+            return self.render_parts()
+        if part not in self.parts:
+            return self.render_parts()
+        form = self.parts[part](request.POST, request=request)
+        if not form.is_valid():
+            return self.render_parts(part, form)
+        if part == "email":
+            self.send_confirmation(form.cleaned_data["email"])
+        else:
+            self.change_password(form.cleaned_data["password"], ends_access=form.cleaned_data["ends_access"])
+        return redirect("accounts-security")
+
+    def send_password_link(self) -> None:
+        """Send a user without a password the link to set one. The session alone does not prove who is using the browser."""
+        request, user = self.request, self.request.user
+        if count_email_to_user(request, Purpose.PASSWORD, user.email, user_id=user.id):
+            email_password_link(user, request)
+        messages.success(request, _("An e-mail to %(email)s is on its way.") % {"email": user.email})
+
+    def send_confirmation(self, email: str) -> None:
+        """Send a link to the new e-mail address. The address is saved when the link is used.
+
+        If another user has the address, nobody but that user is told so, in the e-mail.
+        """
+        request, user = self.request, self.request.user
+        count_from_address(request, EMAIL)
+        if count_email(request, Purpose.NEW_EMAIL, email):
+            holder = request.account.users.filter(email_key=fold_email(email)).exclude(id=user.id).first()
+            if holder is not None:
+                url = request.address.url + reverse("accounts-sign-in")
+                email_user(holder, "email_taken", request, sign_in=url)
+            else:
+                token = links.sign({"email": email}, *user.link_subject(EMAIL))
+                path = reverse("accounts-email-confirm", query={"user": user.id, "token": token})
+                email_user(user, "confirm_email", request, to=email, url=request.address.url + path)
+        messages.success(
+            request, _("An e-mail to %(email)s is on its way. Open the link in it to confirm.") % {"email": email}
+        )
+
+    def change_password(self, password: str, *, ends_access: bool) -> None:
+        user, session = self.request.user, self.request.session
+
+        def act() -> None:
+            user.change_password(password, keep_family=session.family, ends_access=ends_access)
+            email_password_changed(user, self.request)
+
+        in_transaction(act)
+        rotate_token(self.request)
+        messages.success(self.request, _("Your password is changed. You are signed out everywhere else."))
+
+    def render_parts(self, part: str = "", form: Form | None = None) -> HttpResponse:
+        """Render the page. `form` is the invalid form that was sent, and `part` is its name."""
+        request = self.request
+        all_forms: dict[str, Form] = {
+            name: form_class(request=request) for name, form_class in self.parts.items() if name != part
+        }
+        if form is not None:
+            all_forms[part] = form
+        status = HTTPStatus.OK if form is None else HTTPStatus.UNPROCESSABLE_ENTITY
+        # Show a browser once, even if it is signed in at several hosts.
+        sessions = Session.objects.newest_of_families(request.user, limit=self.MAX_SESSIONS_SHOWN)
+        return self.render(http_status=status, part="security", forms=all_forms, sessions=sessions)
+
+
+class EndSession(Page):
+    """The action that ends sessions of the user. The field `end` is the id of a session, or "others"."""
+
+    request: UserRequest
+    access = "user"
+
+    def post(self, request: UserRequest) -> HttpResponse:
+        end, current_session = request.POST.get("end", ""), request.session
+        sessions = Session.objects.active_for(request.user)
+        if end == "others":
+            sessions.exclude(family=current_session.family).delete()
+            messages.success(request, _("You are signed out everywhere else."))
+            return redirect("accounts-security")
+        # It is not an error if the session has ended meanwhile.
+        session = sessions.filter(id=parse_id(end) or 0).first()
+        if session is not None:
+            session.end()
+        if session is not None and session.family == current_session.family:
+            messages.success(request, _("You are signed out."))
+            response = redirect(settings.HOME_URL)
+            delete_cookie(response, SESSION_COOKIE)
+            return response
+        messages.success(request, _("You are signed out there."))
+        return redirect("accounts-security")
+
+
+class ConfirmEmail(EmailLinkPage):
+    """The page that the link to a new e-mail address opens. A button saves the address, because e-mail scanners open links."""
+
+    template_name = "accounts/profile/confirm_email.html"
+    purpose, retry_route = EMAIL, "accounts-security"
+
+    def get(self, request: PageRequest) -> HttpResponse:
+        return self.render(email=self.payload["email"], login=self.user.login)
+
+    def post(self, request: PageRequest) -> HttpResponse:
+        old_email, email = self.user.email, self.payload["email"]
+        is_valid = True
+
+        def change() -> None:
+            nonlocal is_valid
+            is_valid = self.read_link(lock=True)
+            if is_valid:
+                self.user.change_email(email)
+                if old_email != email:
+                    email_user(self.user, "email_changed", request, to=old_email, email=email)
+
+        is_done = self.perform(change)
+        if not is_valid:
+            return self.render_invalid_link()
+        if is_done:
+            messages.success(request, _("Your e-mail is changed."))
+        return redirect("accounts-security")

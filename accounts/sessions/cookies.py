@@ -1,0 +1,49 @@
+"""The cookies of the pages.
+
+The `__Host-` prefix limits each cookie to one host, so that a tenant cannot set or read the cookies of another tenant.
+"""
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.contrib.messages.storage.cookie import CookieStorage
+from django.http import HttpRequest, HttpResponse
+
+SESSION_COOKIE = f"{settings.COOKIE_PREFIX}session"
+# The nonce of a browser that has begun a hand-over.
+HANDOVER_COOKIE = f"{settings.COOKIE_PREFIX}handover"
+# The secret of a browser that asked for a sign-in code.
+CODE_COOKIE = f"{settings.COOKIE_PREFIX}code"
+# The users who have signed in in this browser before.
+KNOWN_BROWSER_COOKIE = f"{settings.COOKIE_PREFIX}known"
+# The API token that a user created during this visit (`accounts.tokens.visit_token`).
+VISIT_TOKEN_COOKIE = f"{settings.COOKIE_PREFIX}token"
+
+
+class Messages(CookieStorage):
+    """The messages for the next page, in a signed cookie."""
+
+    cookie_name = f"{settings.COOKIE_PREFIX}messages"
+
+
+def set_cookie(response: HttpResponse, name: str, value: str, lifetime: timedelta) -> None:
+    _set_cookie(response, name, value, int(lifetime.total_seconds()))
+
+
+def delete_cookie(response: HttpResponse, name: str) -> None:
+    _set_cookie(response, name, "", 0)
+
+
+def _set_cookie(response: HttpResponse, name: str, value: str, seconds: int) -> None:
+    response.set_cookie(name, value, max_age=seconds, path="/", secure=settings.HTTPS, httponly=True, samesite="Lax")
+
+
+def set_visit_cookie(response: HttpResponse, name: str, value: str) -> None:
+    """Set a cookie for the rest of the visit. It has no expiry, so the browser deletes it when it is closed."""
+    response.set_cookie(name, value, path="/", secure=settings.HTTPS, httponly=True, samesite="Strict")
+
+
+def delete_visit_cookie(request: HttpRequest, response: HttpResponse, name: str) -> None:
+    if name in request.COOKIES:
+        # `HttpResponse.delete_cookie` would set no `Secure`, which the `__Host-` prefix requires.
+        response.set_cookie(name, "", max_age=0, path="/", secure=settings.HTTPS, httponly=True, samesite="Strict")

@@ -1,0 +1,83 @@
+"""The fields of forms with which users confirm who they are: the current password, and the code of an e-mail."""
+
+import re
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from accounts.layout.forms import Form
+from accounts.sessions import passwords, throttling
+from accounts.sessions.sign_in_log import Way
+from accounts.sign_in.codes import SignInCode
+from core.errors import Throttled
+from core.http.requests import UserRequest
+
+
+class CurrentPassword(forms.CharField):
+    """The current password of the user. `PasswordConfirmationForm` verifies it."""
+
+    def __init__(self) -> None:
+        widget = forms.PasswordInput(attrs={"autocomplete": "current-password"})
+        super().__init__(label=_("Current password"), max_length=1024, strip=False, widget=widget)
+
+
+class Code(forms.CharField):
+    """The code of an e-mail. Blanks and hyphens in it are ignored."""
+
+    def __init__(self) -> None:
+        attributes = {"autocomplete": "one-time-code", "inputmode": "numeric", "class": "short"}
+        super().__init__(label=_("Code from the e-mail"), max_length=20, widget=forms.TextInput(attrs=attributes))
+
+    def clean(self, value: Any) -> Any:
+        code = re.sub(r"[\s-]", "", super().clean(value))
+        if code and not (code.isascii() and code.isdigit() and len(code) == SignInCode.DIGITS):
+            raise ValidationError(_("A code has six digits"))
+        return code
+
+
+class EndAccess(forms.BooleanField):
+    """The offer to end, together with the old password, what works without it (`User.change_password`)."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            label=_("Also revoke my API tokens and the address of my calendar"),
+            help_text=_("Choose this if somebody else may know your password. Your programs then need new ones."),
+            required=False,
+        )
+
+
+class PasswordConfirmationForm(Form):
+    """A form that asks for the current password, in the field `current`, because somebody else may be using the browser."""
+
+    def __init__(self, *args: Any, request: UserRequest, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.request = request
+
+    def clean_current(self) -> str:
+        password: str = self.cleaned_data["current"]
+        try:
+            if not verify_current_password(self.request, password):
+                self.add_error("current", _("Is wrong"))
+        except Throttled as refused:
+            self.add_error("current", too_many_attempts(refused))
+        return password
+
+
+def verify_current_password(request: UserRequest, password: str) -> bool:
+    """Return whether the password is that of the user. Raise Throttled after too many wrong ones."""
+    user = request.user
+    attempt = throttling.LoginAttempt(request, user.account_id, user.login, Way.CONFIRMATION)
+    return passwords.verify(user, password, attempt=attempt)
+
+
+def too_many_attempts(refused: Throttled) -> str:
+    minutes = int(refused.wait // 60) + 1
+    message = ngettext(
+        "Too many attempts. Try again in %(minutes)d minute.",
+        "Too many attempts. Try again in %(minutes)d minutes.",
+        minutes,
+    )
+    return message % {"minutes": minutes}

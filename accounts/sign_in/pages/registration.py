@@ -1,0 +1,241 @@
+"""Registration of users: by sign-up, which begins with the confirmation of an e-mail address, or by an invitation.
+
+The pages never show whether an e-mail address belongs to a user. Every address gets the same response, and the e-mail explains what
+to do. A sign-up stores nothing and asks for no password until the link in the e-mail has been opened.
+"""
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpResponse
+from django.urls import reverse
+from django.utils.translation import get_language, gettext_lazy
+from django.utils.translation import gettext as _
+
+from accounts.layout.forms import Form
+from accounts.mail import links
+from accounts.mail import sending as mail
+from accounts.mail.limits import Purpose, count_email
+from accounts.sessions.sign_in_log import Reason, Way, log_refusal
+from accounts.sign_in.pages.password_reset import render_invalid_link
+from accounts.sign_in.pages.sign_in import sign_in
+from accounts.users.forms import Email, Login, NewPassword, check_login, check_password_rules
+from accounts.users.invitations import Invitation
+from accounts.users.models import User
+from core.http.requests import PageRequest
+from core.http.throttling import count_from_address
+from core.pages.base import Page, redirect, safe_path
+from core.pages.routes import home_path, sign_in_path
+from core.rows.trimmed import fold_email
+
+SIGN_UP = "sign-up"
+
+
+class SignUpForm(Form):
+    email = Email()
+    next = forms.CharField(required=False, max_length=2000, widget=forms.HiddenInput)
+
+
+def render_sign_up_closed(page: Page) -> HttpResponse:
+    is_read = page.request.method in ("GET", "HEAD")
+    return page.render(
+        "accounts/sign_in/sign_up_closed.html", http_status=HTTPStatus.OK if is_read else HTTPStatus.FORBIDDEN
+    )
+
+
+class SignUp(Page):
+    request: PageRequest
+    template_name = "accounts/sign_in/sign_up.html"
+
+    def check_access(self) -> HttpResponse | None:
+        if self.request.user is not None:
+            return redirect(safe_path(self.request, self.request.GET.get("next")))
+        return super().check_access() if self.request.site.takes_sign_ups else render_sign_up_closed(self)
+
+    def get(self, request: PageRequest) -> HttpResponse:
+        return self.render_form(SignUpForm(initial={"next": safe_path(request, request.GET.get("next"))}))
+
+    def post(self, request: PageRequest) -> HttpResponse:
+        form = SignUpForm(request.POST)
+        if not form.is_valid():
+            return self.render_form(form)
+        count_from_address(request, SIGN_UP)
+        email = form.cleaned_data["email"]
+        # People do not see the field `homepage`, but bots fill it in.
+        if not request.POST.get("homepage") and count_email(request, Purpose.SIGN_UP, email):
+            self.send_email(email, safe_path(request, form.cleaned_data["next"]))
+        if request.site.selects_people:
+            message = _("If %(email)s may join here, an e-mail is on its way.")
+        else:
+            message = _("An e-mail to %(email)s is on its way.")
+        messages.success(request, message % {"email": email})
+        return redirect("accounts-sign-up-sent")
+
+    def send_email(self, email: str, target: str) -> None:
+        account, base = self.request.account, self.request.address.url
+        user = account.users.filter(email_key=fold_email(email)).first()
+        # Sign and queue in any case, so that the response time does not show whether the address is known.
+        token = links.sign({"email": email, "next": target}, SIGN_UP, account.id)
+        is_admitted = self.request.site.admits(email, user)
+        if user is None:
+            url = base + reverse("accounts-sign-up-finish", query={"token": token})
+            mail.send(
+                email,
+                "sign_up",
+                account_id=account.id,
+                language=get_language(),
+                sender=self.request.site.name,
+                url=url,
+                deliver=is_admitted,
+            )
+        else:
+            mail.send(
+                user.email,
+                "already_registered",
+                account_id=account.id,
+                language=user.language or account.language,
+                sender=self.request.site.name,
+                login=user.login,
+                sign_in=base + reverse("accounts-sign-in"),
+                password=base + reverse("accounts-password"),
+                deliver=user.is_active and is_admitted,
+            )
+
+
+class SignUpSent(Page):
+    """The page after the sign-up form. It is the same for all e-mail addresses."""
+
+    template_name = "accounts/sign_in/email_sent.html"
+
+    def get(self, request: PageRequest) -> HttpResponse:
+        return self.render(purpose=SIGN_UP, retry_url=reverse("accounts-sign-up"))
+
+
+class RegistrationForm(Form):
+    name = forms.CharField(
+        label=gettext_lazy("Your name"),
+        max_length=255,
+        help_text=gettext_lazy("Shown next to what you write."),
+        widget=forms.TextInput(attrs={"autocomplete": "name", "autofocus": True}),
+    )
+    login = Login()
+    password = NewPassword()
+
+    def __init__(self, *args: Any, email: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.email = email
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean()
+        check_login(self, email=self.email)
+        check_password_rules(
+            self, "password", User(login=values.get("login") or "", email=self.email, name=values.get("name") or "")
+        )
+        return values
+
+
+@dataclass
+class ConfirmedEmail:
+    """An e-mail address whose owner may register with the role. `next` is the path of the page to show afterwards."""
+
+    email: str
+    next: str
+    role: str = User.Role.MEMBER
+
+
+class RegistrationPage(Page):
+    """The form for name, login and password, which a link in an e-mail opens.
+
+    Opening the link creates no user, because e-mail scanners open links.
+    """
+
+    request: PageRequest
+    template_name = "accounts/sign_in/registration.html"
+    # The route of the page that sends another link.
+    retry_route = ""
+    way = Way.SIGN_UP
+    confirmed: ConfirmedEmail
+
+    def find_confirmed(self) -> ConfirmedEmail | None:
+        """Return the e-mail address that the link confirms, or None if the link is invalid."""
+        raise NotImplementedError
+
+    def create_user(self, **values: str) -> User | None:
+        """Create the user, or return None if the link has become invalid."""
+        raise NotImplementedError
+
+    def check_access(self) -> HttpResponse | None:
+        confirmed = self.find_confirmed()
+        if confirmed is None:
+            log_refusal(self.request, self.way, Reason.INVALID_LINK)
+            return render_invalid_link(self, self.retry_route)
+        self.confirmed = confirmed
+        return super().check_access() or self.redirect_registered()
+
+    def get(self, request: PageRequest) -> HttpResponse:
+        email = self.confirmed.email
+        login = User.objects.suggest_login(request.account.id, email)
+        return self.show(RegistrationForm(email=email, initial={"login": login}))
+
+    def show(self, form: Form) -> HttpResponse:
+        return self.render_form(form, confirmed=self.confirmed)
+
+    def post(self, request: PageRequest) -> HttpResponse:
+        form, created = RegistrationForm(request.POST, email=self.confirmed.email), []
+        if not form.is_valid() or not self.submit_form(
+            form, lambda: created.append(self.create_user(**form.cleaned_data))
+        ):
+            # Another request may have registered the e-mail address meanwhile.
+            return self.redirect_registered() or self.show(form)
+        user = created[-1]
+        if user is None:
+            return render_invalid_link(self, self.retry_route)
+        messages.success(request, _("Welcome! You are signed in."))
+        return sign_in(request, redirect(self.confirmed.next), user, way=self.way)
+
+    def redirect_registered(self) -> HttpResponse | None:
+        """Return a redirect if a user has the e-mail address already, for example after a second click on the link."""
+        request, key = self.request, fold_email(self.confirmed.email)
+        if request.user is not None and request.user.email_key == key:
+            return redirect(self.confirmed.next)
+        if request.account.users.filter(email_key=key).exists():
+            messages.info(request, _("You already have an account here. Please sign in."))
+            return redirect(sign_in_path(self.confirmed.next))
+        return None
+
+
+class SignUpFinish(RegistrationPage):
+    retry_route = "accounts-sign-up"
+
+    def check_access(self) -> HttpResponse | None:
+        return super().check_access() if self.request.site.takes_sign_ups else render_sign_up_closed(self)
+
+    def find_confirmed(self) -> ConfirmedEmail | None:
+        payload = links.read(self.request.GET.get("token", ""), SIGN_UP, self.request.account.id)
+        # The e-mail may have been removed from the list of the site, and the link may have been sent by another site.
+        if payload is None or not self.request.site.admits(payload["email"], None):
+            return None
+        return ConfirmedEmail(payload["email"], payload["next"])
+
+    def create_user(self, **values: Any) -> User:
+        email, language = self.confirmed.email, get_language()
+        return User.objects.sign_up(self.request.account, email=email, language=language, **values)
+
+
+class AcceptInvitation(RegistrationPage):
+    way = Way.INVITATION
+    invitation: Invitation
+
+    def find_confirmed(self) -> ConfirmedEmail | None:
+        secret = self.request.GET.get("secret", "")
+        invitation = Invitation.objects.find_by_secret(self.request.account.id, secret)
+        if invitation is None:
+            return None
+        self.invitation = invitation
+        return ConfirmedEmail(invitation.email, home_path(), role=invitation.role)
+
+    def create_user(self, **values: Any) -> User | None:
+        return User.objects.accept(self.invitation, language=get_language(), **values)

@@ -1,0 +1,59 @@
+"""Lists of tags, one for each kind of resource with tags, and the filter of lists by a tag."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.tags.models import Tag, count_tags
+from core.api.fields import TextField
+from core.api.filters import WireFilter
+from core.api.views import JSONViewSet
+from core.db.tenancy import fold
+from core.errors import FieldErrors
+from core.registry import registry
+from core.rows.limited_rows import limit
+from core.rows.trimmed import trim
+
+if TYPE_CHECKING:
+    from accounts.users.models import User
+
+
+class TagViewSet(JSONViewSet):
+    """List of the tags of one kind of resource, most used first."""
+
+    kind = ""
+
+    def list(self, request: Request) -> HttpResponse:
+        if errors := self.ignore_parameters(()):
+            raise FieldErrors(errors.values())
+        return Response(tags_in_use(self.request.user, self.kind))
+
+
+def tags_in_use(user: "User", kind: str) -> list[dict[str, Any]]:
+    """Return the id, name and count of the tags of the resources of the kind that the user may access, most used first."""
+    tags = user.account.tags.all()
+    if not user.access.is_limited:
+        return list(tags.in_use(kind))
+    rows = registry[kind].rows_of(user.account).filter(trashed_at=None)
+    return tags.with_counts(count_tags(limit(rows, user.access)))
+
+
+class TagName(TextField):
+    blank_is_null = True
+
+
+class TagFilter(WireFilter):
+    """A filter by the name of a tag, ignoring case."""
+
+    def __init__(self) -> None:
+        super().__init__(TagName())
+
+    def filter(self, rows: QuerySet[Any], value: str | None) -> QuerySet[Any]:
+        if value is None:
+            return rows
+        # Rows store the name of the tag. The name in the request may have letters of other case.
+        tag = Tag.objects.filter(account=self.parent.account, name_key=fold(" ".join(trim(value).split()))).first()
+        return rows.filter(tags__contains=[tag.name]) if tag else rows.none()

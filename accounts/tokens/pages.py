@@ -1,0 +1,138 @@
+"""The form of a new token, and the action that revokes one."""
+
+from datetime import date, datetime, time, timedelta
+from functools import partial
+from typing import Any
+
+from django import forms
+from django.http import Http404, HttpResponse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from accounts.layout.forms import Form
+from accounts.sessions import throttling
+from accounts.sessions.cookies import CODE_COOKIE
+from accounts.sessions.sign_in_log import Reason, Way, log_refusal
+from accounts.sign_in.codes import CodeExpired, SignInCode
+from accounts.sign_in.forms import Code, CurrentPassword, too_many_attempts, verify_current_password
+from accounts.tokens.models import APIToken
+from core.db.transactions import in_transaction
+from core.errors import Throttled
+from core.http.requests import UserRequest
+from core.pages.base import Page, redirect
+
+MAX_LIFETIME = timedelta(days=3650)
+
+
+class TokenForm(Form):
+    """The form of a new token.
+
+    A token outlives the session, so the user confirms who they are: with the password, or with a code that was sent to their e-mail.
+    """
+
+    label = forms.CharField(
+        label=gettext_lazy("Label"),
+        max_length=255,
+        help_text=gettext_lazy("What will use it, for example the name of a shop or a script."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    expires = forms.ChoiceField(
+        label=gettext_lazy("Expires"),
+        initial="90",
+        choices=[
+            ("90", gettext_lazy("In 90 days")),
+            ("30", gettext_lazy("In 30 days")),
+            ("365", gettext_lazy("In a year")),
+            ("date", gettext_lazy("After a date")),
+            ("never", gettext_lazy("Never")),
+        ],
+    )
+    until = forms.DateField(
+        label=gettext_lazy("Last day"),
+        required=False,
+        help_text=gettext_lazy("Only if it expires after a date."),
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+    )
+    current = CurrentPassword()
+    code = Code()
+
+    def __init__(self, *args: Any, request: UserRequest, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.request = request
+        self.secret = request.COOKIES.get(CODE_COOKIE, "")
+        self.fields["current"].required = self.fields["code"].required = False
+        if not request.user.has_usable_password():
+            del self.fields["current"]
+        if not SignInCode.objects.usable(request.account.id, self.secret).exists():
+            del self.fields["code"]
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean()
+        self.clean_expiry(values)
+        if not self.errors:
+            # Last, because a code works once, and each wrong password counts.
+            self.confirm(values)
+        return values
+
+    def clean_expiry(self, values: dict[str, Any]) -> None:
+        if values.get("expires") == "date" and "until" not in self.errors:
+            today, day = timezone.localdate(), values.get("until")
+            if day is None:
+                self.add_error("until", _("Can't be blank"))
+            elif not today <= day <= today + MAX_LIFETIME:
+                self.add_error("until", _("Must be today or later, and within ten years"))
+
+    def confirm(self, values: dict[str, Any]) -> None:
+        """Check the code, or else the password. Add an error if there is neither, or if it is wrong."""
+        try:
+            if values.get("code"):
+                self.confirm_by_code(values["code"])
+            elif values.get("current"):
+                if not verify_current_password(self.request, values["current"]):
+                    self.add_error("current", _("Is wrong"))
+            else:
+                self.add_error(None, _("Confirm that it is you, with your password or with a code by e-mail."))
+        except Throttled as refused:
+            log_refusal(self.request, Way.CONFIRMATION, Reason.TOO_MANY, user=self.request.user)
+            self.add_error(None, too_many_attempts(refused))
+
+    def confirm_by_code(self, code: str) -> None:
+        request, reason = self.request, Reason.WRONG_CODE
+        throttling.count_code(request)
+        try:
+            email = in_transaction(lambda: SignInCode.objects.use(request.account.id, self.secret, code))
+        except CodeExpired:
+            email, reason = "", Reason.EXPIRED_CODE
+        if email == request.user.email:
+            throttling.refund_code(request)
+            return
+        log_refusal(request, Way.CONFIRMATION, reason, user=request.user)
+        self.add_error("code", _("Is not the code from the newest e-mail"))
+
+    @property
+    def expires_at(self) -> datetime | None:
+        choice = self.cleaned_data["expires"]
+        if choice == "never":
+            return None
+        if choice == "date":
+            return timezone.make_aware(datetime.combine(self.cleaned_data["until"] + timedelta(days=1), time.min))
+        return timezone.now() + timedelta(days=int(choice))
+
+
+def last_day(row: APIToken) -> date | None:
+    """Return the last day on which a token is valid."""
+    return timezone.localdate(row.expires_at - timedelta(seconds=1)) if row.expires_at else None
+
+
+class RevokeToken(Page):
+    request: UserRequest
+    access = "team"
+
+    def post(self, request: UserRequest, id: int) -> HttpResponse:
+        token = request.account.tokens.filter(user_id=request.user.id, id=id).first()
+        if token is None:
+            raise Http404
+        revoke = partial(request.user.revoke_token, id, by=request.user)
+        self.perform(revoke, success_message=_("“%(label)s” is revoked.") % {"label": token.label or token.hint})
+        return redirect("accounts-tokens")

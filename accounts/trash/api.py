@@ -1,0 +1,55 @@
+"""The trash: the resources deleted in the last 30 days, and their restoration."""
+
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.roles.permissions import IsAdmin
+from core.api.lists import Paged
+from core.api.resources import ResourceViewSet
+from core.api.serializers import format_time
+from core.api.views import JSONViewSet
+from core.db.transactions import in_transaction
+from core.errors import FieldError
+from core.registry import registry
+from core.rows.trash import Trashable, restore, trash_contents
+
+
+class TrashViewSet(Paged, JSONViewSet):
+    permission_classes = [IsAdmin]
+
+    def selected_models(self) -> dict[str, type[Trashable]]:
+        """Return the selected models by the key of their resource: the model in the parameter `resource`, or all models."""
+        models = dict(sorted(registry.trashable_models().items()))
+        key = self.parameters.get("resource", "").strip()
+        if key and key not in models:
+            raise FieldError("resource", f"is not one of {', '.join(models)}", "choice")
+        return {key: models[key]} if key else models
+
+    def list(self, request: Request) -> HttpResponse:
+        self.read_page("resource")
+        rows = self.paginate_queryset(trash_contents(self.account, self.selected_models(), limit=self.page.stop))
+        return self.get_paginated_response([self.represent(row) for row in rows])
+
+    def represent(self, row: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "id": row["id"],
+            "resource": row["resource"],
+            "name": row["display_name"],
+            "trashed_at": format_time(row["trashed_at"], self.account.zone),
+            "trashed_by_id": row["trashed_by_id"],
+        }
+
+    def restore(self, request: Request, id: int) -> HttpResponse:
+        def act() -> tuple[ResourceViewSet, Any]:
+            self.check()
+            restored = restore(self.account, self.selected_models(), id)
+            if restored is None:
+                raise Http404
+            viewset = registry.trashable()[restored[0]].viewset(request=request)
+            return viewset, viewset.find_object(id, locked=False)
+
+        viewset, row = in_transaction(act)
+        return Response(viewset.represent(row))

@@ -1,0 +1,64 @@
+"""The settings page of the trash: the resources deleted in the last 30 days, and their restoration."""
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from accounts.layout.settings import SettingsPage, parse_id
+from core.db.transactions import in_transaction
+from core.errors import FieldErrors
+from core.http.requests import UserRequest
+from core.pages.base import redirect, safe_path
+from core.pages.errors import error_sentence
+from core.registry import registry
+from core.rows.trash import KEPT_FOR, restore, trash_contents
+
+# The error if another resource has taken the name meanwhile.
+TAKEN = gettext_lazy("It can't be restored yet, as another one has its name now. Rename that one first.")
+
+
+class TrashPage(SettingsPage):
+    template_name = "accounts/trash/trash.html"
+    part = "trash"
+    actions = {"restore": "restore"}
+
+    def get(self, request: UserRequest) -> HttpResponse:
+        resources = registry.trashable()
+        kind = request.GET.get("kind", "")
+        if kind and kind not in resources:
+            raise Http404
+        page = self.read_page()
+        models = {key: model for key, model in registry.trashable_models().items() if kind in ("", key)}
+        rows_and_next = list(trash_contents(request.account, models, limit=page.stop)[page.start : page.stop])
+        rows = rows_and_next[: page.size]
+        users = request.account.users.filter(id__in={row["trashed_by_id"] for row in rows})
+        users_by_id = {user.id: user for user in users} if rows else {}
+        for row in rows:
+            row["kind"] = resources[row["resource"]]
+            row["by"], row["until"] = users_by_id.get(row["trashed_by_id"]), row["trashed_at"] + KEPT_FOR
+        return self.render(
+            rows=rows,
+            page=page,
+            more=len(rows_and_next) > page.size,
+            kind=kind,
+            kinds=resources.values(),
+        )
+
+    def restore(self, request: UserRequest) -> HttpResponse:
+        id, kind = parse_id(request.POST.get("id")), request.POST.get("kind", "")
+        model = registry.trashable_models().get(kind)
+        if id is None or model is None:
+            raise Http404
+        try:
+            restored = in_transaction(lambda: restore(request.account, {kind: model}, id))
+        except FieldErrors as caught:
+            for error in caught.errors:
+                messages.error(request, TAKEN if error.code == "taken" else error_sentence(error))
+        else:
+            if restored is None:
+                messages.error(request, _("It is no longer in the trash."))
+            else:
+                messages.success(request, _("%(name)s is restored.") % {"name": restored[1]})
+        return redirect(safe_path(request, request.POST.get("next"), reverse("accounts-trash")))

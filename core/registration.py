@@ -1,0 +1,12 @@
+"""The registration of the parts of the engine (`core.rooms`)."""
+
+from django.urls import register_converter
+
+from core.api.routing import IdConverter
+from core.changes import dispatcher
+from core.db import checks  # noqa: F401
+from core.jobs.registration import register_loop
+
+register_converter(IdConverter, "id")
+register_loop("numbering of changes", dispatcher.number_changes)
+register_loop("followers of changes", dispatcher.run_followers)

@@ -1,0 +1,190 @@
+"""The trash: deleting a resource moves it there, and for 30 days it can be restored."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from django.db import models, transaction
+from django.db.models import F, Q, Value
+from django.dispatch import Signal
+from django.utils import timezone
+
+from core.db.derived import DerivingQuerySet
+from core.db.tenancy import rows_of
+from core.errors import FieldError
+
+if TYPE_CHECKING:
+    from accounts.account.models import Account
+    from accounts.users.models import User
+
+KEPT_FOR = timedelta(days=30)
+
+# Sent before a row is restored, in the transaction. Arguments: `row`. A receiver raises FieldError if the row cannot be restored.
+restoring = Signal()
+
+
+Row = TypeVar("Row", bound="Trashable")
+
+
+class TrashableQuerySet(DerivingQuerySet[Row]):
+    """A queryset of rows that may be in the trash."""
+
+    def live(self) -> Self:
+        return self.filter(trashed_at=None)
+
+    def trashed(self) -> Self:
+        return self.exclude(trashed_at=None)
+
+    def locked(self) -> Self:
+        """Lock the rows until the end of the transaction.
+
+        PostgreSQL checks the filters again after waiting for a lock, so `live().locked()` omits a row that was trashed meanwhile.
+        """
+        return self.select_for_update(no_key=True, of=("self",))
+
+    def erase(self, *, before: datetime, limit: int) -> int:
+        """Erase at most `limit` rows that were moved to the trash before a time. Return the number of rows erased."""
+        due = self.filter(trashed_at__lt=before)
+        rows = due.order_by("trashed_at").values_list("account_id", "id")[:limit]
+        # Apply the filter of `due` again to each row, because the row may be restored meanwhile.
+        return sum(due.filter(account_id=account, id=id).erase_one() for account, id in rows)
+
+    def erase_one(self) -> int:
+        """Erase the only row of this queryset, if it still exists. Return the number of rows erased."""
+        return self.delete()[0]
+
+
+def trash_index(name: str) -> models.Index:
+    """Return the index for the list of the trash and for `erase`."""
+    condition = Q(trashed_at__isnull=False)
+    return models.Index(fields=["account", "trashed_at", "id"], name=f"{name}_trash", condition=condition)
+
+
+def link_indexes(name: str, target: str, *order: str) -> list[models.Index]:
+    """Return the indexes of the two columns of a link, such as `client_id` and `trashed_client_id` for the target "client".
+
+    The second column holds the link while the target is in the trash. `order` are further columns of the first index.
+    """
+    return [
+        models.Index(
+            fields=["account", f"{link}_id", *fields],
+            name=f"{name}_of_{link}",
+            condition=Q(**{f"{link}_id__isnull": False}),
+        )
+        for link, fields in ((target, order), (f"trashed_{target}", ()))
+    ]
+
+
+class TrashedId(int):
+    """The id of a row in the trash. A link to it is pending until the row is restored."""
+
+
+def assign_links(values: dict[str, Any], *links: str) -> None:
+    """Add the columns for pending links to `values`. `links` are the names of columns, such as "client_id".
+
+    An id that is a `TrashedId` is moved to the column of the pending link, such as "trashed_client_id". An id replaces a
+    pending link. None does not replace it, because a response shows null for a pending link, and a client may send all fields of the
+    response back.
+    """
+    for link in links:
+        if id := values.get(link):
+            is_trashed = isinstance(id, TrashedId)
+            values[link], values[f"trashed_{link}"] = (None, int(id)) if is_trashed else (id, None)
+
+
+class Trashable(models.Model):
+    """A row that can be moved to the trash and restored.
+
+    A model with unique values or counters overrides `detach` and `reattach`, to release them while a row is in the trash.
+    """
+
+    # The column that the list of the trash shows as the name of the row.
+    DISPLAY_NAME_FIELD = "name"
+    # The related names, on the account, of the models that have a link to this model. The column of the link is named after this model,
+    # such as `client_id` for `Client`.
+    REFERRERS: tuple[str, ...] = ()
+
+    # Each model is a `TenantModel` too, and its manager comes from a `TrashableQuerySet`.
+    if TYPE_CHECKING:
+        account: Any
+        id: Any
+        objects: Any
+
+    trashed_at = models.DateTimeField(null=True, editable=False)
+    trashed_by_id = models.BigIntegerField(null=True, editable=False)
+
+    class Meta:
+        abstract = True
+
+    def detach(self) -> None:
+        """Make the links to this row pending. A subclass also releases unique values and counters of the row.
+
+        `trash` calls this method after it has moved the row to the trash.
+        """
+        link = f"{self._meta.model_name}_id"
+        for name in self.REFERRERS:
+            rows = getattr(self.account, name).filter(**{link: self.id})
+            # A pending link is no change of the row.
+            rows.update_unchanged(**{link: None, f"trashed_{link}": self.id})
+
+    def reattach(self) -> None:
+        """Undo `detach`, except for unique values that another row now has, and links that were changed meanwhile.
+
+        `restore` calls this method after it has restored the row.
+        """
+        link = f"{self._meta.model_name}_id"
+        for name in self.REFERRERS:
+            rows = getattr(self.account, name).filter(**{f"trashed_{link}": self.id})
+            rows.update_unchanged(**{link: self.id, f"trashed_{link}": None})
+
+    @transaction.atomic(savepoint=False)
+    def trash(self, *, by: "User", at: datetime | None = None) -> None:
+        """Move the row, which the caller has locked, to the trash. `at` is the time that is stored, by default now."""
+        self.trashed_at, self.trashed_by_id = at or timezone.now(), by.id
+        self.save(update_fields=["trashed_at", "trashed_by_id"])
+        self.detach()
+
+    @transaction.atomic(savepoint=False)
+    def restore(self) -> None:
+        """Restore the row, which the caller has locked, from the trash. Raise FieldError if that is not possible."""
+        restoring.send(type(self), row=self)
+        self.trashed_at = self.trashed_by_id = None
+        self.save(update_fields=["trashed_at", "trashed_by_id"])
+        self.reattach()
+
+
+def trash_contents(
+    account: "Account", kinds: Mapping[str, type[Trashable]], *, limit: int, **filters: Any
+) -> "models.QuerySet[Any, dict[str, Any]]":
+    """Return the trashed rows of these kinds (model by resource key) as dicts, newest first: `limit` of each kind.
+
+    Because each kind has its own limit, PostgreSQL reads only the first rows of each kind, from an index. Otherwise it would sort all rows
+    to merge them.
+    """
+    newest_first = ("-trashed_at", "-id")
+    querysets = [
+        rows_of(account, model)
+        .filter(trashed_at__isnull=False, **filters)
+        .values("id", "trashed_at", "trashed_by_id", resource=Value(key), display_name=F(model.DISPLAY_NAME_FIELD))
+        .order_by(*newest_first)[:limit]
+        for key, model in kinds.items()
+    ]
+    first, *others = querysets
+    return first.union(*others, all=True).order_by(*newest_first, "resource") if others else first
+
+
+def restore(account: "Account", kinds: Mapping[str, type[Trashable]], id: int) -> tuple[str, Trashable] | None:
+    """Restore the row with an id, of any of these kinds. Return its resource key and the row, or None if no such row is in the trash.
+
+    Raise FieldError if the row cannot be restored, or if rows of several kinds have the id.
+    """
+    keys = [row["resource"] for row in trash_contents(account, kinds, limit=1, id=id)]
+    if len(keys) > 1:
+        # The counter of an account gives each id once, but rows that were imported with their ids may have the same id.
+        raise FieldError("resource", "must say which is meant: {kinds}", "several", {"kinds": ", ".join(sorted(keys))})
+    for key in keys:
+        rows: TrashableQuerySet[Any] = rows_of(account, kinds[key])  # type: ignore[assignment]  # the manager of every Trashable
+        if row := rows.trashed().locked().filter(id=id).first():
+            row.restore()
+            return key, row
+    return None

@@ -1,0 +1,234 @@
+"""Clients: the customers of an account."""
+
+from typing import Any, Self
+from zlib import crc32
+
+from django.db import models
+from django.db.models import Count, F, OuterRef, Q, Subquery, Window
+from django.db.models.functions import Coalesce, RowNumber
+
+from accounts.access.rows import AccessQuerySet
+from accounts.account.models import Account
+from accounts.tags.models import Tagged
+from accounts.users.models import User
+from core.db import locks
+from core.db.tenancy import foreign_object
+from core.db.text import is_xml_text
+from core.rows.access import ALL_ROWS, Access
+from core.rows.additional_fields import NOT_SEARCHED, additional_fields
+from core.rows.last_changes import LastChange, last_change_index
+from core.rows.trash import TrashableQuerySet, link_indexes, trash_index
+from core.rows.trimmed import EmailKeyField, TrimmedCharField, fold_email
+from core.search.declaration import Search
+from crm.resources.consent import Contactable
+from crm.resources.external_ids import ExternalIdHolder, ExternallyIdentified
+from crm.resources.models import (
+    Resource,
+    additional_fields_index,
+    list_indexes,
+    optional_long_text,
+    optional_text,
+    optional_trimmed_text,
+)
+
+# The number of advisory locks per account that all e-mails share.
+EMAIL_LOCK_COUNT = 128
+
+
+class ClientExternalId(ExternalIdHolder):
+    class Meta:
+        indexes = [models.Index(fields=["account", "holder_id"], name="client_external_ids")]
+
+
+def email_key(email: Any) -> str | None:
+    """Return the value of the column `email_key` for an e-mail; None for a blank or invalid value."""
+    return (fold_email(email) if isinstance(email, str) and is_xml_text(email) else None) or None
+
+
+def lock_emails(account_id: int, keys: set[str]) -> None:
+    """Lock these e-mails (`email_key`) until the transaction ends. Only one transaction at a time looks for the clients of an e-mail.
+
+    The e-mails share `EMAIL_LOCK_COUNT` locks, which limits the number of locks that a bulk request takes.
+    """
+    locks.acquire(*{("client by e-mail", account_id, crc32(key.encode()) % EMAIL_LOCK_COUNT) for key in keys})
+
+
+# The expression for the last activity of a client, which an app registers that stores it.
+LAST_ACTIVITY: list[Subquery] = []
+
+
+class ClientQuerySet(AccessQuerySet):
+    def with_counts(self, account: Account, access: Access = ALL_ROWS) -> Self:
+        """Annotate each client with the numbers of its contacts, posts and deals, and with the time of the last activity.
+
+        Only the rows of the access are counted.
+
+        The rows are counted whenever the numbers are read. A stored counter would make concurrent writes of a client's rows wait for
+        each other.
+        """
+
+        def count_of_client(rows: TrashableQuerySet) -> Subquery:
+            groups = rows.filter(client_id=OuterRef("id")).order_by().values("client_id")
+            return Subquery(groups.annotate(figure=Count("*")).values("figure"))
+
+        related: dict[str, TrashableQuerySet] = {
+            "contacts": account.contacts.live().limited_to(access),
+            "posts": account.posts.live().limited_to(access),
+            "deals": account.deals.live().limited_to(access),
+        }
+        return self.annotate(
+            **{f"{name}_count": Coalesce(count_of_client(rows), 0) for name, rows in related.items()},
+            last_activity=Coalesce(*LAST_ACTIVITY, F("created_at")),
+        )
+
+    def find_existing(
+        self, account_id: int, *, email: Any, external_ids: dict[str, str], access: Access
+    ) -> "Client | None":
+        """Lock and return the client that has any of the external ids, or else the oldest client with the e-mail, ignoring case.
+
+        A client with the e-mail that has other values for the given keys is another person, and is not returned.
+
+        The e-mail is locked too, so that two concurrent requests do not both create a client for it. Raise FieldError if the external
+        ids belong to different clients, and FieldErrors if they belong to a client that the user may not access.
+        """
+        key = email_key(email)
+        if key:
+            lock_emails(account_id, {key})
+        if (holder := Client.lock_holder(self, account_id, external_ids, access)) or not key:
+            return holder
+        client: Any = self.locked().filter(email_key=key).order_by("id").first()
+        return client if client is not None and client.may_have(external_ids) else None
+
+    def lock_only_by_email(self, account_id: int, email: Any) -> "Client | None":
+        """Lock and return the client with the e-mail, ignoring case, or None if there is none or more than one. The e-mail is locked too."""
+        key = email_key(email)
+        if not key:
+            return None
+        lock_emails(account_id, {key})
+        clients: list[Any] = list(self.locked().filter(email_key=key).order_by("id")[:2])
+        return clients[0] if len(clients) == 1 else None
+
+    def oldest_by_email(self, account_id: int, keys: set[str]) -> dict[str, int]:
+        """Lock these e-mails (`email_key`), and return the id of the oldest client with each e-mail."""
+        lock_emails(account_id, keys)
+        rows = self.filter(email_key__in=keys).order_by("email_key", "id").distinct("email_key")
+        return dict(rows.values_list("email_key", "id"))
+
+    def ids_by_email(self, account_id: int, keys: set[str]) -> dict[str, list[int]]:
+        """Lock these e-mails (`email_key`), and return the ids of the two oldest clients with each e-mail."""
+        lock_emails(account_id, keys)
+        rank = Window(RowNumber(), partition_by="email_key", order_by="id")
+        rows = self.filter(email_key__in=keys).order_by().annotate(rank=rank).filter(rank__lte=2)
+        ids: dict[str, list[int]] = {}
+        for key, id in sorted(rows.values_list("email_key", "id")):
+            ids.setdefault(key, []).append(id)
+        return ids
+
+
+class Client(Contactable, ExternallyIdentified, Tagged, Resource):
+    """A customer of the account: a person or a company."""
+
+    HOLDER_MODEL = ClientExternalId
+    REFERRERS = ("contacts", "deals", "notes", "posts", "user_links")
+
+    name = TrimmedCharField(max_length=255)
+    email = optional_trimmed_text()
+    email_key = EmailKeyField(source="email", null=True)
+    note = optional_long_text()
+    first_name = optional_trimmed_text()
+    last_name = optional_trimmed_text()
+    shortcut = optional_trimmed_text()
+    kind = optional_text()
+    company = models.BooleanField(null=True)
+    tax_no = optional_trimmed_text()
+    register_number = optional_trimmed_text()
+    phone = optional_trimmed_text()
+    mobile_phone = optional_trimmed_text()
+    fax = optional_trimmed_text()
+    www = optional_text()
+    street = optional_text()
+    street_no = optional_text()
+    post_code = optional_trimmed_text()
+    city = optional_text()
+    province = optional_text()
+    country = optional_text()
+    delivery_address = optional_long_text()
+    use_delivery_address = models.BooleanField(null=True)
+    bank = optional_text()
+    bank_account = optional_text()
+    discount = models.DecimalField(null=True, max_digits=20, decimal_places=6)
+    description = optional_long_text()
+    status_id = models.BigIntegerField(null=True)
+    responsible_id = models.BigIntegerField(null=True)
+    contact_id = models.BigIntegerField(null=True)
+    # The main contact while it is in the trash. Restoring the contact moves the id back to `contact_id`.
+    trashed_contact_id = models.BigIntegerField(null=True, editable=False)
+    url = optional_text()
+    origin = optional_text()
+    additional_fields = additional_fields()
+
+    # The values of a new row; other rows are read `with_counts`.
+    contacts_count = posts_count = deals_count = 0
+
+    search = Search(
+        short=("first_name", "last_name", "email", "shortcut", "city", "www"),
+        numbers=("phone", "mobile_phone", "fax", "tax_no", "register_number"),
+        words=("street", "street_no", "post_code"),
+        json_values=("external_ids",),
+        long=("note", "description"),
+        filters=("status_id", "responsible_id", "creator_id", "updater_id", "tags"),
+        not_searched={
+            "kind": "a category that many clients share",
+            "province": "shared by many clients",
+            "country": "shared by many clients",
+            "delivery_address": "mostly repeats the address",
+            "bank": "shared by many clients",
+            "bank_account": "confidential",
+            "url": "the address of the client in another system",
+            "origin": "the name of another system, shared by many clients",
+            "additional_fields": NOT_SEARCHED,
+        },
+    )
+    objects = ClientQuerySet.as_manager()
+
+    class Meta:
+        default_related_name = "clients"
+        indexes = [
+            # The clients with an e-mail, oldest first.
+            models.Index(
+                fields=["account", "email_key", "id"],
+                name="client_by_email",
+                condition=Q(email_key__isnull=False, trashed_at=None),
+            ),
+            *link_indexes("client", "contact"),
+            trash_index("client"),
+            *list_indexes("client"),
+            additional_fields_index("client"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def assign(self, values: dict[str, Any], *, by: User) -> None:
+        super().assign(values, by=by)
+        if self._state.adding:
+            self.last_activity = self.created_at
+
+
+class LinkedToClient(models.Model):
+    """A row that may belong to a client. It stays when the client is moved to the trash."""
+
+    client_id = models.BigIntegerField(null=True)
+    # The client while it is in the trash. Restoring the client moves the id back to `client_id`.
+    trashed_client_id = models.BigIntegerField(null=True, editable=False)
+
+    class Meta:
+        abstract = True
+
+
+class ClientLastChange(LastChange):
+    row = foreign_object(Client, "id", related_name="last_change")
+
+    class Meta:
+        default_related_name = "client_last_changes"
+        indexes = [last_change_index("client")]

@@ -1,0 +1,97 @@
+"""Contacts in the Account API (JSON)."""
+
+from typing import Any
+
+from django.db.models import Exists, OuterRef, QuerySet
+
+from accounts.roles.models import ASSIGNABLE
+from accounts.tags.api import TagFilter
+from core.api.additional_fields import CUSTOM_FIELDS
+from core.api.fields import (
+    BooleanField,
+    DateTimeField,
+    IntegerField,
+    RelatedField,
+    RelatedListField,
+    TagsField,
+    TextField,
+)
+from core.api.filters import WireFilter, link_filter
+from crm.contacts.models import Contact, ContactListMembership, ContactQuerySet
+from crm.fields.api.values import DefinedFieldsField, DefinedFieldsSerializer
+from crm.resources.api.fields import DerivedName, ExternalIds
+from crm.resources.api.filters import EmailFilter, ExternalIdPairsFilter, ExternalIdsListFilters
+from crm.resources.api.lookup import BulkLookup
+from crm.resources.api.views import ExternallyIdentifiedViewSet
+
+
+class ContactSerializer(DefinedFieldsSerializer):
+    model = Contact
+    resource = "contact"
+    typed = CUSTOM_FIELDS
+
+    name = DerivedName()
+    email = TextField()
+    note = TextField()
+    client_id = RelatedField("clients")
+    contact_list_ids = RelatedListField("contact_lists")
+    first_name = TextField()
+    last_name = TextField()
+    phone = TextField()
+    mobile_phone = TextField()
+    position = TextField()
+    description = TextField()
+    responsible_id = RelatedField("users", **ASSIGNABLE)
+    tags = TagsField()
+    additional_fields = DefinedFieldsField(CUSTOM_FIELDS)
+    creator_id = IntegerField(read_only=True)
+    updater_id = IntegerField(read_only=True)
+    external_ids = ExternalIds(Contact)
+    consent = BooleanField()
+    consent_at = DateTimeField(read_only=True)
+    consent_by_id = IntegerField(read_only=True)
+    do_not_contact = BooleanField()
+    do_not_contact_at = DateTimeField(read_only=True)
+    do_not_contact_by_id = IntegerField(read_only=True)
+
+
+class ContactListFilter(WireFilter):
+    """A filter for the contacts of a contact list."""
+
+    def __init__(self) -> None:
+        super().__init__(IntegerField())
+
+    def filter(self, rows: QuerySet, list_id: int | None) -> QuerySet:
+        if list_id is None or not self.parent.account.contact_lists.live().filter(id=list_id).exists():
+            return rows if list_id is None else rows.none()
+        memberships = ContactListMembership.objects.filter(account_id=OuterRef("account_id"), contact_list_id=list_id)
+        return rows.filter(Exists(memberships.filter(contact_id=OuterRef("id"))))
+
+
+class ContactFilters(ExternalIdsListFilters):
+    tag = TagFilter()
+    external_ids = ExternalIdPairsFilter(Contact)
+    email = EmailFilter()
+    client_id = link_filter()
+    contact_list_id = ContactListFilter()
+    responsible_id = link_filter()
+    creator_id = link_filter()
+    updater_id = link_filter()
+
+
+class ContactViewSet(ExternallyIdentifiedViewSet):
+    key = "contact"
+    route = "crm-json-contact"
+    model = Contact
+    serializer_class = ContactSerializer
+    filterset_class = ContactFilters
+
+    def get_list_queryset(self) -> ContactQuerySet:
+        rows: ContactQuerySet = self.account.contacts.live().limited_to(self.access)
+        return rows
+
+    def get_queryset(self) -> ContactQuerySet:
+        return self.get_list_queryset().with_list_ids()
+
+    def lock_bulk(self, lookup: BulkLookup, bodies: list[dict[str, Any]], nested_clients: list[dict[str, Any]]) -> None:
+        lookup.look_up_holders(Contact, bodies)

@@ -1,0 +1,134 @@
+"""The base of the CRM's models."""
+
+from typing import Any, Self
+
+from django.contrib.postgres.indexes import GinIndex
+from django.db import models, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from accounts.users.models import User
+from core.db.prepared import insert, insert_many, update, update_many
+from core.db.tenancy import TenantModel, folded_fields, next_ids
+from core.rows.additional_fields import merge
+from core.rows.trash import Trashable, assign_links
+from core.rows.trimmed import TrimmedCharField
+from core.search.operations import PENDING_LIST_LIMIT
+
+
+def optional_text(max_length: int = 255) -> models.CharField:
+    """Return a text column in which null means that no value was given."""
+    return models.CharField(max_length=max_length, null=True, blank=True)
+
+
+def optional_trimmed_text() -> TrimmedCharField:
+    """Return a text column without blanks at the ends, in which null means that no value was given."""
+    return TrimmedCharField(max_length=255, null=True, blank=True)
+
+
+def optional_long_text() -> models.CharField:
+    return optional_text(65_536)
+
+
+def list_indexes(name: str) -> list[models.Index]:
+    """Return the indexes for the orders of a list. The indexes by name and for filters are declared by `Search`.
+
+    The order by `updated_at` has the index `change_index`, or a table of its own (`core.rows.last_changes`).
+    """
+    return [_order_index(name, "id", ["id"]), _order_index(name, "creation", ["created_at", "id"])]
+
+
+def change_index(name: str) -> models.Index:
+    """Return the index for the order of a list by `updated_at`. With it, no update of the table is HOT."""
+    return _order_index(name, "change", ["updated_at", "id"])
+
+
+def _order_index(name: str, order: str, fields: list[str]) -> models.Index:
+    return models.Index(fields=["account", *fields], name=f"{name}_by_{order}", condition=Q(trashed_at=None))
+
+
+def additional_fields_index(name: str) -> GinIndex:
+    """Return the index for the conditions of lists on the values of additional fields. Rows without any are not in it."""
+    return GinIndex(
+        fields=["account", "additional_fields"],
+        name=f"{name}_by_additional_fields",
+        opclasses=["int8_ops", "jsonb_path_ops"],
+        gin_pending_list_limit=PENDING_LIST_LIMIT,
+        condition=Q(trashed_at=None) & ~Q(additional_fields={}),
+    )
+
+
+class Resource(TenantModel, Trashable):
+    """The base of the models of the CRM: a row with its creator, its last updater, and the times of creation and update.
+
+    `assign` sets attributes, and `flush` writes the changes of any number of rows.
+    """
+
+    creator_id = models.BigIntegerField(editable=False)
+    updater_id = models.BigIntegerField(editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    # The fields that `assign` has changed and `flush` has not written yet. The tags have an attribute of their own, because `flush`
+    # normalizes their names.
+    unsaved_fields: frozenset[str] = frozenset()
+    unsaved_tags: list[str] | None = None
+
+    class Meta:
+        abstract = True
+
+    def write(self, values: dict[str, Any], *, by: User) -> None:
+        """Insert the row, or update the fields that `values` names. To update, the caller must have locked the row (`locked`)."""
+        self.assign(values, by=by)
+        self.flush([self])
+
+    def assign(self, values: dict[str, Any], *, by: User) -> None:
+        """Set attributes from the validated values, without writing them. The tags are set by `flush`."""
+        values = dict(values)
+        changed = {"updater_id", "updated_at"}
+        if (tags := values.pop("tags", None)) is not None:
+            self.unsaved_tags = tags
+            changed.add("tags")
+        if (pairs := values.pop("external_ids", None)) is not None:
+            # Only the values for an `ExternallyIdentified` row have external ids.
+            values["external_ids"] = self.merged_external_ids(pairs)  # type: ignore[attr-defined]
+        if (fields := values.get("additional_fields")) is not None:
+            # Only the values for a model with this column have additional fields.
+            values["additional_fields"] = merge(self.additional_fields, fields)  # type: ignore[attr-defined]
+        sets_responsible = hasattr(self, "responsible_id") and (self._state.adding or "responsible_id" in values)
+        if sets_responsible and values.get("responsible_id") is None and by.access.is_limited:
+            # Without a responsible user, the agent could not access the row.
+            values["responsible_id"] = by.id
+        assign_links(values, "client_id", "contact_id", "deal_id")
+        for name, value in values.items():
+            setattr(self, name, value)
+        self.updater_id, self.updated_at = by.id, timezone.now()
+        if self._state.adding:
+            self.creator_id, self.created_at = by.id, self.updated_at
+        self.unsaved_fields |= changed | values.keys() | folded_fields(type(self), values)
+
+    @classmethod
+    @transaction.atomic(savepoint=False)
+    def flush(cls, rows: list[Self]) -> None:
+        """Write the unsaved changes of rows of one account. The number of statements does not depend on the number of rows."""
+        if retagged := [(row, row.unsaved_tags) for row in rows if row.unsaved_tags is not None]:
+            # Only the values for a `Tagged` row have tags.
+            cls.tag_all(rows[0].account, retagged)  # type: ignore[attr-defined]
+        new = [row for row in rows if row._state.adding]
+        changed = [row for row in rows if not row._state.adding]
+        if len(new) == 1:
+            insert(new[0])
+        elif new:
+            without_id = [row for row in new if row.id is None]
+            for row, id in zip(without_id, next_ids(new[0].account_id, len(without_id)), strict=True):
+                row.id = id
+            insert_many(new)
+        if len(changed) == 1:
+            update(changed[0], changed[0].unsaved_fields)
+        elif changed:
+            update_many(changed, frozenset[str]().union(*(row.unsaved_fields for row in changed)))
+        if identified := [row for row in rows if "external_ids" in row.unsaved_fields]:
+            # Only an `ExternallyIdentified` row has this field.
+            cls.sync_holders(identified, new_ids={row.id for row in new})  # type: ignore[attr-defined]
+        for row in rows:
+            row.unsaved_fields, row.unsaved_tags = frozenset(), None

@@ -1,0 +1,67 @@
+"""Links from users to clients and contacts in the Account API (JSON)."""
+
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from core.api.fields import ChoiceField, IntegerField, RelatedField
+from core.api.filters import ListFilters, WireFilter, link_filter
+from core.api.lists import Paged
+from core.api.resources import ResourceViewSet
+from core.api.serializers import ResourceSerializer
+from core.errors import FieldError, FieldErrors
+from crm.user_links.models import UserLink, UserLinkQuerySet
+
+# The fields that only a new link takes. The whole response may be sent back.
+FIXED = ("user_id", "client_id", "contact_id")
+
+
+class UserLinkSerializer(ResourceSerializer):
+    model = UserLink
+
+    user_id = RelatedField("users")
+    client_id = RelatedField("clients")
+    contact_id = RelatedField("contacts")
+    state = ChoiceField(UserLink.State.values)
+    creator_id = IntegerField(read_only=True)
+    updater_id = IntegerField(read_only=True)
+
+    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Apply the rules that involve several fields. A null state is ignored."""
+        if values.get("state", "") is None:
+            del values["state"]
+        row = self.instance
+        if row is None:
+            if values.get("user_id") is None:
+                raise FieldError("user_id", _("can't be blank"), "required")
+            return values
+        changed = [name for name in FIXED if values.pop(name, getattr(row, name)) != getattr(row, name)]
+        if changed:
+            raise FieldErrors(FieldError(name, _("can't be changed: create another link"), "fixed") for name in changed)
+        return values
+
+
+class UserLinkFilters(ListFilters):
+    # The list is neither searched nor read by time.
+    q = updated_since = None  # type: ignore[assignment]  # removes the filters of the base class
+    user_id = link_filter()
+    client_id = link_filter()
+    contact_id = link_filter()
+    state = WireFilter(ChoiceField(UserLink.State.values))
+
+
+class UserLinkViewSet(Paged, ResourceViewSet):
+    """CRUD of links from users to clients and contacts. The list is ordered by id."""
+
+    key = "user_link"
+    route = "crm-json-user-link"
+    model = UserLink
+    serializer_class = UserLinkSerializer
+    filterset_class = UserLinkFilters
+
+    def get_queryset(self) -> UserLinkQuerySet:
+        rows: UserLinkQuerySet = self.account.user_links.limited_to(self.access)
+        return rows.order_by("id")
+
+    def perform_destroy(self, row: UserLink) -> None:
+        row.erase()

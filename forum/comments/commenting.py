@@ -1,0 +1,209 @@
+"""Writing, changing and approving the comments on a post."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, cast
+
+from django.db import models, transaction
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts.users.models import User
+from core.db.prepared import insertion_of
+from core.errors import FieldError
+from forum.comments.mentions import find_mentions, mentioned_ids
+from forum.comments.models import Comment
+from forum.texts.markdown import render
+
+# The CTEs of `Post.lock_and_insert` for a new comment, which is counted, and recorded for notifications unless the post is a task.
+# `updated_at` must not go back if a comment waited for another that was begun later.
+INSERT_COMMENT = """
+comment AS (
+    INSERT INTO {into} SELECT {values} FROM post RETURNING *, approved AND NOT internal AS is_public
+),
+counted AS (
+    UPDATE forum_post SET
+        comments_cache = comments_cache + comment.is_public::int,
+        internal_comments_cache = internal_comments_cache + (NOT comment.is_public)::int,
+        updated_at = CASE WHEN comment.is_public THEN greatest(forum_post.updated_at, comment.created_at) ELSE forum_post.updated_at END,
+        handled_at = CASE WHEN author.is_team THEN coalesce(handled_at, comment.created_at) ELSE handled_at END,
+        answered_at = CASE WHEN author.is_team AND comment.is_public THEN coalesce(answered_at, comment.created_at) ELSE answered_at END
+    FROM comment, (SELECT %s::boolean AS is_team) AS author
+    WHERE forum_post.account_id = comment.account_id AND forum_post.id = comment.post_id
+),
+activity AS (
+    INSERT INTO forum_activity (account_id, kind, post_id, comment_id, user_id, internal, announced, created_at)
+    SELECT comment.account_id, 'comment', comment.post_id, comment.id, comment.user_id, NOT comment.is_public, false, comment.created_at
+    FROM comment, post WHERE post.category_id IS NOT NULL
+),
+inserted AS (SELECT {returning} FROM comment)
+"""
+
+
+class Commentable(models.Model):
+    """The methods of `Post` for its comments."""
+
+    if TYPE_CHECKING:
+        # The attributes of `Post` that the methods use.
+        account: Any
+        id: Any
+        comments_cache: int
+        internal_comments_cache: int
+        handled_at: datetime | None
+        answered_at: datetime | None
+
+        def lock(self) -> None: ...
+
+        def lock_and_insert(self, text: str, values: Sequence[Any]) -> tuple[Any, ...] | None: ...
+
+        def check_not_merged(self) -> None: ...
+
+        def waits_for_approval(self, by: User, *, html: str, title: str | None = None, comment_id: int = 0) -> bool: ...
+
+    class Meta:
+        abstract = True
+
+    def comment_count_for(self, user: User | None) -> int:
+        """Return the number of comments that the user may see."""
+        if user is None or not self.internal_comments_cache:
+            return self.comments_cache
+        if user.is_team:
+            return self.comments_cache + self.internal_comments_cache
+        own = self.account.comments.waiting().filter(post_id=self.id, user_id=user.id)
+        return self.comments_cache + own.count()
+
+    def comment(self, *, by: User, text: str, agent: str = "", internal: bool = False) -> Comment:
+        """Add a comment, which may have to wait for approval. Raise FieldError if the post is merged into another, or if the user may not write internal comments.
+
+        A comment that is not public does not change `updated_at` of the post, because lists and feeds show that time to everyone. The row of
+        the post is updated in any case, because the change feed must report the post.
+        """
+        html = render(text, mentions=self._mentions_in(text, author_id=by.id))
+        if internal and not by.is_team:
+            with transaction.atomic():
+                self.lock()
+            self.check_not_merged()
+            raise FieldError("internal", _("can only be set by the team"), "team")
+        comment = Comment(
+            account=self.account,
+            post_id=self.id,
+            user_id=by.id,
+            comment=text,
+            comment_html=html,
+            agent=agent,
+            internal=internal,
+            approved=internal or not self.waits_for_approval(by, html=html),
+        )
+        insertion = insertion_of(Comment)
+        inserted = self.lock_and_insert(
+            INSERT_COMMENT.format(into=insertion.into, values=insertion.values, returning=insertion.returning),
+            [*insertion.values_of(comment), by.is_team],
+        )
+        insertion.complete(comment, cast("tuple[Any, ...]", inserted))
+        values: dict[str, Any] = {comment.count_column: getattr(self, comment.count_column) + 1}
+        if comment.is_public:
+            values["updated_at"] = comment.created_at
+        if by.is_team:
+            values["handled_at"] = self.handled_at or comment.created_at
+            if comment.is_public:
+                values["answered_at"] = self.answered_at or comment.created_at
+        for name, value in values.items():
+            setattr(self, name, value)
+        return comment
+
+    @transaction.atomic(savepoint=False)
+    def erase_comment(self, comment: Comment) -> bool:
+        """Erase a comment with its versions, and return whether it existed. The post's `updated_at` stays the same.
+
+        The post is unanswered again if this was the only public comment of the team, unless the team marked the post as handled.
+        Raise FieldError if the post is merged into another.
+        """
+        self.lock()
+        self.check_not_merged()
+        comments = self.account.comments.filter(post_id=self.id)
+        # Do not change `answered_at` if it is the time of another comment, or of `mark_handled`.
+        is_answer = comment.is_public and comment.created_at == self.answered_at
+        erased, _by_model = comments.filter(id=comment.id).delete()
+        if erased:
+            values: dict[str, Any] = {}
+            if is_answer:
+                answers = comments.public().by_team().order_by("created_at", "id")
+                values["answered_at"] = answers.values_list("created_at", flat=True).first()
+            self._add_to_count(comment.count_column, -1, **values)
+        return bool(erased)
+
+    @transaction.atomic(savepoint=False)
+    def edit_comment(self, comment: Comment, text: str, *, by: User) -> None:
+        """Change the text of a comment, and save the old text as a version.
+
+        The row of the post is updated as well, because the change feed must report the post. The post's `updated_at` changes only for a
+        public comment. A changed comment may have to wait for approval. Raise FieldError if the post is merged into another. The caller must
+        have read the comment after locking the post.
+        """
+        self.lock()
+        self.check_not_merged()
+        if text == comment.comment:
+            return
+        now = timezone.now()
+        self.account.comment_versions.create(comment_id=comment.id, text=comment.comment, user_id=by.id, created_at=now)
+        mentions = self._mentions_in(text, author_id=comment.user_id, edited_comment=comment)
+        comment.comment, comment.comment_html = text, render(text, mentions=mentions)
+        comment.updated_at = comment.edited_at = now
+        comment.edited_by_other = comment.edited_by_other or by.id != comment.user_id
+        comment.save(update_fields=["comment", "comment_html", "updated_at", "edited_at", "edited_by_other"])
+        if comment.is_public and self.waits_for_approval(by, html=comment.comment_html, comment_id=comment.id):
+            # Otherwise a member could publish a harmless comment and then replace its text.
+            self._set_approved(comment, False)
+            return
+        values = {"updated_at": now} if comment.is_public else {}
+        self._add_to_count(comment.count_column, 0, **values)
+
+    @transaction.atomic(savepoint=False)
+    def approve_comment(self, comment: Comment) -> None:
+        """Approve a comment, and announce it to those who may see it now. The caller must have read it after locking the post.
+
+        Raise FieldError if the post is merged into another.
+        """
+        self.check_not_merged()
+        if comment.approved:
+            return
+        now = timezone.now()
+        # The follower of the change feed announces the activity again. Recipients who have a notification of it get no other one.
+        self._set_approved(comment, True, announced=False, created_at=now)
+        self._add_to_count("comments_cache", 0, updated_at=now)
+
+    @transaction.atomic(savepoint=False)
+    def reject_comment(self, comment: Comment) -> None:
+        """Erase a comment that waits for approval. Raise FieldError if it is approved. The caller must have locked the post."""
+        if comment.approved:
+            raise FieldError("comment", _("is approved"), "approved")
+        self.erase_comment(comment)
+
+    def _set_approved(self, comment: Comment, approved: bool, **values: Any) -> None:
+        """Change whether the comment is public, with the counts of the post, and the activity with its notifications."""
+        self._add_to_count(comment.count_column, -1)
+        comment.approved = approved
+        comment.save(update_fields=["approved"])
+        self._add_to_count(comment.count_column, 1)
+        self.account.activities.filter(comment_id=comment.id).update(internal=not approved, **values)
+
+    def _mentions_in(
+        self, text: str, *, author_id: int, edited_comment: Comment | None = None
+    ) -> dict[str, int | None]:
+        """Return the result of `find_mentions` for the text of a comment, whose mentions are marked in the HTML.
+
+        For an edited comment, the id of a user whom its first text did not mention is replaced by None: an edit notifies nobody.
+        """
+        ids = find_mentions(self.account, text, post=self, author_id=author_id)
+        if not ids or edited_comment is None:
+            return ids
+        first_text = edited_comment.versions().reverse().values_list("text", flat=True)[0]
+        notified = mentioned_ids(self.account, first_text, post=self, author_id=author_id)
+        return {name: id if id in notified else None for name, id in ids.items()}
+
+    def _add_to_count(self, column: str, difference: int, **values: Any) -> None:
+        """Add to a count of the locked row, and update other columns with it."""
+        values[column] = getattr(self, column) + difference
+        type(self)._default_manager.filter(pk=self.pk).update(**values)
+        for name, value in values.items():
+            setattr(self, name, value)

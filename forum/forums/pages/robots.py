@@ -1,0 +1,39 @@
+"""robots.txt (RFC 9309) and favicon.ico."""
+
+from pathlib import Path
+
+from django.http import Http404, HttpResponse
+from django.views import View
+
+import core
+from forum.forums.requests import ForumRequest
+
+ICON = (Path(core.__file__).parent / "pages" / "static" / "favicon.ico").read_bytes()
+# The longest matching rule applies.
+PUBLIC_RULES = """User-agent: *
+Allow: /app/suggestions
+Allow: /app/posts/
+Allow: /app/roadmap
+Disallow: /app/posts/new
+Disallow: /app/
+"""
+PRIVATE_RULES = """User-agent: *
+Disallow: /
+"""
+
+
+class Robots(View):
+    http_method_names = ["get", "head"]
+
+    def get(self, request: ForumRequest) -> HttpResponse:
+        if request.forum is None:
+            raise Http404
+        text = PUBLIC_RULES if request.forum.may_be_read_by(None) else PRIVATE_RULES
+        return HttpResponse(text, content_type="text/plain", headers={"Cache-Control": "public, max-age=3600"})
+
+
+class Favicon(View):
+    http_method_names = ["get", "head"]
+
+    def get(self, request: ForumRequest) -> HttpResponse:
+        return HttpResponse(ICON, content_type="image/x-icon", headers={"Cache-Control": "public, max-age=86400"})

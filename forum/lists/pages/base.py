@@ -1,0 +1,148 @@
+"""The base of pages that list suggestions, and the links to them."""
+
+from collections.abc import Collection
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from django.db.models import QuerySet
+from django.db.models.functions import Left
+from django.http import Http404
+from django.urls import reverse
+from django.utils.translation import gettext
+
+from accounts.statuses.models import Status
+from accounts.users.models import User
+from accounts.users.names import public_name
+from core.db.prepared import prepared
+from core.db.tenancy import account_of
+from core.db.text import replace_non_xml
+from core.http import throttling
+from core.pages.templates import template_filter, template_function
+from core.registry import registry
+from core.rows.access import prepared_access
+from core.rows.limited_rows import limit
+from core.search.queries import MAX_QUERY_LENGTH
+from forum.forums.pages.base import ForumPage
+from forum.lists.queries import PostKind
+from forum.texts.markdown import excerpt
+
+# Lengths in characters: of the Markdown that an excerpt is made from, and of an excerpt.
+EXCERPT_SOURCE_LENGTH, EXCERPT_LENGTH = 600, 200
+
+
+COLUMNS = (
+    "id",
+    "title",
+    Left("content", EXCERPT_SOURCE_LENGTH),
+    "status__code",
+    "status__name",
+    "status__color",
+    "votes_cache",
+    "comments_cache",
+    "created_at",
+    "user__name",
+    "private",
+    "kind",
+    "approved",
+    "tags",
+    "client_id",
+    "contact_id",
+)
+
+
+NAMES = tuple(column if isinstance(column, str) else "content" for column in COLUMNS)
+
+
+def as_list_item(row: tuple) -> dict[str, Any]:
+    """Return a row of `COLUMNS` as the templates of lists expect it."""
+    post = dict(zip(NAMES, row, strict=True))
+    post["status"] = Status(
+        kind=Status.Kind.POST, **{name: post.pop(f"status__{name}") for name in ("code", "name", "color")}
+    )
+    post["excerpt"] = excerpt(post["content"], max_length=EXCERPT_LENGTH)
+    post["nick"] = public_name(post["user__name"])
+    post["is_private"] = post["private"] or post["kind"] == PostKind.PRIVATE
+    post["is_for_customer"] = post["client_id"] is not None or post["contact_id"] is not None
+    return post
+
+
+def category_list_path(category_name: str) -> str:
+    """Return the path of a category's list."""
+    # `reverse` does not quote some characters, such as &.
+    return reverse("forum-home") + quote(category_name, safe="")
+
+
+def query_string(**parameters: Any) -> str:
+    """Return the query string of a URL, without empty parameters."""
+    parameters = {name: value for name, value in parameters.items() if value not in ("", None)}
+    return f"?{urlencode(parameters)}" if parameters else ""
+
+
+# An older server had pages at these paths. A path redirects to the route of the page that replaces it, unless a category has that
+# name. The profile has the button to sign out.
+ROUTES_BY_FORMER_PATH = {"login": "accounts-sign-in", "logout": "accounts-profile", "account": "accounts-account"}
+
+
+def route_of_former_path(path: str | None) -> str | None:
+    """Return the route of the page that replaces a page of an older server, or None."""
+    return ROUTES_BY_FORMER_PATH.get((path or "").lower())
+
+
+class PostsPage(ForumPage):
+    """The base of pages that list suggestions."""
+
+    def read_status(self) -> Status | None:
+        """Return the status with the code in the query, or None without a code. Raise Http404 if there is no such status."""
+        if not (code := self.request.GET.get("status")):
+            return None
+        status = self.request.account.statuses.filter(kind=Status.Kind.POST, code=replace_non_xml(code)).first()
+        if status is None:
+            raise Http404
+        return status
+
+    def read_query(self) -> str:
+        """Return the text to search for. Count the search against the limit of searches."""
+        q = replace_non_xml(self.request.GET.get("q", ""))[:MAX_QUERY_LENGTH].strip()
+        if q:
+            throttling.count_search(self.request)
+        return q
+
+    def list_context(self, posts: list[dict[str, Any]]) -> dict[str, Any]:
+        """Return the posts and the ids of those that the user has voted for. For the team, add the customers' names to the posts."""
+        account, user = self.request.account, self.request.user
+        if user is not None and user.is_team:
+            ids = {id for post in posts for id in (post["client_id"], post["contact_id"]) if id is not None}
+            if ids:
+                names = dict(_customer_names(account_id=account.id, ids=list(ids), **user.access.arguments))
+                for post in posts:
+                    post["customer"] = names.get(post["contact_id"]) or names.get(post["client_id"])
+        voted = account.votes.voted_post_ids(user, [post["id"] for post in posts]) if user is not None else set()
+        return {"posts": posts, "voted": voted}
+
+
+@prepared(account_id=int, ids=list, responsible_ids=list)
+def _customer_names(
+    account_id: int, ids: list[int], responsible_ids: Collection[int] | None = None
+) -> QuerySet[Any, Any]:
+    """Build the query for the ids and names of customers. All resources of an account share one sequence of ids."""
+    access = prepared_access(responsible_ids)
+    queries = [
+        limit(customer.rows_of(account_of(account_id)), access).filter(id__any=ids).order_by().values_list("id", "name")
+        for customer in registry.customers()
+    ]
+    return queries[0].union(*queries[1:], all=True)
+
+
+template_filter(public_name)
+
+
+@template_function
+def on_behalf_of(customer: str | None) -> str:
+    """Return a phrase with the customer for whom the team wrote a post. The context has the name only if the user may know it."""
+    return gettext("on behalf of %(name)s") % {"name": customer} if customer else gettext("on behalf of a customer")
+
+
+@template_filter
+def may_be_changed_by(row: Any, user: User | None) -> bool:
+    """Return whether the user may change or delete a post or a comment."""
+    return user is not None and row.may_be_changed_by(user)

@@ -1,0 +1,296 @@
+"""The lists of suggestions: of the whole forum, with filters, of a category, and of the user."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import Http404, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext, pgettext_lazy
+
+from accounts.account.models import Account
+from accounts.statuses.models import Status
+from core.api import paging
+from core.db.prepared import prepared
+from core.db.tenancy import account_of, fold
+from core.db.time_limit import TooSlow
+from core.pages.base import base_url, redirect
+from core.pages.errors import error_sentence
+from core.pages.panels import render_row_panels
+from forum.categories.models import Category
+from forum.forums.models import Forum
+from forum.forums.requests import ForumRequest, ForumUserRequest
+from forum.lists.facets import count_facets
+from forum.lists.pages.base import (
+    COLUMNS,
+    PostsPage,
+    as_list_item,
+    category_list_path,
+    query_string,
+    route_of_former_path,
+)
+from forum.lists.pages.filters import Filters, Group, Option, filter_groups
+from forum.lists.team_filters import TeamFilter, read_team_filter, team_orders
+from forum.lists.whole_forum import page_of_forum, page_of_team
+
+ORDER_LABELS: dict[str, Any] = {
+    "trending": pgettext_lazy("order", "Trending"),
+    "top": pgettext_lazy("order", "Top"),
+    "new": pgettext_lazy("order", "New"),
+    "active": pgettext_lazy("order", "Active"),
+    "commented": pgettext_lazy("order", "Discussed"),
+}
+ORDERS = tuple(ORDER_LABELS)
+ORDER_ALIASES = {"discussed": "commented", "popular": "top"}
+DEFAULT_ORDER = "trending"
+# Links to the lists of categories existed before the order by trend. These lists still have the newest suggestions first.
+DEFAULT_CATEGORY_ORDER = "new"
+# In these orders, the feed of a list has the newest suggestions first.
+FEED_ORDERS = ("new", "trending")
+
+
+def read_order(order: str | None, default: str, further: Collection[str] = ()) -> str:
+    """Return the order with this name. Raise Http404 if it is neither one of `ORDERS` nor of `further`."""
+    order = ORDER_ALIASES.get(order or default, order or default)
+    if order not in ORDERS and order not in further:
+        raise Http404
+    return order
+
+
+class PostListPage(PostsPage):
+    """The suggestions of the whole forum, or of the category in the path. With `q`, the results of a search in them."""
+
+    template_name = "forum/lists/posts.html"
+
+    def get(self, request: ForumRequest, category_name: str | None = None) -> HttpResponse:
+        account, forum = request.account, request.forum
+        categories = Category.objects.all_of(account.id, forum.id)
+        category = None
+        if category_name is not None:
+            category = find_category(categories, category_name)
+            if category is None:
+                if route := route_of_former_path(category_name):
+                    return redirect(route)
+                raise Http404
+        statuses = _statuses(account_id=account.id)
+        filters = Filters.read(request.GET, categories, statuses)
+        if category is not None:
+            filters = replace(filters, category=category)
+        default_order = DEFAULT_ORDER if category is None else DEFAULT_CATEGORY_ORDER
+        further = team_orders(request.user)
+        order, page = read_order(request.GET.get("order"), default_order, further), self.read_page()
+        team_order = further.get(order)
+        team_filter = read_team_filter(request.GET, account, request.user)
+        q = self.read_query()
+        groups: list[Group] = []
+        rows: list[tuple[Any, ...]] = []
+        shows_similar = is_too_slow = False
+        try:
+            if q:
+                rows, shows_similar = self.search(q, filters, team_filter, page)
+            else:
+                is_team = request.user is not None and request.user.is_team
+                facets = count_facets(account.id, forum.id, filters.selection, include_closed=is_team)
+                groups = filter_groups(filters, facets, categories, statuses)
+                rows = self.rows(order, filters, team_filter, page, matches=facets.total)
+        except TooSlow:
+            is_too_slow = True
+        if not rows and page.number > 1 and not is_too_slow:
+            raise Http404
+        posts = [as_list_item(row) for row in rows[: page.size]]
+        if team_order is not None or team_filter:
+            panels = render_row_panels("posts", request, [post["id"] for post in posts])
+            for post in posts:
+                post["panel"] = panels.get(post["id"])
+        links = Links(category, filters, team_filter, q, order, is_default_order=order == default_order)
+        labels = ORDER_LABELS | {name: further[name].label for name in further}
+        return self.render(
+            http_status=422 if team_filter.errors else 200,
+            section="suggestions",
+            category=category,
+            categories=categories,
+            filters=filters,
+            groups=links.of_groups(groups),
+            chips=links.without_each_filter(),
+            hidden_fields=[(name, value) for name, value in links.own_parameters.items() if value],
+            team_filter=team_filter,
+            team_filter_form=team_filter.render_form(
+                links.path, {"order": links.own_order, **links.own_filters.parameters, "q": q}
+            ),
+            errors=[error_sentence(error) for error in team_filter.errors],
+            is_too_slow=is_too_slow,
+            cleared=links.path + query_string(q=q),
+            everywhere=links.home
+            + query_string(**filters.without("category").parameters, **team_filter.parameters, q=q),
+            without_search=links.path + query_string(**links.own_parameters),
+            orders=[
+                (name, label, links.to_list(order="" if name == default_order else name))
+                for name, label in labels.items()
+            ],
+            order=order,
+            order_note=None if team_order is None or q else team_order.note,
+            q=q,
+            shows_similar=shows_similar,
+            page=page,
+            more=len(rows) > page.size,
+            list_path=links.path,
+            canonical=base_url(request) + links.to_list(page=page.number if page.number > 1 else None),
+            # Search engines find the suggestions of a list with several filters in other lists.
+            is_duplicate=len(links.own_filters.names) > 1,
+            feed=links.to_feed(),
+            description=describe(forum, category),
+            title=title_of(q, category, links.own_filters),
+            **self.list_context(posts),
+        )
+
+    def rows(
+        self, order: str, filters: Filters, team_filter: TeamFilter, page: paging.Page, *, matches: int
+    ) -> list[tuple[Any, ...]]:
+        """Return the rows of the list. `matches` is the number of suggestions with the filters. Raise `TooSlow`."""
+        user, account = self.request.user, self.request.account
+        selection: dict[str, Any] = {
+            "account": account,
+            "forum_id": self.request.forum.id,
+            "selection": filters.selection,
+            "start": page.start,
+            "size": page.size + 1,
+        }
+        team_order = team_orders(user).get(order)
+        if user is None or (team_order is None and not team_filter):
+            return page_of_forum(user, COLUMNS, **selection, matches=matches, order=order)
+        return page_of_team(user, COLUMNS, **selection, team_filter=team_filter, order=team_order or order)
+
+    def search(
+        self, q: str, filters: Filters, team_filter: TeamFilter, page: paging.Page
+    ) -> tuple[list[tuple[Any, ...]], bool]:
+        """Return the rows of a search, and whether these are similar suggestions because the whole forum has no match.
+
+        Raise `TooSlow` if the filter of the team takes too long.
+        """
+        account, forum = self.request.account, self.request.forum
+        rows = account.posts.search(
+            q,
+            self.request.user,
+            COLUMNS,
+            account=account,
+            forum_id=forum.id,
+            selection=filters.selection,
+            team_filter=team_filter,
+            start=page.start,
+            size=page.size + 1,
+        )
+        if rows or filters or team_filter or page.number > 1:
+            return rows, False
+        similar = account.posts.similar_to(q, COLUMNS, account=account, forum_id=forum.id, already_searched=True)
+        return similar, bool(similar)
+
+
+class OwnPostsPage(PostsPage):
+    """The posts that the user wrote or, with `list=votes`, voted for."""
+
+    request: ForumUserRequest
+
+    access = "user"
+    template_name = "forum/lists/own_posts.html"
+
+    def get(self, request: ForumUserRequest) -> HttpResponse:
+        account, user, list_name = request.account, request.user, request.GET.get("list") or "written"
+        if list_name not in ("written", "votes"):
+            raise Http404
+        posts = account.posts.listed_for(user).of_forum(request.forum.id)
+        posts = posts.voted_by(user) if list_name == "votes" else posts.written_by(user)
+        page = self.read_page()
+        rows = list(posts.values_list(*COLUMNS)[page.start : page.stop])
+        return self.render(
+            part="posts",
+            list=list_name,
+            page=page,
+            more=len(rows) > page.size,
+            **self.list_context([as_list_item(row) for row in rows[: page.size]]),
+        )
+
+
+@prepared(account_id=int)
+def _statuses(account_id: int) -> QuerySet[Status]:
+    account: Account = account_of(account_id)
+    return account.statuses_of_kind(Status.Kind.POST)
+
+
+class Links:
+    """The links from a list to itself with other parameters, and to other lists."""
+
+    def __init__(
+        self,
+        category: Category | None,
+        filters: Filters,
+        team_filter: TeamFilter,
+        q: str,
+        order: str,
+        *,
+        is_default_order: bool,
+    ) -> None:
+        self.filters, self.team_filter, self.q, self.order = filters, team_filter, q, order
+        self.home = reverse("forum-suggestions")
+        self.path = self.home if category is None else category_list_path(category.name)
+        # The filters that are not part of the path.
+        self.own_filters = filters if category is None else filters.without("category")
+        self.own_parameters = {**self.own_filters.parameters, **team_filter.parameters}
+        self.own_order = "" if q or is_default_order else order
+        self.parameters = {"order": self.own_order, **self.own_parameters, "q": q}
+
+    def to_list(self, **parameters: Any) -> str:
+        """Return the path of this list with other parameters."""
+        return self.path + query_string(**{**self.parameters, **parameters})
+
+    def to_filtered(self, filters: Filters, *, without: str = "") -> str:
+        """Return the path of the whole forum's list with these filters, in the same order. `without` is a filter of the team to leave out."""
+        order = "" if self.q or self.order == DEFAULT_ORDER else self.order
+        of_team = {name: value for name, value in self.team_filter.parameters.items() if name != without}
+        return self.home + query_string(**filters.parameters, **of_team, order=order, q=self.q)
+
+    def to_feed(self) -> str:
+        # Feeds do not have the orders of the team.
+        order = "" if self.q or self.order in FEED_ORDERS or self.order not in ORDERS else self.order
+        return reverse("forum-feed") + query_string(order=order, **self.filters.parameters, q=self.q)
+
+    def of_groups(self, groups: list[Group]) -> list[tuple[Group, str, list[tuple[Option, str]]]]:
+        """Return each filter with the path of the list without the filter, and with its values, each with the path of its list."""
+        return [
+            (
+                group,
+                self.to_filtered(group.any_filters),
+                [(option, self.to_filtered(option.filters)) for option in group.options],
+            )
+            for group in groups
+        ]
+
+    def without_each_filter(self) -> list[tuple[str, str]]:
+        """Return the names of the selected values, each with the path of the list without it."""
+        chips = [(name, self.to_filtered(self.filters.without(key))) for key, name in self.own_filters.names.items()]
+        # The filters of the team keep the category in the path.
+        of_team = self.team_filter.names.items()
+        return chips + [(name, self.to_list(**{parameter: ""})) for parameter, name in of_team]
+
+
+def find_category(categories: list[Category], name: str) -> Category | None:
+    """Return the category with the name in a path, ignoring case. Some clients write a space as `+`."""
+    by_key = {row.name_key: row for row in categories}
+    return by_key.get(fold(name)) or by_key.get(fold(name.replace("+", " ")))
+
+
+def title_of(q: str, category: Category | None, filters: Filters) -> str:
+    """Return the title of a list: the search or the category, and the names of the selected values."""
+    searched = gettext("Search for “%(q)s”") % {"q": q} if q else ""
+    title = searched or (category.name if category else gettext("Suggestions"))
+    return ": ".join(filter(None, [title, ", ".join(filters.names.values())]))
+
+
+def describe(forum: Forum, category: Category | None) -> str:
+    """Return the meta description of the list of a category, or of the whole forum."""
+    if category is not None:
+        text = gettext("Suggestions for %(forum)s about %(category)s: read them, vote, and add your own.")
+        return text % {"forum": forum.name, "category": category.name}
+    return forum.description or (
+        gettext("Suggestions for %(forum)s: read them, vote, and add your own.") % {"forum": forum.name}
+    )

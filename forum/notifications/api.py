@@ -1,0 +1,82 @@
+"""The notifications of the user of the token."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.utils.translation import override
+from rest_framework.response import Response
+
+from accounts.roles.permissions import IsAuthenticated
+from core.api.fields import BooleanField
+from core.api.lists import Paged
+from core.api.serializers import format_time
+from core.db.transactions import in_transaction
+from core.errors import FieldError, FieldErrors
+from core.http.api_requests import APIRequest
+from forum.notifications.models import Notification, NotificationQuerySet, Reason
+from forum.notifications.texts import describe
+
+
+class NotificationViewSet(Paged):
+    """The notifications of the user, newest first. Each user reads only their own."""
+
+    request: APIRequest
+    permission_classes = [IsAuthenticated]
+
+    def get_queryset(self) -> NotificationQuerySet:
+        rows: NotificationQuerySet = self.account.notifications.shown_to(self.request.user).with_details()
+        return rows
+
+    def list(self, request: APIRequest) -> HttpResponse:
+        errors: dict[str, FieldError] = {}
+        unread: bool | None = None
+        try:
+            unread = BooleanField().run_validation(self.parameters.get("unread") or None)
+        except FieldErrors as caught:
+            errors["unread"] = caught.errors[0].within("unread")
+        self.read_page("unread", errors=errors)
+        rows = self.get_queryset()
+        if unread is not None:
+            rows = rows.filter(read_at__isnull=unread)
+        return self.get_paginated_response([self.represent(row) for row in self.paginate_queryset(rows)])
+
+    def represent(self, row: Notification) -> dict[str, Any]:
+        activity, zone = row.activity, self.account.zone
+        with override("en"):
+            text = describe(row)
+        return {
+            "id": row.id,
+            "kind": activity.kind,
+            "reason": Reason(row.reason).name.lower(),
+            "post_id": activity.post_id,
+            "comment_id": activity.comment_id,
+            "note_id": activity.note_id,
+            "user_id": activity.user_id,
+            "title": text.title,
+            "text": text.sentence,
+            "excerpt": text.excerpt,
+            "read_at": format_time(row.read_at, zone),
+            "created_at": format_time(row.created_at, zone),
+        }
+
+    def read(self, request: APIRequest, id: int) -> HttpResponse:
+        """Mark one notification as read."""
+
+        def act() -> Notification:
+            self.check()
+            rows = self.account.notifications.of_user(request.user).filter(id=id)
+            rows.mark_read()
+            row: Notification = self.get_object()
+            return row
+
+        return Response(self.represent(in_transaction(act)))
+
+    def read_all(self, request: APIRequest) -> HttpResponse:
+        """Mark all notifications as read."""
+
+        def act() -> None:
+            self.check()
+            self.account.notifications.of_user(request.user).mark_read()
+
+        in_transaction(act)
+        return Response("ok")

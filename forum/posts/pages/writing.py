@@ -1,0 +1,328 @@
+"""The pages that add, edit and delete a suggestion, and their forms."""
+
+import hashlib
+from functools import partial
+from http import HTTPStatus
+from typing import Any, cast
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpResponse, QueryDict
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from accounts.account.models import Account
+from accounts.layout.forms import Form
+from accounts.layout.settings import parse_id
+from accounts.statuses.models import Status
+from core.db.transactions import in_transaction
+from core.error_responses import error_response
+from core.errors import Conflict, Throttled
+from core.http import throttling
+from core.pages.base import no_content, redirect
+from core.pages.creation import Creation
+from forum.categories.models import Category
+from forum.forums.pages.base import ForumPage
+from forum.forums.requests import ForumRequest, ForumUserRequest, agent_of
+from forum.lists.pages.filters import KINDS
+from forum.lists.pages.visible_posts import PostNotFound, lock_post, post_not_found, visible_posts
+from forum.posts.models import Post
+from forum.texts.pages import CreatingTextPage, LongText, WritingPage
+
+SIMILAR_COLUMNS = ("id", "title", "votes_cache", "comments_cache", "status__code", "status__name", "status__color")
+
+
+FORM_ID = "post-form"
+
+
+class PostForm(Form):
+    # The input is outside of the <form>, because similar suggestions are shown between the two, and have vote forms of their own.
+    title = forms.CharField(
+        label=gettext_lazy("Title"),
+        max_length=255,
+        widget=forms.TextInput(attrs={"form": FORM_ID}),
+    )
+    content = LongText(label=gettext_lazy("Details"), rows=8, required=False)
+    category_id = forms.TypedChoiceField(
+        label=gettext_lazy("Category"),
+        coerce=int,
+        error_messages={"invalid_choice": gettext_lazy("No longer exists; choose another one")},
+    )
+    kind = forms.ChoiceField(label=gettext_lazy("Kind"), choices=KINDS)
+    private = forms.BooleanField(label=gettext_lazy("Only you and the team can see it"), required=False)
+
+    def __init__(self, *args: Any, categories: list[Category], **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        field = cast(forms.TypedChoiceField, self.fields["category_id"])
+        field.choices = [(category.id, category.name) for category in categories]
+        if len(categories) == 1:
+            field.widget = forms.HiddenInput()
+            self.initial["category_id"] = categories[0].id
+
+    @property
+    def values(self) -> dict[str, Any]:
+        return {name: self.cleaned_data[name] for name in ("title", "content", "category_id", "kind", "private")}
+
+
+class NewPostForm(PostForm):
+    # Whether similar suggestions have been shown.
+    seen = forms.BooleanField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.fields["title"].widget.attrs |= {
+            "autofocus": True,
+            "hx-get": reverse("forum-post-similar"),
+            "hx-trigger": "input changed delay:300ms",
+            "hx-target": "#similar",
+            "hx-sync": "this:replace",
+        }
+
+
+class EditForm(PostForm):
+    version = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
+
+    @staticmethod
+    def initial_values(post: Post) -> dict[str, Any]:
+        """Return the initial values for a post."""
+        kind = Post.Kind.SUGGESTION if post.kind == Post.Kind.PRIVATE else post.kind
+        return {
+            "title": post.title,
+            "content": post.content,
+            "category_id": post.category_id,
+            "kind": kind,
+            "private": post.is_private,
+        }
+
+    @classmethod
+    def version_of(cls, post: Post) -> str:
+        """Return a digest of the fields of this form. Comments and votes do not change it."""
+        return hashlib.sha256(repr(cls.initial_values(post)).encode()).hexdigest()
+
+    def changes(self, post: Post) -> dict[str, Any]:
+        """Return the changed values.
+
+        The form does not offer the kind `PRIVATE`. A post keeps it unless the user changes the kind or the privacy.
+        """
+        initial = self.initial_values(post)
+        values = {name: value for name, value in self.values.items() if value != initial[name]}
+        if post.kind == Post.Kind.PRIVATE and not values.keys().isdisjoint({"kind", "private"}):
+            values |= {name: self.cleaned_data[name] for name in ("kind", "private")}
+        return values
+
+
+def categories_of(account: Account, forum_id: int) -> list[Category]:
+    return list(account.categories.of_forum(forum_id))
+
+
+def refuse_change(request: ForumUserRequest, post: Post) -> HttpResponse:
+    message = has_responses_message() if post.user_id == request.user.id else None
+    return error_response(request, HTTPStatus.FORBIDDEN, message=message)
+
+
+def has_responses_message() -> str:
+    return _("Somebody has voted for it or commented on it, so only the team can change it now.")
+
+
+class NewPostPage(CreatingTextPage):
+    """The form for a new suggestion. A visitor signs in first, with a code unless they prefer a password."""
+
+    template_name = "forum/posts/new_post.html"
+
+    def check_access(self) -> HttpResponse | None:
+        request = self.request
+        if request.user is None and request.method in ("GET", "HEAD") and request.forum.may_be_read_by(None):
+            return redirect(reverse("accounts-sign-in-code", query={"next": request.get_full_path()}))
+        return super().check_access()
+
+    def get(self, request: ForumRequest) -> HttpResponse:
+        title, category_id = request.GET.get("title", "")[:255], parse_id(request.GET.get("category"))
+        if title:
+            throttling.count_search(request)
+        initial = {"title": title, "kind": Post.Kind.SUGGESTION}
+        form = self.make_form(initial=initial | ({"category_id": category_id} if category_id else {}))
+        return self.show(form, similar=similar_to(cast(ForumUserRequest, request), title))
+
+    def make_form(self, *args: Any, **kwargs: Any) -> NewPostForm:
+        return NewPostForm(*args, categories=self.categories, **kwargs)
+
+    @property
+    def categories(self) -> list:
+        """The categories; none for a visitor of a private forum."""
+        request = self.request
+        return categories_of(request.account, request.forum.id) if request.forum.may_be_read_by(request.user) else []
+
+    def show_submitted(self, status: int) -> HttpResponse:
+        form = self.make_form(initial=self.submitted_values())
+        return self.show(form, status=status, category_id=self.request.POST.get("category_id", "")[:18])
+
+    def process_form(self) -> HttpResponse:
+        request = cast(ForumUserRequest, self.request)
+        if self.wants_preview:
+            return self.show(self.make_form(initial=self.submitted_values()))
+        form = self.make_form(request.POST)
+        if not form.is_valid():
+            return self.show(form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+        # Similar posts are searched before the key is checked. If another click creates the post in between, the key is found, and the
+        # post is not shown as similar to itself.
+        similar = [] if form.cleaned_data["seen"] else similar_to(request, form.cleaned_data["title"])
+        if similar and self.created_row_id() is None:
+            return self.show(form, similar=similar, asks_first=True)
+        try:
+            with self.limit_new_member(Post):
+                post = self.create_once(form, self.creation(form), form.values)
+        except Throttled as refused:
+            return self.show_over_limit(form, refused, partial(self.show, form))
+        if isinstance(post, HttpResponse):
+            return post
+        if post is None:
+            return self.show(form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+        if not post.approved:
+            message = _("Thank you! It is waiting for approval: until then, only you and the team can see it.")
+        else:
+            message = _("Thank you! Your suggestion is posted.")
+        messages.success(request, message)
+        return redirect("forum-post", post.id)
+
+    def creation(self, form: NewPostForm) -> Creation[Post]:
+        request = cast(ForumUserRequest, self.request)
+
+        def create() -> Post:
+            post = Post(account=request.account, forum_id=request.forum.id, agent=agent_of(request))
+            post.requires_approval = request.forum.approval
+            post.submit(form.values, by=request.user)
+            return post
+
+        def change(post: Post) -> None:
+            if not post.may_be_changed_by(request.user):
+                raise Conflict(has_responses_message())
+            post.requires_approval = request.forum.approval
+            post.write(form.values, by=request.user)
+
+        return Creation(
+            create=create,
+            rows=visible_posts(request).locked().filter(duplicate_from_id=None),
+            path=lambda post: reverse("forum-post", args=[post.id]),
+            saved=EditForm.initial_values,
+            change=change,
+        )
+
+
+def similar_to(request: ForumUserRequest, title: str) -> list[dict]:
+    """Return the suggestions with similar titles, for `forum/posts/similar.html`."""
+    title = title.strip()
+    if len(title) < 3:
+        return []
+    rows = Post.objects.similar_to(title[:255], SIMILAR_COLUMNS, account=request.account, forum_id=request.forum.id)
+    posts = [dict(zip(SIMILAR_COLUMNS, row, strict=True)) for row in rows]
+    for post in posts:
+        status = {name: post.pop(f"status__{name}") for name in ("code", "name", "color")}
+        post["status"] = Status(kind=Status.Kind.POST, **status)
+    voted = request.account.votes.voted_post_ids(request.user, [post["id"] for post in posts])
+    return [post | {"voted": voted} for post in posts]
+
+
+class SimilarPart(ForumPage):
+    """The part of a page with similar suggestions, which htmx loads while a title is typed."""
+
+    indexed = False
+
+    def check_access(self) -> HttpResponse | None:
+        # Without a user the session has ended. The form shows that when it is submitted.
+        return no_content() if self.request.user is None else super().check_access()
+
+    def get(self, request: ForumRequest) -> HttpResponse:
+        throttling.count_search(request)
+        similar = similar_to(cast(ForumUserRequest, request), request.GET.get("title", ""))
+        return self.render("forum/posts/similar.html", similar=similar)
+
+
+class EditPage(WritingPage):
+    template_name = "forum/posts/edit_post.html"
+
+    def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
+        post = visible_posts(request).filter(id=id).first()
+        if post is None:
+            return post_not_found(request)
+        if not post.may_be_changed_by(request.user):
+            return refuse_change(request, post)
+        return self.show(
+            self.make_form(initial=EditForm.initial_values(post) | {"version": EditForm.version_of(post)}), id=id
+        )
+
+    def make_form(self, *args: Any, **kwargs: Any) -> EditForm:
+        request = self.request
+        may_read = request.forum.may_be_read_by(request.user)
+        categories = categories_of(request.account, request.forum.id) if may_read else []
+        return EditForm(*args, categories=categories, **kwargs)
+
+    def show_submitted(self, status: int, id: int) -> HttpResponse:
+        category_id = self.request.POST.get("category_id", "")[:18]
+        return self.show(self.make_form(initial=self.submitted_values()), id=id, status=status, category_id=category_id)
+
+    def process_form(self, id: int) -> HttpResponse:
+        request = cast(ForumUserRequest, self.request)
+        if self.wants_preview:
+            return self.show(self.make_form(initial=self.submitted_values()), id=id)
+        form = self.make_form(request.POST)
+        if not form.is_valid():
+            return self.show(form, id=id, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+
+        def change() -> tuple[str, Post]:
+            post = lock_post(request, id, include_merged=True)
+            if not post.may_be_changed_by(request.user):
+                return "refused", post
+            values = form.changes(post)
+            if values and EditForm.version_of(post) != form.cleaned_data["version"]:
+                return "changed", post
+            if values:
+                post.requires_approval = request.forum.approval
+                post.write(values, by=request.user)
+            return "done", post
+
+        outcome: list[tuple[str, Post]] = []
+        try:
+            if not self.submit_form(form, lambda: outcome.append(change())):
+                return self.show(form, id=id, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+        except PostNotFound:
+            return self.show(form, id=id, status=HTTPStatus.NOT_FOUND, is_gone=True)
+        result, post = outcome[-1]
+        if result == "refused":
+            if post.user_id != request.user.id:
+                return refuse_change(request, post)
+            return self.show(form, id=id, status=HTTPStatus.CONFLICT, refusal=has_responses_message())
+        if result == "changed":
+            data = cast(QueryDict, form.data).copy()
+            data["version"] = EditForm.version_of(post)
+            form.data = data
+            return self.show(form, id=id, status=HTTPStatus.CONFLICT, current_post=post)
+        message = _("Saved.")
+        if not post.approved and not request.user.is_team:
+            message = _("Saved. It is waiting for approval: until then, only you and the team can see it.")
+        messages.success(request, message)
+        return redirect("forum-post", id)
+
+
+class DeletePage(ForumPage):
+    """The button that moves a suggestion to the trash."""
+
+    access = "user"
+
+    def post(self, request: ForumUserRequest, id: int) -> HttpResponse:
+        def trash() -> tuple[Post, bool]:
+            post = lock_post(request, id, include_merged=True)
+            is_allowed = post.may_be_changed_by(request.user)
+            if is_allowed:
+                post.trash(by=request.user)
+            return post, is_allowed
+
+        try:
+            post, is_trashed = in_transaction(trash)
+        except PostNotFound:
+            return post_not_found(request)
+        if not is_trashed:
+            return refuse_change(request, post)
+        message = _("“%(title)s” is deleted. For 30 days an admin can restore it.")
+        messages.success(request, message % {"title": post.title})
+        return redirect("forum-suggestions")

@@ -1,0 +1,240 @@
+"""The team's tools for a post: status and response, category and tags."""
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any, cast
+
+from django import forms
+from django.contrib import messages
+from django.db.models import Q
+from django.http import HttpResponse, QueryDict
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext_lazy
+
+from accounts.layout.forms import Form
+from accounts.roles.models import ASSIGNABLE
+from accounts.statuses.default_names import status_name
+from accounts.statuses.models import Status
+from accounts.tags.api import tags_in_use
+from core.api.fields import MAX_TEXT_LENGTH, TagsField
+from core.error_responses import error_response
+from core.errors import FieldError
+from core.pages.base import no_content, redirect
+from forum.categories.models import Category
+from forum.forums.requests import ForumUserRequest
+from forum.posts.models import Post
+from forum.team_tools.pages.base import DELETED, PostInTrash, ResubmittableTeamPage, normalize_text
+
+# The numbers of tags that are suggested, and of duplicates that are shown.
+MAX_TAGS_OFFERED, MAX_DUPLICATES = 200, 50
+
+
+def digest(text: str | None) -> str:
+    return hashlib.sha256(normalize_text(text).encode(errors="surrogatepass")).hexdigest()[:16]
+
+
+class StatusForm(Form):
+    """The form for the status and the official response.
+
+    Only changed fields are written, so an old form in another tab does not undo other changes.
+    """
+
+    status_id = forms.TypedChoiceField(label=gettext_lazy("Status"), coerce=int, show_hidden_initial=True)
+    response = forms.CharField(
+        label=gettext_lazy("Official response"),
+        required=False,
+        max_length=MAX_TEXT_LENGTH,
+        help_text=gettext_lazy("Shown above the comments. You can use Markdown. Empty it to withdraw the response."),
+        widget=forms.Textarea(attrs={"rows": 6}),
+    )
+    # The digest of the response when the form was opened.
+    seen = forms.CharField(required=False, max_length=16, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, post: Post, statuses: list[Status], **kwargs: Any):
+        initial = {"status_id": post.status_id, "response": post.response or "", "seen": digest(post.response)}
+        super().__init__(*args, initial=initial, auto_id="status-%s", **kwargs)
+        cast(forms.ChoiceField, self.fields["status_id"]).choices = [
+            (status.id, status_name(status)) for status in statuses
+        ]
+
+    def clean_response(self) -> str:
+        return normalize_text(self.cleaned_data["response"])
+
+    def changes(self, post: Post) -> dict[str, Any]:
+        """Return the changed values. The post must be locked. Raise ValidationError if somebody else has changed the response."""
+        changes = {}
+        if "status_id" in self.changed_data and self.cleaned_data["status_id"] != post.status_id:
+            changes["status_id"] = self.cleaned_data["status_id"]
+        response, seen = self.cleaned_data["response"], self.cleaned_data["seen"]
+        if digest(response) != seen and response != normalize_text(post.response):
+            if digest(post.response) != seen:
+                # If the user submits the form again, the new response replaces the one of somebody else.
+                data = cast(QueryDict, self.data).copy()
+                data["seen"] = digest(post.response)
+                self.data = data
+                message = _(
+                    "Somebody else changed it in the meantime, to: “%(text)s”. Send yours again to replace that"
+                )
+                raise forms.ValidationError(message % {"text": (post.response or "")[:500]})
+            changes["response"] = response or None
+        return changes
+
+
+TAG_ERRORS = {
+    "too_many": ngettext_lazy("At most %d tag is allowed", "At most %d tags are allowed", TagsField.MAX_TAGS)
+    % TagsField.MAX_TAGS,
+    "too_long": ngettext_lazy(
+        "Each can have at most %d character", "Each can have at most %d characters", TagsField.MAX_TAG_LENGTH
+    )
+    % TagsField.MAX_TAG_LENGTH,
+}
+
+
+class PlaceForm(Form):
+    """The form for category, tags, responsible user and privacy. As in `StatusForm`, only changed fields are written."""
+
+    category_id = forms.TypedChoiceField(label=gettext_lazy("Category"), coerce=int, show_hidden_initial=True)
+    tags = forms.CharField(
+        label=gettext_lazy("Tags"),
+        required=False,
+        max_length=8000,
+        show_hidden_initial=True,
+        help_text=gettext_lazy("Separated by commas."),
+        widget=forms.TextInput(attrs={"list": "tags-in-use", "data-tags": "", "autocomplete": "off"}),
+    )
+    responsible_id = forms.TypedChoiceField(
+        label=gettext_lazy("Responsible"), required=False, coerce=int, empty_value=None, show_hidden_initial=True
+    )
+    private = forms.BooleanField(
+        label=gettext_lazy("Private: only its author and the team can see it"), required=False, show_hidden_initial=True
+    )
+
+    def __init__(self, *args: Any, post: Post, categories: Iterable[Category], team: Iterable[tuple], **kwargs: Any):
+        initial = {name: getattr(post, name) for name in ("category_id", "responsible_id", "private")}
+        super().__init__(*args, initial=initial | {"tags": ", ".join(post.tags)}, auto_id="place-%s", **kwargs)
+        cast(forms.ChoiceField, self.fields["category_id"]).choices = [
+            (category.id, category.name) for category in categories
+        ]
+        cast(forms.ChoiceField, self.fields["responsible_id"]).choices = [
+            ("", _("Nobody")),
+            *((id, name or login) for id, name, login in team),
+        ]
+
+    def clean_tags(self) -> list[str]:
+        try:
+            return TagsField().run_validation(self.cleaned_data["tags"])
+        except FieldError as error:
+            raise forms.ValidationError(
+                TAG_ERRORS.get(error.code) or _("Has characters that can't be stored")
+            ) from None
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean()
+        return {name: value for name, value in values.items() if name in self.changed_data}
+
+
+class ToolsPage(ResubmittableTeamPage):
+    """All tools, as a fragment that htmx loads into the page of the post, or as a page of its own.
+
+    htmx loads the tools without a click, maybe while the browser already navigates to another page. So if the post is in the trash, or
+    the user has signed out, the request of htmx gets an empty response without a redirect or a message.
+    """
+
+    template_name = "forum/team_tools/team_page.html"
+    actions = {"status": "change_status", "place": "change_place"}
+
+    def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
+        try:
+            post = self.find(id)
+        except PostInTrash:
+            if request.htmx:
+                return no_content()
+            raise
+        return self.show(post, tool=request.GET.get("tool", ""))
+
+    def show_submitted_form(self, id: int) -> HttpResponse:
+        make_form = {"status": self.status_form, "place": self.place_form}.get(self.request.POST.get("do", ""))
+        if make_form is None:
+            return error_response(self.request, 400)
+        post = self.find_even_if_trashed(id)
+        submitted: dict[str, Any] = {self.request.POST["do"]: make_form(post, self.request.POST)}
+        return self.show(post, **submitted)
+
+    def text_fields(self) -> list[forms.BoundField]:
+        data = self.request.POST
+        return [StatusForm(data, post=Post(), statuses=[])["response"]] if "response" in data else []
+
+    def show(self, post: Post, *, tool: str = "", **submitted: Form) -> HttpResponse:
+        """Return the page. `submitted` is a form that is shown with its errors, by its name; the other forms show the post."""
+        request, account = self.request, self.request.account
+        forms_by_name = {
+            "status": submitted.get("status") or self.status_form(post),
+            "place": submitted.get("place") or self.place_form(post),
+        }
+        duplicates = account.posts.live().filter(duplicate_from_id=post.id).order_by("id")
+        context = {
+            "section": "suggestions",
+            "post": post,
+            "tool": next(iter(submitted), tool),
+            "forms": forms_by_name,
+            "tags": [tag["name"] for tag in tags_in_use(request.user, "post")[:MAX_TAGS_OFFERED]],
+            "duplicates": list(duplicates.values_list("id", "title")[:MAX_DUPLICATES]),
+        }
+        template = "forum/team_tools/team_tools.html" if request.htmx else None
+        return self.render(template, http_status=422 if submitted else 200, **context)
+
+    def status_form(self, post: Post, *data: Any) -> StatusForm:
+        statuses = self.request.account.statuses_of_kind(Status.Kind.POST)
+        return StatusForm(*data, post=post, statuses=list(statuses))
+
+    def place_form(self, post: Post, *data: Any) -> PlaceForm:
+        account = self.request.account
+        # The responsible user remains a choice after they have left the team.
+        team = account.users.filter(Q(**ASSIGNABLE) | Q(id=post.responsible_id)).order_by("name", "id")
+        categories = account.categories.of_forum(self.request.forum.id)
+        return PlaceForm(*data, post=post, categories=categories, team=team.values_list("id", "name", "login"))
+
+    def find_even_if_trashed(self, id: int) -> Post:
+        """Return the post, also from the trash: the page then shows the submitted form again, with an error."""
+        try:
+            return self.find(id)
+        except PostInTrash:
+            return self.posts.get(id=id)
+
+    def change_status(self, request: ForumUserRequest, id: int) -> HttpResponse:
+        post = self.find_even_if_trashed(id)
+        form = self.status_form(post, request.POST)
+
+        def act() -> None:
+            locked = self.lock(id)
+            if changes := form.changes(locked):
+                self.write_post(locked, changes)
+
+        try:
+            is_saved = form.is_valid() and self.submit_form(form, act)
+        except PostInTrash:
+            form.add_error(None, DELETED)
+            is_saved = False
+        except forms.ValidationError as error:
+            form.add_error("response", error)
+            is_saved = False
+        return self.redirect_after_save(id) if is_saved else self.show(post, status=form)
+
+    def change_place(self, request: ForumUserRequest, id: int) -> HttpResponse:
+        post = self.find(id)
+        form = self.place_form(post, request.POST)
+
+        def act() -> None:
+            locked = self.lock(id)
+            if form.cleaned_data:
+                self.write_post(locked, dict(form.cleaned_data))
+
+        if not form.is_valid() or not self.submit_form(form, act):
+            return self.show(post, place=form)
+        return self.redirect_after_save(id)
+
+    def redirect_after_save(self, id: int) -> HttpResponse:
+        messages.success(self.request, _("Saved."))
+        # The page of a duplicate redirects to the original, unless the query has `original=0`.
+        is_merged = self.posts.filter(id=id, duplicate_from_id__isnull=False).exists()
+        return redirect("forum-post", id, query={"original": 0} if is_merged else None)

@@ -1,0 +1,206 @@
+"""Votes of users, and proxy votes, which the team casts for clients and contacts. A post's `votes_cache` counts both.
+
+Triggers update the count, and the weight of the votes (`forum.posts.sort_keys`), for each write of votes.
+
+When a post is merged, its votes are copied to the original. A voter who has a vote for the original gets no copy. The `from_post_id` of
+a copy is the id of the merged post.
+"""
+
+from collections.abc import Collection
+from typing import Any, ClassVar, Self
+
+from django.db import connection, models
+from django.db.models import Exists, F, OuterRef, Q, Subquery
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts.account.models import Account
+from accounts.users.models import User
+from core.db.derived import DerivingQuerySet
+from core.db.prepared import prepared
+from core.db.tenancy import TenantModel, foreign_object
+from core.rows.access import Access
+
+# For readers outside the team, names of voters are searched in at most this number of votes of a post.
+MAX_SCANNED_VOTES = 1000
+
+
+class VoteBaseQuerySet(DerivingQuerySet[Any]):
+    """The base of the querysets of votes and of proxy votes. It copies votes when posts are merged, and undoes that."""
+
+    # Exactly one of these columns of a vote is set. A voter has at most one vote for a post.
+    VOTER_COLUMNS: ClassVar[tuple[str, ...]]
+    # The columns that a copy has in common with its source.
+    COPIED_COLUMNS: ClassVar[tuple[str, ...]]
+
+    def copy(self, account_id: int, *, from_id: int, to_id: int) -> int:
+        """Copy the votes of one post to another, except those of voters who have a vote there. Return the number of copies."""
+        table = self.model._meta.db_table
+        columns = ", ".join(self.COPIED_COLUMNS)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"""
+                INSERT INTO {table} (account_id, post_id, from_post_id, {columns})
+                SELECT account_id, %s, post_id, {columns} FROM {table} WHERE account_id = %s AND post_id = %s
+                ON CONFLICT DO NOTHING
+                """,  # noqa: S608
+                [to_id, account_id, from_id],
+            )
+            return cursor.rowcount
+
+    def undo_copy(self, account_id: int, *, from_id: int, to_id: int, other_ids: list[int]) -> int:
+        """Undo `copy`, and return the number of deleted votes.
+
+        `other_ids` are the ids of other posts that are merged into the same original. If a voter also has a vote for one of those
+        posts, the copy is kept, as a copy of that vote.
+        """
+        copies = self.filter(account_id=account_id, post_id=to_id, from_post_id=from_id)
+        if other_ids:
+            same_voter = Q()
+            for column in self.VOTER_COLUMNS:
+                same_voter |= Q(**{column: OuterRef(column)})
+            others = self.model._default_manager.filter(same_voter, account_id=account_id, post_id__in=other_ids)
+            others = others.order_by("post_id")
+            copies.filter(Exists(others)).update(
+                from_post_id=Subquery(others.values("post_id")[:1]),
+                created_at=Subquery(others.values("created_at")[:1]),
+            )
+        return copies.delete()[0]
+
+
+def from_post_index(name: str) -> models.Index:
+    """Return the index of copied rows by the merged post. Undoing a merge and erasing the merged post use it."""
+    return models.Index(fields=["account", "from_post_id"], name=name, condition=Q(from_post_id__isnull=False))
+
+
+class VoteQuerySet(VoteBaseQuerySet):
+    VOTER_COLUMNS = ("user_id",)
+    COPIED_COLUMNS = ("user_id", "created_at")
+
+    def voted_post_ids(self, user: User, post_ids: Collection[int]) -> set[int]:
+        """Return those of the ids whose posts the user has voted for."""
+        if not post_ids:
+            return set()
+        return set(_voted_post_ids(account_id=user.account_id, user_id=user.id, post_ids=post_ids))
+
+    def voter_names(self, account_id: int, post_id: int, *, limit: int, reader: User | None) -> list[Any]:
+        """Return the names of voters of a post that the reader may see, ordered by user id. For the team, return tuples of name and id.
+
+        The team sees the names of all voters. Others see only the names of users who show their votes and are not blocked, and only
+        among the first `MAX_SCANNED_VOTES` votes.
+        """
+        read = _voter_names if reader is not None and reader.is_team else _shown_voter_names
+        return list(read(account_id=account_id, post_id=post_id, limit=limit))
+
+
+@prepared(account_id=int, user_id=int, post_ids=list)
+def _voted_post_ids(account_id: int, user_id: int, post_ids: list[int]) -> models.QuerySet[Any]:
+    votes = Vote.objects.filter(account_id=account_id, user_id=user_id, post_id__any=post_ids)
+    return votes.values_list("post_id", flat=True)
+
+
+@prepared(account_id=int, post_id=int)
+def _voter_names(account_id: int, post_id: int, limit: int) -> models.QuerySet[Any]:
+    votes = Vote.objects.filter(account_id=account_id, post_id=post_id)
+    return votes.order_by("user_id").values_list("user__name", "user_id")[:limit]
+
+
+@prepared(account_id=int, post_id=int)
+def _shown_voter_names(account_id: int, post_id: int, limit: int) -> models.QuerySet[Any]:
+    votes = Vote.objects.filter(account_id=account_id, post_id=post_id).order_by("user_id")
+    users = User.objects.filter(
+        account_id=account_id, shows_votes=True, blocked_at=None, id__in=votes.values("user_id")[:MAX_SCANNED_VOTES]
+    )
+    return users.order_by("id").values_list("name", flat=True)[:limit]
+
+
+class Vote(models.Model):
+    """A vote of a user for a post."""
+
+    # The votes that a new member may cast in 24 hours (`forum.forums.limits`).
+    MAX_PER_DAY_OF_NEW_MEMBER = 60
+    MESSAGE_TO_NEW_MEMBER = _("In the first 24 hours you can vote {limit} times. Try again tomorrow.")
+
+    pk = models.CompositePrimaryKey("account_id", "post_id", "user_id")
+    account = models.ForeignKey(Account, models.CASCADE, related_name="votes", db_index=False)
+    post_id = models.BigIntegerField()
+    post = foreign_object("forum.Post", "post_id", related_name="votes")
+    user_id = models.BigIntegerField()
+    user = foreign_object(User, "user_id")
+    from_post_id = models.BigIntegerField(null=True, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = VoteQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            # The posts that a user has voted for, by the time of the vote.
+            models.Index(fields=["account", "user_id", "created_at", "post_id"], name="vote_of_user"),
+            from_post_index("vote_from_post"),
+        ]
+
+
+class ProxyVoteQuerySet(VoteBaseQuerySet):
+    VOTER_COLUMNS = ("client_id", "contact_id")
+    COPIED_COLUMNS = (*VOTER_COLUMNS, "user_id", "created_at")
+
+    def with_names(self) -> Self:
+        """Annotate each vote with the names of its client or contact, and of the user who cast it."""
+        return self.annotate(client_name=F("client__name"), contact_name=F("contact__name"), nick=F("user__name"))
+
+    def of_post(self, post_id: int) -> Self:
+        return self.filter(post_id=post_id).order_by("id")
+
+    def accessible_to(self, user: User) -> Self:
+        """Return the votes of the clients and contacts that the user may access."""
+        return self.limited_to(user.access)
+
+    def limited_to(self, access: Access) -> Self:
+        """Return the votes of the clients and contacts of the access."""
+        if not access.is_limited:
+            return self
+        return self.filter(access.condition("client__responsible_id") | access.condition("contact__responsible_id"))
+
+
+class ProxyVote(TenantModel):
+    """A vote of a client or a contact, which a user cast for them."""
+
+    post_id = models.BigIntegerField()
+    client_id = models.BigIntegerField(null=True)
+    client = foreign_object("crm.Client", "client_id", null=True)
+    contact_id = models.BigIntegerField(null=True)
+    contact = foreign_object("crm.Contact", "contact_id", null=True)
+    user_id = models.BigIntegerField()
+    user = foreign_object(User, "user_id")
+    from_post_id = models.BigIntegerField(null=True, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = ProxyVoteQuerySet.as_manager()
+
+    class Meta:
+        default_related_name = "proxy_votes"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(client_id=None, contact_id__isnull=False) | Q(client_id__isnull=False, contact_id=None),
+                name="proxyvote_of_client_or_contact",
+            ),
+            *(
+                models.UniqueConstraint(fields=["account", "post_id", f"{voter}_id"], name=f"proxyvote_{voter}_unique")
+                for voter in ("client", "contact")
+            ),
+        ]
+        indexes = [
+            # The votes of a client or contact. The foreign keys use these indexes when a client or contact is erased.
+            *(
+                models.Index(
+                    fields=["account", f"{voter}_id"],
+                    name=f"proxyvote_of_{voter}",
+                    condition=Q(**{f"{voter}_id__isnull": False}),
+                )
+                for voter in ("client", "contact")
+            ),
+            from_post_index("proxyvote_from_post"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.client_id or self.contact_id} for {self.post_id}"

@@ -1,0 +1,95 @@
+"""The clients behind suggestions in the Account API (JSON), and suggestions in the order of revenue or clients."""
+
+import re
+from dataclasses import asdict
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from rest_framework.exceptions import PermissionDenied
+from rest_framework.response import Response
+
+from core.api.lists import Paged
+from core.db.time_limit import TooSlow
+from core.errors import FieldError, FieldErrors
+from core.http.api_requests import APIRequest
+from core.search.queries import search_transaction
+from team.backers.backers import backers_of, in_order_of_revenue, revenue_of, total_revenue
+from team.backers.post_revenue import page_by, stored_revenue
+from team.backers.segments import PARAMETERS, SuggestionFilter
+
+# The values of `order`, and the columns of `PostRevenue`.
+ORDERS = {"revenue": "total", "clients": "clients"}
+LIMITED = "This list counts all clients and deals of the account, and you see only some of them."
+# The columns of the posts, by their names in JSON.
+COLUMNS = {"forum_id": "forum_id", "title": "title", "status": "status__code", "votes": "votes_cache"}
+TOO_SLOW = "takes too long, because too many clients would have to be compared"
+
+
+class BackersViewSet(Paged):
+    """The clients behind a suggestion, and the sums of their deals."""
+
+    def check_post(self, id: int) -> None:
+        posts = self.account.posts.visible_to(self.request.user)
+        if not posts.without_tasks().filter(id=id).exists():
+            raise Http404
+
+    def clients(self, request: APIRequest, id: int) -> HttpResponse:
+        """Return the clients, those with the highest revenue in the currency of the account first."""
+        self.read_page()
+        self.check_post(id)
+        account, user = self.account, request.user
+        clients = in_order_of_revenue(backers_of(account, user, id), account, user)
+        rows = self.paginate_queryset(clients.values_list("id", "name"))
+        revenue = revenue_of(account, user, [id for id, _ in rows]) if rows else {}
+        return self.get_paginated_response(
+            [{"client_id": id, "name": name, "revenue": list(map(asdict, revenue.get(id, [])))} for id, name in rows]
+        )
+
+    def revenue(self, request: APIRequest, id: int) -> HttpResponse:
+        """Return the number of the clients, and the sums of all of their deals per currency."""
+        if errors := self.ignore_parameters(()):
+            raise FieldErrors(errors.values())
+        self.check_post(id)
+        account, user = self.account, request.user
+        number = backers_of(account, user, id).count()
+        revenue = total_revenue(account, user, id) if number else []
+        return Response({"clients": number, "revenue": list(map(asdict, revenue))})
+
+
+class SuggestionRevenueViewSet(Paged):
+    """The suggestions that have clients behind them, those with the highest revenue or the most clients first."""
+
+    def list(self, request: APIRequest) -> HttpResponse:
+        user, account = request.user, self.account
+        if user.access.is_limited:
+            raise PermissionDenied(LIMITED)
+        texts = {name: self.parameters.get(name, "").strip() for name in ("order", "forum_id", *PARAMETERS)}
+        filters = SuggestionFilter.read(texts, account=account, user=user)
+        errors = {error.field: error for error in filters.errors}
+        order, forum_id = texts["order"] or "revenue", texts["forum_id"]
+        if order not in ORDERS:
+            errors["order"] = FieldError("order", "is not one of {orders}", "choice", {"orders": ", ".join(ORDERS)})
+        if forum_id and not re.fullmatch(r"[0-9]{1,18}", forum_id, re.ASCII):
+            errors["forum_id"] = FieldError("forum_id", "is not an id", "number")
+        self.read_page(*texts, errors=errors)
+        forums = account.forums.filter(id=int(forum_id)) if forum_id else account.forums.all()
+        forum_ids = list(forums.values_list("id", flat=True))
+        try:
+            with search_transaction(account.id, is_limited=True):
+                matching: Any = filters.select(account.posts.listed_for(user))
+                start, stop = self.page.start, self.page.stop
+                ids = self.take_page(page_by(ORDERS[order], matching, account, forum_ids, start=start, stop=stop))
+        except TooSlow:
+            names = [name for name in PARAMETERS if texts[name]] or ["page"]
+            raise FieldErrors(FieldError(name, TOO_SLOW, "too_slow") for name in names) from None
+        posts = account.posts.filter(id__in=ids)
+        rows = {id: values for id, *values in posts.values_list("id", *COLUMNS.values())} if ids else {}
+        revenue = stored_revenue(account, ids) if ids else {}
+
+        def represent(id: int) -> dict[str, Any]:
+            number, sums = revenue.get(id, (0, []))
+            values = dict(zip(COLUMNS, rows[id], strict=True))
+            return {"id": id, **values, "clients": number, "revenue": list(map(asdict, sums))}
+
+        # Another transaction may have deleted a post.
+        return self.get_paginated_response([represent(id) for id in ids if id in rows])

@@ -1,0 +1,319 @@
+"""The clients behind each suggestion, and the sums of their deals, stored for lists and filters.
+
+The stored clients and figures are those of `team.backers.backers` for a user who may access all clients and deals. A suggestion with clients
+has one row in the currency of the account, even without deals, and one for each other currency of its clients' deals.
+
+The rows on which the figures depend are queued when these change: by `team.backers.revenue_changes`, and for votes by a trigger. A job
+computes the figures of the affected suggestions within about a minute. The queue is committed with the change, so no change is missed.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection
+from decimal import Decimal
+from itertools import groupby, islice
+from typing import Any
+
+from django.db import models, transaction
+from django.db.models import F, Func, Q, QuerySet, Value, Window
+from django.db.models.functions import Now, RowNumber
+
+from accounts.account.models import Account
+from accounts.users.models import User
+from core.db import locks
+from core.db.tenancy import foreign_object
+from core.jobs.registration import has_time_left, periodic_job
+from crm.clients.models import Client
+from forum.posts.models import Post
+from team.backers.backers import backers_of, total_revenue, values_of
+from team.summaries.revenue import FIGURES, Revenue, as_revenue, in_order_of_currency, revenue_by
+
+# The number of queued rows that one transaction processes.
+BATCH_SIZE = 100
+
+
+class PostBacker(models.Model):
+    """A client behind a suggestion."""
+
+    pk = models.CompositePrimaryKey("account_id", "post_id", "client_id")
+    account = models.ForeignKey(Account, models.CASCADE, db_index=False, db_constraint=False)
+    post_id = models.BigIntegerField()
+    post = foreign_object(Post, "post_id", related_name="backers")
+    client_id = models.BigIntegerField()
+    client = foreign_object(Client, "client_id")
+
+    class Meta:
+        default_related_name = "post_backers"
+        indexes = [models.Index(fields=["account", "client_id", "post_id"], name="post_backer_by_client")]
+
+    def __str__(self) -> str:
+        return f"client {self.client_id} behind post {self.post_id}"
+
+
+class PostRevenue(models.Model):
+    """The clients behind a suggestion, and the open and won deals of all of them in one currency."""
+
+    pk = models.CompositePrimaryKey("account_id", "post_id", "currency")
+    account = models.ForeignKey(Account, models.CASCADE, db_index=False, db_constraint=False)
+    post_id = models.BigIntegerField()
+    post = foreign_object(Post, "post_id", related_name="revenues")
+    currency = models.TextField()
+    forum_id = models.BigIntegerField()
+    clients = models.IntegerField()
+    open_deals = models.IntegerField(default=0)
+    open_sum = models.DecimalField(max_digits=30, decimal_places=6, default=0)
+    won_deals = models.IntegerField(default=0)
+    won_sum = models.DecimalField(max_digits=30, decimal_places=6, default=0)
+    total = models.GeneratedField(
+        expression=F("open_sum") + F("won_sum"),
+        output_field=models.DecimalField(max_digits=31, decimal_places=6),
+        db_persist=True,
+    )
+
+    class Meta:
+        default_related_name = "post_revenues"
+        indexes = [
+            models.Index(fields=["account", "forum_id", "currency", column, "post_id"], name=f"post_by_{name}")
+            for name, column in (("revenue", "total"), ("clients", "clients"))
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.currency} of post {self.post_id}: {self.open_sum} open, {self.won_sum} won"
+
+
+class RevenueChange(models.Model):
+    """A queued row on which the figures of suggestions depend."""
+
+    class Kind(models.TextChoices):
+        POST = "post"
+        USER = "user"
+        CLIENT = "client"
+        CONTACT = "contact"
+        # All suggestions with clients, after another outcome of a status or another currency of the account.
+        ACCOUNT = "account"
+
+    pk = models.CompositePrimaryKey("account_id", "number")
+    account = models.ForeignKey(Account, models.CASCADE, db_index=False, db_constraint=False)
+    number = models.BigIntegerField(
+        db_default=Func(Value("team_revenuechange_numbers"), function="nextval"), editable=False
+    )
+    kind = models.TextField(choices=Kind)
+    row_id = models.BigIntegerField()
+    due_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        default_related_name = "revenue_changes"
+        indexes = [
+            models.Index(fields=["due_at"], name="revenue_change_due"),
+            models.Index(fields=["account", "due_at", "number"], name="revenue_change_of_account"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.row_id}"
+
+
+# Reading
+
+
+def sort_by(column: str) -> Callable[[QuerySet[Any], Account], QuerySet[Any]]:
+    """Return the function that orders the posts of a forum by a column of their figures, the highest first. Posts without clients are left out."""
+
+    def sort(posts: QuerySet[Any], account: Account) -> QuerySet[Any]:
+        # The forum is a column of the index for the order.
+        rows = posts.filter(revenues__currency=account.currency, revenues__forum_id=F("forum_id"))
+        return rows.order_by(f"-revenues__{column}", "-revenues__post_id")
+
+    return sort
+
+
+def page_by(
+    column: str, posts: QuerySet[Any], account: Account, forum_ids: Collection[int], *, start: int, stop: int
+) -> list[int]:
+    """Return the ids of the posts from `start` to `stop`, and one more if there are more, in the order of `sort_by` over several forums.
+
+    Each forum has a limit of its own, because the index of the order has the forum before the column.
+    """
+    parts = [
+        sort_by(column)(posts.filter(forum_id=id), account).values(
+            order_key=F(f"revenues__{column}"), order_id=F("id")
+        )[:stop]
+        for id in forum_ids
+    ]
+    if not parts:
+        return []
+    first, *others = parts
+    found = first.union(*others, all=True) if others else first
+    rows = found.order_by("-order_key", "-order_id") if others else found
+    return [row["order_id"] for row in rows[start:stop]]
+
+
+def stored_revenue(account: Account, post_ids: Collection[int]) -> dict[int, tuple[int, list[Revenue]]]:
+    """Return the number of clients and the revenue of each of these posts that has clients, with one statement."""
+    rows = account.post_revenues.filter(post_id__in=post_ids)
+    found: dict[int, tuple[int, list[Revenue]]] = {}
+    for row in in_order_of_currency(account, rows, "post_id").values():
+        found.setdefault(row["post_id"], (row["clients"], []))[1].append(as_revenue(row))
+    return found
+
+
+def top_revenue(account: Account, user: User, number: int) -> list[tuple[int, int, Revenue]]:
+    """Return the ids of the suggestions with the highest sums of open and won deals, the number of their clients, and the revenue.
+
+    There are at most `number` for each currency, the highest first. The figures are of the clients and deals that the user may access.
+    """
+    if user.access.is_limited:
+        return accessible_top_revenue(account, user, number)
+    rank = Window(RowNumber(), partition_by="currency", order_by=[F("total").desc(), F("post_id").desc()])
+    rows = account.post_revenues.filter(Q(open_deals__gt=0) | Q(won_deals__gt=0)).annotate(rank=rank)
+    found = rows.filter(rank__lte=number).order_by("currency", "rank")
+    return [
+        (row["post_id"], row["clients"], as_revenue(row))
+        for row in found.values("post_id", "clients", "currency", *FIGURES)
+    ]
+
+
+def accessible_top_revenue(account: Account, user: User, number: int) -> list[tuple[int, int, Revenue]]:
+    """Return the same for a user with limited access. The sums are added up here, because they are stored for all clients and deals."""
+    clients = account.clients.live().accessible_to(user).values("id")
+    posts: defaultdict[int, list[int]] = defaultdict(list)
+    numbers: Counter[int] = Counter()
+    for post_id, client_id in account.post_backers.filter(client_id__in=clients).values_list("post_id", "client_id"):
+        posts[client_id].append(post_id)
+        numbers[post_id] += 1
+    sums: dict[tuple[int, str], list[Any]] = {}
+    if posts:
+        for row in revenue_by(account, user.access, "client_id", "currency", client_id__in=list(posts)):
+            for post_id in posts[row["client_id"]]:
+                figures = sums.setdefault((post_id, row["currency"]), [0, Decimal(0), 0, Decimal(0)])
+                figures[:] = (figure + row[name] for figure, name in zip(figures, FIGURES, strict=True))
+    found = [(post_id, numbers[post_id], Revenue(currency, *figures)) for (post_id, currency), figures in sums.items()]
+    found.sort(key=lambda row: (row[2].currency, -row[2].open_sum - row[2].won_sum, -row[0]))
+    by_currency = groupby(found, key=lambda row: row[2].currency)
+    return [row for _currency, rows in by_currency for row in islice(rows, number)]
+
+
+# Updating
+
+
+def posts_of_users(account: Account, users: QuerySet[Any, Any] | Collection[int]) -> list[QuerySet[Any, Any]]:
+    votes = account.votes.filter(user_id__in=users)
+    return [values_of("post_id", votes), values_of("id", account.posts.without_tasks().filter(user_id__in=users))]
+
+
+def posts_of_customers(account: Account, column: str, ids: QuerySet[Any, Any] | Collection[int]) -> list[QuerySet]:
+    """Return queries for the posts that clients or contacts are behind. `column` is `client_id` or `contact_id`."""
+    condition = {f"{column}__in": ids}
+    users = values_of("user_id", account.user_links.confirmed().filter(**condition))
+    return [
+        values_of("post_id", account.proxy_votes.filter(**condition)),
+        values_of("id", account.posts.without_tasks().filter(**condition)),
+        *posts_of_users(account, users),
+    ]
+
+
+def affected_posts(account: Account, kind: str, ids: Collection[int]) -> list[QuerySet]:
+    """Return queries for the ids of posts whose figures depend on rows of a kind."""
+    if kind == RevenueChange.Kind.USER:
+        return posts_of_users(account, ids)
+    if kind == RevenueChange.Kind.CONTACT:
+        return posts_of_customers(account, "contact_id", ids)
+    if kind == RevenueChange.Kind.CLIENT:
+        contacts = values_of("id", account.contacts.filter(client_id__in=ids))
+        return posts_of_customers(account, "client_id", ids) + posts_of_customers(account, "contact_id", contacts)
+    return [values_of("post_id", account.post_revenues.all())]
+
+
+def queue_affected_posts(account: Account, kind: str, ids: Collection[int]) -> None:
+    first, *others = affected_posts(account, kind, ids)
+    found = first.union(*others) if others else first
+    changes = (
+        RevenueChange(account=account, kind=RevenueChange.Kind.POST, row_id=id)
+        for id in found.values_list(first.query.values_select[0], flat=True).iterator()
+    )
+    RevenueChange.objects.bulk_create(changes, batch_size=1000)
+
+
+def figures_of(account: Account, post_id: int) -> tuple[int | None, set[int], dict[str, Revenue]]:
+    """Return the forum of a suggestion, its clients, and their revenue by currency, computed from the votes, links and deals.
+
+    The forum is None, and there are no clients, if the suggestion is a duplicate or in the trash.
+    """
+    user = User(account=account, role=User.Role.OWNER)
+    posts = account.posts.live().without_tasks().filter(id=post_id, duplicate_from_id=None)
+    forum_id = posts.values_list("forum_id", flat=True).first()
+    client_ids = set() if forum_id is None else set(backers_of(account, user, post_id).values_list("id", flat=True))
+    if not client_ids:
+        return forum_id, client_ids, {}
+    revenue = {each.currency: each for each in total_revenue(account, user, post_id)}
+    revenue.setdefault(account.currency, Revenue(account.currency, 0, Decimal(0), 0, Decimal(0)))
+    return forum_id, client_ids, revenue
+
+
+def update_post(account: Account, post_id: int) -> None:
+    """Compute and store the clients and the figures of a suggestion. The caller must hold `revenue_lock`."""
+    forum_id, client_ids, revenue = figures_of(account, post_id)
+    backers = account.post_backers.filter(post_id=post_id)
+    stored = set(backers.values_list("client_id", flat=True))
+    if stored - client_ids:
+        backers.filter(client_id__any=list(stored - client_ids)).delete()
+    PostBacker.objects.bulk_create(
+        [PostBacker(account=account, post_id=post_id, client_id=id) for id in client_ids - stored], batch_size=1000
+    )
+    account.post_revenues.filter(post_id=post_id).exclude(currency__in=revenue).delete()
+    PostRevenue.objects.bulk_create(
+        [
+            PostRevenue(
+                account=account,
+                post_id=post_id,
+                forum_id=forum_id,
+                currency=currency,
+                clients=len(client_ids),
+                **{name: getattr(each, name) for name in FIGURES},
+            )
+            for currency, each in revenue.items()
+            if forum_id is not None
+        ],
+        update_conflicts=True,
+        update_fields=["forum_id", "clients", *FIGURES],
+        unique_fields=["account_id", "post_id", "currency"],
+    )
+
+
+def revenue_lock(account_id: int) -> tuple[str, int]:
+    """Return the key of the lock under which the figures of an account are stored."""
+    return ("revenue of suggestions", account_id)
+
+
+@transaction.atomic
+def process_batch(account_id: int) -> int:
+    """Process the first due rows of an account's queue. Return their number.
+
+    Rows of other kinds are replaced by the posts that depend on them.
+    """
+    locks.acquire(revenue_lock(account_id))
+    due = RevenueChange.objects.filter(account_id=account_id, due_at__lte=Now()).order_by("due_at", "number")
+    changes = list(due[:BATCH_SIZE].values_list("number", "kind", "row_id"))
+    RevenueChange.objects.filter(account_id=account_id, number__in=[number for number, *_ in changes]).delete()
+    account = Account.objects.filter(id=account_id).first()
+    if account is None:
+        return len(changes)
+    ids_by_kind: dict[str, set[int]] = {}
+    for _number, kind, row_id in changes:
+        ids_by_kind.setdefault(kind, set()).add(row_id)
+    post_ids = ids_by_kind.pop(RevenueChange.Kind.POST, set())
+    duplicates = account.posts.filter(id__in=post_ids, duplicate_from_id__isnull=False)
+    for post_id in sorted(post_ids.union(duplicates.values_list("duplicate_from_id", flat=True))):
+        update_post(account, post_id)
+    for kind, ids in ids_by_kind.items():
+        queue_affected_posts(account, kind, ids)
+    return len(changes)
+
+
+@periodic_job(minutes=1, time_limit=55)
+def update_post_revenues() -> None:
+    """Process the queues of all accounts. The account with the oldest due row comes first."""
+    due = RevenueChange.objects.order_by("due_at").values_list("account_id", flat=True)
+    while has_time_left():
+        account_id = due.filter(due_at__lte=Now()).first()
+        if account_id is None:
+            return
+        process_batch(account_id)

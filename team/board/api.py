@@ -1,0 +1,132 @@
+"""The deal board in the Account API (JSON)."""
+
+from typing import Any
+
+from django.http import Http404, HttpResponse, QueryDict
+from rest_framework.response import Response
+
+from accounts.statuses.models import Status
+from core.api.fields import IntegerField, TextField
+from core.api.serializers import ResourceSerializer, format_time
+from core.api.views import JSONViewSet
+from core.db.time_limit import TooSlow
+from core.db.transactions import in_transaction
+from core.errors import FieldError, FieldErrors
+from core.http.api_requests import APIRequest
+from core.search.queries import MAX_QUERY_LENGTH
+from crm.deals.api import DealSerializer
+from crm.deals.models import Deal
+from team.board.board import Board, BoardQuery, Card, Column, Total, board_query, read_board
+from team.board.moves import MAX_PLACE, Move, move_deal
+
+MAX_ID = 10**18 - 1
+
+
+class MoveSerializer(ResourceSerializer):
+    """The body of a move."""
+
+    model = Deal
+
+    # 0 stands for no status.
+    status_id = IntegerField(min_value=Status.NONE_ID, max_value=MAX_ID)
+    after_id = IntegerField(min_value=0, max_value=MAX_ID)
+    position = IntegerField(min_value=1, max_value=MAX_PLACE)
+    reason = TextField()
+    seen_status_id = IntegerField(min_value=Status.NONE_ID, max_value=MAX_ID)
+
+    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Return the values without nulls, except that a null reason removes the reason."""
+        if values.get("after_id") is not None and values.get("position") is not None:
+            raise FieldError("position", "can't be given together with after_id")
+        reason = {"reason": values.pop("reason") or ""} if "reason" in values else {}
+        return {name: value for name, value in values.items() if value is not None} | reason
+
+
+class BoardViewSet(JSONViewSet):
+    """The board, and the moves of deals on it."""
+
+    serializer_class = DealSerializer
+
+    def board(self, request: APIRequest) -> HttpResponse:
+        """Return the columns of a pipeline with their totals and their first deals, or one column from a deal on."""
+        query = self.read_query()
+        try:
+            board = read_board(query)
+        except TooSlow:
+            raise FieldError(
+                "request", "has filters that no index serves, and too many deals to compare", "too_slow"
+            ) from None
+        if query.errors:
+            raise FieldErrors(query.errors)
+        return Response(self.represent_board(board))
+
+    def read_query(self) -> BoardQuery:
+        """Return the query of the parameters. Unknown parameters are ignored, unless the request is strict."""
+        parameters = QueryDict(mutable=True)
+        for name, values in self.parameters.lists():
+            if name not in self.common_keys:
+                parameters.setlist(name, [str(value) for value in values])
+        query = board_query(self.account, self.request.user, parameters)
+        if len(parameters.get("q", "").strip()) > MAX_QUERY_LENGTH:
+            # The pages cut the text instead.
+            message = "is too long (maximum is {maximum} characters)"
+            query.errors.append(FieldError("q", message, "too_long", {"maximum": MAX_QUERY_LENGTH}))
+        unknown = [error for error in query.errors if error.code == "unknown"]
+        self.ignored_parameters += [error.field for error in unknown]
+        if not self.strict:
+            query.errors = [error for error in query.errors if error.code != "unknown"]
+        if query.errors:
+            raise FieldErrors(query.errors)
+        return query
+
+    def move(self, request: APIRequest, id: int) -> HttpResponse:
+        """Move a deal to another status or place, and return the deal."""
+        serializer = MoveSerializer(data=self.body.get("move"), context=self.get_serializer_context())
+        self.check(move=serializer)
+        values = serializer.values
+        move = Move(id, place=values.pop("position", None), **values)
+        try:
+            deal = in_transaction(lambda: move_deal(self.account, request.user, move))
+        except Deal.DoesNotExist:
+            raise Http404 from None
+        return Response(self.represent(deal))
+
+    def represent_board(self, board: Board) -> dict[str, Any]:
+        return {
+            "pipeline_id": board.pipeline.id,
+            "columns": [self.represent_column(column) for column in board.columns],
+        }
+
+    def represent_column(self, column: Column) -> dict[str, Any]:
+        totals = column.totals
+        return {
+            "status_id": column.status.id or None,
+            "count": column.count,
+            "totals": None if totals is None else [self.represent_total(total) for total in totals],
+            "deals": [self.represent_card(card) for card in column.cards],
+            "next": column.next or None,
+        }
+
+    @staticmethod
+    def represent_total(total: Total) -> dict[str, Any]:
+        return {
+            "currency": total.currency,
+            "count": total.deals,
+            "sum": total.sum,
+            "weighted_sum": total.weighted_sum,
+        }
+
+    def represent_card(self, card: Card) -> dict[str, Any]:
+        return {
+            "id": card.id,
+            "name": card.name,
+            "client_id": card.client_id,
+            "client_name": card.client_name,
+            "price": card.price,
+            "currency": card.currency,
+            "responsible_id": card.responsible_id,
+            "expected_close_date": card.expected_close_date,
+            "stage_entered_at": format_time(card.stage_entered_at, self.account.zone),
+            "overdue": card.is_overdue,
+            "rotting": card.is_rotting,
+        }

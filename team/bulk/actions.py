@@ -1,0 +1,295 @@
+"""The actions of bulk changes: what each does to rows, and how it is undone.
+
+An action gets locked rows of one account. The number of statements does not depend on the number of rows, except for the trash.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from accounts.account.models import Account
+from accounts.users.models import User
+from core.api.fields import MISSING, TagsField
+from core.db.tenancy import fold
+from core.errors import FieldError, FieldErrors
+from core.registry import registry
+from core.rows.trash import TrashedId
+from crm.resources.api.writing import read_values
+
+
+class Result:
+    """The results of a bulk change, or of its undo, for a row."""
+
+    PENDING = ""
+    CHANGED = "changed"
+    # The row had the value already.
+    UNCHANGED = "unchanged"
+    # Undo gave the row its previous value back.
+    RESTORED = "restored"
+    # The other results leave the row alone.
+    IN_TRASH = "in_trash"
+    NOT_FOUND = "not_found"
+    TOO_MANY_TAGS = "too_many_tags"
+    CHANGED_SINCE = "changed_since"
+    VALUE_GONE = "value_gone"
+
+    LABELS: Mapping[str, str | Promise] = {
+        IN_TRASH: _("is in the trash"),
+        NOT_FOUND: _("no longer exists, or you may not see it"),
+        TOO_MANY_TAGS: _("would have too many tags"),
+        CHANGED_SINCE: _("was changed by somebody since"),
+        VALUE_GONE: _("had a value that no longer exists"),
+    }
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result for a row, with the values of the changed field before and after."""
+
+    result: str
+    before: Any = None
+    after: Any = None
+
+
+# The stored outcome of a row, for undo: the row, and its values before and after the change.
+Change = tuple[Any, Any, Any]
+
+
+@dataclass(frozen=True)
+class Action(ABC):
+    """An action on the rows of these resources. `field` is the name of its value, or empty."""
+
+    key: str
+    label: str | Promise
+    resources: tuple[str, ...]
+    field: str = ""
+    # True if the rows that undo finds are in the trash.
+    is_trash: bool = False
+
+    def read(self, data: Mapping[str, Any], resource: str, account: Account, user: User) -> Any:
+        """Return the valid value of `field` in `data`. Raise FieldErrors."""
+        return self._read(self.field, data.get(self.field), resource, account, user)
+
+    @staticmethod
+    def _read(name: str, value: Any, resource: str, account: Account, user: User) -> Any:
+        """Return the value of a field as the JSON API reads it."""
+        row: Any = registry[resource].model(account=account)
+        return read_values(row, {name: value}, by=user, is_new=False)[name]
+
+    def prepare(self, rows: Any) -> QuerySet[Any]:
+        """Return the queryset with the annotations that the action needs."""
+        prepared: QuerySet[Any] = rows
+        return prepared
+
+    @abstractmethod
+    def apply(self, rows: list[Any], value: Any, *, by: User) -> dict[int, Outcome]:
+        """Change the rows. Return the outcomes by the ids of the rows."""
+
+    @abstractmethod
+    def undo(self, changes: list[Change], *, by: User) -> dict[int, str]:
+        """Give rows their previous values back. Return the results by the ids of the rows."""
+
+
+def flush(rows: list[Any]) -> None:
+    if rows:
+        type(rows[0]).flush(rows)
+
+
+@dataclass(frozen=True)
+class SetLink(Action):
+    """An action that sets the id of a linked row, or null."""
+
+    # The related name of the linked rows on the account.
+    relation: str = ""
+
+    def apply(self, rows: list[Any], value: Any, *, by: User) -> dict[int, Outcome]:
+        before = {row.id: getattr(row, self.field) for row in rows}
+        changed = [row for row in rows if before[row.id] != value]
+        for row in changed:
+            row.assign({self.field: value}, by=by)
+        flush(changed)
+        outcomes = {row.id: Outcome(Result.UNCHANGED) for row in rows}
+        return outcomes | {row.id: Outcome(Result.CHANGED, before[row.id], getattr(row, self.field)) for row in changed}
+
+    def undo(self, changes: list[Change], *, by: User) -> dict[int, str]:
+        ids = {before for _row, before, _after in changes if before is not None}
+        known: set[int | None] = {None}
+        if changes and ids:
+            known |= set(getattr(changes[0][0].account, self.relation).filter(id__in=ids).values_list("id", flat=True))
+        results, restored = {}, []
+        for row, before, after in changes:
+            if getattr(row, self.field) != after:
+                results[row.id] = Result.CHANGED_SINCE
+            elif before not in known:
+                results[row.id] = Result.VALUE_GONE
+            else:
+                row.assign({self.field: before}, by=by)
+                restored.append(row)
+                results[row.id] = Result.RESTORED
+        flush(restored)
+        return results
+
+
+def has_tag(names: Iterable[str], name: str) -> bool:
+    return fold(name) in map(fold, names)
+
+
+@dataclass(frozen=True)
+class ChangeTags(Action):
+    """An action that adds tags to the rows, or removes tags from them."""
+
+    removes: bool = False
+
+    def read(self, data: Mapping[str, Any], resource: str, account: Account, user: User) -> list[str]:
+        names: list[str] = super().read(data, resource, account, user)
+        if not names:
+            raise FieldError(self.field, MISSING, "required")
+        return names
+
+    def apply(self, rows: list[Any], value: list[str], *, by: User) -> dict[int, Outcome]:
+        outcomes: dict[int, Outcome] = {}
+        before, changed = {row.id: list(row.tags) for row in rows}, []
+        for row in rows:
+            if self.removes:
+                names = [name for name in row.tags if not has_tag(value, name)]
+            else:
+                names = row.tags + [name for name in value if not has_tag(row.tags, name)]
+            if names == row.tags:
+                outcomes[row.id] = Outcome(Result.UNCHANGED)
+            elif len({fold(name) for name in names}) > TagsField.MAX_TAGS:
+                outcomes[row.id] = Outcome(Result.TOO_MANY_TAGS)
+            else:
+                row.assign({"tags": names}, by=by)
+                changed.append(row)
+        flush(changed)
+        return outcomes | {row.id: Outcome(Result.CHANGED, before[row.id], list(row.tags)) for row in changed}
+
+    def undo(self, changes: list[Change], *, by: User) -> dict[int, str]:
+        """Remove the tags that were added, and add those that were removed. Tags that others changed since stay as they are."""
+        results, restored = {}, []
+        for row, before, after in changes:
+            added = [name for name in after if not has_tag(before, name)]
+            if row.tags == after:
+                names = before
+            else:
+                missing = [name for name in before if not has_tag([*after, *row.tags], name)]
+                names = [name for name in row.tags if not has_tag(added, name)] + missing
+            if names == row.tags:
+                results[row.id] = Result.CHANGED_SINCE
+            elif len({fold(name) for name in names}) > TagsField.MAX_TAGS:
+                results[row.id] = Result.TOO_MANY_TAGS
+            else:
+                row.assign({"tags": names}, by=by)
+                restored.append(row)
+                results[row.id] = Result.RESTORED
+        flush(restored)
+        return results
+
+
+@dataclass(frozen=True)
+class ChangeContactList(Action):
+    """An action that adds contacts to a contact list, or takes them off it."""
+
+    removes: bool = False
+
+    def read(self, data: Mapping[str, Any], resource: str, account: Account, user: User) -> int:
+        id = data.get(self.field)
+        if id is None or id == "":
+            raise FieldError(self.field, MISSING, "required")
+        try:
+            [list_id] = self._read("contact_list_ids", [id], resource, account, user)
+        except FieldErrors:
+            list_id = None
+        if list_id is None or isinstance(list_id, TrashedId):
+            raise FieldError(self.field, _("can't be found"), "missing")
+        return int(list_id)
+
+    def prepare(self, rows: Any) -> QuerySet[Any]:
+        prepared: QuerySet[Any] = rows.with_list_ids()
+        return prepared
+
+    def apply(self, rows: list[Any], value: int, *, by: User) -> dict[int, Outcome]:
+        outcomes = {row.id: Outcome(Result.UNCHANGED) for row in rows}
+        changed = [row for row in rows if (value in row.contact_list_ids) == self.removes]
+        for row in changed:
+            self.set_membership(row, value, self.removes, by=by)
+            outcomes[row.id] = Outcome(Result.CHANGED, None, value)
+        flush(changed)
+        return outcomes
+
+    def undo(self, changes: list[Change], *, by: User) -> dict[int, str]:
+        results, restored = {}, []
+        ids = {list_id for _row, _before, list_id in changes}
+        lists = changes[0][0].account.contact_lists.live() if changes else None
+        known = (
+            set(lists.filter(id__in=ids).values_list("id", flat=True)) if lists is not None and self.removes else ids
+        )
+        for row, _before, list_id in changes:
+            if (list_id in row.contact_list_ids) == self.removes:
+                results[row.id] = Result.CHANGED_SINCE
+            elif list_id not in known:
+                results[row.id] = Result.VALUE_GONE
+            else:
+                self.set_membership(row, list_id, not self.removes, by=by)
+                restored.append(row)
+                results[row.id] = Result.RESTORED
+        flush(restored)
+        return results
+
+    @staticmethod
+    def set_membership(row: Any, list_id: int, removes: bool, *, by: User) -> None:
+        others = [id for id in row.contact_list_ids if id != list_id]
+        row.assign({"contact_list_ids": others if removes else [*others, list_id]}, by=by)
+
+
+@dataclass(frozen=True)
+class Trash(Action):
+    """The action that moves rows to the trash. Each row takes several statements."""
+
+    is_trash: bool = True
+
+    def read(self, data: Mapping[str, Any], resource: str, account: Account, user: User) -> None:
+        return None
+
+    def apply(self, rows: list[Any], value: None, *, by: User) -> dict[int, Outcome]:
+        for row in rows:
+            row.trash(by=by)
+        return {row.id: Outcome(Result.CHANGED, None, row.trashed_at.isoformat()) for row in rows}
+
+    def undo(self, changes: list[Change], *, by: User) -> dict[int, str]:
+        results = {}
+        for row, _before, trashed_at in changes:
+            if row.trashed_at != datetime.fromisoformat(trashed_at):
+                results[row.id] = Result.CHANGED_SINCE
+                continue
+            row.restore()
+            results[row.id] = Result.RESTORED
+        return results
+
+
+ACTIONS: dict[str, Action] = {
+    action.key: action
+    for action in (
+        SetLink(
+            "set_responsible",
+            _("Change responsible"),
+            ("client", "contact", "deal"),
+            "responsible_id",
+            relation="users",
+        ),
+        SetLink("set_status", _("Change status"), ("client", "deal"), "status_id", relation="statuses"),
+        ChangeTags("add_tags", _("Add tags"), ("client", "contact", "deal"), "tags"),
+        ChangeTags("remove_tags", _("Remove tags"), ("client", "contact", "deal"), "tags", removes=True),
+        ChangeContactList("add_to_contact_list", _("Add to a contact list"), ("contact",), "contact_list_id"),
+        ChangeContactList(
+            "remove_from_contact_list", _("Take off a contact list"), ("contact",), "contact_list_id", removes=True
+        ),
+        Trash("trash", _("Move to trash"), ("client", "contact", "deal")),
+    )
+}

@@ -1,0 +1,175 @@
+"""Bulk changes in the Account API (JSON)."""
+
+from collections.abc import Callable
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django.http import HttpResponse, QueryDict
+from django.urls import reverse
+from rest_framework.response import Response
+
+from core.api.fields import (
+    MAX_INTEGER,
+    ChoiceField,
+    DateTimeField,
+    IntegerField,
+    TagsField,
+    TextField,
+    WireField,
+    to_id,
+    to_list,
+)
+from core.api.lists import Paged
+from core.api.serializers import ResourceSerializer, format_time
+from core.db.time_limit import TooSlow
+from core.db.transactions import in_transaction
+from core.errors import FieldError, FieldErrors
+from core.http.api_requests import APIRequest
+from team.bulk.actions import ACTIONS
+from team.bulk.models import MAX_ROWS, RESOURCES, BulkChange, BulkChangeQuerySet, check_action
+from team.lists.declarations import LISTS
+from team.lists.queries import ListQuery
+from team.lists.selection import matching_ids
+
+# The maximum number of rows that a request selects by their ids. A query selects more.
+MAX_IDS = 1000
+MAX_QUERY_LENGTH = 4000
+
+
+class SelectedIdsField(WireField):
+    """The ids of the rows. Ids that do not exist are reported when the change is carried out."""
+
+    default_error_messages = {
+        "list": "must be a list of ids",
+        "too_many": "are too many (maximum is {most})",
+    }
+
+    def to_internal_value(self, data: Any) -> list[int]:
+        items = to_list(data)
+        if not isinstance(items, list):
+            self.fail("list")
+        items = [item for item in items if not isinstance(item, str) or item.strip()]
+        if len(items) > MAX_IDS:
+            self.fail("too_many", most=MAX_IDS)
+        ids = [id for item in items if (id := to_id(item)) is not None and 0 < id <= MAX_INTEGER]
+        if len(ids) < len(items):
+            self.fail("list")
+        return ids
+
+
+class LeftAloneField(WireField):
+    """The rows that were left alone, in responses only."""
+
+
+class BulkChangeSerializer(ResourceSerializer):
+    resource = ChoiceField(RESOURCES, required=True)
+    action = ChoiceField(ACTIONS, required=True)
+    ids = SelectedIdsField(write_only=True)
+    query = TextField(max_length=MAX_QUERY_LENGTH)
+    responsible_id = IntegerField(min_value=1)
+    status_id = IntegerField(min_value=1)
+    tags = TagsField()
+    contact_list_id = IntegerField(min_value=1)
+    state = TextField(read_only=True)
+    failure = TextField(read_only=True)
+    total = IntegerField(read_only=True)
+    changed = IntegerField(read_only=True)
+    unchanged = IntegerField(read_only=True)
+    skipped = IntegerField(read_only=True)
+    restored = IntegerField(read_only=True)
+    kept = IntegerField(read_only=True)
+    author_id = IntegerField(read_only=True)
+    undone_by_id = IntegerField(read_only=True)
+    finished_at = DateTimeField(read_only=True)
+    undone_at = DateTimeField(read_only=True)
+    left_alone = LeftAloneField(read_only=True)
+
+    @classmethod
+    def represent(cls, row: Any, zone: ZoneInfo) -> dict[str, Any]:
+        values: dict[str, Any] = {"responsible_id": None, "status_id": None, "tags": [], "contact_list_id": None}
+        if field := row.known_action.field:
+            values[field] = row.value
+        data: dict[str, Any] = {
+            name: values[name] if name in values else getattr(row, name, None) for name in cls.names
+        }
+        data |= {name: format_time(data[name], zone) for name in cls.times}
+        return {**data, "query": row.query or None, "failure": row.failure or None}
+
+
+class BulkChangeViewSet(Paged):
+    """Bulk changes of clients, contacts and deals. Admins see all of them, agents their own."""
+
+    serializer_class = BulkChangeSerializer
+
+    def get_queryset(self) -> BulkChangeQuerySet:
+        rows: BulkChangeQuerySet = self.account.bulk_changes.order_by("-id")
+        return rows.visible_to(self.request.user)
+
+    def represent(self, row: BulkChange) -> dict[str, Any]:
+        """Return the response for a change. A list leaves out the rows that were left alone."""
+        left_alone = [] if self.action == "list" else row.left_alone(self.request.user)
+        return super().represent(row) | {"left_alone": left_alone}
+
+    def create(self, request: APIRequest) -> HttpResponse:
+        serializer = BulkChangeSerializer(data=self.body.get("bulk_change"), context=self.get_serializer_context())
+        self.check(bulk_change=serializer)
+        values = serializer.values
+        ids, query = values.get("ids"), values.get("query")
+        if (ids is None) == (query is None):
+            raise FieldError("ids", "must be given, or else a query, but not both", "required")
+        check_action(values["resource"], values["action"])
+        if query is not None:
+            ids = self.ids_of(values["resource"], query)
+        field = ACTIONS[values["action"]].field
+        if field and field not in values:
+            raise FieldError(field, "can't be blank", "required")
+
+        def act() -> BulkChange:
+            return BulkChange.start(
+                self.account,
+                by=request.user,
+                resource=values["resource"],
+                action=values["action"],
+                data=values,
+                ids=list(ids or ()),
+                query=query or "",
+            )
+
+        change = in_transaction(act)
+        location = self.base_url + reverse("team-json-bulk-change", args=[change.id])
+        return Response(self.represent(change), status=201, headers={"Location": location})
+
+    def ids_of(self, resource: str, text: str) -> list[int]:
+        """Return the ids of the rows that match the parameters of a list. Raise FieldErrors."""
+        query = ListQuery.read(
+            LISTS[resource], QueryDict(text.removeprefix("?")), account=self.account, user=self.request.user
+        )
+        if query.errors:
+            raise FieldErrors(error.within("query") for error in query.errors)
+        try:
+            ids = matching_ids(query, limit=MAX_ROWS)
+        except TooSlow:
+            raise FieldError("query", "takes too long, because too many rows would have to be compared") from None
+        if not ids:
+            raise FieldError("query", "matches no rows", "empty")
+        if len(ids) > MAX_ROWS:
+            raise FieldError("query", "matches too many rows (maximum is {most})", "too_many", {"most": MAX_ROWS})
+        return list(ids)
+
+    def retrieve(self, request: APIRequest, id: int) -> HttpResponse:
+        return Response(self.represent(self.get_object()))
+
+    def undo(self, request: APIRequest, id: int) -> HttpResponse:
+        return self.act(lambda change: change.undo(by=request.user))
+
+    def cancel(self, request: APIRequest, id: int) -> HttpResponse:
+        return self.act(lambda change: change.cancel())
+
+    def act(self, action: Callable[[BulkChange], None]) -> HttpResponse:
+        def act() -> BulkChange:
+            self.check()
+            change: BulkChange = self.get_object(locked=True)
+            action(change)
+            return change
+
+        return Response(self.represent(in_transaction(act)))

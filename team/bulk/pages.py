@@ -1,0 +1,378 @@
+"""The pages of bulk changes: the value and the question before a change, its progress and undo."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.db.models import F
+from django.http import Http404, HttpResponse, QueryDict
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from accounts.layout.forms import Form
+from accounts.layout.settings import parse_id
+from accounts.roles.models import ASSIGNABLE
+from accounts.statuses.default_names import status_name
+from core.db.time_limit import TooSlow
+from core.error_responses import error_response
+from core.http import throttling
+from core.pages.base import redirect
+from core.pages.creation import CreatingPage, Creation
+from core.pages.formatting import number_text
+from team.bulk.actions import Action, Result
+from team.bulk.models import BATCH_SIZE, MAX_ROWS, RESOURCES, BulkChange, BulkChangeQuerySet, actions_of
+from team.exports.export import MAX_EXPORTED
+from team.exports.pages import EXPORT, EXPORT_ROUTES, respond_with_csv, too_many
+from team.lists.declarations import LISTS
+from team.lists.pages.list import MAX_USERS
+from team.lists.queries import ListQuery
+from team.lists.selection import count_matching, matching_ids, register_actions
+from team.menu.pages import TeamPage, TeamRequest
+from team.merges.pages import MERGE, MERGE_ROUTES
+
+# The maximum number of rows that are selected one by one: those of the longest page.
+MAX_SELECTED = 100
+# The choice that empties a field. A form without a choice is an error, so that nobody empties a field by mistake.
+NO_VALUE = "none"
+
+
+def register_selection_actions() -> None:
+    """Offer bulk changes, the merge of two rows and the export in the lists (`team.lists.selection`)."""
+    for resource in RESOURCES:
+        register_actions(resource, [(action.key, action.label) for action in actions_of(resource).values()])
+        if resource in MERGE_ROUTES:
+            register_actions(resource, [(MERGE, gettext_lazy("Merge two entries"))])
+        register_actions(resource, [(EXPORT, gettext_lazy("Export as CSV"))])
+
+
+def rows_text(resource: str, number: int) -> str:
+    """Return a number of rows in words, such as "5,000 clients"."""
+    if resource == "client":
+        text = ngettext("%(n)s client", "%(n)s clients", number)
+    elif resource == "contact":
+        text = ngettext("%(n)s contact", "%(n)s contacts", number)
+    else:
+        text = ngettext("%(n)s deal", "%(n)s deals", number)
+    return text % {"n": number_text(number)}
+
+
+def question(action: str, rows: str, value: str) -> str:
+    """Return the question that asks whether to change the rows, such as "5,000 clients"."""
+    if action == "set_responsible":
+        return _("Change the responsible of %(rows)s to %(value)s?") % {"rows": rows, "value": value}
+    if action == "set_status":
+        return _("Change the status of %(rows)s to %(value)s?") % {"rows": rows, "value": value}
+    if action == "add_tags":
+        return _("Add the tags %(value)s to %(rows)s?") % {"rows": rows, "value": value}
+    if action == "remove_tags":
+        return _("Remove the tags %(value)s from %(rows)s?") % {"rows": rows, "value": value}
+    if action == "add_to_contact_list":
+        return _("Add %(rows)s to the contact list %(value)s?") % {"rows": rows, "value": value}
+    if action == "remove_from_contact_list":
+        return _("Take %(rows)s off the contact list %(value)s?") % {"rows": rows, "value": value}
+    return _("Move %(rows)s to the trash?") % {"rows": rows}
+
+
+class ValueForm(Form):
+    """The value of an action. It has the one field of the action, or none."""
+
+    responsible_id = forms.ChoiceField(label=gettext_lazy("Responsible"))
+    status_id = forms.ChoiceField(label=gettext_lazy("Status"))
+    tags = forms.CharField(
+        label=gettext_lazy("Tags"), max_length=2000, help_text=gettext_lazy("Separate several with commas.")
+    )
+    contact_list_id = forms.ChoiceField(label=gettext_lazy("Contact list"))
+
+    def __init__(self, data: Any, action: Action, choices: list[tuple[str, str]]) -> None:
+        super().__init__(data, auto_id="value-%s")
+        self.fields = {name: field for name, field in self.fields.items() if name == action.field}
+        if isinstance(self.fields.get(action.field), forms.ChoiceField):
+            self.set_choices(action.field, choices)
+
+    def text(self, name: str) -> str:
+        """Return the valid value as people read it."""
+        value: str = self.cleaned_data[name]
+        choices: Any = getattr(self.fields[name], "choices", ())
+        return str(dict(choices).get(value, value))
+
+
+@dataclass
+class Selection:
+    """The selected rows of a list: ids, or all rows that match its query."""
+
+    resource: str
+    query: ListQuery
+    ids: list[int]
+    is_all: bool
+    number: int = 0
+
+    @property
+    def list_path(self) -> str:
+        return reverse(self.query.declaration.route) + self.query.query_string()
+
+    @property
+    def query_text(self) -> str:
+        return self.query.query_string().removeprefix("?")
+
+
+class NewBulkChangePage(CreatingPage, TeamPage):
+    """The form between the selection in a list and the change: its value, and a question if many rows are selected."""
+
+    template_name = "team/bulk/new.html"
+    http_method_names = ["post"]
+
+    def post(self, request: TeamRequest) -> HttpResponse:
+        selection = self.read_selection()
+        if selection is None:
+            return error_response(request, 400)
+        key = request.POST.get("action", "")
+        action = actions_of(selection.resource).get(key)
+        if action is not None and (location := self.location_of(selection, action)) is not None:
+            return redirect(location)
+        if (problem := self.problem_of(selection)) is not None:
+            messages.error(request, problem)
+            return redirect(selection.list_path)
+        if key == EXPORT:
+            return self.export(selection)
+        if key == MERGE and selection.resource in MERGE_ROUTES:
+            return self.merge(selection)
+        if action is None:
+            messages.error(request, _("Choose what to do with the selected entries."))
+            return redirect(selection.list_path)
+        return self.show_or_apply(selection, action)
+
+    def read_selection(self) -> Selection | None:
+        data, user = self.request.POST, self.request.user
+        resource = data.get("resource", "")
+        if resource not in RESOURCES:
+            return None
+        parameters = QueryDict(data.get("query", "")[:4000].removeprefix("?"))
+        query = ListQuery.read(LISTS[resource], parameters, account=self.request.account, user=user)
+        ids = [id for text in data.getlist("id")[:MAX_SELECTED] if (id := parse_id(text)) is not None]
+        is_all = data.get("all") == "1"
+        return Selection(resource, query, list(dict.fromkeys(ids)), is_all)
+
+    def problem_of(self, selection: Selection) -> str | None:
+        """Count the rows of the selection. Return why they can't be changed, or None."""
+        if not selection.is_all:
+            selection.number = len(selection.ids)
+            return None if selection.ids else _("Select at least one entry.")
+        if selection.query.errors:
+            # Without the filter that can't be read, more rows would be changed than the user has in mind.
+            return _("A filter of this list can't be read. Remove it before you change all entries.")
+        is_export = self.request.POST.get("action") == EXPORT
+        limit = MAX_EXPORTED if is_export else MAX_ROWS
+        try:
+            selection.number = 1 if is_export else count_matching(selection.query, limit=limit)
+        except TooSlow:
+            return _("This takes too long, because too many entries would have to be compared.")
+        if not selection.number:
+            return _("Nothing matches these filters.")
+        return too_many(limit) if selection.number > limit else None
+
+    def export(self, selection: Selection) -> HttpResponse:
+        if selection.is_all:
+            return redirect(reverse(EXPORT_ROUTES[selection.resource]) + selection.query.query_string())
+        throttling.count_export(self.request)
+        return respond_with_csv(self.request, selection.query, selection.ids)
+
+    def merge(self, selection: Selection) -> HttpResponse:
+        if selection.is_all or len(selection.ids) != 2:
+            messages.error(self.request, _("Select exactly two entries to merge."))
+            return redirect(selection.list_path)
+        kept_id, merged_id = selection.ids
+        return redirect(reverse(MERGE_ROUTES[selection.resource], args=[kept_id], query={"with": merged_id}))
+
+    def show_or_apply(self, selection: Selection, action: Action) -> HttpResponse:
+        is_sent = self.request.POST.get("do") == "apply"
+        form = ValueForm(self.request.POST if is_sent else None, action, self.choices(selection, action))
+        context: dict[str, Any] = {"selection": selection, "action": action, "form": form}
+        if not is_sent or not form.is_valid():
+            return self.show(**context)
+        shown = self.request.POST.get("number", "")
+        if selection.is_all and shown != str(selection.number):
+            return self.show(**context, has_changed=True)
+        if selection.number > BATCH_SIZE and self.request.POST.get("confirmed") != "1":
+            value = form.text(action.field) if action.field else ""
+            asked = question(action.key, rows_text(selection.resource, selection.number), value)
+            return self.show(**context, question=asked)
+        return self.apply(selection, action, form, context)
+
+    def form_values(self, selection: Selection, action: Action) -> dict[str, Any]:
+        """Return the values that identify the form together with its key."""
+        return {
+            "resource": selection.resource,
+            "action": action.key,
+            "ids": [] if selection.is_all else selection.ids,
+            "query": selection.query_text if selection.is_all else "",
+            "value": self.request.POST.get(action.field, ""),
+        }
+
+    def location_of(self, selection: Selection, action: Action) -> str | None:
+        """Return the path of the change if the form was sent before. Its rows may no longer match the query."""
+        id = self.created_row_id(self.form_values(selection, action))
+        return reverse("team-bulk-change", args=[id]) if id else None
+
+    def apply(self, selection: Selection, action: Action, form: ValueForm, context: dict[str, Any]) -> HttpResponse:
+        """Start the change, once for each form, and redirect to its page."""
+        try:
+            ids = list(matching_ids(selection.query, limit=MAX_ROWS)) if selection.is_all else selection.ids
+        except TooSlow:
+            messages.error(self.request, _("This takes too long, because too many entries would have to be compared."))
+            return redirect(selection.list_path)
+
+        def start() -> BulkChange:
+            return BulkChange.start(
+                self.request.account,
+                by=self.request.user,
+                resource=selection.resource,
+                action=action.key,
+                data={name: None if value == NO_VALUE else value for name, value in form.cleaned_data.items()},
+                ids=ids,
+                query=selection.query_text,
+            )
+
+        creation = Creation(
+            create=start,
+            rows=self.request.account.bulk_changes.all(),
+            path=lambda change: reverse("team-bulk-change", args=[change.id]),
+            saved=lambda change: {action.field: change.value} if action.field else {},
+            choices=lambda change: [
+                (_("Entries"), number_text(change.total), number_text(selection.number)),
+            ],
+        )
+        change = self.create_once(form, creation, self.form_values(selection, action))
+        if isinstance(change, HttpResponse):
+            return change
+        return redirect("team-bulk-change", change.id) if change else self.show(**context)
+
+    def show(self, *, selection: Selection, action: Action, form: ValueForm, **context: Any) -> HttpResponse:
+        is_changed = bool(context.get("has_changed"))
+        status = 409 if is_changed else 422 if form.is_bound and form.errors else 200
+        return self.render(
+            http_status=status,
+            section=selection.query.declaration.collection,
+            selection=selection,
+            action=action,
+            form=form,
+            rows=rows_text(selection.resource, selection.number),
+            names=self.names(selection),
+            **context,
+        )
+
+    def names(self, selection: Selection) -> list[str]:
+        """Return the names of the first rows that were selected one by one."""
+        if selection.is_all:
+            return []
+        rows = selection.query.list_rows.filter(id__in=selection.ids[:10])
+        names = dict(rows.values_list("id", "name"))
+        return [names[id] for id in selection.ids[:10] if id in names]
+
+    def choices(self, selection: Selection, action: Action) -> list[tuple[str, str]]:
+        account = self.request.account
+        if action.field == "responsible_id":
+            team = account.users.filter(**ASSIGNABLE).order_by("name", "id").values_list("id", "name", "login")
+            people = [(str(id), name or login) for id, name, login in team[:MAX_USERS]]
+            return [("", _("Choose a person")), (NO_VALUE, _("Nobody")), *people]
+        if action.field == "status_id":
+            statuses = account.statuses_of_kind(selection.query.declaration.status_kind)
+            named = [(str(status.id), status_name(status)) for status in statuses]
+            return [("", _("Choose a status")), (NO_VALUE, _("No status")), *named]
+        if action.field == "contact_list_id":
+            lists = account.contact_lists.live().order_by("name", "id").values_list("id", "name")
+            return [("", _("Choose a contact list")), *((str(id), name) for id, name in lists[:MAX_USERS])]
+        return []
+
+
+class BulkChanges(TeamPage):
+    """The base of the pages of the changes that the user may see."""
+
+    def rows(self) -> BulkChangeQuerySet:
+        rows: BulkChangeQuerySet = self.request.account.bulk_changes.all()
+        return rows.visible_to(self.request.user)
+
+
+class BulkChangesPage(BulkChanges):
+    """The newest bulk changes."""
+
+    template_name = "team/bulk/changes.html"
+
+    def get(self, request: TeamRequest) -> HttpResponse:
+        page = self.read_page()
+        found = self.rows().annotate(author_name=F("author__name")).order_by("-id")[page.start : page.stop]
+        changes = list(found)
+        shown = [(change, title_of(change)) for change in changes[: page.size]]
+        return self.render(changes=shown, page=page, more=len(changes) > page.size)
+
+
+def title_of(change: BulkChange) -> str:
+    return f"{change.known_action.label}: {rows_text(change.resource, change.total)}"
+
+
+class BulkChangePage(BulkChanges):
+    """A bulk change: its progress, what it left alone, cancel and undo. While it runs, the page is refreshed."""
+
+    template_name = "team/bulk/change.html"
+    # The id of the part of the page that htmx refreshes.
+    PROGRESS = "progress"
+
+    def get(self, request: TeamRequest, id: int) -> HttpResponse:
+        change = self.rows().filter(id=id).annotate(author_name=F("author__name")).first()
+        if change is None:
+            raise Http404
+        change.account = request.account
+        is_fragment = request.htmx and request.htmx.target == self.PROGRESS
+        declaration = change.declaration
+        return self.render(
+            "team/bulk/progress.html" if is_fragment else None,
+            section=declaration.collection,
+            change=change,
+            title=title_of(change),
+            value=self.value_text(change),
+            rows=rows_text(change.resource, change.changed),
+            row_route=declaration.row_route,
+            left_alone=[row | {"label": Result.LABELS[row["result"]]} for row in change.left_alone(request.user)],
+            left_alone_number=change.skipped + change.kept,
+            list_path=reverse(declaration.route, query=QueryDict(change.query)) if change.query else "",
+            whole_list_path=reverse(declaration.route),
+            now=timezone.now(),
+        )
+
+    def value_text(self, change: BulkChange) -> str:
+        """Return the value of the change as people read it."""
+        account, value = self.request.account, change.value
+        field = change.known_action.field
+        if value is None:
+            return _("Nobody") if field == "responsible_id" else _("No status") if field == "status_id" else ""
+        if field == "responsible_id":
+            found = account.users.filter(id=value).values_list("name", "login").first()
+            return (found[0] or found[1]) if found else str(value)
+        if field == "status_id":
+            status = account.statuses.filter(id=value).first()
+            return status_name(status) if status else str(value)
+        if field == "contact_list_id":
+            return account.contact_lists.filter(id=value).values_list("name", flat=True).first() or str(value)
+        return ", ".join(value)
+
+    def post(self, request: TeamRequest, id: int) -> HttpResponse:
+        actions: dict[str, Callable[[BulkChange], None]] = {
+            "undo": lambda change: change.undo(by=request.user),
+            "cancel": lambda change: change.cancel(),
+        }
+        action = actions.get(request.POST.get("do", ""))
+        if action is None:
+            return error_response(request, 400)
+
+        def act() -> None:
+            change = self.rows().locked().filter(id=id).first()
+            if change is None:
+                raise Http404
+            change.account = request.account
+            action(change)
+
+        self.perform(act)
+        return redirect("team-bulk-change", id)

@@ -1,0 +1,177 @@
+"""The rows of a list as CSV."""
+
+import logging
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime
+from time import monotonic
+from typing import Any
+
+from django.db import Error, connection
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from accounts.statuses.default_names import reason_text
+from core.api.fields import to_decimal
+from core.limits.leases import Lease
+from core.pages.formatting import amount_text
+from crm.fields.catalogue import REASON_NAMES, Field, FieldType
+from team.exports.csv_files import BYTE_ORDER_MARK, csv_writer, guarded, number_cell, phone_cell
+from team.fields.cells import currency_in, sums_text, value_in
+from team.fields.names import LINKS, Names
+from team.lists.queries import ListQuery
+from team.summaries.models import SUM_NAMES
+
+logger = logging.getLogger("rostrum.export")
+
+# The maximum number of rows of a file. A sheet of a spreadsheet program has 1,048,576 rows.
+MAX_EXPORTED = 1_000_000
+# The number of rows that are read together.
+CHUNK_SIZE = 1000
+
+
+# The exports of an account that run at a time.
+MAX_EXPORTS = 2
+# The lowest rate at which the client has to read the file, in bytes per second, and the seconds after which it is checked.
+MIN_RATE, RATE_GRACE = 8 * 1024, 30
+
+
+class ExportStream:
+    """The chunks of a file, while the client reads them.
+
+    The file ends early if the client reads too slowly, as it occupies a thread meanwhile. (A client that does not read at all is
+    disconnected by the server.)
+    """
+
+    def __init__(self, chunks: Iterator[bytes], lease: Lease) -> None:
+        self.chunks, self.lease = chunks, lease
+        self.sent = 0
+        # The seconds that the client has taken to read, and when it got the last chunk.
+        self.reading = 0.0
+        self.sent_at: float | None = None
+        self.is_over = False
+        self.too_slow = _("The file is incomplete: it was read too slowly. Export the list again.")
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        if self.is_over:
+            raise StopIteration
+        if self.sent_at is not None:
+            self.reading += monotonic() - self.sent_at
+        is_slow = self.reading > RATE_GRACE and self.sent < self.reading * MIN_RATE
+        if is_slow or not self.lease.renew():
+            self.close()
+            return f"{self.too_slow}\r\n".encode()
+        chunk = next(self.chunks, None)
+        if chunk is None:
+            self.close()
+            raise StopIteration
+        self.sent += len(chunk)
+        self.sent_at = monotonic()
+        return chunk
+
+    def close(self) -> None:
+        """Release the lease. If the client has disconnected, the thread may have no connection to the database."""
+        if self.is_over:
+            return
+        self.is_over = True
+        was_connected = connection.connection is not None
+        try:
+            self.lease.release()
+        except Error:
+            # The lease ends by itself.
+            logger.warning("the lease of an export could not be released")
+        finally:
+            if not was_connected:
+                connection.close()
+
+
+class Line:
+    """A file that keeps nothing: `csv.writer` returns what it would write."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+def export(query: ListQuery, ids: Sequence[int]) -> Iterator[bytes]:
+    """Return the CSV of the rows with these ids, in this order, in chunks of `CHUNK_SIZE` rows.
+
+    The columns are the number, the name and the columns of the list. The price of a deal is followed by its currency. Rows that were deleted
+    meanwhile are left out. Each chunk takes at most five statements.
+    """
+    writer = csv_writer(Line())
+    by_name = {each.name: each for each in query.fields}
+    fields = [by_name["name"], *query.shown_fields]
+    names = [each.name for each in fields]
+    if "price" in names and "currency" not in names:
+        fields.insert(names.index("price") + 1, by_name["currency"])
+    # `writerow` returns what `write` of the file returns.
+    language = translation.get_language()
+
+    def chunks() -> Iterator[bytes]:
+        heading: Any = writer.writerow([_("Number"), *(guarded(str(each.label)) for each in fields)])
+        yield (BYTE_ORDER_MARK + heading).encode()
+        for start in range(0, len(ids), CHUNK_SIZE):
+            chunk = rows_of(query, fields, ids[start : start + CHUNK_SIZE])
+            lines: list[Any] = [writer.writerow(cells) for cells in chunk]
+            yield "".join(lines).encode()
+
+    # The view has returned when the chunks are made, so its language is no longer active.
+    return in_language(language, chunks())
+
+
+def in_language(language: str | None, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    while True:
+        with translation.override(language):
+            try:
+                chunk = next(chunks, None)
+            except Error:
+                # The server would end the response as if it were complete.
+                logger.exception("an export was cut off")
+                yield (
+                    _("The file is incomplete: the database was not available. Export the list again.") + "\r\n"
+                ).encode()
+                return
+        if chunk is None:
+            return
+        yield chunk
+
+
+def rows_of(query: ListQuery, fields: list[Field], ids: Sequence[int]) -> Iterator[list[Any]]:
+    columns = {"id", *(each.column for each in fields)}
+    if query.declaration.resource == "deal":
+        columns.add("currency")
+    found = query.values(ids, columns)
+    rows = [found[id] for id in ids if id in found]
+    links = [(each.type, value_in(row, each)) for row in rows for each in fields if each.type in LINKS]
+    names = Names.read(query.account, query.user, links)
+    for row in rows:
+        yield [row["id"], *(cell(row, each, names, query) for each in fields)]
+
+
+def cell(row: dict[str, Any], each: Field, names: Names, query: ListQuery) -> str:
+    """Return a value as a spreadsheet program reads it: names instead of ids, numbers without grouping, dates as in ISO 8601."""
+    value = value_in(row, each)
+    if value is None:
+        return ""
+    if each.type in LINKS:
+        return guarded(names.of(each.type, value))
+    if each.name in SUM_NAMES:
+        return guarded(sums_text(value, each.name, is_grouped=False))
+    if isinstance(value, bool):
+        return _("Yes") if value else _("No")
+    if isinstance(value, datetime):
+        return value.astimezone(query.account.zone).strftime("%Y-%m-%d %H:%M:%S")
+    if isinstance(value, date):
+        return value.isoformat()
+    # An additional field may have numbers as texts, from the time before it was defined.
+    if each.is_amount and (number := to_decimal(value)) is not None:
+        if each.type == FieldType.MONEY:
+            return amount_text(number, currency_in(row, each, query.account.currency), is_grouped=False)
+        return number_cell(number)
+    if isinstance(value, list):
+        return guarded(", ".join(map(str, value)))
+    if each.type == FieldType.PHONE:
+        return phone_cell(str(value))
+    return guarded(reason_text(value) if each.name in REASON_NAMES else str(value))

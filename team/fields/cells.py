@@ -1,0 +1,135 @@
+"""The values of a table as people see them: names instead of ids, dates, amounts."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+from urllib.parse import urlencode
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.statuses.default_names import reason_text
+from core.pages.formatting import amount_text, date_text, number_text
+from core.pages.routes import path_with_id
+from crm.fields.catalogue import REASON_NAMES, Field, FieldType
+from team.fields.names import LINKS, Names, href_of
+from team.summaries.models import NEXT_TASK, SUM_NAMES
+from team.summaries.revenue import Revenue
+
+# Longer texts are cut in a cell.
+MAX_CELL_LENGTH = 80
+
+
+@dataclass(slots=True)
+class Cell:
+    """A value in a table. The template renders it by its type."""
+
+    field: Field
+    text: str = ""
+    color: str = ""
+    # The values of a list, such as tags.
+    items: tuple[str, ...] = ()
+    time: datetime | None = None
+    # The address to which the value links; "" for none.
+    href: str = ""
+    # True for a date in the past at which something is still to be done.
+    is_late: bool = False
+    # The path of the form that changes the value; "" if it can't be changed in the list.
+    edit_path: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.text or self.items or self.time)
+
+    @property
+    def is_relative(self) -> bool:
+        """True for the time of something that happened, which is shown as "2 days ago"."""
+        return self.field.read_only and self.field.name != NEXT_TASK.name
+
+
+# The dates at which something is due, and the column that tells that it is done; "" if a done one has no date.
+DUE_DATES = {NEXT_TASK.name: "", "scheduled_at": "closed", "expected_close_date": "closed_at"}
+
+
+def is_late(row: dict[str, Any], each: Field, value: date) -> bool:
+    """Return whether something was due on an earlier day and is still to be done."""
+    if each.name not in DUE_DATES:
+        return False
+    day = timezone.localdate(value) if isinstance(value, datetime) else value
+    return day < timezone.localdate() and not row.get(DUE_DATES[each.name])
+
+
+def value_in(row: dict[str, Any], each: Field) -> Any:
+    """Return the value of a field in a row of `values`."""
+    return each.read_stored((row["additional_fields"] or {}).get(each.key)) if each.key else row[each.name]
+
+
+def cells_of(
+    row: dict[str, Any], fields: Iterable[Field], names: Names, currency: str, *, edit_route: str
+) -> list[Cell]:
+    """Return the cells of a row, each with the path of its form if there is a route for it. `currency` is that of the account."""
+    path = path_with_id(edit_route, row["id"]) if edit_route else ""
+    cells = [cell_of(row, each, names, currency) for each in fields]
+    for cell in cells:
+        if path and not cell.field.read_only:
+            cell.edit_path = path + edit_query(cell.field.name)
+    return cells
+
+
+@lru_cache(maxsize=1_000)
+def edit_query(field: str) -> str:
+    """Return the query string of the form of a field. Each row of a list has the same ones."""
+    return "?" + urlencode({"field": field})
+
+
+def cell_of(row: dict[str, Any], each: Field, names: Names, currency: str) -> Cell:
+    """Return the cell for a row of `values`. `currency` is that of the account."""
+    value = value_in(row, each)
+    if value is None or value == "":
+        return Cell(each)
+    if each.type in LINKS:
+        color = names.colors.get(value, "") if each.type == FieldType.STATUS else ""
+        href = href_of(each, value) if names.has(each.type, value) else ""
+        return Cell(each, text=names.of(each.type, value), color=color, href=href)
+    if isinstance(value, datetime):
+        moment = value if value.tzinfo else value.replace(tzinfo=UTC)
+        return Cell(each, time=moment, is_late=is_late(row, each, moment))
+    if each.name in SUM_NAMES:
+        return Cell(each, text=sums_text(value, each.name))
+    if each.name in REASON_NAMES:
+        value = reason_text(value)
+    if isinstance(value, list):
+        return Cell(each, items=tuple(map(str, value)))
+    href = href_of(each, value) if each.type in (FieldType.EMAIL, FieldType.LINK) else ""
+    late = isinstance(value, date) and is_late(row, each, value)
+    return Cell(each, text=as_text(value, each, row, currency)[:MAX_CELL_LENGTH], href=href, is_late=late)
+
+
+def currency_in(row: dict[str, Any], each: Field, currency: str) -> str:
+    """Return the currency of an amount in a row of `values`: the price of a deal has its own, other amounts have that of the account."""
+    return row["currency"] or currency if each.name == "price" else currency
+
+
+def as_text(value: Any, each: Field, row: dict[str, Any], currency: str) -> str:
+    if isinstance(value, bool):
+        return _("Yes") if value else _("No")
+    if isinstance(value, date):
+        return date_text(value, "SHORT_DATE_FORMAT")
+    if isinstance(value, int | float | Decimal):
+        if each.type != FieldType.MONEY:
+            return number_text(value)
+        text = amount_text(value, currency_in(row, each, currency))
+        return f"{text} {row['currency']}" if each.name == "price" else text
+    return str(value)
+
+
+def sums_text(revenue: Iterable[Revenue], name: str, *, is_grouped: bool = True) -> str:
+    """Return the sums `open_sum` or `won_sum` in all currencies. Sums of no deals are left out."""
+    return " · ".join(
+        f"{amount_text(getattr(each, name), each.currency, is_grouped=is_grouped)} {each.currency}"
+        for each in revenue
+        if getattr(each, name.replace("_sum", "_deals"))
+    )

@@ -1,0 +1,144 @@
+"""The kinds of records that have pages, and the fields of a record as its page shows them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models.functions import JSONObject
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy
+
+from accounts.account.models import Account
+from accounts.statuses.default_names import status_name
+from accounts.statuses.models import Status
+from core.rows.access import Access
+from crm.fields.catalogue import Field, FieldType, builtin_fields
+from crm.resources.models import Resource
+from team.fields.forms import LINKS, currency_of, display
+from team.fields.names import COLLECTIONS, href_of, name_of_row, name_of_user
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of record with a page of its own."""
+
+    resource: str
+    section: str
+    # The routes of the page, of the form for one field, and of the list.
+    route: str
+    edit_route: str
+    list_route: str
+    rows: Callable[[Account], QuerySet]
+    in_trash: str | Promise
+
+
+CLIENT = Kind(
+    "client",
+    "clients",
+    "team-client",
+    "team-client-edit",
+    "team-clients",
+    lambda account: account.clients.all(),
+    gettext_lazy("This client is in the trash."),
+)
+CONTACT = Kind(
+    "contact",
+    "contacts",
+    "team-contact",
+    "team-contact-edit",
+    "team-contacts",
+    lambda account: account.contacts.all(),
+    gettext_lazy("This contact is in the trash."),
+)
+DEAL = Kind(
+    "deal",
+    "deals",
+    "team-deal",
+    "team-deal-edit",
+    "team-deals",
+    lambda account: account.deals.all(),
+    gettext_lazy("This deal is in the trash."),
+)
+
+
+def name_column(column: str) -> str:
+    """Return the annotation with the name of the row whose id is in a column."""
+    return column.removesuffix("_id") + "_name"
+
+
+def status_of_row() -> Subquery:
+    """Return the status of the row as a JSON object. `as_status` makes it a `Status`."""
+    statuses = Status.objects.filter(account_id=OuterRef("account_id"), id=OuterRef("status_id"))
+    columns = {name: name for name in ("kind", "code", "name", "color", "closed")}
+    return Subquery(statuses.values(found=JSONObject(**columns))[:1])
+
+
+def with_linked_names(rows: QuerySet, kind: Kind, account: Account, access: Access) -> QuerySet:
+    """Add what `fact_of` needs: the status, and the names of the users and of the rows of the access that the fields name."""
+    found: dict[str, Subquery] = {name_column("trashed_by_id"): name_of_user("trashed_by_id")}
+    for field in builtin_fields(kind.resource):
+        if field.type == FieldType.USER:
+            found[name_column(field.name)] = name_of_user(field.name)
+        elif field.type == FieldType.STATUS:
+            found["status_data"] = status_of_row()
+        elif field.type in COLLECTIONS:
+            linked = getattr(account, COLLECTIONS[field.type]).live().limited_to(access)
+            found[name_column(field.name)] = name_of_row(linked, field.name)
+    return rows.annotate(**found)
+
+
+def as_status(values: dict[str, Any] | None) -> Status | None:
+    return Status(**values) if values else None
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A field of a record, with its value as the page shows it."""
+
+    field: Field
+    text: str
+    href: str = ""
+    # The path of the form that changes the value; empty for a read-only field.
+    edit_path: str = ""
+
+    @property
+    def is_long(self) -> bool:
+        return self.field.type == FieldType.LONG_TEXT
+
+
+# The header shows these fields.
+HEADER_FIELDS = {"name", "creator_id", "created_at", "updater_id", "updated_at"}
+
+
+def shown_fields(facts: list[Fact]) -> list[Field]:
+    """Return the fields that the groups of the page show: those with a value, and always the most important ones."""
+    return [fact.field for fact in facts if fact.text and fact.field.name not in HEADER_FIELDS]
+
+
+def facts_of(row: Resource, kind: Kind, fields: list[Field]) -> list[Fact]:
+    return [fact_of(row, kind, field) for field in fields]
+
+
+def fact_of(row: Resource, kind: Kind, field: Field) -> Fact:
+    """Return a field of an annotated row. It takes no statement."""
+    value = field.value_of(row)
+    if field.type == FieldType.STATUS:
+        status = as_status(getattr(row, "status_data", None))
+        text = status_label(status)
+    elif field.type in LINKS:
+        # The annotations of the page have the names of linked rows.
+        text = getattr(row, name_column(field.name), None) or ""
+    elif field.name == "do_not_contact" and not value:
+        # Like an empty field: only the exception is shown.
+        text = ""
+    else:
+        text = display(field, value, row.account, None, currency=currency_of(field, row, row.account))
+    edit_path = "" if field.read_only else reverse(kind.edit_route, args=[row.id], query={"field": field.name})
+    # The row of a link without a name is in the trash, or the user may not access it.
+    return Fact(field, text, href_of(field, value) if text else "", edit_path)
+
+
+def status_label(status: Status | None) -> str:
+    return status_name(status) if status else ""

@@ -1,0 +1,108 @@
+"""The rows to which fields link: their names, as annotations or read with one statement, and their addresses."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+from django.db.models import CharField, F, OuterRef, QuerySet, Subquery, Value
+from django.db.models.functions import Cast, Coalesce, NullIf
+
+from accounts.account.models import Account
+from accounts.statuses.default_names import status_name
+from accounts.statuses.models import Status
+from accounts.users.models import User
+from core.pages.routes import path_with_id
+from crm.fields.catalogue import Field, FieldType
+
+
+def name_of_user(column: str) -> Subquery:
+    """Return the name of the user whose id is in a column of the row."""
+    users = User.objects.filter(account_id=OuterRef("account_id"), id=OuterRef(column))
+    return Subquery(users.values(nick=Coalesce(NullIf("name", Value("", CharField())), F("login")))[:1])
+
+
+def name_of_row(rows: QuerySet, column: str) -> Subquery:
+    """Return the name of the row of `rows` whose id is in a column."""
+    return Subquery(rows.filter(id=OuterRef(column)).values("name")[:1])
+
+
+# The types of fields that link to other rows.
+LINKS = (FieldType.USER, FieldType.STATUS, FieldType.CLIENT, FieldType.CONTACT, FieldType.DEAL)
+Ids = dict[FieldType, set[int]]
+
+
+@dataclass
+class Names:
+    """The names of the rows to which the rows of a list link, read with one statement."""
+
+    names: dict[tuple[FieldType, int], str] = field(default_factory=dict)
+    colors: dict[int, str] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, account: Account, user: User, links: Iterable[tuple[FieldType, Any]]) -> "Names":
+        """Return the names for pairs of the type of a field and an id. A row that the user may not access, or that is in the trash, has none."""
+        ids: Ids = defaultdict(set)
+        for each, id in links:
+            if id is not None:
+                ids[each].add(id)
+        names = cls()
+        queries = [linked_rows(account, user, type, found) for type, found in ids.items()]
+        if not queries:
+            return names
+        for type, id, name, kind, code, color in queries[0].union(*queries[1:], all=True):
+            status = Status(kind=kind, code=code, name=name)
+            names.names[FieldType(type), id] = status_name(status) if type == FieldType.STATUS else name
+            if color:
+                names.colors[id] = color
+        return names
+
+    def has(self, type: FieldType, id: int) -> bool:
+        return (type, id) in self.names
+
+    def of(self, type: FieldType, id: int) -> str:
+        """Return the name of a row, or its number if the user may not see it."""
+        return self.names.get((type, id), str(id))
+
+
+def linked_rows(account: Account, user: User, type: FieldType, ids: set[int]) -> QuerySet[Any, Any]:
+    """Return the type, id, name, kind, code and color of rows to which fields link. The last three are those of statuses."""
+    nothing = Value("", CharField())
+    of_status: tuple[Any, Any, Any] = (nothing, nothing, nothing)
+    name: Any = Cast("name", CharField())
+    rows: Any
+    if type == FieldType.STATUS:
+        rows, of_status = account.statuses.all(), (F("kind"), F("code"), F("color"))
+    elif type == FieldType.USER:
+        rows, name = account.users.all(), Coalesce(NullIf("name", nothing), F("login"))
+    else:
+        rows = getattr(account, COLLECTIONS[type]).live().accessible_to(user)
+    return rows.filter(id__in=ids).order_by().values_list(Value(str(type), CharField()), "id", name, *of_status)
+
+
+COLLECTIONS = {FieldType.CLIENT: "clients", FieldType.CONTACT: "contacts", FieldType.DEAL: "deals"}
+ROUTES = {
+    FieldType.CLIENT: "team-client",
+    FieldType.CONTACT: "team-contact",
+    FieldType.DEAL: "team-deal",
+}
+
+
+def href_of(field: Field, value: Any) -> str:
+    """Return the address to which a value links."""
+    if value in (None, ""):
+        return ""
+    if field.type in ROUTES:
+        return path_with_id(ROUTES[field.type], value)
+    match field.type:
+        case FieldType.EMAIL:
+            return f"mailto:{quote(value, safe='@')}"
+        case FieldType.PHONE:
+            return "tel:" + "".join(sign for sign in str(value) if sign.isdigit() or sign == "+")
+        case FieldType.LINK:
+            address = str(value)
+            if address.lower().startswith(("http://", "https://")):
+                return address
+            return f"https://{address}" if "." in address and " " not in address and ":" not in address else ""
+    return ""

@@ -1,0 +1,222 @@
+"""The lists of the team's pages: their rows, columns, orders and special filters. The fields come from `crm.fields.catalogue`."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from accounts.account.models import Account
+from accounts.statuses.models import Status
+from accounts.users.models import User
+from crm.fields.catalogue import Field, FieldType, builtin_fields, fields_of
+from team.summaries.models import LAST_ACTIVITY, NEXT_TASK, SUMS
+from team.tasks.tasks import all_tasks
+
+# The orders of the lists, ascending and descending, with the labels of those that the form for small screens offers. Each has an index.
+ORDERS: dict[str, str | Promise] = {
+    "name": _("Name, A to Z"),
+    "-name": _("Name, Z to A"),
+    "-created_at": _("Newest first"),
+    "created_at": _("Oldest first"),
+    "-updated_at": _("Last changed first"),
+    "updated_at": _("Last changed last"),
+    "id": "",
+    "-id": "",
+}
+TASK_ORDERS: dict[str, str | Promise] = {
+    "scheduled_at": _("Due first"),
+    "-scheduled_at": _("Due last"),
+    "-completed_at": _("Last completed first"),
+    "completed_at": _("Last completed last"),
+    **{order: label for order, label in ORDERS.items() if not order.endswith("name")},
+}
+TIME_ORDERS: dict[str, str | Promise] = {
+    **ORDERS,
+    "-last_activity_at": _("Last activity first"),
+    "last_activity_at": _("Last activity last"),
+    "next_task_at": _("Next task first"),
+    "-next_task_at": "",
+}
+CLIENT_ORDERS: dict[str, str | Promise] = {
+    **TIME_ORDERS,
+    "-open_sum": _("Largest open deals first"),
+    "open_sum": "",
+    "-won_sum": _("Largest won deals first"),
+    "won_sum": "",
+}
+
+
+@dataclass(frozen=True)
+class RecordList:
+    """A list of one kind of records."""
+
+    # The resource, as in the registry, and the related name on the account.
+    resource: str
+    collection: str
+    label: str | Promise
+    icon: str
+    # The routes of the list, and of a row.
+    route: str
+    row_route: str = ""
+    nothing: str | Promise = ""
+    # The route of the form for a new row, and its label.
+    new_route: str = ""
+    new_label: str | Promise = ""
+    # The kind of the statuses of the rows.
+    status_kind: str = ""
+    # The field that is the link to the page of a row, in the first column.
+    name_field: str = "name"
+    orders: Mapping[str, str | Promise] = field(default_factory=lambda: ORDERS)
+    default_order: str = "-created_at"
+    # Columns that the cells of other columns show.
+    further_columns: tuple[str, ...] = ()
+    # True if the fields of a row can be edited in the cells of the list.
+    is_editable: bool = False
+    # The fields that the summaries of the rows store.
+    stored: tuple[Field, ...] = ()
+    # The orders whose index is one of `PostSortKey`.
+    sort_keys: tuple[str, ...] = ()
+    rows_of: Callable[[Account, User], QuerySet[Any]] = lambda account, user: account.users.none()
+
+    def fields(self, account: Account) -> list[Field]:
+        """Return the fields of the rows, with those that summaries store and those that the account defines."""
+        if self.resource in OWN_FIELDS:
+            return list(OWN_FIELDS[self.resource])
+        return [*fields_of(account, self.resource), *self.stored]
+
+    @property
+    def edit_route(self) -> str:
+        """The route of the form for one field of a row; "" if the rows can't be edited in the list."""
+        return f"{self.row_route}-edit" if self.is_editable else ""
+
+    @property
+    def has_responsible(self) -> bool:
+        return any(each.name == "responsible_id" for each in self._builtin)
+
+    @property
+    def has_tasks(self) -> bool:
+        """True if tasks link to the rows."""
+        return NEXT_TASK in self.stored
+
+    @property
+    def _builtin(self) -> tuple[Field, ...]:
+        return OWN_FIELDS.get(self.resource) or builtin_fields(self.resource)
+
+    def without_activity_since(self, rows: QuerySet[Any], moment: Any) -> QuerySet[Any]:
+        """Return the rows that did not change since then, nor did any row that belongs to them."""
+        return rows.filter(**{f"{LAST_ACTIVITY.name if self.stored else 'updated_at'}__lt": moment})
+
+
+CONTACT_LIST_FIELDS = (
+    Field("name", _("Name"), FieldType.TEXT, "contact", required=True, in_lists=True),
+    Field("contacts_count", _("Contacts"), FieldType.NUMBER, read_only=True, in_lists=True),
+    Field("creator_id", _("Created by"), FieldType.USER, read_only=True, in_lists=True),
+    Field("created_at", _("Created"), FieldType.TIME, read_only=True, in_lists=True),
+    Field("updated_at", _("Changed"), FieldType.TIME, read_only=True),
+)
+
+TASK_FIELDS = (
+    Field("title", _("Title"), FieldType.TEXT, "task", required=True, in_lists=True),
+    Field("scheduled_at", _("Due"), FieldType.TIME, "task", in_lists=True),
+    Field("responsible_id", _("Responsible"), FieldType.USER, "task", in_lists=True),
+    Field("client_id", _("Client"), FieldType.CLIENT, "task", in_lists=True),
+    Field("contact_id", _("Contact"), FieldType.CONTACT, "task"),
+    Field("deal_id", _("Deal"), FieldType.DEAL, "task", in_lists=True),
+    Field("closed", _("Done"), FieldType.BOOLEAN, "task", in_lists=True),
+    Field("completed_at", _("Completed"), FieldType.TIME, "task", read_only=True),
+    Field("remind_at", _("Reminder"), FieldType.TIME, "task"),
+    Field("priority", _("Priority"), FieldType.NUMBER, "task"),
+    Field("tags", _("Tags"), FieldType.TAGS, "task"),
+    Field("content", _("Description"), FieldType.LONG_TEXT, "task"),
+    Field("user_id", _("Created by"), FieldType.USER, read_only=True),
+    Field("created_at", _("Created"), FieldType.TIME, read_only=True),
+    Field("updated_at", _("Changed"), FieldType.TIME, read_only=True),
+)
+# The fields of the lists whose rows are not in the field catalogue.
+OWN_FIELDS = {"contact_list": CONTACT_LIST_FIELDS, "task": TASK_FIELDS}
+
+LISTS: dict[str, RecordList] = {
+    each.resource: each
+    for each in (
+        RecordList(
+            "client",
+            "clients",
+            _("Clients"),
+            "building-2",
+            "team-clients",
+            "team-client",
+            is_editable=True,
+            nothing=_("There are no clients yet."),
+            new_route="team-client-new",
+            new_label=_("New client"),
+            status_kind=Status.Kind.CLIENT,
+            orders=CLIENT_ORDERS,
+            stored=(LAST_ACTIVITY, NEXT_TASK, *SUMS),
+            rows_of=lambda account, user: account.clients.live().accessible_to(user),
+        ),
+        RecordList(
+            "contact",
+            "contacts",
+            _("Contacts"),
+            "contact",
+            "team-contacts",
+            "team-contact",
+            is_editable=True,
+            nothing=_("There are no contacts yet."),
+            new_route="team-contact-new",
+            new_label=_("New contact"),
+            orders=TIME_ORDERS,
+            stored=(LAST_ACTIVITY, NEXT_TASK),
+            rows_of=lambda account, user: account.contacts.live().accessible_to(user),
+        ),
+        RecordList(
+            "deal",
+            "deals",
+            pgettext_lazy("menu", "Deals"),
+            "handshake",
+            "team-deals",
+            "team-deal",
+            is_editable=True,
+            further_columns=("currency", "closed_at"),
+            nothing=_("There are no deals yet."),
+            new_route="team-deal-new",
+            new_label=_("New deal"),
+            status_kind=Status.Kind.DEAL,
+            orders=TIME_ORDERS,
+            stored=(LAST_ACTIVITY, NEXT_TASK),
+            rows_of=lambda account, user: account.deals.live().accessible_to(user),
+        ),
+        RecordList(
+            "contact_list",
+            "contact_lists",
+            _("Contact lists"),
+            "list",
+            "team-contact-lists",
+            nothing=_("There are no contact lists yet."),
+            new_route="team-contact-list-new",
+            new_label=_("New contact list"),
+            rows_of=lambda account, user: account.contact_lists.live().with_counts(user.access),
+        ),
+        RecordList(
+            "task",
+            "tasks",
+            _("Tasks"),
+            "list-checks",
+            "team-tasks-list",
+            "team-task",
+            further_columns=("closed",),
+            nothing=_("There are no tasks yet."),
+            new_route="team-task-new",
+            new_label=_("New task"),
+            name_field="title",
+            orders=TASK_ORDERS,
+            default_order="scheduled_at",
+            sort_keys=("updated_at",),
+            rows_of=all_tasks,
+        ),
+    )
+}

@@ -1,0 +1,414 @@
+"""The query of a list: read from the parameters of its URL, and executed within limits of rows and time."""
+
+import re
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import cached_property
+from typing import Any, Self
+from urllib.parse import urlencode
+
+from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models.expressions import F, OrderBy, RawSQL
+from django.http import QueryDict
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts.account.models import Account
+from accounts.statuses.models import Status
+from accounts.users.models import User
+from core.api.lists import COMMON_ROWS, SORT_LIMIT, collect_and_sort, scan_in_order
+from core.api.paging import Page
+from core.db.text import replace_non_xml
+from core.db.time_limit import TooSlow
+from core.errors import FieldError
+from core.rows.last_changes import has_last_changes, in_order_of_change, last_changes_of
+from core.search.queries import MAX_QUERY_LENGTH, estimate_counts, search, search_transaction
+from crm.contacts.models import ContactListMembership
+from crm.fields.catalogue import Field, FieldType
+from crm.fields.conditions import BOOLEANS, MAX_CONDITIONS, Condition, Operator, find_field
+from team.lists.declarations import RecordList
+from team.lists.stage_history import StageFilter
+from team.summaries.models import SUM_NAMES, revenue_of, with_revenue, with_summary
+
+# A list is counted up to this number.
+MAX_COUNT = 1000
+MAX_INACTIVE_DAYS = 3650
+# Filters of the list of deals.
+DEAL_FILTERS = ("outcome", "pipeline_id", "stage_history")
+# Parameters that only pages read: of the list and of the form that adds a filter.
+PAGE_PARAMETERS = ("page", "per_page", "view", "add", "field", "operator", "value", "value-meant")
+SPECIAL = ("mine", "no_task", "inactive_days", "contact_list_id", "post_id", *DEAL_FILTERS)
+# The lists that have the other special filters.
+LISTS_OF_FILTERS = {
+    "contact_list_id": ("contact",),
+    "post_id": ("client", "deal"),
+    **dict.fromkeys(DEAL_FILTERS, ("deal",)),
+}
+
+
+@dataclass
+class ListQuery:
+    """The conditions, the order and the columns of a list."""
+
+    declaration: RecordList
+    account: Account
+    user: User
+    fields: list[Field]
+    q: str = ""
+    conditions: list[Condition] = field(default_factory=list)
+    # The special filters, by the name of their parameter.
+    special: dict[str, Any] = field(default_factory=dict)
+    # A column, with a minus sign for a descending order; empty for the default, which is by rank for a search.
+    sort: str = ""
+    columns: list[str] = field(default_factory=list)
+    errors: list[FieldError] = field(default_factory=list)
+    # The id of the saved view that the list began with.
+    view_id: int | None = None
+    # The language in which a person typed the numbers of the conditions; None for those of programs and of saved views.
+    language: str | None = None
+
+    @classmethod
+    def read(
+        cls,
+        declaration: RecordList,
+        parameters: QueryDict,
+        *,
+        account: Account,
+        user: User,
+        language: str | None = None,
+        fields_of_list: list[Field] | None = None,
+    ) -> Self:
+        """Return the query. Parameters with errors are left out of it, and `errors` has their errors.
+
+        `fields_of_list` are the fields of the list, if they have been read already.
+        """
+        query = cls(declaration, account, user, fields_of_list or declaration.fields(account), language=language)
+        fields = {each.name: each for each in query.fields}
+        for name, values in parameters.lists():
+            try:
+                query._read(name, values, fields)
+            except FieldError as error:
+                query.errors.append(error)
+        return query
+
+    def _read(self, name: str, values: list[str], fields: dict[str, Field]) -> None:
+        text = values[-1].strip()
+        if name in PAGE_PARAMETERS:
+            return
+        if name == "columns":
+            self._read_columns([each.strip() for value in values for each in value.split(",")], fields)
+        elif name == "q":
+            self.q = replace_non_xml(text)[:MAX_QUERY_LENGTH]
+        elif name == "sort":
+            if text.removeprefix("-") not in self.declaration.orders and text:
+                raise FieldError(name, _("is not a column by which the list can be ordered"), "choice")
+            self._check_access(name, text.removeprefix("-"))
+            self.sort = text
+        elif name in SPECIAL:
+            if text:
+                self._read_special(name, text)
+        else:
+            self._read_conditions(name, values, fields)
+
+    def _read_conditions(self, name: str, values: list[str], fields: dict[str, Field]) -> None:
+        found = find_field(name, fields)
+        if found is None:
+            raise FieldError(name, _("is not a filter of this list"), "unknown")
+        self._check_access(name, found[0].name)
+        for value in filter(str.strip, values):
+            if len(self.conditions) >= MAX_CONDITIONS:
+                raise FieldError(name, _("is one filter too many"), "too_many")
+            condition = Condition.read(*found, value, account=self.account, user=self.user, language=self.language)
+            self.conditions.append(condition)
+
+    def _check_access(self, parameter: str, column: str) -> None:
+        """Raise FieldError for a sum if the user may access only a part of the deals that it adds up."""
+        if column in SUM_NAMES and self.user.access.is_limited:
+            raise FieldError(parameter, _("can't use sums of deals, because you see only some of the deals"), "access")
+
+    def _read_columns(self, names: list[str], fields: dict[str, Field]) -> None:
+        unknown = [name for name in names if name and name not in fields]
+        self.columns = list(dict.fromkeys(name for name in names if name in fields))
+        if unknown:
+            raise FieldError("columns", _("has a column that this list does not have"), "unknown")
+
+    def _read_special(self, name: str, text: str) -> None:
+        if name in ("mine", "no_task"):
+            if text.lower() not in BOOLEANS:
+                raise FieldError(name, _("is not true or false"), "boolean")
+            is_known = self.declaration.has_responsible if name == "mine" else self.declaration.has_tasks
+            if not is_known:
+                raise FieldError(name, _("is not a filter of this list"), "unknown")
+            if BOOLEANS[text.lower()]:
+                self.special[name] = True
+            return
+        if name in LISTS_OF_FILTERS and self.declaration.resource not in LISTS_OF_FILTERS[name]:
+            raise FieldError(name, _("is not a filter of this list"), "unknown")
+        if name == "outcome":
+            if text not in Status.Outcome.values:
+                raise FieldError(name, _("is not open, won or lost"), "choice")
+            self.special[name] = text
+            return
+        if name == "stage_history":
+            if (read := StageFilter.read(text)) is None:
+                raise FieldError(name, _("is not a filter of a report"), "format")
+            self.special[name] = read
+            return
+        is_number = re.fullmatch(r"[0-9]{1,18}", text, re.ASCII)
+        if not is_number or (name == "inactive_days" and not 0 < int(text) <= MAX_INACTIVE_DAYS):
+            raise FieldError(name, _("is not a number that is possible here"), "number")
+        self.special[name] = int(text)
+
+    # The URL
+
+    def parameters(self) -> list[tuple[str, str]]:
+        """Return the parameters of the URL with this query."""
+        pairs = [("q", self.q)] if self.q else []
+        pairs += [(each.parameter, each.text) for each in self.conditions]
+        pairs += [(name, "true" if value is True else str(value)) for name, value in self.special.items()]
+        if self.sort:
+            pairs.append(("sort", self.sort))
+        if self.columns:
+            pairs.append(("columns", ",".join(self.columns)))
+        return pairs
+
+    @property
+    def normal_form(self) -> str:
+        """The query string of a saved view, without a question mark. Lists with the same rows, order and columns have the same one."""
+        return urlencode(sorted(self.parameters()))
+
+    def in_view(self, pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Return the parameters that have a value, and the saved view that the list began with.
+
+        Other parameters in a URL replace those of the view. A blank order therefore stands for a list without any.
+        """
+        filled = [(name, value) for name, value in pairs if value]
+        return filled if self.view_id is None else [("view", str(self.view_id)), *(filled or [("sort", "")])]
+
+    def link(self, pairs: Iterable[tuple[str, str]]) -> str:
+        """Return the query string of a list with these parameters, in the same saved view."""
+        return "?" + urlencode(self.in_view(pairs))
+
+    @property
+    def hidden(self) -> list[tuple[str, str]]:
+        """The parameters of the list, for hidden inputs."""
+        return self.in_view(self.parameters())
+
+    def query_string(self, **changes: str) -> str:
+        """Return the query string with `changes`. A blank value removes the parameter."""
+        return self.link(
+            [*((name, value) for name, value in self.parameters() if name not in changes), *changes.items()]
+        )
+
+    def query_string_without(self, condition: Condition) -> str:
+        """Return the query string without one condition."""
+        removed = (condition.parameter, condition.text)
+        return self.link(pair for pair in self.parameters() if pair != removed)
+
+    @property
+    def is_filtered(self) -> bool:
+        return bool(self.q or self.conditions or self.special)
+
+    @property
+    def shown_fields(self) -> list[Field]:
+        """The fields of the columns, without the name, which is always the first column."""
+        by_name = {each.name: each for each in self.fields}
+        chosen = [by_name[name] for name in self.columns] if self.columns else [f for f in self.fields if f.in_lists]
+        return [each for each in chosen if each.name != self.declaration.name_field]
+
+    # The rows
+
+    @property
+    def list_rows(self) -> QuerySet[Any]:
+        """The rows of the list with their stored fields. PostgreSQL leaves out the join if a statement uses none of these."""
+        return self._with_stored(self.declaration.rows_of(self.account, self.user))
+
+    def _with_stored(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Annotate the rows with their stored fields."""
+        stored = {each.name for each in self.declaration.stored}
+        rows = with_summary(rows, *stored)
+        used = {each.field.name for each in self.conditions} | {self.sort.removeprefix("-")}
+        if stored and (not stored.isdisjoint(used) or not {"inactive_days", "no_task"}.isdisjoint(self.special)):
+            # The condition of the indexes. It holds for all live rows.
+            rows = rows.filter(last_activity_at__isnull=False)
+        return rows
+
+    def values(self, ids: Collection[int], columns: set[str]) -> dict[int, dict[str, Any]]:
+        """Return the columns of the rows with these ids, by id. The value of a sum is the list of the `Revenue` of the client."""
+        if not ids:
+            return {}
+        rows = self.list_rows.order_by().filter(id__in=list(ids))
+        if columns.isdisjoint(SUM_NAMES):
+            return {row["id"]: row for row in rows.values(*columns)}
+        rows = with_revenue(rows, self.account, self.user.access).values("revenue", *columns.difference(SUM_NAMES))
+        return {row["id"]: row | dict.fromkeys(SUM_NAMES, revenue_of(row["revenue"], self.account)) for row in rows}
+
+    @cached_property
+    def rows(self) -> QuerySet[Any]:
+        """The rows that pass the filters, without the search."""
+        return self.filter(self.declaration.rows_of(self.account, self.user))
+
+    def filter(
+        self, rows: QuerySet[Any], meet: Callable[[Condition, QuerySet[Any]], QuerySet[Any]] = Condition.filter
+    ) -> QuerySet[Any]:
+        """Return those of `rows` that pass the filters, without the search. `meet` is one of the methods of `Condition` that filter."""
+        rows = self._with_stored(rows)
+        for each in self.conditions:
+            rows = meet(each, rows)
+        if "mine" in self.special:
+            rows = rows.filter(responsible_id=self.user.id)
+        if (list_id := self.special.get("contact_list_id")) is not None:
+            lists = self.account.contact_lists.live().filter(id=list_id)
+            members = ContactListMembership.objects.filter(account_id=self.account.id, contact_list_id=list_id)
+            rows = rows.filter(Exists(lists), Exists(members.filter(contact_id=OuterRef("id"))))
+        if (post_id := self.special.get("post_id")) is not None:
+            rows = self._behind(post_id, rows)
+        if {*DEAL_FILTERS} & {*self.special}:
+            rows = self._of_stages(rows)
+        if (days := self.special.get("inactive_days")) is not None:
+            moment = timezone.now() - timedelta(days=days)
+            rows = self.declaration.without_activity_since(rows, moment)
+        if "no_task" in self.special:
+            rows = rows.filter(next_task_at=None)
+        return rows
+
+    def filter_for_estimate(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Return those of `rows` that pass the parts of the filters whose number of rows PostgreSQL can estimate."""
+        return self.filter(rows, Condition.filter_for_estimate)
+
+    def _behind(self, post_id: int, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the clients behind a suggestion, or their deals, as far as the user may access the clients."""
+        column = "id" if self.declaration.resource == "client" else "client_id"
+        backers = self.account.post_backers.filter(post_id=post_id, client_id=OuterRef(column))
+        if self.user.access.is_limited:
+            backers = backers.filter(client_id__in=self.account.clients.accessible_to(self.user).values("id"))
+        return rows.filter(Exists(backers))
+
+    @cached_property
+    def _deal_statuses(self) -> list[Status]:
+        """The statuses of deals, which the estimate and the list filter by."""
+        return self.account.deal_statuses()
+
+    def _of_stages(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the deals with the outcome, of the pipeline and with the history that the filters name."""
+        statuses = self._deal_statuses
+        chosen = {name: self.special[name] for name in ("outcome", "pipeline_id") if name in self.special}
+        if chosen:
+            ids = [each.id for each in statuses if all(getattr(each, name) == value for name, value in chosen.items())]
+            rows = rows.in_statuses(ids)  # type: ignore[attr-defined]  # of a DealQuerySet
+        if (history := self.special.get("stage_history")) is not None:
+            rows = rows.filter(Exists(history.stages(self.account, statuses).filter(deal_id=OuterRef("id"))))
+        return rows
+
+    def order_by(self) -> list[OrderBy]:
+        order = self.sort or self.declaration.default_order
+        name, descending = order.removeprefix("-"), order.startswith("-")
+        if name in self.declaration.sort_keys:
+            return [OrderBy(F(f"sort_key__{each}"), descending=descending) for each in (name, "id")]
+        names = [name] if name == "id" else [name, "id"]
+        return [
+            OrderBy(RawSQL("search_name", []) if each == "name" else F(each), descending=descending) for each in names
+        ]
+
+    def find(self, page: Page) -> tuple[list[int], int | None]:
+        """Return the ids of a page, with one more if another page follows, and the number of rows.
+
+        The number is None if counting takes too long, and `MAX_COUNT + 1` if there are more than `MAX_COUNT` rows. Raise `TooSlow` if no
+        index serves the filters and too many rows would have to be compared.
+        """
+        ids: list[int] | None = None
+        try:
+            # A search without filters limits the rows that it reads itself.
+            is_limited = bool(self.conditions or self.special or not self.q)
+            with search_transaction(self.account.id, self.q, is_limited=is_limited) as text:
+                if self.q:
+                    return self._search(text, page)
+                ids, count = self._filtered_ids(page.start, page.stop)
+                if count is None:
+                    is_last = len(ids) <= page.size and (ids or page.number == 1)
+                    count = page.start + len(ids) if is_last else self.rows.order_by()[: MAX_COUNT + 1].count()
+                return ids, min(count, MAX_COUNT + 1)
+        except TooSlow:
+            if ids is None:
+                raise
+            return ids, None
+
+    def _search(self, text: Any, page: Page) -> tuple[list[int], int]:
+        ids = self.search_ids(text)
+        return ids[page.start : page.stop], len(ids)
+
+    def search_ids(self, text: Any) -> list[int]:
+        """Return the ids of all rows that a search finds, in the order of the list."""
+        ids = self.matching_ids(text, ranked=not self.sort)
+        if self.sort:
+            ids = list(self.list_rows.filter(id__in=ids).order_by(*self.order_by()).values_list("id", flat=True))
+        return ids
+
+    def matching_ids(self, text: Any, *, ranked: bool) -> list[int]:
+        """Return the ids of the rows that match the folded text of `search_transaction` and the filters."""
+        # Similar words are searched only if no row has the words themselves.
+        return search(self.rows, text, list_rows=self.list_rows, ranked=ranked, is_fuzzy_fallback=True)
+
+    def _filtered_ids(self, start: int, stop: int) -> tuple[list[int], int | None]:
+        """Return the ids as `Listing.filtered_ids` does: scan the first rows of the list, or else collect all rows that pass and sort them.
+
+        If all rows were collected, also return their number.
+        """
+        rows = self._sort(self._of_completion(self.rows))
+        if self.is_filtered and stop <= SORT_LIMIT:
+            all_rows = self.declaration.rows_of(self.account, self.user)
+            is_common = estimate_counts(self.filter_for_estimate(all_rows))[0] > COMMON_ROWS
+            # The index of a stored order is that of another table, so `scan_in_order` would read all first rows and sort them. If many rows
+            # pass, PostgreSQL finds a page sooner in the index. The time limit holds if it does not.
+            stored = {*self.declaration.sort_keys, *(each.name for each in self.declaration.stored)}
+            if is_common and self._order_column in stored:
+                rows = self._sort(self.filter(all_rows, Condition.filter_in_order))
+                return list(rows.values_list("id", flat=True)[start:stop]), None
+            if is_common:
+                list_rows, passing = self.list_rows, rows
+                if self._is_by_last_change:
+                    list_rows = last_changes_of(list_rows.model, self.account)
+                    # Each row is looked up by its id, so leave out the parts that the search index finds.
+                    passing = self.filter(all_rows, Condition.filter_in_order)
+                list_rows = self._of_order(list_rows).order_by(*self.order_by())
+                if (ids := scan_in_order(passing, list_rows, start=start, stop=stop)) is not None:
+                    return ids, None
+            if (collected := collect_and_sort(rows, start=start, stop=stop)) is not None:
+                return collected
+        elif self._is_by_last_change and not self.is_filtered and not self.user.access.is_limited:
+            rows = last_changes_of(self.list_rows.model, self.account).order_by(*self.order_by())
+        return list(rows.values_list("id", flat=True)[start:stop]), None
+
+    def _sort(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the rows in the order of the list, with the condition of the index of sort keys, which holds for all tasks."""
+        if self._order_column in self.declaration.sort_keys:
+            rows = rows.filter(sort_key__category_id=None)
+        rows = rows.order_by(*self.order_by())
+        return in_order_of_change(rows) if self._is_by_last_change else rows
+
+    @cached_property
+    def _is_by_last_change(self) -> bool:
+        """True if the order of the list is that of a table of last changes (`core.rows.last_changes`)."""
+        return self._order_column == "updated_at" and has_last_changes(self.list_rows.model)
+
+    @property
+    def _order_column(self) -> str:
+        return (self.sort or self.declaration.default_order).removeprefix("-")
+
+    def _of_order(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the rows that meet the conditions on the column of the order, which shorten the list at its beginning.
+
+        The index of the order does not serve a condition on a text.
+        """
+        for each in self.conditions:
+            if each.field.name == self._order_column and each.field.type in (FieldType.TIME, FieldType.DATE):
+                rows = each.filter(rows)
+        return self._of_completion(rows)
+
+    def _of_completion(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Add to a condition on closed tasks, in the order of completion, that a task is closed if and only if it has this time."""
+        for each in self.conditions if self._order_column == "completed_at" else ():
+            if (each.field.name, each.operator) == ("closed", Operator.IS):
+                rows = rows.filter(completed_at__isnull=not each.value)
+        return rows

@@ -1,0 +1,40 @@
+"""The base class of the team's pages, and the type of their requests."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.utils.translation import gettext as _
+
+from core.api.paging import Page as ListPage
+from core.errors import FieldErrors
+from core.http.requests import UserRequest
+from core.pages.base import Page, redirect
+
+
+class TeamRequest(UserRequest):
+    """A request of a page that only the team sees."""
+
+
+class TeamPage(Page):
+    """A page for the team. Rows start at the account, limited to those that the user may access (`accessible_to`)."""
+
+    request: TeamRequest
+    access = "team"
+    # The name of the page's entry in the main menu.
+    section = ""
+
+    def render(self, template: str | None = None, *, http_status: int = 200, **context: object) -> HttpResponse:
+        return super().render(template, http_status=http_status, **{"section": self.section} | context)
+
+    def leave(self, row: Any, path: str) -> HttpResponse:
+        """Return a redirect to `path`, after the user handed the row over to a user whose rows they may not see."""
+        messages.success(self.request, _("%(name)s is saved. You do not see it any more.") % {"name": str(row)})
+        return HttpResponse(headers={"HX-Redirect": path}) if self.request.htmx else redirect(path)
+
+    def read_page(self, **overrides: int) -> ListPage:
+        """Return the requested page of a list. `overrides` replace parameters of the query."""
+        try:
+            return ListPage.read({**self.request.GET.dict(), **overrides})
+        except FieldErrors:
+            raise Http404 from None

@@ -1,0 +1,133 @@
+"""Comparison of two clients or two contacts, field by field, for a merge."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from accounts.account.models import Account
+from core.db.tenancy import fold
+from core.errors import FieldError, FieldErrors
+from crm.fields.catalogue import Field, FieldType, defined_name, fields_of
+from crm.resources.models import Resource
+
+# The maximum length of two long texts that are joined.
+MAX_TEXT_LENGTH = 65_536
+
+
+class Choice(StrEnum):
+    """The row whose value a field gets."""
+
+    KEPT = "kept"
+    MERGED = "merged"
+    # The values of both rows, for lists and long texts.
+    BOTH = "both"
+
+
+# The fields whose values can be joined.
+JOINED = {FieldType.TAGS, FieldType.CHOICES, FieldType.LONG_TEXT}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A field of which two rows have different values."""
+
+    field: Field
+    kept: Any
+    merged: Any
+
+    @property
+    def choices(self) -> list[Choice]:
+        is_joined = self.field.type in JOINED and not is_blank(self.kept) and not is_blank(self.merged)
+        return [Choice.KEPT, Choice.MERGED, *([Choice.BOTH] if is_joined else [])]
+
+    def default(self, *, prefer: Choice = Choice.KEPT) -> Choice:
+        """Return the choice if the user makes none. If both rows have a value that can't be joined, it is `prefer`."""
+        if self.field.name == "do_not_contact":
+            return Choice.MERGED if self.merged else Choice.KEPT
+        if is_blank(self.merged) or is_blank(self.kept):
+            return Choice.MERGED if is_blank(self.kept) else Choice.KEPT
+        if self.field.name == "consent":
+            # A withheld consent outweighs a given one.
+            return Choice.KEPT if self.kept is False else Choice.MERGED
+        return Choice.BOTH if Choice.BOTH in self.choices else prefer
+
+    def value(self, choice: Choice) -> Any:
+        """Return the chosen value. Raise FieldError if the field can't have it."""
+        value = {Choice.KEPT: self.kept, Choice.MERGED: self.merged, Choice.BOTH: None}[choice]
+        if choice == Choice.BOTH:
+            value = self._joined()
+        if self.field.required and is_blank(value):
+            raise FieldError(self.field.name, _("can't be blank"), "blank")
+        return value
+
+    def _joined(self) -> Any:
+        if self.field.type == FieldType.LONG_TEXT:
+            text = f"{self.kept}\n\n{self.merged}"
+            if len(text) > MAX_TEXT_LENGTH:
+                message = _("is too long if both texts are kept (maximum is {most} characters)")
+                raise FieldError(self.field.name, message, "too_long", {"most": MAX_TEXT_LENGTH})
+            return text
+        kept = [*self.kept]
+        known = {fold(str(each)) for each in kept}
+        return [*kept, *(each for each in self.merged if fold(str(each)) not in known)]
+
+
+def is_blank(value: Any) -> bool:
+    return value is None or value in ("", [])
+
+
+def is_same(field: Field, first: Any, second: Any) -> bool:
+    if is_blank(first) and is_blank(second):
+        return True
+    if field.type in (FieldType.TAGS, FieldType.CHOICES) and isinstance(first, list) and isinstance(second, list):
+        return {fold(str(each)) for each in first} == {fold(str(each)) for each in second}
+    return bool(first == second and isinstance(first, bool) == isinstance(second, bool))
+
+
+def compared_fields(account: Account, resource: str, rows: Iterable[Any]) -> list[Field]:
+    """Return the fields that a merge compares: those that can be edited, and the additional fields of the rows without a definition."""
+    fields = [field for field in fields_of(account, resource) if not field.read_only]
+    defined = {field.key for field in fields}
+    keys = dict.fromkeys(key for row in rows for key in row.additional_fields if key not in defined)
+    return fields + [Field(defined_name(key), key, FieldType.TEXT, "custom", undefined_key=key) for key in keys]
+
+
+def differences(kept: Resource, merged: Resource, fields: Iterable[Field]) -> list[Difference]:
+    """Return the fields whose values differ."""
+    found = (Difference(field, field.value_of(kept), field.value_of(merged)) for field in fields)
+    return [each for each in found if not is_same(each.field, each.kept, each.merged)]
+
+
+def chosen_values(
+    kept: Resource, merged: Resource, fields: list[Field], choices: dict[str, Choice]
+) -> dict[str, tuple[Field, Any]]:
+    """Return the fields that the kept row gets another value for, with the value, by name.
+
+    `choices` are by the name of the field. Other fields have the default choice. Raise FieldErrors for a choice that is not possible.
+    """
+    values: dict[str, tuple[Field, Any]] = {}
+    errors: list[FieldError] = []
+    unknown = sorted(choices.keys() - {field.name for field in fields})
+    errors += [FieldError(f"fields.{name}", _("is not a field that can be chosen"), "unknown") for name in unknown]
+    for each in differences(kept, merged, fields):
+        name = each.field.name
+        choice = choices.get(name, each.default())
+        if choice not in each.choices:
+            # Both values are wanted, but one is blank or the values can't be joined.
+            if each.field.type not in JOINED:
+                errors.append(FieldError(f"fields.{name}", _("can't have both values"), "choice"))
+                continue
+            choice = each.default()
+        try:
+            value = each.value(choice)
+        except FieldErrors as caught:
+            errors += [error.within("fields") for error in caught.errors]
+            continue
+        if not is_same(each.field, value, each.kept):
+            values[name] = (each.field, value)
+    if errors:
+        raise FieldErrors(errors)
+    return values

@@ -1,0 +1,403 @@
+"""Merges of two clients or two contacts, and their undo.
+
+A merge keeps one row and moves the other, the merged row, to the trash. Rows that were linked to the merged row are linked to the kept
+row, and the kept row gets the chosen values of the merged one, its tags, external ids and contact lists. A `Merge` records the changes,
+and a `MergedRow` each row that was moved. With them, `Merge.undo` restores what nobody has changed since, for as long as the trash keeps
+the merged row. The row of a merge is erased with the merged row.
+
+A customer has at most one vote for a post. If both rows have voted for the same post, one vote is deleted, and its values are recorded.
+
+The external ids of the merged row belong to the kept row afterwards, so that requests with them find it. If the kept row has another
+value for a key, the value of the merged row is one of its `further_external_ids`.
+"""
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Any, Self, cast
+
+from django.db import models, transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts.account.models import Account
+from accounts.users.models import User
+from core.db.derived import at_the_end
+from core.db.tenancy import TenantModel, foreign_object
+from core.errors import FieldError
+from core.http.requests import UserRequest
+from core.registry import Sample
+from core.rows.access import Access
+from core.rows.additional_fields import additional_fields
+from core.rows.limited_rows import LimitedQuerySet
+from core.rows.trash import TrashedId
+from crm.clients.models import Client
+from crm.contacts.models import Contact
+from crm.resources.api.writing import key_in
+from crm.resources.external_ids import MAX_EXTERNAL_IDS, ExternallyIdentified, Pair
+from team.merges.comparison import Choice, chosen_values, compared_fields
+from team.merges.merged_rows import MergedRow, add_to_lists, check_number, leave_lists, move_back, move_rows
+from team.timeline.models import TimelineEntry
+
+MODELS: dict[str, type[ExternallyIdentified]] = {"client": Client, "contact": Contact}
+
+
+# Fields that describe the change of another one, and move with its value.
+COMPANIONS = {
+    "consent": ("consent_at", "consent_by_id"),
+    "do_not_contact": ("do_not_contact_at", "do_not_contact_by_id"),
+}
+# The related names of the rows to which fields link.
+TARGETS = {
+    "status_id": "statuses",
+    "responsible_id": "users",
+    "consent_by_id": "users",
+    "do_not_contact_by_id": "users",
+    "contact_id": "contacts",
+    "client_id": "clients",
+}
+
+
+class MergeQuerySet(LimitedQuerySet[Any]):
+    def limited_to(self, access: Access) -> Self:
+        """Return the merges of which the user may access both rows."""
+        if not access.is_limited:
+            return self
+        conditions = Q()
+        for resource, model in MODELS.items():
+            rows: LimitedQuerySet[Any] = model._default_manager.filter(account_id=OuterRef("account_id"))  # type: ignore[assignment]
+            accessible = rows.limited_to(access)
+            kept, merged = (f"{resource}_id", f"merged_{resource}_id")
+            conditions |= Q(
+                Exists(accessible.filter(id=OuterRef(kept))), Exists(accessible.filter(id=OuterRef(merged)))
+            )
+        return self.filter(conditions)
+
+    def accessible_to(self, user: User) -> Self:
+        return self.limited_to(user.access)
+
+    def active(self) -> Self:
+        """Return the merges that were not undone."""
+        return self.filter(undone_at=None)
+
+    def of_kept(self, row: ExternallyIdentified) -> Self:
+        """Return the merges of other rows into a row."""
+        return self.filter(**{"account_id": row.account_id, f"{row._meta.model_name}_id": row.id})
+
+    def of_merged(self, row: ExternallyIdentified) -> Self:
+        """Return the merges of a row into other rows."""
+        return self.filter(**{"account_id": row.account_id, f"merged_{row._meta.model_name}_id": row.id})
+
+    @transaction.atomic(savepoint=False)
+    @at_the_end()
+    def merge(
+        self, account: Account, resource: str, kept_id: int, merged_id: int, choices: Mapping[str, Choice], *, by: User
+    ) -> "Merge":
+        """Merge one client or contact into another.
+
+        `choices` tells, by the name of a field, whose value the kept row gets. Other fields keep their values, get the value of the merged
+        row if they are blank, or get both values if those can be joined (`team.merges.comparison`).
+
+        Raise FieldErrors if the user may not access a row, if a row is in the trash, or if too many rows are linked to the merged row.
+        """
+        field = f"merged_{resource}_id"
+        if kept_id == merged_id:
+            raise FieldError(field, _("is the same row"), "itself")
+        rows = {row.id: row for row in lock_rows(account, resource, kept_id, merged_id, access=by.access)}
+        for id, name in ((kept_id, f"{resource}_id"), (merged_id, field)):
+            self._check_live(account, resource, id, rows.get(id), name)
+        kept, merged = rows[kept_id], rows[merged_id]
+        kept.account = merged.account = account
+        check_number(account, resource, merged)
+        fields = compared_fields(account, resource, (kept, merged))
+        values = chosen_values(kept, merged, fields, dict(choices))
+
+        merge = self.model(account=account, user_id=by.id, **{f"{resource}_id": kept_id, field: merged_id})
+        merge.save(force_insert=True)
+        move_rows(merge)
+        if isinstance(merged, Contact):
+            add_to_lists(merge)
+        merge.external_ids = sorted(merged.held_pairs)
+        merged.trash(by=by)
+        merge.write_values(kept, merged, values, by=by)
+        merge.save(update_fields=["changes", "external_ids"])
+        TimelineEntry.objects.append("merge", [kept], by=by, data={"name": merged.name, "merge_id": merge.id})  # type: ignore[attr-defined]
+        return cast(Merge, merge)
+
+    def _check_live(
+        self, account: Account, resource: str, id: int, row: ExternallyIdentified | None, field: str
+    ) -> None:
+        """Raise FieldError if there is no such row, or if it is in the trash."""
+        if row is None:
+            raise FieldError(field, _("can't be found"), "missing")
+        if row.trashed_at is None:
+            return
+        merge = self.of_merged(row).active().first()
+        if merge is not None:
+            params = {"id": merge.kept_id}
+            raise FieldError(field, ALREADY_MERGED[resource], "merged", params)
+        raise FieldError(field, _("is in the trash"), "gone")
+
+
+ALREADY_MERGED = {
+    "client": _("is already merged into client {id}"),
+    "contact": _("is already merged into contact {id}"),
+}
+MERGED_FURTHER = {
+    "client": _("was itself merged into client {id}: undo that first"),
+    "contact": _("was itself merged into contact {id}: undo that first"),
+}
+NOT_RESTORABLE = {
+    "client": _("was merged into client {id}: undo the merge on the page of that client"),
+    "contact": _("was merged into contact {id}: undo the merge on the page of that contact"),
+}
+
+
+class Merge(TenantModel):
+    """A merge of one client into another, or of one contact into another."""
+
+    client_id = models.BigIntegerField(null=True)
+    merged_client_id = models.BigIntegerField(null=True)
+    merged_client = foreign_object(Client, "merged_client_id", null=True)
+    contact_id = models.BigIntegerField(null=True)
+    merged_contact_id = models.BigIntegerField(null=True)
+    merged_contact = foreign_object(Contact, "merged_contact_id", null=True)
+    user_id = models.BigIntegerField()
+    # The fields of the kept row that the merge changed: by name, an object with the values `before` and `after`.
+    changes = additional_fields()
+    # The external ids that the kept row got: pairs of key and value.
+    external_ids = models.JSONField(default=list)
+    undone_at = models.DateTimeField(null=True)
+    undone_by_id = models.BigIntegerField(null=True)
+    # The changed fields that the undo did not restore, because they were changed after the merge.
+    unrestored_fields = models.JSONField(default=list)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = MergeQuerySet.as_manager()
+
+    class Meta:
+        default_related_name = "merges"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(
+                    client_id__isnull=False, merged_client_id__isnull=False, contact_id=None, merged_contact_id=None
+                )
+                | Q(client_id=None, merged_client_id=None, contact_id__isnull=False, merged_contact_id__isnull=False),
+                name="merge_of_clients_or_contacts",
+            ),
+            *(
+                models.UniqueConstraint(
+                    fields=["account", f"merged_{resource}_id"],
+                    condition=Q(undone_at=None),
+                    name=f"merge_of_{resource}_once",
+                )
+                for resource in MODELS
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["account", "updated_at", "id"], name="merge_by_change"),
+            models.Index(fields=["account", "created_at", "id"], name="merge_by_creation"),
+            *(
+                models.Index(
+                    fields=["account", f"{link}_id", "id"],
+                    name=f"merge_of_{link}",
+                    condition=Q(**{f"{link}_id__isnull": False}),
+                )
+                for link in ("client", "contact", "merged_client", "merged_contact")
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.resource} {self.merged_id} into {self.kept_id}"
+
+    @property
+    def resource(self) -> str:
+        return "client" if self.contact_id is None else "contact"
+
+    @property
+    def kept_id(self) -> int:
+        return cast(int, self.client_id if self.contact_id is None else self.contact_id)
+
+    @property
+    def merged_id(self) -> int:
+        return cast(int, self.merged_client_id if self.contact_id is None else self.merged_contact_id)
+
+    # Merging
+
+    def write_values(
+        self, kept: ExternallyIdentified, merged: ExternallyIdentified, values: Mapping[str, Any], *, by: User
+    ) -> None:
+        """Write the chosen values and the external ids to the kept row, and record the changes."""
+        companions = [(name, each) for name in COMPANIONS if name in values for each in COMPANIONS[name]]
+        before = {name: stored(field.value_of(kept)) for name, (field, _value) in values.items()}
+        before |= {each: stored(getattr(kept, each)) for _name, each in companions}
+        assigned: dict[str, Any] = {}
+        for name, (field, value) in values.items():
+            if field.key:
+                assigned.setdefault("additional_fields", {})[field.key] = value
+            else:
+                assigned[name] = value if field.name != "tags" else value or []
+        kept.assign(assigned, by=by)
+        for _name, each in companions:
+            # The answer was recorded when the merged row got it.
+            setattr(kept, each, getattr(merged, each))
+        add_pairs(kept, [(key, value) for key, value in self.external_ids])
+        type(kept).flush([kept])
+        for name, (field, _value) in values.items():
+            self.changes[name] = {"before": before[name], "after": stored(field.value_of(kept))}
+        for _name, each in companions:
+            self.changes[each] = {"before": before[each], "after": stored(getattr(kept, each))}
+
+    # Undoing
+
+    @transaction.atomic(savepoint=False)
+    @at_the_end()
+    def undo(self, *, by: User) -> None:
+        """Undo the merge. Raise FieldError if that is not possible.
+
+        Rows that are still linked to the kept row are linked to the merged row again. A field that still has the value of the merge gets
+        its former value. The names of the other changed fields are in `unrestored_fields` afterwards.
+        """
+        rows = {row.id: row for row in lock_rows(self.account, self.resource, self.kept_id, self.merged_id)}
+        # The locks of the rows serialize merges of them, so the values are final now.
+        self.refresh_from_db(fields=["changes", "external_ids", "undone_at"])
+        kept, merged = rows[self.kept_id], rows[self.merged_id]
+        kept.account = merged.account = self.account
+        if self.undone_at is not None:
+            raise FieldError("merge", _("is already undone"), "undone")
+        if kept.trashed_at is not None:
+            further = Merge.objects.of_merged(kept).active().first()
+            if further is not None:
+                params = {"id": further.kept_id}
+                raise FieldError(self.resource, MERGED_FURTHER[self.resource], "merged_further", params)
+            raise FieldError(self.resource, _("is in the trash: restore it first"), "gone")
+        others = list(Merge.objects.of_kept(kept).active().exclude(id=self.id).order_by("id"))
+        move_back(self, others)
+        if isinstance(kept, Contact):
+            leave_lists(self, others)
+        self._restore_values(kept, others, by=by)
+        remove_pairs(kept, [(key, value) for key, value in self.external_ids])
+        type(kept).flush([kept])
+        self.undone_at = self.updated_at = timezone.now()
+        self.undone_by_id = by.id
+        self.save(update_fields=["undone_at", "undone_by_id", "updated_at", "unrestored_fields"])
+        merged.restore()
+        TimelineEntry.objects.append("merge_undone", [kept], by=by, data={"name": merged.name, "merge_id": self.id})  # type: ignore[attr-defined]
+        MergedRow.objects.filter(account_id=self.account_id, merge_id=self.id).delete()
+
+    def _restore_values(self, kept: ExternallyIdentified, others: "list[Merge]", *, by: User) -> None:
+        """Assign the former values of the fields that nobody has changed since."""
+        columns: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
+        self.unrestored_fields, rewritten = [], set()
+        for name, change in self.changes.items():
+            key = key_in(name)
+            current = kept.additional_fields.get(key) if key is not None else getattr(kept, name)  # type: ignore[attr-defined]
+            if name == "tags":
+                columns["tags"] = without_added(kept.tags, change)  # type: ignore[attr-defined]
+                continue
+            later = next((m for m in others if m.id > self.id and name in m.changes), None)
+            if later is not None and later.changes[name]["before"] == change["after"]:
+                # The value belongs to a later merge now, whose undo restores the value from before both merges.
+                later.changes[name] = {**later.changes[name], "before": change["before"]}
+                rewritten.add(later)
+                continue
+            if stored(current) != change["after"]:
+                self.unrestored_fields.append(name)
+            elif key is not None:
+                fields[key] = change["before"]
+            else:
+                column: Any = kept._meta.get_field(name)
+                columns[name] = column.to_python(change["before"])
+        for name in TARGETS.keys() & columns.keys():
+            self._check_target(name, columns)
+        for merge in rewritten:
+            merge.save(update_fields=["changes"])
+        companions = {name: columns.pop(name) for names in COMPANIONS.values() for name in names if name in columns}
+        kept.assign({**columns, **({"additional_fields": fields} if fields else {})}, by=by)
+        for name, value in companions.items():
+            setattr(kept, name, value)
+        kept.unsaved_fields |= companions.keys()
+
+    def _check_target(self, name: str, columns: dict[str, Any]) -> None:
+        """Leave the field out if the row to which it linked was erased. The link to a row in the trash is pending."""
+        id = columns[name]
+        if id is None:
+            return
+        rows: QuerySet[Any] = getattr(self.account, TARGETS[name]).filter(id=id)
+        is_trashable = name in ("client_id", "contact_id")
+        found = rows.values_list("trashed_at" if is_trashable else "id", flat=True)[:1]
+        if not found:
+            self.unrestored_fields.append(name)
+            del columns[name]
+        elif is_trashable and found[0] is not None:
+            columns[name] = TrashedId(id)
+
+
+def lock_rows(account: Account, resource: str, *ids: int, access: Access | None = None) -> list[ExternallyIdentified]:
+    """Lock and return the rows with these ids, in the order of their ids. With an access, only accessible rows are returned."""
+    rows: LimitedQuerySet[Any] = MODELS[resource]._default_manager.filter(account_id=account.id, id__in=ids)  # type: ignore[assignment]
+    if access is not None:
+        rows = rows.limited_to(access)
+    return list(rows.order_by("id").locked())
+
+
+def stored(value: Any) -> Any:
+    """Return the form in which a value is recorded in `Merge.changes`."""
+    return value.isoformat() if isinstance(value, datetime | date) else value
+
+
+def without_added(tags: list[str], change: dict[str, Any]) -> list[str]:
+    """Return the tags without those that the merge added, and with those that it removed."""
+    added = set(change["after"]).difference(change["before"])
+    removed = [tag for tag in change["before"] if tag not in change["after"]]
+    return list(dict.fromkeys([*(tag for tag in tags if tag not in added), *removed]))
+
+
+def add_pairs(row: ExternallyIdentified, pairs: list[Pair]) -> None:
+    """Add external ids to a row. A pair whose key the row has with another value becomes one of its further pairs."""
+    if not pairs:
+        return
+    own, further = dict(row.external_ids), row.further_pairs
+    for key, value in pairs:
+        if own.get(key) == value:
+            continue
+        if key in own or len(own) >= MAX_EXTERNAL_IDS:
+            further.add((key, value))
+        else:
+            own[key] = value
+    set_pairs(row, own, further)
+
+
+def remove_pairs(row: ExternallyIdentified, pairs: list[Pair]) -> None:
+    """Remove external ids from a row, if it still has them."""
+    if not pairs:
+        return
+    removed = set(pairs)
+    own = {key: value for key, value in row.external_ids.items() if (key, value) not in removed}
+    set_pairs(row, own, row.further_pairs - removed)
+
+
+def set_pairs(row: ExternallyIdentified, own: dict[str, str], further: set[Pair]) -> None:
+    row.external_ids, row.further_external_ids = own, sorted(further) or None
+    row.unsaved_fields |= {"external_ids", "further_external_ids"}
+
+
+def refuse_restore(*, row: ExternallyIdentified, **_options: object) -> None:
+    """Raise FieldError if the row is in the trash because it was merged: undoing the merge restores it with its linked rows."""
+    merge = Merge.objects.of_merged(row).active().first()
+    if merge is not None:
+        resource = merge.resource
+        raise FieldError(resource, NOT_RESTORABLE[resource], "merged", {"id": merge.kept_id})
+
+
+def second_newest(resource: str) -> Sample:
+    """Return the sample of the row that examples merge into the newest one."""
+
+    def find(request: UserRequest) -> QuerySet[Any, Any]:
+        rows: Any = getattr(request.account, f"{resource}s")
+        ids: QuerySet[Any, Any] = rows.live().accessible_to(request.user).order_by("-id").values("id")[1:2]
+        return ids
+
+    return find

@@ -1,0 +1,319 @@
+"""The pages that merge two clients or two contacts: find the other one, compare both, confirm. The merges of a record on its page.
+
+The comparison carries the times of the last changes of both records. If one of them was changed meanwhile, the page is shown again.
+"""
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce, JSONObject
+from django.http import Http404, HttpResponse
+from django.urls import reverse
+from django.utils.dateparse import parse_datetime
+from django.utils.functional import Promise
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from accounts.account.models import Account
+from accounts.layout.settings import parse_id
+from accounts.users.models import User
+from core.db.text import replace_non_xml
+from core.error_responses import error_response
+from core.errors import Conflict
+from core.pages.base import redirect
+from core.rows.access import Access
+from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
+from crm.clients.similar import Similar, find_similar
+from crm.fields.catalogue import grouped
+from crm.resources.external_ids import ExternallyIdentified
+from team.fields.facts import CLIENT, CONTACT, Kind, fact_of, with_linked_names
+from team.menu.pages import TeamPage, TeamRequest
+from team.merges.comparison import Choice, Difference, compared_fields, differences
+from team.merges.models import MODELS, Merge, lock_rows
+
+# The number of records that the search finds, and of merges that the page of a record shows.
+MAX_FOUND, MAX_SHOWN = 10, 5
+# The routes of the pages that merge another record into a client or contact.
+MERGE_ROUTES = {"client": "team-client-merge", "contact": "team-contact-merge"}
+# The action of a list that merges the selected rows.
+MERGE = "merge"
+
+# The prefix of the names of the radio buttons, before the name of the field.
+PREFIX = "use:"
+
+
+@dataclass(frozen=True)
+class Option:
+    """One of the values of a field to choose from."""
+
+    choice: Choice
+    text: str
+    is_selected: bool
+
+
+@dataclass(frozen=True)
+class Row:
+    """A field of the comparison."""
+
+    difference: Difference
+    options: list[Option]
+
+    @property
+    def name(self) -> str:
+        return f"{PREFIX}{self.difference.field.name}"
+
+    @property
+    def label(self) -> str | Promise:
+        return self.difference.field.label
+
+
+class MergePage(TeamPage):
+    """Merging another record into one, which stays."""
+
+    template_name = "team/merges/merge.html"
+    kind: Kind
+    title: str | Promise
+    missing: str | Promise
+
+    @property
+    def resource(self) -> str:
+        return self.kind.resource
+
+    @property
+    def section(self) -> str:  # type: ignore[override]  # derived from the kind
+        return self.kind.section
+
+    @property
+    def route(self) -> str:
+        return MERGE_ROUTES[self.resource]
+
+    def rows(self) -> QuerySet:
+        """Return the records that the user may access, including those in the trash."""
+        rows: QuerySet = self.kind.rows(self.request.account).accessible_to(self.request.user)  # type: ignore[attr-defined]
+        return rows
+
+    def live_rows(self) -> QuerySet:
+        """Return those that are not in the trash, with the names of the rows to which they link."""
+        rows = self.rows().live()  # type: ignore[attr-defined]  # of every TrashableQuerySet
+        return with_linked_names(rows, self.kind, self.request.account, self.request.user.access)
+
+    def get(self, request: TeamRequest, id: int) -> HttpResponse:
+        other_id = parse_id(request.GET.get("with"))
+        rows = {row.id: row for row in self.live_rows().filter(id__in=[id, other_id or 0])}
+        kept, other = rows.get(id), rows.get(other_id) if other_id != id else None
+        if kept is None:
+            if self.rows().filter(id=id).exists():
+                # The page of the record says that it is in the trash, or with which record it was merged.
+                return redirect(self.kind.route, id)
+            raise Http404
+        if "with" in request.GET and other is None:
+            messages.error(request, str(self.missing))
+        return self.find(kept) if other is None else self.compare(kept, other)
+
+    def find(self, kept: Any) -> HttpResponse:
+        request = self.request
+        q = replace_non_xml(request.GET.get("q", ""))[:MAX_QUERY_LENGTH].strip()
+        found = self.search(q, kept.id) if q else []
+        return self.render(kind=self.kind, title=self.title, row=kept, q=q, found=found, similar=self.similar(kept))
+
+    def search(self, q: str, id: int) -> list[dict[str, Any]]:
+        """Return the record whose id the text is, or else those that a search finds."""
+        rows: Any = self.rows().live().exclude(id=id)  # type: ignore[attr-defined]
+        columns = ("id", "name", "email", "phone")
+        if (number := parse_id(q.removeprefix("#"))) and (exact := list(rows.filter(id=number).values(*columns))):
+            return exact
+        with search_transaction(self.request.account.id, q) as query:
+            ids = search(rows, query, enough=MAX_FOUND)[:MAX_FOUND]
+            by_id = {row["id"]: row for row in rows.filter(id__in=ids).values(*columns)}
+        return [by_id[id] for id in ids if id in by_id]
+
+    def similar(self, kept: Any) -> list[Similar]:
+        found = find_similar(
+            self.request.account,
+            self.request.user,
+            name=kept.name,
+            email=kept.email or "",
+            tax_no=getattr(kept, "tax_no", None) or "",
+        )
+        return [each for each in found if each.kind == self.resource and each.id != kept.id]
+
+    def compare(self, kept: Any, merged: Any, *, http_status: int = 200) -> HttpResponse:
+        fields = compared_fields(self.request.account, self.resource, (kept, merged))
+        found = differences(kept, merged, fields)
+        names = {each.field.name for each in found}
+        equal = [fact for field in fields if field.name not in names and (fact := self.fact(kept, field)).text]
+        rows = {each.field.name: self.row(each, kept, merged) for each in found}
+        return self.render(
+            "team/merges/compare.html",
+            http_status=http_status,
+            kind=self.kind,
+            title=self.title,
+            row=kept,
+            other=merged,
+            groups=[
+                (label, [rows[field.name] for field in members])
+                for label, members in grouped(each.field for each in found)
+            ],
+            equal=equal,
+            shown=version_of(kept, merged),
+            moved=moved_numbers(self.request.account, self.request.user, self.resource, merged.id),
+            external_ids=sorted(merged.external_ids.items()),
+            swap_path=reverse(self.route, args=[merged.id], query={"with": kept.id}),
+            find_path=reverse(self.route, args=[kept.id]),
+        )
+
+    def fact(self, row: Any, field: Any) -> Any:
+        return fact_of(row, self.kind, field)
+
+    def row(self, difference: Difference, kept: Any, merged: Any) -> Row:
+        is_newer = merged.updated_at > kept.updated_at
+        selected = difference.default(prefer=Choice.MERGED if is_newer else Choice.KEPT)
+        posted = self.request.POST.get(f"{PREFIX}{difference.field.name}")
+        if posted in difference.choices:
+            selected = Choice(posted)
+        texts = {
+            Choice.KEPT: self.fact(kept, difference.field).text,
+            Choice.MERGED: self.fact(merged, difference.field).text,
+            Choice.BOTH: _("Keep both"),
+        }
+        options = [Option(choice, texts[choice], choice == selected) for choice in difference.choices]
+        return Row(difference, options)
+
+    def post(self, request: TeamRequest, id: int) -> HttpResponse:
+        other_id = parse_id(request.POST.get("with"))
+        if other_id is None:
+            return error_response(request, 400)
+        choices = {
+            name.removeprefix(PREFIX): Choice(str(value))
+            for name, value in request.POST.items()
+            if name.startswith(PREFIX) and value in [*Choice]
+        }
+        names: list[str] = []
+
+        def act() -> None:
+            account, user = request.account, request.user
+            rows = {row.id: row for row in lock_rows(account, self.resource, id, other_id, access=user.access)}
+            if id not in rows:
+                raise Http404
+            names[:] = [str(rows[each]) for each in (other_id, id) if each in rows]
+            if other_id in rows and self.is_merged(rows[id], rows[other_id]):
+                # Another request, such as that of a second click, has merged the records already.
+                return
+            are_live = all(each in rows and rows[each].trashed_at is None for each in (id, other_id))
+            if are_live and request.POST.get("shown") != version_of(rows[id], rows[other_id]):
+                raise Conflict(_("One of the two was changed meanwhile. Check the values, and merge again."))
+            Merge.objects.all().merge(account, self.resource, id, other_id, choices, by=user)
+
+        if self.perform(act):
+            name = format_html("<strong>{}</strong>", names[0])
+            messages.success(
+                request, format_html(_("{name} is merged into this record. You can undo it here."), name=name)
+            )
+            return redirect(self.kind.route, id)
+        rows = {row.id: row for row in self.live_rows().filter(id__in=[id, other_id])}
+        if len(rows) < 2:
+            return redirect(self.kind.route, id)
+        return self.compare(rows[id], rows[other_id], http_status=422)
+
+    def is_merged(self, kept: ExternallyIdentified, merged: ExternallyIdentified) -> bool:
+        return kept.trashed_at is None and Merge.objects.of_merged(merged).of_kept(kept).active().exists()
+
+
+class MergeClientPage(MergePage):
+    kind = CLIENT
+    title = gettext_lazy("Merge clients")
+    missing = gettext_lazy("There is no such client to merge.")
+
+
+class MergeContactPage(MergePage):
+    kind = CONTACT
+    title = gettext_lazy("Merge contacts")
+    missing = gettext_lazy("There is no such contact to merge.")
+
+
+def version_of(kept: Any, merged: Any) -> str:
+    """Return the times of the last changes of both records, which the form of the comparison carries."""
+    return f"{kept.updated_at.isoformat()} {merged.updated_at.isoformat()}"
+
+
+def moved_numbers(account: Account, user: User, resource: str, id: int) -> list[tuple[str | Promise, int]]:
+    """Return the numbers of the rows that a merge moves and that the user may access, with labels, in one statement."""
+    link = {f"{resource}_id": id}
+    contacts = account.contacts.live().accessible_to(user)
+    rows: dict[str | Promise, QuerySet] = {
+        **({gettext_lazy("Contacts"): contacts} if resource == "client" else {}),
+        gettext_lazy("Deals"): account.deals.live().accessible_to(user),
+        gettext_lazy("Tasks"): account.posts.live().tasks().accessible_to(user),
+        gettext_lazy("Notes"): account.notes.live().accessible_to(user),
+        gettext_lazy("Suggestions"): account.posts.listed_for(user),
+        gettext_lazy("Votes"): account.proxy_votes.all(),
+    }
+    counts = {
+        f"n{number}": Coalesce(
+            Subquery(each.filter(**link).order_by().values("account_id").annotate(n=Count("*")).values("n")), 0
+        )
+        for number, each in enumerate(rows.values())
+    }
+    found = Account.objects.filter(id=account.id).values_list(*[]).annotate(**counts).values(*counts)[0]
+    return [(label, found[name]) for label, name in zip(rows, counts, strict=True) if found[name]]
+
+
+class UndoMergeView(TeamPage):
+    """Undoing a merge, from the page of one of its records."""
+
+    def post(self, request: TeamRequest, id: int) -> HttpResponse:
+        merge: Merge | None = cast(Any, request.account).merges.accessible_to(request.user).filter(id=id).first()
+        if merge is None:
+            raise Http404
+        merge.account = request.account
+        if self.perform(lambda: merge.undo(by=request.user)):
+            messages.success(request, _("The merge is undone. Both records are back."))
+            if merge.unrestored_fields:
+                labels = ", ".join(self.labels(merge))
+                messages.warning(
+                    request,
+                    _("These fields were changed after the merge, and keep their values: %(fields)s.")
+                    % {"fields": labels},
+                )
+        return redirect(f"team-{merge.resource}", merge.kept_id)
+
+    def labels(self, merge: Merge) -> list[str]:
+        fields = compared_fields(self.request.account, merge.resource, ())
+        labels = {field.name: str(field.label) for field in fields}
+        return [labels.get(name, name) for name in merge.unrestored_fields]
+
+
+# The merges of a record on its page
+
+
+def annotate_merges(rows: QuerySet, resource: str, access: Access) -> QuerySet:
+    """Add the merges into each client or contact that can be undone, newest first, for `merges_of`."""
+    own = {"account_id": OuterRef("account_id"), f"{resource}_id": OuterRef("id")}
+    merges = Merge.objects.filter(**own).active().limited_to(access).order_by("-id")
+    values = JSONObject(id="id", created_at="created_at", merged_name=f"merged_{resource}__name")
+    return rows.annotate(merges_data=ArraySubquery(merges.values(found=values)[:MAX_SHOWN]))
+
+
+def merges_of(row: Any) -> list[dict[str, Any]]:
+    """Return the merges into an annotated record. It takes no statement."""
+    return [{**merge, "created_at": parse_datetime(merge["created_at"])} for merge in row.merges_data]
+
+
+def merge_of_trashed(request: TeamRequest, row: Any) -> dict[str, Any] | None:
+    """Return the merge that moved the record to the trash, if there is one. Its name is empty if the user may not access the other."""
+    resource = str(row._meta.model_name)
+    if resource not in MODELS:
+        return None
+    merge = Merge.objects.of_merged(row).active().accessible_to(request.user).first()
+    if merge is None:
+        return None
+    rows: Any = MODELS[resource]._default_manager.filter(account_id=row.account_id, id=merge.kept_id)
+    return {
+        "id": merge.id,
+        "kept_name": rows.values_list("name", flat=True).first(),
+        "kept_path": reverse(f"team-{resource}", args=[merge.kept_id]),
+    }

@@ -1,0 +1,263 @@
+"""The form on the page of a record, with which the team writes a note, records a call, a meeting or an e-mail, or plans a task."""
+
+from collections.abc import Iterator
+from datetime import datetime, time
+from typing import TYPE_CHECKING, Any, Protocol
+
+from django import forms
+from django.contrib import messages
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import OuterRef, QuerySet
+from django.db.models.functions import JSONObject
+from django.http import Http404, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from accounts.layout.forms import Form
+from accounts.mentions.mentions import names_in
+from accounts.users.models import User
+from core.db.arrays import EqualsAny
+from core.db.tenancy import fold
+from core.pages.base import redirect
+from core.pages.creation import CreatingPage, Creation
+from core.pages.number_fields import WholeNumberField
+from crm.notes.models import MAX_DURATION, Note
+from crm.resources.models import Resource
+from forum.posts.models import Post
+from forum.texts.markdown import render
+from team.menu.pages import TeamPage
+
+# The kind of the form for which a task is created instead of a note.
+TASK = "task"
+TITLES = {
+    Note.Kind.NOTE: gettext_lazy("Note"),
+    Note.Kind.CALL: gettext_lazy("Call"),
+    Note.Kind.MEETING: gettext_lazy("Meeting"),
+    Note.Kind.EMAIL: gettext_lazy("E-mail"),
+    TASK: gettext_lazy("Task"),
+}
+ICONS = {
+    Note.Kind.NOTE: "sticky-note",
+    Note.Kind.CALL: "phone",
+    Note.Kind.MEETING: "users",
+    Note.Kind.EMAIL: "mail",
+    TASK: "square-check",
+}
+# The fields of each kind. The style sheet hides the others, and their values are ignored.
+FIELDS: dict[str, tuple[str, ...]] = {
+    Note.Kind.NOTE: ("content",),
+    Note.Kind.CALL: ("content", "noted_at", "duration"),
+    Note.Kind.MEETING: ("content", "noted_at", "duration"),
+    Note.Kind.EMAIL: ("content", "noted_at"),
+    TASK: ("title", "day"),
+}
+# The messages after each kind is saved.
+SAVED: dict[str, str | Promise] = {
+    Note.Kind.NOTE: gettext_lazy("The note is saved."),
+    Note.Kind.CALL: gettext_lazy("The call is saved."),
+    Note.Kind.MEETING: gettext_lazy("The meeting is saved."),
+    Note.Kind.EMAIL: gettext_lazy("The e-mail is saved."),
+    TASK: gettext_lazy("The task is added."),
+}
+# The time of day at which a task is due.
+DUE_TIME = time(9)
+
+
+class NoteForm(Form):
+    """The fields of a note. Fields that do not belong to the kind keep neither values nor errors."""
+
+    kind = forms.ChoiceField(
+        label=gettext_lazy("Kind"), choices=[(kind, TITLES[kind]) for kind in Note.Kind], widget=forms.RadioSelect
+    )
+    content = forms.CharField(
+        label=gettext_lazy("Text"),
+        required=False,
+        max_length=65_536,
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+    noted_at = forms.DateTimeField(
+        label=gettext_lazy("When"),
+        required=False,
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+    )
+    duration = WholeNumberField(label=gettext_lazy("Minutes"), required=False, min_value=0, max_value=MAX_DURATION)
+
+    # The field that must not be blank, by kind.
+    REQUIRED = dict.fromkeys(FIELDS, "content") | {TASK: "title"}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"auto_id": "note-%s", **kwargs})
+
+    def tabs(self) -> Iterator[tuple[Any, str]]:
+        """Return the radio button of each kind with the name of its icon."""
+        for radio in self["kind"]:
+            yield radio, ICONS[radio.data["value"]]
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean()
+        kind = values.get("kind")
+        if kind is None:
+            return values
+        for name in {name for names in FIELDS.values() for name in names} - {*FIELDS[kind]}:
+            self.errors.pop(name, None)
+            values.pop(name, None)
+        if not values.get(self.REQUIRED[kind]) and self.REQUIRED[kind] not in self.errors:
+            self.add_error(self.REQUIRED[kind], _("Can't be blank"))
+        for name in ("day", "noted_at"):
+            if (value := values.get(name)) and not 2000 <= value.year < 2100:
+                self.add_error(name, _("Is too far from today"))
+        return values
+
+    def note_values(self) -> dict[str, Any]:
+        """Return the values for `Note.write`. A blank time is left out: a new note gets the current time, another one keeps its time."""
+        values = self.cleaned_data
+        content = values["content"].replace("\r\n", "\n")
+        times = {"noted_at": values["noted_at"]} if values.get("noted_at") else {}
+        return {"kind": values["kind"], "content": content, "duration": values.get("duration"), **times}
+
+
+class ComposerForm(NoteForm):
+    """The form for a new note or a new task of the user."""
+
+    kind = forms.ChoiceField(label=gettext_lazy("Kind"), choices=list(TITLES.items()), widget=forms.RadioSelect)
+    title = forms.CharField(label=gettext_lazy("New task"), required=False, max_length=255)
+    day = forms.DateField(
+        label=gettext_lazy("Due"), required=False, widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+    )
+
+    def task_values(self) -> dict[str, Any]:
+        day = self.cleaned_data["day"]
+        at = timezone.make_aware(datetime.combine(day, DUE_TIME)) if day else None
+        return {"title": self.cleaned_data["title"], "scheduled_at": at, "due_day": day}
+
+
+class RecordKind(Protocol):
+    """The key of a kind of record, and the route of its page."""
+
+    @property
+    def resource(self) -> str: ...
+
+    @property
+    def route(self) -> str: ...
+
+
+class Composer(CreatingPage, TeamPage):
+    """The part of the page of a record that creates notes and tasks."""
+
+    kind: RecordKind
+
+    if TYPE_CHECKING:
+
+        def find(self, id: int) -> Resource: ...
+        def lock(self, id: int) -> Resource: ...
+        def show(self, row: Resource, *, http_status: int = 200, **context: Any) -> HttpResponse: ...
+
+    @property
+    def link(self) -> str:
+        """The column of a note or a task with the id of the record."""
+        return f"{self.kind.resource}_id"
+
+    def composer(self) -> ComposerForm:
+        """Return the empty form. `compose` in the address selects the kind; without one, the page shows only the kinds."""
+        return ComposerForm(initial={"kind": self.request.GET.get("compose")})
+
+    def compose(self, id: int) -> HttpResponse:
+        row, form = self.find(id), ComposerForm(self.request.POST)
+        if row.trashed_at is not None:
+            raise Http404
+        made: Note | Post | HttpResponse | None = None
+        if form.is_valid():
+            creation = (
+                self.task_creation(id, form) if form.cleaned_data["kind"] == TASK else self.note_creation(id, form)
+            )
+            made = self.create_once(form, creation)
+        if isinstance(made, HttpResponse):
+            return made
+        if made is None:
+            return self.show(row, http_status=422, composer=form)
+        messages.success(self.request, str(SAVED[form.cleaned_data["kind"]]))
+        return redirect(self.kind.route, id)
+
+    def lock_live(self, id: int) -> None:
+        """Lock the record. Raise Http404 if it is in the trash."""
+        if self.lock(id).trashed_at is not None:
+            raise Http404
+
+    def task_creation(self, id: int, form: ComposerForm) -> Creation[Any]:
+        account, user = self.request.account, self.request.user
+        tasks: Any = account.posts.live().filter(category_id=None, **{self.link: id})
+
+        def create() -> Post:
+            self.lock_live(id)
+            task = Post(account=account, agent=self.request.headers.get("User-Agent", "")[:255])
+            task.write(form.task_values() | {"task_kind": "task", "responsible_id": user.id, self.link: id}, by=user)
+            return task
+
+        def saved(task: Post) -> dict[str, Any]:
+            at = task.scheduled_at and timezone.localtime(task.scheduled_at)
+            return {"kind": TASK, "title": task.title, "day": at and at.date()}
+
+        return Creation(
+            create=create,
+            rows=tasks.locked(),
+            path=lambda task: reverse("team-task", args=[task.id]),
+            saved=saved,
+            change=lambda task: task.write(form.task_values(), by=user),
+            is_visible=user.access.includes,
+        )
+
+    def note_creation(self, id: int, form: ComposerForm) -> Creation[Any]:
+        account, user = self.request.account, self.request.user
+
+        def create() -> Note:
+            self.lock_live(id)
+            note = Note(account=account)
+            note.write(form.note_values() | {self.link: id}, by=user)
+            return note
+
+        def saved(note: Note) -> dict[str, Any]:
+            return {name: getattr(note, name) for name in FIELDS[Note.Kind(note.kind)]} | {"kind": note.kind}
+
+        return Creation(
+            create=create,
+            rows=account.notes.live().locked(),
+            path=lambda note: reverse("team-note", args=[note.id]),
+            saved=saved,
+            change=lambda note: note.write(form.note_values(), by=user),
+            is_visible=lambda note: note.may_be_changed_by(user),
+        )
+
+
+# Notes as pages show them
+
+
+def with_people(notes: QuerySet[Note]) -> QuerySet[Note]:
+    """Add the name of the author, and the logins and names of the mentioned users."""
+    users = User.objects.filter(account_id=OuterRef("account_id"))
+    mentioned = users.filter(EqualsAny("id", OuterRef("mentioned_user_ids")))
+    author = users.filter(id=OuterRef("creator_id")).values(person=JSONObject(login="login", name="name"))[:1]
+    columns = JSONObject(id="id", login_key="login_key", name="name")
+    return notes.annotate(author=author, mentioned=ArraySubquery(mentioned.values(person=columns)))
+
+
+def as_shown(note: Note, user: User) -> dict[str, Any]:
+    """Return a note of `with_people` as the template shows it to a user."""
+    author: dict[str, str] = note.author  # type: ignore[attr-defined]  # an annotation
+    return {
+        "note": note,
+        "author": author["name"] or author["login"],
+        "icon": ICONS[Note.Kind(note.kind)],
+        "html": render(note.content, mentions=mentions_of(note.content, note.mentioned)),  # type: ignore[attr-defined]  # an annotation
+        "may_change": note.may_be_changed_by(user),
+    }
+
+
+def mentions_of(text: str, people: list[dict[str, Any]]) -> dict[str, int | None]:
+    """Return the ids of the mentioned users by the logins and names in the text."""
+    ids = {person["name"]: person["id"] for person in people if person["name"]}
+    logins = {person["login_key"]: person["id"] for person in people}
+    names: set[str] = set().union(*names_in(text))
+    return {name: id for name in names if (id := logins.get(fold(name), ids.get(name))) is not None}

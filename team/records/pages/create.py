@@ -1,0 +1,264 @@
+"""Quick create: the forms for a new client, contact and deal, which open as a dialog from any page of the team.
+
+Each form is a page of its own. htmx loads the same form into the dialog of the base template (`dialog.js`).
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from accounts.layout.settings import parse_id
+from accounts.users.models import User
+from core.db.text import replace_non_xml
+from core.error_responses import error_response
+from core.pages.base import no_content, redirect
+from core.pages.creation import CreatingPage, Creation
+from core.pages.number_fields import TypedNumberField
+from crm.clients.models import Client
+from crm.clients.similar import find_similar
+from crm.contacts.models import Contact
+from crm.deals.models import Deal
+from crm.fields.catalogue import Field, fields_of
+from crm.resources.api.writing import write_row
+from crm.resources.models import Resource
+from team.fields.forms import AskingForm, find_clients, form_field, initial_value
+from team.menu.pages import TeamPage, TeamRequest
+
+# The ids of the elements that htmx fills: the dialog of the base template, the clients of a search, and the warning of similar rows.
+DIALOG, FOUND_CLIENTS, SIMILAR = "dialog-content", "new-client-found", "new-similar"
+MAX_FOUND = 8
+
+
+def record_path(kind: str, id: int) -> str:
+    """Return the path of the page of a client, contact or deal."""
+    return reverse(f"team-{kind}", args=[id])
+
+
+def linked(kind: str, id: int, name: str) -> SafeString:
+    """Return the name of a row as a link to its page."""
+    return format_html('<a href="{}"><bdi>{}</bdi></a>', record_path(kind, id), name)
+
+
+def clients_of(request: TeamRequest) -> QuerySet[Client]:
+    return request.account.clients.live().accessible_to(request.user)
+
+
+class RecordForm(AskingForm):
+    """A form for some fields of a new client, contact or deal. `crm.resources.api.writing.write_row` validates the values."""
+
+    def __init__(self, *args: Any, fields: Iterable[Field], row: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.account = row.account
+        self.numbers = [field.name for field in fields if field.is_amount]
+        for field in fields:
+            made = form_field(field, row.account, user, row)
+            made.error_messages["required"] = _("Can't be blank")
+            self.fields[field.name] = made
+        if isinstance(price := self.fields.get("price"), TypedNumberField):
+            price.set_currency(self["currency"].value() or row.account.currency)
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean()
+        self.ask(values, self.account, None)
+        # A currency that was typed with the price is the currency of the deal.
+        if (price := values.get("price")) and price.currency:
+            values["currency"] = price.currency
+        return values | {name: values[name].text for name in self.numbers if values.get(name)}
+
+
+class NewRecordPage(CreatingPage, TeamPage):
+    """The form for a new row: the most used fields, and the required ones."""
+
+    template_name = "team/records/new.html"
+    actions = {"save": "create", "another": "create", "find": "show_found_clients"}
+    resource = ""
+    model: type[Resource]
+    # The built-in fields of the form, in order.
+    names: tuple[str, ...] = ()
+    title: Any = ""
+    chooses_client = False
+    warns_of_similar = False
+
+    @property
+    def in_dialog(self) -> bool:
+        return bool(self.request.htmx) and self.request.htmx.target == DIALOG
+
+    def fields(self) -> list[Field]:
+        fields = {field.name: field for field in fields_of(self.request.account, self.resource)}
+        required = [field for field in fields.values() if field.definition and field.required]
+        return [*(fields[name] for name in self.names), *required]
+
+    def form(self, *sent: Any, **values: Any) -> RecordForm:
+        row = self.model(account=self.request.account)
+        return RecordForm(*sent, fields=self.fields(), row=row, user=self.request.user, auto_id="new-%s", **values)
+
+    def initial(self) -> dict[str, Any]:
+        return {"responsible_id": self.request.user.id}
+
+    def get(self, request: TeamRequest) -> HttpResponse:
+        if request.htmx and request.htmx.target == FOUND_CLIENTS:
+            q = request.GET.get("client_q", "")
+            return self.render(
+                "team/records/client_choices.html",
+                found=find_clients(request.account, request.user, q, enough=MAX_FOUND),
+                q=q,
+            )
+        if request.htmx and request.htmx.target == SIMILAR:
+            return self.show_similar(request)
+        return self.show(self.form(initial=self.initial()), client_id=parse_id(request.GET.get("client_id")))
+
+    def show_similar(self, request: TeamRequest) -> HttpResponse:
+        """Respond with a warning of the clients and contacts that are similar to the one that the user enters."""
+        values = {name: replace_non_xml(request.GET.get(name, "")) for name in ("name", "email", "tax_no")}
+        found = find_similar(request.account, request.user, **values)
+        return self.render("team/records/similar.html", found=[(row, record_path(row.kind, row.id)) for row in found])
+
+    def post(self, request: TeamRequest) -> HttpResponse:
+        action = self.actions.get(request.POST.get("do") or "save")
+        if action is None:
+            return error_response(request, 400)
+        response: HttpResponse = getattr(self, action)(request)
+        return response
+
+    def show(self, form: RecordForm, *, client_id: int | None = None, q: str = "") -> HttpResponse:
+        found: list[Client] = []
+        if self.chooses_client:
+            found = find_clients(self.request.account, self.request.user, q, enough=MAX_FOUND)
+            if client_id is not None and client_id not in {row.id for row in found}:
+                found = [*clients_of(self.request).filter(id=client_id), *found]
+        return self.render_form(
+            form,
+            "team/records/new_form.html" if self.in_dialog else None,
+            heading=self.title,
+            in_dialog=self.in_dialog,
+            chooses_client=self.chooses_client,
+            warns_of_similar=self.warns_of_similar,
+            found=found,
+            client_id=client_id,
+            q=q,
+        )
+
+    def show_found_clients(self, request: TeamRequest) -> HttpResponse:
+        """Show the form with the values that were sent, and with the clients that the search finds."""
+        fields = {field.name: field for field in self.fields()}
+        initial = {
+            name: request.POST.getlist(name) if fields[name].type == "choices" else request.POST[name]
+            for name in fields
+            if name in request.POST
+        }
+        client_id = parse_id(request.POST.get("client_id"))
+        return self.show(self.form(initial=initial), client_id=client_id, q=request.POST.get("client_q", ""))
+
+    def create(self, request: TeamRequest) -> HttpResponse:
+        form, client_id = self.form(request.POST), parse_id(request.POST.get("client_id"))
+        row: Any = None
+        if form.is_valid():
+            row = self.create_once(form, self.creation(form, client_id), form.cleaned_data | {"client_id": client_id})
+        if isinstance(row, HttpResponse):
+            return row
+        if row is None:
+            return self.show(form, client_id=client_id, q=request.POST.get("client_q", ""))
+        is_kept = request.user.access.includes(row)
+        if is_kept:
+            messages.success(request, format_html(_("{name} is added."), name=linked(self.resource, row.id, row.name)))
+        else:
+            messages.success(request, _("%(name)s is added. You do not see it any more.") % {"name": row.name})
+        if request.POST.get("do") == "another":
+            # Most rows that are added one after another belong to the same client.
+            return self.add_another(client_id)
+        if self.in_dialog:
+            # The page behind the dialog is loaded again, and shows the message.
+            response = no_content()
+            response.headers["HX-Trigger"] = json.dumps({"record-created": self.resource, "dialog-close": ""})
+            return response
+        return redirect(record_path(self.resource, row.id) if is_kept else reverse(f"team-{self.resource}s"))
+
+    def add_another(self, client_id: int | None) -> HttpResponse:
+        if self.in_dialog:
+            response = self.show(self.form(initial=self.initial()), client_id=client_id)
+            response.headers["HX-Trigger"] = json.dumps({"record-created": self.resource})
+            return response
+        query = {"client_id": client_id} if self.chooses_client and client_id else {}
+        return redirect(reverse(f"team-{self.resource}-new", query=query))
+
+    def creation(self, form: RecordForm, client_id: int | None) -> Creation[Any]:
+        account, user = self.request.account, self.request.user
+        rows: Any = getattr(account, str(self.model._meta.default_related_name))
+        fields = self.fields()
+        links = {"client_id": client_id} if self.chooses_client else {}
+        data = {name: value for name, value in form.cleaned_data.items() if value not in ("", [])}
+
+        def check_client() -> None:
+            # Another account's client is reported as one that does not exist.
+            if links.get("client_id") is not None and not clients_of(self.request).filter(id=client_id or 0).exists():
+                links["client_id"] = 0
+
+        def create() -> Any:
+            check_client()
+            return write_row(self.model(account=account), data | without_none(links), by=user)
+
+        def change(row: Any) -> None:
+            check_client()
+            write_row(row, form.cleaned_data | links, by=user)
+
+        return Creation(
+            create=create,
+            rows=rows.live().locked(),
+            path=lambda row: record_path(self.resource, row.id),
+            saved=lambda row: {field.name: initial_value(field, field.value_of(row)) for field in fields},
+            change=change,
+            choices=self.compare_clients if self.chooses_client else lambda row: (),
+            is_visible=user.access.includes,
+        )
+
+    def compare_clients(self, row: Any) -> list[tuple[str, str, str]]:
+        """Return the label of the client, with the names of the client of the row and of the chosen one."""
+        ids = [row.client_id or 0, parse_id(self.request.POST.get("client_id")) or 0]
+        names = dict(clients_of(self.request).filter(id__in=ids).values_list("id", "name"))
+        saved, sent = (names.get(id, "") for id in ids)
+        return [(_("Client"), saved, sent)]
+
+
+def without_none(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+class NewClientPage(NewRecordPage):
+    section = "clients"
+    resource = "client"
+    model = Client
+    names = ("name", "email", "phone", "tax_no", "city", "status_id", "responsible_id", "tags")
+    title = gettext_lazy("New client")
+    warns_of_similar = True
+
+
+class NewContactPage(NewRecordPage):
+    section = "contacts"
+    resource = "contact"
+    model = Contact
+    names = ("name", "email", "phone", "position", "responsible_id", "tags")
+    title = gettext_lazy("New contact")
+    chooses_client = True
+    warns_of_similar = True
+
+
+class NewDealPage(NewRecordPage):
+    section = "deals"
+    resource = "deal"
+    model = Deal
+    names = ("name", "price", "currency", "status_id", "expected_close_date", "responsible_id", "tags")
+    title = gettext_lazy("New deal")
+    chooses_client = True
+
+    def initial(self) -> dict[str, Any]:
+        status = self.request.account.default_status("deal")
+        return {**super().initial(), "currency": self.request.account.currency, "status_id": status and status.id}

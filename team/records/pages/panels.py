@@ -1,0 +1,183 @@
+"""The summary in the header of a record's page, and the panels: the rows that belong to it.
+
+Each panel takes one statement, and reads one row more than it shows, which tells whether there are more.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
+
+from accounts.account.models import Account
+from accounts.users.models import User
+from core.db.arrays import equals_any_of
+from core.db.prepared import prepared
+from core.db.tenancy import account_of
+from core.rows.access import prepared_access
+from core.search.queries import search, search_transaction
+from crm.contacts.models import ContactListMembership
+from crm.fields.catalogue import Field, FieldType
+from team.fields.facts import as_status, status_of_row
+from team.fields.names import href_of, name_of_user
+from team.menu.pages import TeamRequest
+from team.summaries.models import revenue_of
+
+# The number of rows that a panel shows, before a link to the list.
+PANEL_SIZE = 5
+# The maximum number of contact lists to choose from.
+MAX_LISTS = 500
+# The links of the rows that belong to a record, by its resource.
+OWNED_LINKS = {"client": ("contact_id", "deal_id"), "contact": ("deal_id",), "deal": ()}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The first rows of a list, and whether there are more."""
+
+    rows: list[Any]
+    has_more: bool
+
+    def __bool__(self) -> bool:
+        return bool(self.rows)
+
+
+def panel(rows: list[Any]) -> Panel:
+    """Return the panel of rows, of which the query reads `PANEL_SIZE` + 1."""
+    return Panel(rows[:PANEL_SIZE], len(rows) > PANEL_SIZE)
+
+
+def summary_of(row: Any) -> dict[str, Any]:
+    """Return the values of a row of `with_stored_values` for the template of the header."""
+    revenue = revenue_of(getattr(row, "revenue", []), row.account)
+    return {
+        "open": [each for each in revenue if each.open_deals],
+        "won": [each for each in revenue if each.won_deals],
+        "last_activity_at": row.last_activity_at,
+        "next_task_at": row.next_task_at,
+        # Of a deal.
+        "price": getattr(row, "price", None),
+        "expected_close_date": getattr(row, "expected_close_date", None),
+    }
+
+
+def deals_of(request: TeamRequest, **filters: int) -> Panel:
+    """Return the newest deals."""
+    found = panel(_deals(account_id=request.account.id, **request.user.access.arguments, **filters))
+    return Panel([{**deal, "status": as_status(deal["status_data"])} for deal in found.rows], found.has_more)
+
+
+@prepared(account_id=int, client_id=int, contact_id=int, responsible_ids=list)
+def _deals(account_id: int, responsible_ids: Collection[int] | None = None, **filters: int) -> QuerySet[Any, Any]:
+    account: Account = account_of(account_id)
+    deals = account.deals.live().limited_to(prepared_access(responsible_ids)).filter(**filters)
+    columns = ("id", "name", "price", "currency", "status_data")
+    return deals.annotate(status_data=status_of_row()).order_by("-id").values(*columns)[: PANEL_SIZE + 1]
+
+
+def contacts_of(request: TeamRequest, client_id: int) -> Panel:
+    return panel(_contacts(account_id=request.account.id, client_id=client_id, **request.user.access.arguments))
+
+
+@prepared(account_id=int, client_id=int, responsible_ids=list)
+def _contacts(account_id: int, client_id: int, responsible_ids: Collection[int] | None = None) -> QuerySet[Any, Any]:
+    account: Account = account_of(account_id)
+    contacts = account.contacts.live().limited_to(prepared_access(responsible_ids)).filter(client_id=client_id)
+    return contacts.order_by("id").values("id", "name", "position", "email", "phone")[: PANEL_SIZE + 1]
+
+
+@dataclass(frozen=True)
+class ContactLists:
+    """The ids and names of the contact lists that a contact is on, and of those that it can be added to."""
+
+    joined: list[tuple[int, str]]
+    others: list[tuple[int, str]]
+
+
+def contact_lists_of(request: TeamRequest, contact_id: int) -> ContactLists:
+    memberships = ContactListMembership.objects.filter(
+        account_id=request.account.id, contact_id=contact_id, contact_list_id=OuterRef("id")
+    )
+    lists = request.account.contact_lists.live().annotate(is_joined=Exists(memberships))
+    found = list(lists.order_by("-is_joined", "name_key", "id").values_list("id", "name", "is_joined")[:MAX_LISTS])
+    return ContactLists(
+        [(id, name) for id, name, is_joined in found if is_joined],
+        [(id, name) for id, name, is_joined in found if not is_joined],
+    )
+
+
+def tasks_of(request: TeamRequest, resource: str, id: int) -> Panel:
+    """Return the open tasks of a record, and those of its contacts and deals, which `next_task_at` counts too. Those due first are first."""
+    return panel(_tasks(account_id=request.account.id, id=id, resource=resource, **request.user.access.arguments))
+
+
+@prepared(account_id=int, id=int, responsible_ids=list)
+def _tasks(
+    account_id: int, id: int, resource: str, responsible_ids: Collection[int] | None = None
+) -> QuerySet[Any, Any]:
+    account: Account = account_of(account_id)
+    access, link = prepared_access(responsible_ids), f"{resource}_id"
+    rows: dict[str, QuerySet[Any]] = {"contact_id": account.contacts.live(), "deal_id": account.deals.live()}
+    condition = Q(**{link: id})
+    for column in OWNED_LINKS[resource]:
+        # PostgreSQL uses the index of each link.
+        condition |= Q(equals_any_of(column, rows[column].filter(**{link: id}).values("id")))
+    tasks = account.posts.live().filter(condition, category_id=None, closed=False).limited_to(access)
+    tasks = tasks.annotate(responsible=name_of_user("responsible_id"))
+    columns = ("id", "title", "scheduled_at", "responsible", "task_kind")
+    return tasks.order_by(F("scheduled_at").asc(nulls_last=True), "id").values(*columns)[: PANEL_SIZE + 1]
+
+
+def feedback_of(request: TeamRequest, link: dict[str, int], *, user_ids: list[int]) -> Panel:
+    """Return the suggestions of the customer, and those that the customer voted for, newest first.
+
+    They are those that the team wrote or voted for in the customer's place, and those of the linked users.
+    """
+    users = {"user_ids": user_ids} if user_ids else {}
+    found = _feedback(account_id=request.account.id, **link, **users)
+    # Of a suggestion that the customer both wrote and voted for, the first row says that they wrote it.
+    unique = {row["id"]: {**row, "status": as_status(row["status_data"])} for row in reversed(found)}
+    return panel(sorted(unique.values(), key=lambda row: -row["id"]))
+
+
+@prepared(account_id=int, client_id=int, contact_id=int, user_ids=list)
+def _feedback(account_id: int, user_ids: list[int] | None = None, **link: int) -> QuerySet[Any, Any]:
+    """Build the query for the feedback of a customer. All of the team see the same suggestions."""
+    account: Account = account_of(account_id)
+    posts, limit = account.posts.listed_for(User(role=User.Role.AGENT)), PANEL_SIZE + 1
+    columns = ("id", "title", "votes_cache", "status_data", "created_at", "is_vote")
+    written = [posts.filter(**link)]
+    votes: list[QuerySet[Any]] = [account.proxy_votes.filter(**link).order_by("-id")]
+    if user_ids:
+        written.append(posts.filter(user_id__any=user_ids))
+        votes.append(account.votes.filter(user_id__any=user_ids).order_by("-created_at", "-post_id"))
+    voted = [posts.filter(id__in=rows.values("post_id")[:limit]) for rows in votes]
+    queries = [
+        rows.annotate(status_data=status_of_row(), is_vote=Value(is_vote)).order_by("-id").values(*columns)[:limit]
+        for is_vote, querysets in ((False, written), (True, voted))
+        for rows in querysets
+    ]
+    return queries[0].union(*queries[1:], all=True).order_by("-id", "is_vote")
+
+
+def find_suggestions(request: TeamRequest, q: str) -> list[tuple[int, str]]:
+    """Return the ids and titles of the suggestions that match a text."""
+    posts = request.account.posts.listed_for(request.user)
+    with search_transaction(request.account.id, q) as query:
+        ids = search(posts, query, enough=PANEL_SIZE)[:PANEL_SIZE]
+        titles = dict(posts.filter(id__in=ids).values_list("id", "title"))
+    return [(id, titles[id]) for id in ids if id in titles]
+
+
+def external_ids_of(row: Any) -> list[tuple[str, str, str]]:
+    """Return the external ids: key, value, and the address to which it links.
+
+    A value that is a URL links to itself. The address of the row in the other system (`url`) belongs to the first external id.
+    """
+    found = []
+    url = href_of(Field("url", "", FieldType.LINK), getattr(row, "url", None))
+    for key, value in sorted(row.external_ids.items()):
+        own = value if value.lower().startswith(("http://", "https://")) else ""
+        found.append((key, value, own or url))
+        url = url if own else ""
+    return found

@@ -1,0 +1,286 @@
+"""The pages of a client, a contact and a deal: its fields, edited in place, and what belongs to it.
+
+Each page takes a fixed number of statements. The names of users, statuses and clients are read with the rows that show them.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import Http404, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from accounts.account.models import Account
+from accounts.layout.settings import parse_id
+from core.db.prepared import prepared
+from core.db.tenancy import account_of
+from core.db.text import replace_non_xml
+from core.error_responses import error_response
+from core.pages.base import redirect
+from core.rows.access import Access, prepared_access
+from core.search.queries import MAX_QUERY_LENGTH
+from crm.fields.catalogue import fields_of, grouped
+from crm.resources.models import Resource
+from team.bulk.actions import ACTIONS, Action
+from team.fields.facts import CLIENT, CONTACT, DEAL, Kind, as_status, facts_of, shown_fields, with_linked_names
+from team.menu.pages import TeamRequest
+from team.merges.pages import MERGE_ROUTES, annotate_merges, merge_of_trashed, merges_of
+from team.notes.forms import Composer
+from team.records.pages.panels import (
+    contact_lists_of,
+    contacts_of,
+    deals_of,
+    external_ids_of,
+    feedback_of,
+    find_suggestions,
+    summary_of,
+    tasks_of,
+)
+from team.records.pages.stages import stages_of
+from team.records.pages.user_links import UserLinksMixin
+from team.summaries.models import with_stored_values
+from team.timeline.pages import PAGE_SIZE, timeline_section
+
+
+class RecordPage(Composer):
+    """The base of the pages of one record. A record in the trash has only its name and, for those who may, a button to restore it."""
+
+    template_name = "team/records/record.html"
+    kind: Kind
+    # The method for each value of `do`.
+    actions: dict[str, str] = {"trash": "trash", "restore": "restore", "compose": "compose", "tick": "complete_task"}
+
+    @property
+    def section(self) -> str:  # type: ignore[override]  # derived from the kind
+        return self.kind.section
+
+    def rows(self) -> QuerySet:
+        """Return the records that the user may access, including those in the trash."""
+        rows: QuerySet = self.kind.rows(self.request.account).accessible_to(self.request.user)  # type: ignore[attr-defined]
+        return rows
+
+    def find(self, id: int) -> Resource:
+        account, access = self.request.account, self.request.user.access
+        row: Resource | None = _records.first(account_id=account.id, id=id, page=type(self), **access.arguments)
+        if row is None:
+            raise Http404
+        row.account = account
+        return row
+
+    @classmethod
+    def annotated(cls, rows: QuerySet, account: Account, access: Access) -> QuerySet:
+        """Add the status of the record, and the names of the users and of the rows of the access to which it links."""
+        return with_linked_names(rows, cls.kind, account, access)
+
+    def get(self, request: TeamRequest, id: int) -> HttpResponse:
+        row = self.find(id)
+        if row.trashed_at is not None:
+            merge = merge_of_trashed(self.request, row)
+            return self.render(
+                "team/records/record_in_trash.html",
+                kind=self.kind,
+                row=row,
+                merge=merge,
+                may_restore=merge is None and self.may_restore(row),
+            )
+        return self.show(row)
+
+    def show(self, row: Resource, *, http_status: int = 200, **context: Any) -> HttpResponse:
+        fields = fields_of(self.request.account, self.kind.resource)
+        facts = facts_of(row, self.kind, fields)
+        page = self.read_page(per_page=PAGE_SIZE)
+        values = {
+            "kind": self.kind,
+            "row": row,
+            "about": {"client": getattr(row, "client_id", None), self.kind.resource: row.id},
+            "summary": summary_of(row),
+            "status": as_status(getattr(row, "status_data", None)),
+            "groups": [
+                (label, [fact for fact in facts if fact.field in fields])
+                for label, fields in grouped(shown_fields(facts))
+            ],
+            "empty": [fact for fact in facts if not fact.text and fact.edit_path],
+            "timeline": timeline_section(self.request, self.kind.resource, row.id, fields, page),
+            **self.panels(row),
+        }
+        return self.render(http_status=http_status, **values | context)
+
+    def panels(self, row: Resource) -> dict[str, Any]:
+        """Return the rows that belong to the record, and the form for more of them, for the template."""
+        return {"composer": self.composer(), "tasks": tasks_of(self.request, self.kind.resource, row.id)}
+
+    def may_restore(self, row: Resource) -> bool:
+        """Return whether the user may restore the record: an admin, or the user who moved it to the trash."""
+        return self.request.user.is_admin or row.trashed_by_id == self.request.user.id
+
+    def post(self, request: TeamRequest, id: int) -> HttpResponse:
+        act = self.actions.get(request.POST.get("do", ""))
+        return error_response(request, 400) if act is None else getattr(self, act)(id)
+
+    def lock(self, id: int) -> Resource:
+        """Return the record, locked until the transaction ends."""
+        row: Resource | None = self.rows().locked().filter(id=id).first()  # type: ignore[attr-defined]
+        if row is None:
+            raise Http404
+        return row
+
+    def trash(self, id: int) -> HttpResponse:
+        def act() -> None:
+            row = self.lock(id)
+            if row.trashed_at is None:
+                row.trash(by=self.request.user)
+
+        self.perform(act)
+        return redirect(self.kind.route, id)
+
+    def restore(self, id: int) -> HttpResponse:
+        def act() -> bool:
+            row = self.lock(id)
+            if row.trashed_at is not None:
+                if not self.may_restore(row):
+                    return False
+                row.restore()
+            return True
+
+        allowed: list[bool] = []
+        if self.perform(lambda: allowed.append(act())) and allowed[-1]:
+            messages.success(self.request, _("It is restored."))
+        elif allowed and not allowed[-1]:
+            return error_response(self.request, 403)
+        return redirect(self.kind.route, id)
+
+    def complete_task(self, id: int) -> HttpResponse:
+        """Close a task, whatever it belongs to now."""
+        task_id = parse_id(self.request.POST.get("task"))
+        tasks = self.request.account.posts.live().filter(category_id=None, id=task_id or 0)
+
+        def act() -> None:
+            task = tasks.accessible_to(self.request.user).locked().first()
+            if task is None:
+                raise Http404
+            if not task.closed:
+                task.write({"closed": True}, by=self.request.user)
+
+        self.perform(act, success_message=_("The task is completed."))
+        return redirect(self.kind.route, id)
+
+
+@prepared(account_id=int, id=int, responsible_ids=list)
+def _records(
+    account_id: int, id: int, page: type[RecordPage], responsible_ids: Collection[int] | None = None
+) -> QuerySet[Any]:
+    """Build the query for the record of a page. It may be in the trash."""
+    account: Account = account_of(account_id)
+    access = prepared_access(responsible_ids)
+    rows = page.kind.rows(account).limited_to(access).filter(id=id)  # type: ignore[attr-defined]
+    return page.annotated(with_stored_values(rows, page.kind.resource, account, access), account, access)[:1]
+
+
+class CustomerPage(UserLinksMixin, RecordPage):
+    """The base of the pages of clients and contacts: suggestions, votes and users belong to them."""
+
+    actions = {**RecordPage.actions, "vote": "vote"} | UserLinksMixin.link_actions
+
+    @classmethod
+    def annotated(cls, rows: QuerySet, account: Account, access: Access) -> QuerySet:
+        return annotate_merges(super().annotated(rows, account, access), cls.kind.resource, access)
+
+    def panels(self, row: Any) -> dict[str, Any]:
+        vote_q = replace_non_xml(self.request.GET.get("vote_q", ""))[:MAX_QUERY_LENGTH].strip()
+        user_links = self.user_links_context(self.link, row.id)
+        return {
+            **super().panels(row),
+            **user_links,
+            "feedback": feedback_of(
+                self.request, {self.link: row.id}, user_ids=user_links["linked_users"].confirmed_ids
+            ),
+            "external_ids": external_ids_of(row),
+            "merges": merges_of(row),
+            "merge_path": reverse(MERGE_ROUTES[self.kind.resource], args=[row.id]),
+            "vote_q": vote_q,
+            "suggestions": find_suggestions(self.request, vote_q) if vote_q else [],
+        }
+
+    def find_live(self, id: int) -> Resource:
+        row = self.find(id)
+        if row.trashed_at is not None:
+            raise Http404
+        return row
+
+    def vote(self, id: int) -> HttpResponse:
+        """Cast the vote of the customer for a suggestion."""
+        row, user = self.find_live(id), self.request.user
+        post_id = parse_id(self.request.POST.get("post"))
+
+        def act() -> None:
+            post = self.request.account.posts.listed_for(user).locked().filter(id=post_id or 0).first()
+            if post is None:
+                raise Http404
+            post.cast_proxy_vote(by=user, **{self.link: row.id})
+
+        self.perform(act, success_message=_("The vote of %(name)s counts.") % {"name": str(row)})
+        return redirect(self.kind.route, id)
+
+
+class ClientPage(CustomerPage):
+    """A client, with its deals, contacts, tasks, suggestions and votes."""
+
+    kind = CLIENT
+
+    def panels(self, row: Resource) -> dict[str, Any]:
+        return {
+            **super().panels(row),
+            "deals": deals_of(self.request, client_id=row.id),
+            "contacts": contacts_of(self.request, row.id),
+        }
+
+
+class ContactPage(CustomerPage):
+    """A contact, with its client, deals, tasks, suggestions and votes."""
+
+    kind = CONTACT
+
+    actions = {**CustomerPage.actions, "join_list": "join_list", "leave_list": "leave_list"}
+
+    def panels(self, row: Resource) -> dict[str, Any]:
+        return {
+            **super().panels(row),
+            "deals": deals_of(self.request, contact_id=row.id),
+            "contact_lists": contact_lists_of(self.request, row.id),
+        }
+
+    def join_list(self, id: int) -> HttpResponse:
+        return self.change_lists(id, ACTIONS["add_to_contact_list"])
+
+    def leave_list(self, id: int) -> HttpResponse:
+        return self.change_lists(id, ACTIONS["remove_from_contact_list"])
+
+    def change_lists(self, id: int, action: Action) -> HttpResponse:
+        account, user = self.request.account, self.request.user
+
+        def act() -> None:
+            sent = {"contact_list_id": parse_id(self.request.POST.get("contact_list_id"))}
+            list_id = action.read(sent, self.kind.resource, account, user)
+            row = action.prepare(self.rows().live().locked()).filter(id=id).first()  # type: ignore[attr-defined]
+            if row is None:
+                raise Http404
+            row.account = account
+            action.apply([row], list_id, by=user)
+
+        self.perform(act)
+        return redirect(self.kind.route, id)
+
+
+class DealPage(RecordPage):
+    """A deal, with the path of its stages and its client. `team.board.pages` moves it."""
+
+    kind = DEAL
+
+    def panels(self, row: Any) -> dict[str, Any]:
+        return {
+            **super().panels(row),
+            **stages_of(self.request, row),
+            "external_ids": external_ids_of(row),
+        }

@@ -1,0 +1,122 @@
+"""The pages of reports: a chart and a table for each report. The table can be downloaded as CSV."""
+
+from typing import Any
+
+from django.http import Http404, HttpResponse
+
+from accounts.roles.models import ASSIGNABLE
+from accounts.statuses.default_names import pipeline_name
+from core.db.time_limit import TooSlow
+from core.errors import FieldError, FieldErrors
+from core.pages.errors import error_sentence
+from core.pages.formatting import amount_text
+from team.exports.csv_files import csv_writer, guarded, number_cell
+from team.menu.pages import TeamPage, TeamRequest
+from team.reports.charts import chart_of
+from team.reports.periods import DEFAULT_MONTHS
+from team.reports.queries import REPORTS, Report, ReportQuery
+from team.reports.tables import Column, Kind, Row, Table
+
+# The most users in the choices of the form.
+MAX_USERS = 500
+
+
+class ReportPage(TeamPage):
+    """A report for a period, with the amounts of one currency. Without a name in the path, it is the first report."""
+
+    section = "reports"
+    template_name = "team/reports/report.html"
+
+    def get(self, request: TeamRequest, name: str = "") -> HttpResponse:
+        report = REPORTS.get(name or next(iter(REPORTS)))
+        if report is None:
+            raise Http404
+        errors: list[FieldError] = []
+        parameters = request.GET.dict()
+        try:
+            query = ReportQuery.read(report, parameters, account=request.account, user=request.user)
+        except FieldErrors as caught:
+            errors = caught.errors
+            # The report has the default values of the parameters with errors.
+            valid = {name: value for name, value in parameters.items() if name not in {error.field for error in errors}}
+            query = ReportQuery.read(report, valid, account=request.account, user=request.user)
+        is_too_slow, table = False, None
+        try:
+            table = report.table(query)
+        except TooSlow:
+            is_too_slow = True
+        if table is not None and request.GET.get("format") == "csv":
+            return csv_response(report, table)
+        return self.render(
+            http_status=422 if errors else 200,
+            report=report,
+            reports=REPORTS.values(),
+            query=query,
+            is_too_slow=is_too_slow,
+            errors=[error_sentence(error) for error in errors],
+            default_months=DEFAULT_MONTHS,
+            pipelines=self.pipelines(report),
+            people=self.people(report),
+            **({} if table is None else self.parts(table)),
+        )
+
+    def parts(self, table: Table) -> dict[str, Any]:
+        """Return what the page shows of a table: the rows of the chosen currency."""
+        currencies, chosen = table.currencies, self.request.GET.get("currency", "")
+        if chosen not in currencies:
+            chosen = (
+                self.request.account.currency
+                if self.request.account.currency in currencies
+                else next(iter(currencies), "")
+            )
+        rows: list[Row] = list(table.rows)
+        hidden = set()
+        if table.currency_column:
+            place = table.position(table.currency_column)
+            rows = [row for row in rows if row.cells[place].value == chosen]
+            hidden = {place}
+        shown = [place for place in range(len(table.columns)) if place not in hidden]
+        return {
+            "currency": chosen,
+            "currencies": currencies,
+            "chart": chart_of(table, rows),
+            "columns": [table.columns[place] for place in shown],
+            "rows": [
+                [(table.columns[place], row.cells[place], table.text(row, place)) for place in shown] for row in rows
+            ],
+        }
+
+    def pipelines(self, report: Report) -> list[tuple[int, str]]:
+        """Return the choices of a pipeline. There is nothing to choose if the account has only one."""
+        if not report.has_pipeline:
+            return []
+        pipelines = [
+            (each.id, pipeline_name(each)) for each in self.request.account.pipelines.order_by("position", "id")
+        ]
+        return pipelines if len(pipelines) > 1 else []
+
+    def people(self, report: Report) -> list[tuple[int, str]]:
+        if not report.has_responsible:
+            return []
+        team = self.request.account.users.filter(**ASSIGNABLE).order_by("name", "id").values_list("id", "name", "login")
+        return [(id, name or login) for id, name, login in team[:MAX_USERS]]
+
+
+def csv_response(report: Report, table: Table) -> HttpResponse:
+    """Return all rows of a table as CSV. The names of the columns, and months, are those of the JSON API."""
+    response = HttpResponse(content_type="text/csv; charset=utf-8")
+    response.headers["Content-Disposition"] = f'attachment; filename="{report.name}.csv"'
+    writer = csv_writer(response)
+    writer.writerow([column.name for column in table.columns])
+    for row, values in zip(table.rows, table.as_objects(), strict=True):
+        currency = table.currency_of(row)
+        writer.writerow([csv_value(values[column.name], column, currency) for column in table.columns])
+    return response
+
+
+def csv_value(value: Any, column: Column, currency: str) -> str:
+    if isinstance(value, str) or value is None:
+        return guarded(value or "")
+    if column.kind == Kind.MONEY:
+        return amount_text(value, currency, is_rounded=column.is_estimate, is_grouped=False)
+    return number_cell(value)

@@ -1,0 +1,567 @@
+"""The queries of the reports. Each returns a table, most for a period, from the rows that the user may access.
+
+Amounts in different currencies are never added: each currency has rows of its own. A weighted amount is the amount multiplied by the
+probability of the deal's status. A deal without a status is open (`Status.for_none`); it is in no stage.
+
+A report takes at most six statements. Their duration grows with the number of rows, and `REPORT_TIME_LIMIT_MS` limits it.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+from django.db.models import Aggregate, Count, Exists, F, FloatField, OuterRef, Q, QuerySet, Sum
+from django.db.models.functions import Coalesce, Extract, Now, TruncMonth
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from accounts.account.models import Account
+from accounts.statuses.default_names import status_name
+from accounts.statuses.models import Status
+from accounts.users.models import User
+from core.db.time_limit import time_limit
+from core.errors import FieldError, FieldErrors
+from core.pages.routes import path_with_id
+from crm.deals.models import COLUMN_ID
+from team.backers.post_revenue import top_revenue
+from team.lists.stage_history import ENTERED, HERE, LABELS, MOVED_ON, StageFilter, entered_stages, result_of
+from team.reports.periods import Period, days_of
+from team.reports.tables import EARLIER, LATER, NO_DATE, Cell, Column, Kind, Row, Series, Table, list_path
+from team.summaries.revenue import Revenue
+
+# The milliseconds that a statement of a report may take.
+REPORT_TIME_LIMIT_MS = 5000
+DEALS, CLIENTS, SUGGESTION = "team-deals", "team-clients", "forum-post"
+# The most rows of the report of suggestions in each currency.
+MAX_SUGGESTIONS = 25
+
+
+class Median(Aggregate):
+    """The median of a number, by interpolation."""
+
+    function = "percentile_cont"
+    template = "%(function)s(0.5) WITHIN GROUP (ORDER BY %(expressions)s)"
+    output_field = FloatField()
+
+
+@dataclass(frozen=True)
+class ReportQuery:
+    """The account, the user, the period and the filters of a report."""
+
+    account: Account
+    user: User
+    period: Period
+    pipeline_id: int | None = None
+    responsible_id: int | None = None
+
+    @classmethod
+    def read(cls, report: "Report", parameters: Mapping[str, str], *, account: Account, user: User) -> "ReportQuery":
+        """Return the query with the parameters of a URL: `from`, `to`, `pipeline_id` and `responsible_id`. Raise FieldErrors."""
+        errors: list[FieldError] = []
+        period: Period | None = None
+        today = timezone.now().astimezone(account.zone).date()
+        try:
+            texts = (parameters.get(name, "").strip() if report.has_period else "" for name in ("from", "to"))
+            period = Period.read(*texts, account=account, today=today, ahead=report.ahead)
+        except FieldErrors as error:
+            errors += error.errors
+        ids: dict[str, int | None] = {}
+        for name in report.id_parameters:
+            text = parameters.get(name, "").strip()
+            if text and not re.fullmatch(r"[0-9]{1,18}", text, re.ASCII):
+                errors.append(FieldError(name, _("is not an id"), "number"))
+            ids[name] = int(text) if text.isdecimal() else None
+        if errors or period is None:
+            raise FieldErrors(errors)
+        return cls(account, user, period, **ids)
+
+    @cached_property
+    def statuses(self) -> dict[int, Status]:
+        """The statuses of deals, of the chosen pipeline if there is one, by id and in order. `Status.NONE_ID` is one of the ids."""
+        statuses = self.account.deal_statuses()
+        return {each.id: each for each in statuses if self.pipeline_id in (None, each.pipeline_id)}
+
+    def status_ids(self, *outcomes: str) -> list[int]:
+        return [status.id for status in self.statuses.values() if status.outcome in outcomes]
+
+    def deals(self, *outcomes: str) -> QuerySet[Any]:
+        """Return the deals with one of the outcomes, with the key of `statuses` as `column_id`."""
+        deals = self.account.deals.live().in_statuses(self.status_ids(*outcomes))
+        return self.responsible(deals.annotate(column_id=COLUMN_ID))
+
+    def responsible(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the rows that the user may access, of the chosen responsible user if there is one."""
+        rows = rows.accessible_to(self.user)  # type: ignore[attr-defined]  # of every AccessQuerySet
+        return rows if self.responsible_id is None else rows.filter(responsible_id=self.responsible_id)
+
+    def deals_path(self, **filters: Any) -> str:
+        """Return the path of the list of deals with filters."""
+        chosen = {"pipeline_id": self.pipeline_id, "responsible_id": self.responsible_id}
+        return list_path(DEALS, **chosen | filters)
+
+
+class Sums:
+    """A number of deals, the sum of their amounts, and the sum weighted by probability."""
+
+    def __init__(self) -> None:
+        self.deals, self.total, self.weighted = 0, Decimal(0), Decimal(0)
+
+    def add(self, deals: int, total: Decimal | None, probability: int = 0) -> None:
+        self.deals += deals
+        self.total += total or 0
+        self.weighted += (total or Decimal(0)) * probability / 100
+
+
+def sums_by(rows: QuerySet[Any], *columns: str) -> Iterable[tuple[Any, ...]]:
+    """Return the values of the columns with the number of deals that have them and the sum of their amounts, in one statement."""
+    return (
+        rows.order_by()
+        .values(*columns)
+        .annotate(deals=Count("id"), total=Sum("price"))
+        .values_list(*columns, "deals", "total")
+    )
+
+
+def share(part: int, whole: int) -> float | None:
+    return round(part / whole, 4) if whole else None
+
+
+# Open deals by the month in which they are expected to close
+
+FORECAST = (
+    Column("month", _("Expected close"), Kind.MONTH),
+    Column("currency", _("Currency"), Kind.TEXT),
+    Column("deals", _("Deals"), Kind.COUNT),
+    Column("total", _("Amount"), Kind.MONEY),
+    Column("weighted", _("Weighted"), Kind.MONEY, is_estimate=True),
+)
+
+
+def forecast(query: ReportQuery) -> Table:
+    """Return the open deals by the month of their expected close, with rows for earlier and later months and for deals without a date."""
+    period, sums = query.period, defaultdict[tuple[Any, str], Sums](Sums)
+    rows = query.deals(Status.Outcome.OPEN).annotate(month=TruncMonth("expected_close_date"))
+    for month, column_id, currency, deals, total in sums_by(rows, "month", "column_id", "currency"):
+        place = (
+            NO_DATE if month is None else EARLIER if month < period.first else LATER if month > period.last else month
+        )
+        sums[place, currency].add(deals, total, query.statuses[column_id].probability or 0)
+    places = [EARLIER, *period, LATER, NO_DATE]
+    currencies = sorted({currency for _place, currency in sums} | {query.account.currency})
+    return Table(
+        FORECAST,
+        [
+            forecast_row(query, place, currency, sums[place, currency])
+            for currency in currencies
+            for place in places
+            if isinstance(place, date) or (place, currency) in sums
+        ],
+        series=[Series("total", _("Amount")), Series("weighted", _("Weighted"))],
+        label_column="month",
+        currency_column="currency",
+    )
+
+
+def forecast_row(query: ReportQuery, place: Any, currency: str, sums: Sums) -> Row:
+    after, before = None, None
+    if isinstance(place, date):
+        after, before = days_of(place)
+    elif place == EARLIER:
+        before = query.period.first.isoformat()
+    elif place == LATER:
+        after, _end = days_of(query.period.end)
+    path = query.deals_path(
+        outcome=Status.Outcome.OPEN,
+        currency=currency,
+        expected_close_date__after=after,
+        expected_close_date__before=before,
+        expected_close_date__empty="true" if place == NO_DATE else None,
+    )
+    figures = [Cell(value, path if sums.deals else "") for value in (sums.deals, sums.total, sums.weighted)]
+    return Row([Cell(place), Cell(currency), *figures])
+
+
+# Won and lost deals by the month in which they were closed
+
+RESULTS_BY_MONTH = (
+    Column("month", _("Month"), Kind.MONTH),
+    Column("currency", _("Currency"), Kind.TEXT),
+    Column("won", _("Won"), Kind.COUNT),
+    Column("won_total", _("Amount won"), Kind.MONEY),
+    Column("lost", _("Lost"), Kind.COUNT),
+    Column("lost_total", _("Amount lost"), Kind.MONEY),
+    Column("win_rate", _("Win rate"), Kind.SHARE),
+)
+
+
+def results(query: ReportQuery) -> Table:
+    """Return the won and the lost deals by the month in which they were closed."""
+    sums = defaultdict[tuple[date, str, str], Sums](Sums)
+    begin, end = query.period.times
+    rows = query.deals(Status.Outcome.WON, Status.Outcome.LOST).filter(closed_at__gte=begin, closed_at__lt=end)
+    rows = rows.annotate(month=TruncMonth("closed_at", tzinfo=query.period.zone))
+    for month, column_id, currency, deals, total in sums_by(rows, "month", "column_id", "currency"):
+        sums[month.date(), currency, str(query.statuses[column_id].outcome)].add(deals, total)
+    currencies = sorted({currency for _month, currency, _outcome in sums} | {query.account.currency})
+    return Table(
+        RESULTS_BY_MONTH,
+        [
+            Row([Cell(month), Cell(currency), *closed_cells(query, month, currency, sums)])
+            for currency in currencies
+            for month in query.period
+        ],
+        series=[Series("won_total", _("Amount won")), Series("lost_total", _("Amount lost"))],
+        label_column="month",
+        currency_column="currency",
+    )
+
+
+def closed_cells(query: ReportQuery, month: date, currency: str, sums: dict[Any, Sums]) -> list[Cell]:
+    after, before = days_of(month)
+    cells = []
+    won, lost = (sums[month, currency, outcome] for outcome in (Status.Outcome.WON, Status.Outcome.LOST))
+    for outcome, found in ((Status.Outcome.WON, won), (Status.Outcome.LOST, lost)):
+        filters = {"outcome": outcome, "currency": currency, "closed_at__after": after, "closed_at__before": before}
+        path = query.deals_path(**filters) if found.deals else ""
+        cells += [Cell(found.deals, path), Cell(found.total, path)]
+    return [*cells, Cell(share(won.deals, won.deals + lost.deals))]
+
+
+# Deals by the responsible user
+
+PEOPLE = (
+    Column("name", _("Responsible"), Kind.TEXT),
+    Column("currency", _("Currency"), Kind.TEXT),
+    Column("open", _("Open deals"), Kind.COUNT),
+    Column("open_total", _("Open amount"), Kind.MONEY),
+    Column("weighted", _("Weighted"), Kind.MONEY, is_estimate=True),
+    Column("won", _("Won"), Kind.COUNT),
+    Column("won_total", _("Amount won"), Kind.MONEY),
+    Column("lost", _("Lost"), Kind.COUNT),
+    Column("win_rate", _("Win rate"), Kind.SHARE),
+)
+
+
+def people(query: ReportQuery) -> Table:
+    """Return the open deals, and those that were closed in the period, by the user who is responsible for them."""
+    sums = defaultdict[tuple[int | None, str, str], Sums](Sums)
+    begin, end = query.period.times
+    closed = Q(closed_at__gte=begin, closed_at__lt=end)
+    columns = ("responsible_id", "column_id", "currency")
+    open_sums = sums_by(query.deals(Status.Outcome.OPEN), *columns)
+    closed_sums = sums_by(query.deals(Status.Outcome.WON, Status.Outcome.LOST).filter(closed), *columns)
+    for responsible_id, column_id, currency, deals, total in (*open_sums, *closed_sums):
+        status = query.statuses[column_id]
+        sums[responsible_id, currency, str(status.outcome)].add(deals, total, status.probability or 0)
+    ids = {id for id, _currency, _outcome in sums if id is not None}
+    names = {
+        id: name or login
+        for id, name, login in query.account.users.filter(id__in=ids).values_list("id", "name", "login")
+    }
+    groups = {(id, currency) for id, currency, _outcome in sums}
+    order = sorted(
+        groups, key=lambda group: (group[1], -sums[*group, Status.Outcome.WON].total, names.get(group[0] or 0, ""))
+    )
+    return Table(
+        PEOPLE,
+        [Row(person_cells(query, id, names.get(id or 0, ""), currency, sums), id) for id, currency in order],
+        series=[Series("won_total", _("Amount won")), Series("weighted", _("Weighted"))],
+        label_column="name",
+        currency_column="currency",
+    )
+
+
+def person_cells(query: ReportQuery, id: int | None, name: str, currency: str, sums: dict[Any, Sums]) -> list[Cell]:
+    whose: dict[str, Any] = {"responsible_id__empty": "true"} if id is None else {"responsible_id": id}
+    after, before = days_of(query.period.first)[0], days_of(query.period.last)[1]
+    closed = {"closed_at__after": after, "closed_at__before": before}
+
+    def path(outcome: str) -> str:
+        filters = whose | ({} if outcome == Status.Outcome.OPEN else closed)
+        return (
+            query.deals_path(outcome=outcome, currency=currency, **filters) if sums[id, currency, outcome].deals else ""
+        )
+
+    opened, won, lost = (
+        sums[id, currency, outcome] for outcome in (Status.Outcome.OPEN, Status.Outcome.WON, Status.Outcome.LOST)
+    )
+    open_path, won_path, lost_path = map(path, (Status.Outcome.OPEN, Status.Outcome.WON, Status.Outcome.LOST))
+    return [
+        Cell(name or None),
+        Cell(currency),
+        Cell(opened.deals, open_path),
+        Cell(opened.total, open_path),
+        Cell(opened.weighted, open_path),
+        Cell(won.deals, won_path),
+        Cell(won.total, won_path),
+        Cell(lost.deals, lost_path),
+        Cell(share(won.deals, won.deals + lost.deals)),
+    ]
+
+
+# Stages
+
+STAGES = (
+    Column("name", _("Stage"), Kind.TEXT),
+    *(Column(name, label, Kind.COUNT) for name, label in LABELS.items()),
+    Column("conversion", _("Conversion"), Kind.SHARE),
+    Column("median_days", _("Median days"), Kind.DAYS),
+)
+
+
+def stages(query: ReportQuery) -> Table:
+    """Return how the deals that entered each stage in the period went on, and the median of the days that they stayed or have stayed."""
+    order = list(query.account.statuses_of_kind(Status.Kind.DEAL))
+    shown = [
+        status
+        for status in order
+        if status.outcome == Status.Outcome.OPEN and query.pipeline_id in (None, status.pipeline_id)
+    ]
+    deals = query.responsible(query.account.deals.live()).filter(id=OuterRef("deal_id"))
+    entered = entered_stages(query.account, *query.period.times).filter(
+        Exists(deals), status_id__in=[status.id for status in shown]
+    )
+    entered = entered.order_by()
+    counts = defaultdict[tuple[int, str], int](int)
+    groups = entered.values("status_id", "next_status_id", is_here=Q(left_at=None)).annotate(stages=Count("number"))
+    for status_id, next_id, is_here, number in groups.values_list("status_id", "next_status_id", "is_here", "stages"):
+        counts[status_id, ENTERED] += number
+        counts[status_id, HERE if is_here else result_of(status_id, next_id, order)] += number
+    seconds = Extract(Coalesce("left_at", Now()) - F("entered_at"), "epoch")
+    medians = dict(entered.values("status_id").annotate(median=Median(seconds)).values_list("status_id", "median"))
+    return Table(
+        STAGES,
+        [Row(stage_cells(query, status, counts, medians.get(status.id)), status.id) for status in shown],
+        series=[Series(ENTERED, LABELS[ENTERED]), Series(MOVED_ON, LABELS[MOVED_ON])],
+        label_column="name",
+    )
+
+
+def stage_cells(query: ReportQuery, status: Status, counts: dict[Any, int], median: float | None) -> list[Cell]:
+    cells = [Cell(status_name(status))]
+    for result in LABELS:
+        number = counts[status.id, result]
+        filtered = StageFilter(status.id, result, query.period.first, query.period.end)
+        path = list_path(DEALS, stage_history=filtered, responsible_id=query.responsible_id) if number else ""
+        cells.append(Cell(number, path))
+    conversion = share(counts[status.id, MOVED_ON], counts[status.id, ENTERED])
+    return [*cells, Cell(conversion), Cell(None if median is None else round(median / 86_400, 1))]
+
+
+# Rows by the month in which they were created
+
+
+def by_month(query: ReportQuery, rows: QuerySet[Any], **figures: Aggregate) -> Iterator[tuple[date, dict[str, Any]]]:
+    """Return each month of the period with the figures of the rows that were created in it, in one statement.
+
+    A month without rows has the figures of an empty table: 0 for a number, None for a median.
+    """
+    begin, end = query.period.times
+    rows = rows.filter(created_at__gte=begin, created_at__lt=end).order_by()
+    groups = rows.annotate(month=TruncMonth("created_at", tzinfo=query.period.zone)).values("month").annotate(**figures)
+    found = {group.pop("month").date(): group for group in groups}
+    nothing = {name: figure.empty_result_set_value for name, figure in figures.items()}
+    for month in query.period:
+        yield month, found.get(month, nothing)
+
+
+NEW_CLIENTS = (
+    Column("month", _("Month"), Kind.MONTH),
+    Column("clients", _("New clients"), Kind.COUNT),
+    Column("customers", _("With a won deal"), Kind.COUNT),
+)
+
+
+def new_clients(query: ReportQuery) -> Table:
+    """Return the clients by the month in which they were created, and how many of them have a won deal."""
+    rows = query.responsible(query.account.clients.live())
+    won = query.deals(Status.Outcome.WON).filter(client_id=OuterRef("id"))
+    figures = {"clients": Count("id"), "customers": Count("id", filter=Exists(won))}
+    table = []
+    for month, found in by_month(query, rows, **figures):
+        after, before = days_of(month)
+        filters = {"created_at__after": after, "created_at__before": before, "responsible_id": query.responsible_id}
+        path = list_path(CLIENTS, **filters) if found["clients"] else ""
+        table.append(Row([Cell(month), Cell(found["clients"], path), Cell(found["customers"])]))
+    series = [Series("clients", _("New clients")), Series("customers", _("With a won deal"))]
+    return Table(NEW_CLIENTS, table, series=series, label_column="month")
+
+
+# The time until the team answers suggestions
+
+ANSWERS = (
+    Column("month", _("Month"), Kind.MONTH),
+    Column("suggestions", _("Suggestions"), Kind.COUNT),
+    Column("answered", _("Answered"), Kind.COUNT),
+    Column("part", _("Share answered"), Kind.SHARE),
+    Column("median_hours", _("Median hours to the answer"), Kind.HOURS),
+)
+
+
+def answers(query: ReportQuery) -> Table:
+    """Return the suggestions by the month in which they were written, and the time until the team first answered them in public."""
+    rows = query.account.posts.listed_for(query.user)
+    seconds = Extract(F("answered_at") - F("created_at"), "epoch")
+    figures = {"suggestions": Count("id"), "answered": Count("answered_at"), "median": Median(seconds)}
+    table = []
+    for month, found in by_month(query, rows, **figures):
+        number, answered, median = (found[name] for name in figures)
+        hours = None if median is None else round(median / 3600, 1)
+        table.append(Row([Cell(month), Cell(number), Cell(answered), Cell(share(answered, number)), Cell(hours)]))
+    series = [Series("suggestions", _("Suggestions")), Series("answered", _("Answered"))]
+    return Table(ANSWERS, table, series=series, label_column="month")
+
+
+# The suggestions with the highest revenue of the clients behind them
+
+SUGGESTIONS = (
+    Column("title", _("Suggestion"), Kind.TEXT),
+    Column("currency", _("Currency"), Kind.TEXT),
+    Column("clients", _("Clients"), Kind.COUNT),
+    Column("open", _("Open deals"), Kind.COUNT),
+    Column("open_total", _("Open amount"), Kind.MONEY),
+    Column("won", _("Won"), Kind.COUNT),
+    Column("won_total", _("Amount won"), Kind.MONEY),
+)
+
+
+def suggestions(query: ReportQuery) -> Table:
+    """Return the suggestions whose clients have the highest sums of open and won deals in each currency."""
+    found = top_revenue(query.account, query.user, MAX_SUGGESTIONS)
+    posts = query.account.posts.listed_for(query.user).filter(id__in={id for id, *_ in found})
+    titles = dict(posts.values_list("id", "title")) if found else {}
+    return Table(
+        SUGGESTIONS,
+        [
+            Row(suggestion_cells(id, titles[id], clients, revenue), id)
+            for id, clients, revenue in found
+            # Suggestions that were merged or deleted in the last minute are still stored.
+            if id in titles
+        ],
+        series=[Series("open_total", _("Open amount")), Series("won_total", _("Amount won"))],
+        label_column="title",
+        currency_column="currency",
+    )
+
+
+def suggestion_cells(id: int, title: str, clients: int, revenue: Revenue) -> list[Cell]:
+    def path(outcome: str, deals: int) -> str:
+        return list_path(DEALS, post_id=id, outcome=outcome, currency=revenue.currency) if deals else ""
+
+    open_path, won_path = path(Status.Outcome.OPEN, revenue.open_deals), path(Status.Outcome.WON, revenue.won_deals)
+    return [
+        Cell(title, path_with_id(SUGGESTION, id)),
+        Cell(revenue.currency),
+        Cell(clients, list_path(CLIENTS, post_id=id)),
+        Cell(revenue.open_deals, open_path),
+        Cell(revenue.open_sum, open_path),
+        Cell(revenue.won_deals, won_path),
+        Cell(revenue.won_sum, won_path),
+    ]
+
+
+# The reports
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report, by its name in URLs."""
+
+    name: str
+    label: Any
+    description: Any
+    columns: Sequence[Column]
+    build: Callable[[ReportQuery], Table]
+    # True if the rows are those of statuses, users or suggestions. A row in JSON has their id.
+    has_ids: bool = False
+    # True if the period is by default the next 12 months, not the last 12.
+    ahead: bool = False
+    has_period: bool = True
+    has_pipeline: bool = False
+    has_responsible: bool = True
+
+    @property
+    def parameters(self) -> list[str]:
+        """The names of the parameters of a URL."""
+        return [*(("from", "to") if self.has_period else ()), *self.id_parameters]
+
+    @property
+    def id_parameters(self) -> list[str]:
+        names = {"pipeline_id": self.has_pipeline, "responsible_id": self.has_responsible}
+        return [name for name, has in names.items() if has]
+
+    def table(self, query: ReportQuery) -> Table:
+        """Return the table. Raise `TooSlow` if a statement takes longer than `REPORT_TIME_LIMIT_MS`."""
+        with time_limit(REPORT_TIME_LIMIT_MS):
+            return self.build(query)
+
+
+REPORTS = {
+    report.name: report
+    for report in (
+        Report(
+            "forecast",
+            _("Forecast"),
+            _("Open deals by the month in which they are expected to close."),
+            FORECAST,
+            forecast,
+            ahead=True,
+            has_pipeline=True,
+        ),
+        Report(
+            "results",
+            _("Won and lost"),
+            _("Deals by the month in which they were won or lost."),
+            RESULTS_BY_MONTH,
+            results,
+            has_pipeline=True,
+        ),
+        Report(
+            "stages",
+            pgettext_lazy("of deals", "Stages"),
+            _("How the deals that entered a stage in this period went on, and how long they stayed."),
+            STAGES,
+            stages,
+            has_ids=True,
+            has_pipeline=True,
+        ),
+        Report(
+            "people",
+            _("People"),
+            _("Open deals of each person, and the deals that were won or lost in this period."),
+            PEOPLE,
+            people,
+            has_ids=True,
+            has_pipeline=True,
+        ),
+        Report(
+            "clients", _("New clients"), _("Clients by the month in which they were added."), NEW_CLIENTS, new_clients
+        ),
+        Report(
+            "answers",
+            _("Response time"),
+            _("Suggestions by the month in which they were written, and the time until the team answered in public."),
+            ANSWERS,
+            answers,
+            has_responsible=False,
+        ),
+        Report(
+            "suggestions",
+            _("Top suggestions"),
+            _(
+                "The suggestions whose clients have the highest sums of open and won deals. Changes appear here after about a minute."
+            ),
+            SUGGESTIONS,
+            suggestions,
+            has_ids=True,
+            has_period=False,
+            has_responsible=False,
+        ),
+    )
+}

@@ -1,0 +1,39 @@
+"""The stored values of clients, contacts and deals in the Account API (JSON)."""
+
+from dataclasses import asdict
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from rest_framework.response import Response
+
+from accounts.roles.permissions import IsTeam
+from core.api.serializers import format_time
+from core.api.views import JSONViewSet
+from core.errors import FieldErrors
+from core.http.api_requests import APIRequest
+from team.summaries.models import revenue_of, with_stored_values
+
+
+class SummaryViewSet(JSONViewSet):
+    """The stored values of one row."""
+
+    permission_classes = [IsTeam]
+    # The resource of the route: "client", "contact" or "deal".
+    resource = ""
+
+    def retrieve(self, request: APIRequest, id: int) -> HttpResponse:
+        if errors := self.ignore_parameters([]):
+            raise FieldErrors(errors.values())
+        rows: Any = getattr(self.account, f"{self.resource}s")
+        rows = rows.live().accessible_to(request.user).filter(id=id)
+        row = with_stored_values(rows, self.resource, self.account, request.user.access).first()
+        if row is None:
+            raise Http404
+        zone = self.account.zone
+        data: dict[str, Any] = {
+            "last_activity_at": format_time(row.last_activity_at, zone),
+            "next_task_at": format_time(row.next_task_at, zone),
+        }
+        if self.resource == "client":
+            data["revenue"] = [asdict(each) for each in revenue_of(row.revenue, self.account)]
+        return Response(data)

@@ -1,0 +1,143 @@
+"""The tasks of the team's pages: groups by the time when they are due, and what the pages do with a task."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from typing import Any
+
+from django.db.models import OuterRef, Q, QuerySet, Subquery, Value
+from django.utils import timezone
+
+from accounts.account.models import Account
+from accounts.users.models import User
+from core.db.prepared import prepared
+from forum.inbox.tabs import MAX_COUNT
+from forum.posts.models import Post
+from forum.posts.tasks import IS_OPEN_TASK, IS_TASK
+
+# The number of tasks that the page shows of each group before "more".
+GROUP_SIZE = 15
+# The time of day of a task that gets only a date.
+DEFAULT_TIME = time(9)
+# The links of a task, with the related name of the rows on the account.
+LINKS = {"client": "clients", "contact": "contacts", "deal": "deals"}
+COLUMNS = (
+    "id",
+    "title",
+    "task_kind",
+    "scheduled_at",
+    "due_day",
+    "closed",
+    "completed_at",
+    "priority",
+    "comments_cache",
+    "responsible_id",
+    *(f"{link}_id" for link in LINKS),
+)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The limits of the groups, in the time zone of the reader."""
+
+    today: datetime
+    tomorrow: datetime
+    # The beginning of the next week.
+    monday: datetime
+
+    @classmethod
+    def now(cls) -> "Bounds":
+        today = timezone.localdate()
+        return cls(
+            start_of(today), start_of(today + timedelta(days=1)), start_of(today + timedelta(days=7 - today.weekday()))
+        )
+
+    def condition(self, group: str) -> Q:
+        """Return the condition on `scheduled_at` for a group."""
+        return {
+            "overdue": Q(scheduled_at__lt=self.today),
+            "today": Q(scheduled_at__gte=self.today, scheduled_at__lt=self.tomorrow),
+            "week": Q(scheduled_at__gte=self.tomorrow, scheduled_at__lt=self.monday),
+            "later": Q(scheduled_at__gte=max(self.tomorrow, self.monday)),
+            "none": Q(scheduled_at=None),
+        }[group]
+
+
+GROUPS = ("overdue", "today", "week", "later", "none")
+
+
+def start_of(day: date) -> datetime:
+    """Return the beginning of a day in the active time zone."""
+    return timezone.make_aware(datetime.combine(day, time()))
+
+
+def open_tasks(account: Account, user: User) -> QuerySet[Post]:
+    """Return the open tasks of the account that the user may access."""
+    rows: QuerySet[Post] = account.posts.filter(IS_OPEN_TASK).accessible_to(user)
+    return rows
+
+
+def all_tasks(account: Account, user: User) -> QuerySet[Post]:
+    """Return the tasks of the account that the user may access, open or closed."""
+    rows: QuerySet[Post] = account.posts.filter(IS_TASK).accessible_to(user)
+    return rows
+
+
+def ids_by_group(rows: QuerySet[Post], bounds: Bounds) -> dict[str, list[int]]:
+    """Return the ids of the first open tasks of each group, one more than `GROUP_SIZE` if there are more, in one statement."""
+    queries = [
+        in_order(rows.filter(bounds.condition(group))).values_list(Value(number), "id")[: GROUP_SIZE + 1]
+        for number, group in enumerate(GROUPS)
+    ]
+    ids: dict[str, list[int]] = {group: [] for group in GROUPS}
+    for number, id in queries[0].union(*queries[1:], all=True):
+        ids[GROUPS[number]].append(id)
+    return ids
+
+
+def in_order(rows: QuerySet[Post]) -> QuerySet[Post]:
+    """Sort open tasks by time. Tasks without a time are last."""
+    return rows.order_by("scheduled_at", "id")
+
+
+def items(account: Account, user: User, ids: Iterable[int]) -> dict[int, dict[str, Any]]:
+    """Return what lists show of tasks, by id. A client, contact or deal that the user may not access has no name."""
+    names = {
+        f"{link}_name": Subquery(
+            getattr(account, relation).live().accessible_to(user).filter(id=OuterRef(f"{link}_id")).values("name")
+        )
+        for link, relation in LINKS.items()
+    }
+    people = account.users.filter(id=OuterRef("responsible_id"))
+    rows = account.posts.filter(id__in=list(ids)).values(
+        *COLUMNS,
+        responsible=Subquery(people.values("name")),
+        responsible_login=Subquery(people.values("login")),
+        **names,
+    )
+    return {row["id"]: row | {"is_late": is_late(row)} for row in rows}
+
+
+def is_late(task: dict[str, Any]) -> bool:
+    """Return whether the time of a task is over, or its day if it has no time of day."""
+    if task["due_day"] is not None:
+        return bool(task["due_day"] < timezone.localdate())
+    return task["scheduled_at"] is not None and task["scheduled_at"] < timezone.now()
+
+
+def count_due(account: Account, user: User) -> int:
+    """Return the number of the user's open tasks that are due today or overdue, at most `MAX_COUNT` + 1."""
+    return len(_due_tasks(account_id=account.id, user_id=user.id, until=Bounds.now().tomorrow))
+
+
+@prepared(account_id=int, user_id=int, until=datetime)
+def _due_tasks(account_id: int, user_id: int, until: datetime) -> QuerySet[Any, Any]:
+    # The user is responsible for these tasks, so the user may access them.
+    rows = Account(id=account_id).posts.filter(IS_OPEN_TASK, responsible_id=user_id, scheduled_at__lt=until)
+    return rows.values_list("id")[: MAX_COUNT + 1]
+
+
+def moved_to(scheduled_at: datetime | None, day: date) -> datetime:
+    """Return the time of a task that is moved to another day. It keeps its time of day."""
+    at = timezone.localtime(scheduled_at).time() if scheduled_at else DEFAULT_TIME
+    return timezone.make_aware(datetime.combine(day, at))

@@ -1,0 +1,63 @@
+"""The timelines of clients, contacts and deals in the Account API (JSON)."""
+
+from typing import Any
+
+from django.http import Http404, HttpResponse
+
+from core.api.lists import Paged
+from core.api.serializers import format_time
+from core.errors import FieldError
+from core.http.api_requests import APIRequest
+from team.timeline.models import KINDS, MAX_TEXT_LENGTH, TimelineEntry, cut_text, timeline_of
+
+UNKNOWN_KIND = "{kind} is not one of {kinds}"
+
+
+class TimelineViewSet(Paged):
+    """The timeline of one row, newest first."""
+
+    # The resource of the route: "client", "contact" or "deal".
+    resource = ""
+
+    def entries(self, request: APIRequest, id: int) -> HttpResponse:
+        kinds, errors = self.read_kinds()
+        self.read_page("kind", errors=errors)
+        rows: Any = getattr(self.account, f"{self.resource}s")
+        if not rows.live().accessible_to(request.user).filter(id=id).exists():
+            raise Http404
+        entries = timeline_of(self.account, self.resource, id, access=self.access, page=self.page, kinds=kinds)
+        return self.get_paginated_response([self.represent_entry(entry) for entry in self.take_page(entries)])
+
+    def read_kinds(self) -> tuple[list[str], dict[str, FieldError]]:
+        """Return the kinds in the parameter `kind`, separated by commas, and the error of the parameter. No kind means all."""
+        kinds = [kind.strip() for kind in self.parameters.get("kind", "").split(",") if kind.strip()]
+        unknown = [kind for kind in kinds if kind not in KINDS]
+        if not unknown:
+            return kinds, {}
+        values = {"kind": unknown[0][:MAX_TEXT_LENGTH], "kinds": ", ".join(KINDS)}
+        return [], {"kind": FieldError("kind", UNKNOWN_KIND, "choice", values)}
+
+    def represent_entry(self, entry: TimelineEntry) -> dict[str, Any]:
+        subject = dict(entry.subject)
+        title, post_id = subject.pop("title"), subject.pop("post_id", None)
+        if "text" in subject:
+            subject["text"] = cut_text(subject["text"])
+        return {
+            "kind": entry.kind,
+            "at": format_time(entry.at, self.account.zone),
+            "user_id": entry.user_id,
+            "client_id": entry.client_id,
+            "contact_id": entry.contact_id,
+            "deal_id": entry.deal_id,
+            "resource": "post" if post_id else entry.resource,
+            "resource_id": post_id or entry.resource_id,
+            "title": title,
+            "data": {**subject, **entry.data, **changes_in(entry.data)},
+        }
+
+
+def changes_in(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the changes in the data of an entry with their keys in order. PostgreSQL sorts the keys of JSON objects."""
+    changes = data.get("changes")
+    names = ("field", "before", "after")
+    return {} if changes is None else {"changes": [{name: each[name] for name in names} for each in changes]}

@@ -1,0 +1,96 @@
+"""Links in e-mails are built from the stored host and the settings, and not from the Host header."""
+
+import re
+
+from django.core import mail
+
+from accounts.hosts.addresses import host_cache
+from accounts.hosts.names import public_url
+from tests.support.factories import PASSWORD, make_forum
+from tests.support.pages import Visitor
+from tests.support.settings import send, token_of
+from tests.support.tables import table
+
+
+@table(
+    ("https", "port", "name", "url"),
+    [
+        (False, None, "acme", "http://acme.example.test"),
+        (False, 80, "acme", "http://acme.example.test"),
+        (False, 443, "acme", "http://acme.example.test:443"),
+        (False, 8101, "ideas.customer.test", "http://ideas.customer.test:8101"),
+        (True, None, "acme", "https://acme.example.test"),
+        (True, 443, "ideas.customer.test", "https://ideas.customer.test"),
+        (True, 80, "acme", "https://acme.example.test:80"),
+        (True, 8443, "acme", "https://acme.example.test:8443"),
+        # HTTPS may be `pages` too.
+        ("pages", None, "acme", "https://acme.example.test"),
+    ],
+)
+def test_it_works(settings, https, port, name, url):
+    settings.HTTPS, settings.PUBLIC_PORT = https, port
+    assert public_url(name) == url
+
+
+def reset_password(acme, visitor):
+    send(visitor, "/app/password", login="carol")
+
+
+def sign_up(acme, visitor):
+    send(visitor, "/app/sign-up", email="new@example.com")
+
+
+def sign_up_again(acme, visitor):
+    send(visitor, "/app/sign-up", email="carol@acme.example")
+
+
+def invite(acme, visitor):
+    visitor.sign_in("alice")
+    send(visitor, "/app/account/users", do="invite", email="new@example.com", role="agent")
+
+
+def change_email(acme, visitor):
+    visitor.sign_in("carol")
+    send(visitor, "/app/profile/security", part="email", email="new@example.com", current=PASSWORD)
+
+
+def change_password(acme, visitor):
+    visitor.sign_in("carol")
+    new = "grasshopper lighthouse vinegar"
+    send(visitor, "/app/profile/security", part="password", current=PASSWORD, password=new)
+
+
+@table("send_email", [reset_password, sign_up, sign_up_again, invite, change_email, change_password])
+def test_links_in_emails_ignore_the_host_header(acme, settings, send_email):
+    settings.PUBLIC_PORT = 8101
+    send_email(acme, Visitor("ACME.Example.Test.:1234"))
+    # A sign-in from a new browser is reported, too.
+    assert mail.outbox
+    for letter in mail.outbox:
+        links = re.findall(r"https?://[^/\s]+", letter.body)
+        assert links
+        assert set(links) == {"http://acme.example.test:8101"}
+        assert "1234" not in letter.body
+
+
+@table(
+    ("send_email", "stored"),
+    [(reset_password, "acme--{}.example.test"), (sign_up, "ideas.example.org"), (sign_up_again, "ideas.example.org")],
+)
+def test_links_in_emails_from_a_custom_domain(acme, settings, send_email, stored):
+    settings.PUBLIC_PORT = 8101
+    forum = make_forum(acme.account, "ideas")
+    send_email(acme, Visitor("ideas.example.org.:8"))
+    [letter] = mail.outbox
+    links = re.findall(r"https?://[^/\s]+", letter.body)
+    assert set(links) == {f"http://{stored.format(forum.host_id)}:8101"}
+
+
+def test_links_of_the_local_account_have_its_own_address(acme, settings):
+    """`localhost` stands for an account only on a developer's machine."""
+    settings.LOCAL_ACCOUNT, settings.PUBLIC_PORT = "acme", 8101
+    host_cache.clear()
+    visitor = Visitor("localhost:9")
+    visitor.post("/app/password", {"login": "carol", "csrfmiddlewaretoken": token_of(visitor)})
+    [letter] = mail.outbox
+    assert re.findall(r"https?://[^/\s]+", letter.body) == ["http://acme.example.test:8101"]

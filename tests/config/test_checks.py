@@ -1,0 +1,149 @@
+"""Missing or invalid settings are errors of the system check, with a hint."""
+
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+from django.test import override_settings
+
+from config.checks import check_settings
+from tests.support.tables import table
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+VALID = {
+    "SECRET_KEY": "0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    "BASE_DOMAIN": "example.com",
+    "DATABASE_URL": "postgresql://user:hunter2@db:5432/rostrum",
+    "EMAIL_URL": "smtp://user:hunter2@mail.example.com:587/?tls=True",
+    "TRUST_PROXY": "forwarded",
+}
+NAMES = [
+    *("SECRET_KEY", "BASE_DOMAIN", "DATABASE_URL", "DATABASE_POOLER", "HTTPS", "TRUST_PROXY", "EMAIL_URL", "LOG_LEVEL"),
+    *("STATEMENT_TIMEOUT", "RATE_LIMIT", "FAILED_LOGIN_LIMIT", "ACCOUNT_LIMIT", "WEBHOOK_ALLOW", "PORT", "HOST"),
+    *("PUBLIC_PORT", "WORKERS", "DATABASE_WAIT"),
+]
+
+
+def errors_for(monkeypatch, **changes: str | None) -> list[tuple[str, str, str | None]]:
+    """Return the errors for a valid environment with these changes."""
+    for name in NAMES:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {**VALID, **changes}.items():
+        if value is not None:
+            monkeypatch.setenv(name, value)
+    loaded = runpy.run_path(str(ROOT / "config" / "settings.py"))
+    names = ("ENVIRONMENT", "HTTPS", "HTTPS_FOR_PAGES_ONLY", "TRUST_PROXY", "MIDDLEWARE", "EMAIL_BACKEND")
+    checked_settings = {name: loaded[name] for name in names}
+    with override_settings(**checked_settings):
+        return [(error.id, error.msg, error.hint) for error in check_settings()]
+
+
+def test_it_works(monkeypatch):
+    assert errors_for(monkeypatch) == []
+    assert (
+        errors_for(monkeypatch, HTTPS="off", LOG_LEVEL="debug", STATEMENT_TIMEOUT="5", TRUST_PROXY="X-Forwarded") == []
+    )
+    assert errors_for(monkeypatch, HTTPS="off", BASE_DOMAIN=None, EMAIL_URL=None) == []
+    assert errors_for(monkeypatch, HTTPS="Pages") == []
+
+
+NOT_SET = {
+    "SECRET_KEY": "Make one with: python -c 'import secrets; print(secrets.token_urlsafe(48))'",
+    "DATABASE_URL": "Write the address of a PostgreSQL database: postgresql://user:password@host:5432/name",
+}
+
+
+def test_it_rejects_missing_settings(monkeypatch):
+    for name, hint in NOT_SET.items():
+        assert errors_for(monkeypatch, **{name: None}) == [("rostrum.E002", f"{name} is not set.", hint)]
+    assert errors_for(monkeypatch, SECRET_KEY=" ") == errors_for(monkeypatch, SECRET_KEY=None)
+    message = "SECRET_KEY is shorter than 32 characters."
+    too_short = [("rostrum.E003", message, "Use 50 random characters or more.")]
+    assert errors_for(monkeypatch, SECRET_KEY="too short") == too_short
+    message = "BASE_DOMAIN is not set, and people reach the service by https."
+    hint = "Write the domain that the accounts' addresses end in, or HTTPS=off on a laptop."
+    for domain in (None, "localhost"):
+        assert errors_for(monkeypatch, BASE_DOMAIN=domain) == [("rostrum.E005", message, hint)]
+    message = "EMAIL_URL names no mail server: e-mails are written to the log, and its readers can use their links."
+    hint = "Write its address: smtp://user:password@host:587/?tls=True"
+    for url in (None, "console:", "console://anything"):
+        assert errors_for(monkeypatch, EMAIL_URL=url) == [("rostrum.W001", message, hint)]
+
+
+# The rule of each setting, which its description follows, with values that it rejects.
+INVALID = {
+    ("DATABASE_URL", "PostgreSQL is the only storage; the address starts with postgresql://. The"): [
+        *("mysql://user:hunter2@db/rostrum", "sqlite:///x.sqlite3", "hunter2", "what://user:hunter2@db/x"),
+    ],
+    ("DATABASE_URL", "write an address such as postgresql://user:password@host:5432/name. The"): [
+        *("postgresql://user:hunter2/x@db/rostrum", "postgresql://user:hunter2@db:5432"),
+    ],
+    ("BASE_DOMAIN", "write a domain name such as example.com, without a port. The domain"): [
+        *("example.com:8000", "https://example.com", "exa mple.com", "a..b", "żółw.pl", "a" * 64),
+    ],
+    ("HTTPS", "write on, off or pages. Set"): ["maybe", "2", "o"],
+    # `on` trusted headers that a client can send in another spelling.
+    ("TRUST_PROXY", "write forwarded, x-forwarded or off. The header"): ["maybe", "on"],
+    ("FORUM_DOMAINS", "write proven or trusted. Which"): ["all"],
+    ("LOG_LEVEL", "write DEBUG, INFO, WARNING or ERROR. The"): ["LOUD"],
+    ("PUBLIC_PORT", "write a whole number from 1 to 65535. The port"): ["0", "65536", ":8000", "x"],
+    ("STATEMENT_TIMEOUT", "write a whole number, 1 or more. The number"): ["0", "-1", "1.5", "x", "٣"],
+    ("PORT", "write a whole number from 1 to 65535. "): ["0", "65536", "http", "9" * 5000],
+    ("WORKERS", "write a whole number from 1 to 256. "): ["0", "257", "many"],
+    ("DATABASE_WAIT", "write a whole number from 0 to 3600. "): ["-1", "3601", "1.5"],
+}
+
+
+@table(("setting", "values"), INVALID.items())
+def test_it_rejects_invalid_settings(monkeypatch, setting, values):
+    name, rule = setting
+    # An invalid TRUST_PROXY counts as off. With HTTPS on, that is a second error.
+    https = {"HTTPS": "off"} if name == "TRUST_PROXY" else {}
+    for value in values:
+        [(id, message, hint)] = errors_for(monkeypatch, **{name: value}, **https)
+        assert (id, hint) == ("rostrum.E001", None)
+        assert message.startswith(f"{name} is not valid: {rule}")
+
+
+def test_it_warns_of_endless_redirects(monkeypatch):
+    [(id, message, hint)] = errors_for(monkeypatch, TRUST_PROXY=None)
+    assert (id, message.partition(":")[0]) == ("rostrum.W002", "HTTPS is on and TRUST_PROXY is off")
+    assert hint.startswith("Write TRUST_PROXY=forwarded")
+    [(id, message, _)] = errors_for(monkeypatch, TRUST_PROXY=None, HTTPS="pages")
+    assert (id, message.partition(":")[0]) == ("rostrum.W002", "HTTPS is pages and TRUST_PROXY is off")
+    assert errors_for(monkeypatch, TRUST_PROXY=None, HTTPS="off") == []
+
+
+def test_it_rejects_every_error_at_once(monkeypatch):
+    ids = [id for id, _, _ in errors_for(monkeypatch, SECRET_KEY=None, DATABASE_URL=None, BASE_DOMAIN=None, HTTPS="on")]
+    assert ids == ["rostrum.E002", "rostrum.E002", "rostrum.E005"]
+
+
+def test_no_error_contains_a_value(monkeypatch):
+    """The value may be a secret that was set under the wrong name."""
+    secret = "hunter2-which-is-long-enough-to-be-a-secret-key"
+    for name in NAMES:
+        if name != "SECRET_KEY":
+            assert secret not in str(errors_for(monkeypatch, **{name: f"{secret}!"}))
+    assert secret[:7] not in str(errors_for(monkeypatch, DATABASE_URL=f"postgresql://user:{secret}/@db/rostrum"))
+
+
+@table("others", [[], ["accounts.hosts.middleware.AccountMiddleware"]])
+def test_it_rejects_middleware_in_the_wrong_order(settings, others):
+    settings.MIDDLEWARE = ["django.middleware.security.SecurityMiddleware", *others]
+    message = "AccountMiddleware must come first: it is what checks the Host header."
+    assert ("rostrum.E004", message) in [(error.id, error.msg) for error in check_settings()]
+
+
+def test_the_command_reports_missing_settings():
+    """`make lint` runs the command with production settings."""
+    environment = {name: value for name, value in os.environ.items() if name not in (*NAMES, "LOCAL_ACCOUNT")}
+    command = [sys.executable, "manage.py", "check"]
+    result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    assert "Traceback" not in result.stderr
+    for name in ("SECRET_KEY", "DATABASE_URL", "BASE_DOMAIN"):
+        assert f"{name} is not set" in result.stderr
