@@ -35,7 +35,8 @@ class Room(AppConfig):
 
     def packages(self) -> list[str]:
         """Return the dotted names of the packages: the room itself, and its subjects."""
-        return [self.name, *(f"{self.name}.{subject}" for subject in self.subjects)]
+        subjects = self.subjects or sorted(path.parent.name for path in Path(self.path).glob("*/__init__.py"))
+        return [self.name, *(f"{self.name}.{subject}" for subject in subjects)]
 
 
 def installed_rooms() -> list[Room]:
