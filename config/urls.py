@@ -15,8 +15,6 @@ from forum.api.urls import urlpatterns as forum_json
 from forum.pages.urls import urlpatterns as forum_pages
 from forum.xml.urls import categories, first_page
 from forum.xml.urls import urlpatterns as forum_xml
-from team.api.urls import urlpatterns as team_json
-from team.pages.urls import urlpatterns as team_pages
 
 # Django tries these in order. The first page of a forum comes first. The categories come last, as their names match any
 # path that no other pattern matches.
@@ -26,9 +24,7 @@ urlpatterns: list[URLPattern] = [
     *forum_json,
     *forum_xml,
     *accounts_json,
-    *team_json,
     *accounts_pages,
-    *team_pages,
     *forum_pages,
     categories,
 ]
