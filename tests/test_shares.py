@@ -37,7 +37,7 @@ from team.mailings.models import MessageRecipient
 from tests.support.client import Client
 from tests.support.factories import make_client, make_message, make_user
 from tests.support.jobs import run_jobs
-from webhooks.jobs import resend, send_test
+from webhooks.delivery import resend, send_test
 
 ACME, OTHER = 1, 2
 THREADS = 4
