@@ -3,7 +3,7 @@ from django.utils.translation import gettext_lazy as _
 from core import rooms
 
 
-class Forum(rooms.Room):
+class ForumConfig(rooms.Room):
     name = "forum"
     subjects = (
         "forums",
