@@ -11,10 +11,7 @@ from accounts.api.urls import urlpatterns as accounts_json
 from accounts.pages.urls import urlpatterns as accounts_pages
 from core import error_responses
 from core.rooms import import_modules
-from forum.api.urls import urlpatterns as forum_json
-from forum.pages.urls import urlpatterns as forum_pages
 from forum.xml.urls import categories, first_page
-from forum.xml.urls import urlpatterns as forum_xml
 from team.api.urls import urlpatterns as team_json
 from team.pages.urls import urlpatterns as team_pages
 
@@ -23,13 +20,10 @@ from team.pages.urls import urlpatterns as team_pages
 urlpatterns: list[URLPattern] = [
     first_page,
     *(pattern for module in import_modules("urls") for pattern in module.urlpatterns),
-    *forum_json,
-    *forum_xml,
     *accounts_json,
     *team_json,
     *accounts_pages,
     *team_pages,
-    *forum_pages,
     categories,
 ]
 

@@ -39,7 +39,7 @@ class TeamConfig(rooms.Room):
         from crm.fields.api.conditions import register_reader
         from forum.lists import team_filters
         from forum.notifications.texts import register_task_route
-        from forum.resources import live_posts
+        from forum.posts.registration import live_posts
         from team.backers.pages.backers import render_backers_panel
         from team.backers.pages.suggestions import CustomerFilter, register_orders, render_revenue
         from team.backers.revenue_changes import queue_after_currency, queue_after_outcome, register_revenue_changes

@@ -23,9 +23,8 @@ from core.pages.base import Page, redirect
 from forum.follows.models import Follow
 from forum.forums.pages.base import ForumPage
 from forum.forums.requests import ForumRequest, ForumUserRequest
-from forum.notifications.emails import UNSUBSCRIBE
 from forum.notifications.models import Notification
-from forum.notifications.texts import ICONS, describe, path_of
+from forum.notifications.texts import ICONS, UNSUBSCRIBE, describe, path_of
 from forum.posts.models import Post
 
 

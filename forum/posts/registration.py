@@ -1,4 +1,4 @@
-"""The resources of the forum."""
+"""The registration of posts (`core.rooms`)."""
 
 from typing import Any, cast
 
@@ -6,17 +6,11 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from core.registry import Resource, newest_id
+from core.registry import Resource, newest_id, registry
 from forum.categories.models import Category
 from forum.forums.requests import ForumRequest, ForumUserRequest
 from forum.lists.queries import PostQuerySet
 from forum.posts.models import Post
-
-
-def newest_notification(request: HttpRequest) -> QuerySet[Any, Any]:
-    """Return the query for the id of the newest notification of the user, for the API examples."""
-    forum_request = cast(ForumUserRequest, request)
-    return newest_id(forum_request.account.notifications.shown_to(forum_request.user))
 
 
 def live_posts(request: HttpRequest) -> PostQuerySet:
@@ -39,7 +33,7 @@ def first_category_name(request: HttpRequest) -> QuerySet[Any]:
     return Category.objects.filter(account_id=forum.account_id).of_forum(forum.id).values("name")[:1]
 
 
-RESOURCES = (
+registry.register(
     Resource(
         "post",
         Post,
@@ -56,5 +50,5 @@ RESOURCES = (
         },
         # The Forum API (XML) reads the posts of one forum, the Account API (JSON) all posts and tasks of the account.
         path_samples={"json": ("post", "task"), "xml": ("forum_post",)},
-    ),
+    )
 )
