@@ -4,7 +4,15 @@ from decimal import Decimal
 
 import pytest
 
-from team.backers.post_revenue import BATCH_SIZE, PostRevenue, RevenueChange, process_batch, update_post_revenues
+from forum.votes.models import VoteChange
+from team.backers.post_revenue import (
+    BATCH_SIZE,
+    PostRevenue,
+    RevenueChange,
+    process_batch,
+    queue_voted_posts,
+    update_post_revenues,
+)
 from tests.support.factories import make_client, make_contact, make_deal, make_forum, make_post, make_task, make_user
 from tests.support.factories import make_user_link as link
 from tests.support.post_revenue import computed, process, stored
