@@ -7,8 +7,6 @@ A name begins with its room. For a page the subject follows (`forum-post`), for 
 
 from django.urls import URLPattern
 
-from accounts.api.urls import urlpatterns as accounts_json
-from accounts.pages.urls import urlpatterns as accounts_pages
 from core import error_responses
 from core.rooms import import_modules
 from forum.api.urls import urlpatterns as forum_json
@@ -25,9 +23,7 @@ urlpatterns: list[URLPattern] = [
     *(pattern for module in import_modules("urls") for pattern in module.urlpatterns),
     *forum_json,
     *forum_xml,
-    *accounts_json,
     *team_json,
-    *accounts_pages,
     *team_pages,
     *forum_pages,
     categories,

@@ -33,7 +33,7 @@ class ForumConfig(rooms.Room):
         super().ready()
         from accounts.account_creation.creation import account_created
         from accounts.hosts.sites import sites
-        from accounts.mentions.mentions import register_reader
+        from accounts.mentions.parsing import register_reader
         from accounts.roles.models import block_ended
         from accounts.users.models import user_joined
         from core.changes.followers import register_follower
