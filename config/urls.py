@@ -7,8 +7,6 @@ A name begins with its room. For a page the subject follows (`forum-post`), for 
 
 from django.urls import URLPattern
 
-from accounts.api.urls import urlpatterns as accounts_json
-from accounts.pages.urls import urlpatterns as accounts_pages
 from core import error_responses
 from core.rooms import import_modules
 from forum.xml.urls import categories, first_page
@@ -20,9 +18,7 @@ from team.pages.urls import urlpatterns as team_pages
 urlpatterns: list[URLPattern] = [
     first_page,
     *(pattern for module in import_modules("urls") for pattern in module.urlpatterns),
-    *accounts_json,
     *team_json,
-    *accounts_pages,
     *team_pages,
     categories,
 ]

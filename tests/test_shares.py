@@ -299,7 +299,15 @@ class Turns:
 
 
 def send_email(account_id: int, *, urgent: bool) -> None:
-    mail.send("a@b.example", "sign_in_code", account_id=account_id, language="en", sender="A", urgent=urgent, code="1")
+    mail.send(
+        "a@b.example",
+        "accounts/mail/sign_in_code.txt",
+        account_id=account_id,
+        language="en",
+        sender="A",
+        urgent=urgent,
+        code="1",
+    )
 
 
 def test_codes_do_not_wait_for_other_emails(acme, other):

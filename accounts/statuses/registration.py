@@ -1,13 +1,15 @@
-"""The resources that this app registers."""
+"""The registration of statuses and pipelines (`core.rooms`)."""
 
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
-from accounts.access.models import Group
+from accounts.layout.navigation import is_admin
 from accounts.statuses.models import Status
 from accounts.statuses.pipelines import Pipeline
-from core.registry import Resource, newest_id
+from core.pages.navigation import Entry, register
+from core.registry import Resource, newest_id, registry
 
-RESOURCES = (
+registry.register(
     Resource(
         "status",
         Status,
@@ -28,14 +30,9 @@ RESOURCES = (
         collection="pipelines",
         samples={"pipeline": lambda request: newest_id(request.account.pipelines.all())},
     ),
-    Resource(
-        "group",
-        Group,
-        "accounts.access.api.GroupViewSet",
-        label=_("Group"),
-        plural_label=_("Groups"),
-        icon="users",
-        collection="groups",
-        samples={"group": lambda request: newest_id(request.account.user_groups.all())},
-    ),
+)
+register(
+    "settings",
+    Entry("statuses", _("Statuses"), "accounts-statuses", "list-checks", order=60, is_shown=is_admin),
+    Entry("pipelines", pgettext_lazy("menu", "Deals"), "accounts-deals", "handshake", order=61, is_shown=is_admin),
 )
