@@ -10,16 +10,12 @@ from django.urls import URLPattern
 from core import error_responses
 from core.rooms import import_modules
 from forum.xml.urls import categories, first_page
-from team.api.urls import urlpatterns as team_json
-from team.pages.urls import urlpatterns as team_pages
 
 # Django tries these in order. The first page of a forum comes first. The categories come last, as their names match any
 # path that no other pattern matches.
 urlpatterns: list[URLPattern] = [
     first_page,
     *(pattern for module in import_modules("urls") for pattern in module.urlpatterns),
-    *team_json,
-    *team_pages,
     categories,
 ]
 

@@ -25,6 +25,8 @@ BLANK = rf"^[{WHITE_SPACE}]*$"
 # because fields with these schemas also accept numbers.
 XML_TEXT = {"not": {"type": "string", "pattern": f"[{NON_XML_CHARACTERS}]"}}
 NOT_BLANK = {"not": {"type": "string", "pattern": f"[{NON_XML_CHARACTERS}]|^[{WHITE_SPACE}{INVISIBLE}]*$"}}
+# An id in a body that is neither null nor blank.
+FILLED_ID = {"type": ["integer", "string"], **NOT_BLANK}
 # The beginning of a time with a year from 3 to 9997. With any offset, such a time is in the years 2 to 9998 in UTC, which are accepted.
 YEAR_PATTERN = r"^(000[3-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-7])-"
 

@@ -8,6 +8,8 @@ JSONSchema = dict[str, Any]
 ROW_ID: JSONSchema = {"type": "integer", "minimum": 1}
 # An id in a path or a query.
 ID_PARAMETER: JSONSchema = {"type": "integer", "minimum": 1, "maximum": 10**18 - 1}
+# An id in a query, or 0 for none.
+ID_OR_ZERO: JSONSchema = {**ID_PARAMETER, "minimum": 0}
 ID: JSONSchema = {"type": "integer"}
 NAME: JSONSchema = {"type": "string"}
 NUMBER: JSONSchema = {"type": "number"}

@@ -13,8 +13,8 @@ from core.db.time_limit import TooSlow
 from core.errors import FieldError, FieldErrors
 from core.http.api_requests import APIRequest
 from core.search.queries import search_transaction
-from team.backers.backers import backers_of, in_order_of_revenue, revenue_of, total_revenue
 from team.backers.post_revenue import page_by, stored_revenue
+from team.backers.queries import backers_of, in_order_of_revenue, revenue_of, total_revenue
 from team.backers.segments import PARAMETERS, SuggestionFilter
 
 # The values of `order`, and the columns of `PostRevenue`.

@@ -1,6 +1,6 @@
 """The clients behind each suggestion, and the sums of their deals, stored for lists and filters.
 
-The stored clients and figures are those of `team.backers.backers` for a user who may access all clients and deals. A suggestion with clients
+The stored clients and figures are those of `team.backers.queries` for a user who may access all clients and deals. A suggestion with clients
 has one row in the currency of the account, even without deals, and one for each other currency of its clients' deals.
 
 The rows on which the figures depend are queued when these change: by `team.backers.revenue_changes`, and for votes by the forum
@@ -25,7 +25,7 @@ from core.db.tenancy import foreign_object
 from core.jobs.registration import has_time_left, periodic_job
 from crm.clients.models import Client
 from forum.posts.models import Post
-from team.backers.backers import backers_of, total_revenue, values_of
+from team.backers.queries import backers_of, total_revenue, values_of
 from team.summaries.revenue import FIGURES, Revenue, as_revenue, in_order_of_currency, revenue_by
 
 # The number of queued rows that one transaction processes.

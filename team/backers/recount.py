@@ -4,7 +4,6 @@ from django.db import transaction
 
 from accounts.account.models import Account
 from core.db import locks
-from team.backers.backers import values_of
 from team.backers.post_revenue import (
     RevenueChange,
     affected_posts,
@@ -14,6 +13,7 @@ from team.backers.post_revenue import (
     revenue_lock,
     update_post,
 )
+from team.backers.queries import values_of
 from team.summaries.revenue import FIGURES
 
 

@@ -13,8 +13,6 @@ from django.db import models
 from django.db.models import Value
 from django.db.models.functions import Now
 
-from accounts.account.models import Account
-from accounts.statuses.models import Status
 from core.db.derived import Act, Derivation, Key, add_keys, insert_with, register
 from core.db.prepared import prepared
 from crm.clients.models import Client
@@ -97,16 +95,6 @@ def keys_of_suggestions(rows: Iterable[Sequence[int | None]]) -> Iterable[Key]:
 
 def keys_of_row_of_post(post: Any) -> Iterable[Key]:
     return [] if post.category_id is None else keys_of_suggestions([(post.id, post.duplicate_from_id)])
-
-
-def queue_after_outcome(*, status: Status, **_options: object) -> None:
-    """Queue the suggestions with clients after the outcome of a status has changed (a receiver of `outcome_changed`)."""
-    queue_all(status.account_id)
-
-
-def queue_after_currency(*, account: Account, **_options: object) -> None:
-    """Queue the suggestions with clients after the currency of the account has changed (a receiver of `currency_changed`)."""
-    queue_all(account.id)
 
 
 def never(_row: Any) -> bool:

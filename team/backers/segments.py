@@ -25,7 +25,6 @@ from accounts.users.models import User
 from core.errors import FieldError
 from core.search.queries import search_transaction
 from crm.fields.conditions import read_number
-from forum.forums.membership import SegmentSource, register_segment_source
 from team.lists.declarations import LISTS
 from team.lists.queries import ListQuery
 from team.lists.saved_views import VIEW_GONE, SavedView, find_view, open_view, within_query
@@ -168,7 +167,3 @@ def conditions_of(account: Account, ids: Collection[int], email_key: Combinable)
         contacts = account.contacts.live().filter(email_key=email_key, client_id__in=clients.values("id"))
         found[view.id] = Q(Exists(clients.filter(email_key=email_key))) | Q(Exists(contacts.order_by()))
     return found
-
-
-def register_segments() -> None:
-    register_segment_source(SegmentSource(choices_of, conditions_of))

@@ -16,7 +16,7 @@ from core.http.api_requests import APIRequest
 from core.search.queries import MAX_QUERY_LENGTH
 from crm.deals.api import DealSerializer
 from crm.deals.models import Deal
-from team.board.board import Board, BoardQuery, Card, Column, Total, board_query, read_board
+from team.board.columns import Board, BoardQuery, Card, Column, Total, board_query, read_board
 from team.board.moves import MAX_PLACE, Move, move_deal
 
 MAX_ID = 10**18 - 1

@@ -18,7 +18,7 @@ from accounts.users.models import User
 from core.db.prepared import array_literal
 from core.errors import ConcurrentUpdate, Conflict, FieldError
 from crm.deals.models import Deal
-from team.board.board import after
+from team.board.columns import after
 
 # The difference of positions at the ends of a column, and the smallest one between deals that get new positions. New deals have
 # positions in microseconds before 1970, so that the newest deal comes first.

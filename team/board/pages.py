@@ -28,7 +28,7 @@ from core.pages.base import redirect
 from core.pages.errors import field_message
 from core.pages.number_fields import WholeNumberField
 from crm.deals.models import Deal
-from team.board.board import Board, BoardQuery, Card, Column, board_query, read_board, read_cards
+from team.board.columns import Board, BoardQuery, Card, Column, board_query, read_board, read_cards
 from team.board.moves import MAX_PLACE, Move, move_deal
 from team.fields.names import Names
 from team.lists.declarations import LISTS

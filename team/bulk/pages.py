@@ -25,12 +25,12 @@ from core.pages.creation import CreatingPage, Creation
 from core.pages.formatting import number_text
 from team.bulk.actions import Action, Result
 from team.bulk.models import BATCH_SIZE, MAX_ROWS, RESOURCES, BulkChange, BulkChangeQuerySet, actions_of
-from team.exports.export import MAX_EXPORTED
 from team.exports.pages import EXPORT, EXPORT_ROUTES, respond_with_csv, too_many
+from team.exports.streams import MAX_EXPORTED
 from team.lists.declarations import LISTS
 from team.lists.pages.list import MAX_USERS
 from team.lists.queries import ListQuery
-from team.lists.selection import count_matching, matching_ids, register_actions
+from team.lists.selection import count_matching, matching_ids
 from team.menu.pages import TeamPage, TeamRequest
 from team.merges.pages import MERGE, MERGE_ROUTES
 
@@ -38,15 +38,6 @@ from team.merges.pages import MERGE, MERGE_ROUTES
 MAX_SELECTED = 100
 # The choice that empties a field. A form without a choice is an error, so that nobody empties a field by mistake.
 NO_VALUE = "none"
-
-
-def register_selection_actions() -> None:
-    """Offer bulk changes, the merge of two rows and the export in the lists (`team.lists.selection`)."""
-    for resource in RESOURCES:
-        register_actions(resource, [(action.key, action.label) for action in actions_of(resource).values()])
-        if resource in MERGE_ROUTES:
-            register_actions(resource, [(MERGE, gettext_lazy("Merge two entries"))])
-        register_actions(resource, [(EXPORT, gettext_lazy("Export as CSV"))])
 
 
 def rows_text(resource: str, number: int) -> str:

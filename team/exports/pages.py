@@ -16,7 +16,7 @@ from core.http import throttling
 from core.limits import leases
 from core.pages.base import redirect
 from core.pages.formatting import number_text
-from team.exports.export import MAX_EXPORTED, MAX_EXPORTS, ExportStream, export
+from team.exports.streams import MAX_EXPORTED, MAX_EXPORTS, ExportStream, export
 from team.lists.declarations import LISTS
 from team.lists.queries import ListQuery
 from team.lists.selection import matching_ids

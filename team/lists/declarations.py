@@ -14,7 +14,7 @@ from accounts.statuses.models import Status
 from accounts.users.models import User
 from crm.fields.catalogue import Field, FieldType, builtin_fields, fields_of
 from team.summaries.models import LAST_ACTIVITY, NEXT_TASK, SUMS
-from team.tasks.tasks import all_tasks
+from team.tasks.queries import all_tasks
 
 # The orders of the lists, ascending and descending, with the labels of those that the form for small screens offers. Each has an index.
 ORDERS: dict[str, str | Promise] = {

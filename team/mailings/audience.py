@@ -16,7 +16,7 @@ from accounts.users.models import User
 from core.errors import FieldError
 from core.rows.trimmed import trim
 from crm.resources.consent import blocked_addresses
-from team.backers.backers import backers_of, backing_contacts_of
+from team.backers.queries import backers_of, backing_contacts_of
 
 # The maximum number of recipients of a message.
 MAX_RECIPIENTS = 5000

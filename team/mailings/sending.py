@@ -48,7 +48,7 @@ from forum.notifications.emails import Sender, message_id, senders_of
 from forum.posts.models import Post
 from forum.texts.markdown import render
 from team.mailings.models import Message, MessageRecipient
-from team.timeline.models import TimelineEntry, register_kind
+from team.timeline.models import TimelineEntry
 
 logger = logging.getLogger("rostrum.messages")
 
@@ -70,12 +70,6 @@ PLACEHOLDER = "{name}"
 MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~&:/])")
 # The purpose of the links to unsubscribe.
 UNSUBSCRIBE = "unsubscribe customer"
-
-
-def register_messages() -> None:
-    """Register the kinds of entries of timelines about messages."""
-    register_kind("message", gettext_lazy("Message sent"), "megaphone", "suggestions")
-    register_kind("unsubscribed", gettext_lazy("Unsubscribed from messages"), "bell-off", "changes")
 
 
 # Starting

@@ -25,8 +25,6 @@ from accounts.users.models import User
 from core.db.derived import at_the_end
 from core.db.tenancy import TenantModel, foreign_object
 from core.errors import FieldError
-from core.http.requests import UserRequest
-from core.registry import Sample
 from core.rows.access import Access
 from core.rows.additional_fields import additional_fields
 from core.rows.limited_rows import LimitedQuerySet
@@ -382,22 +380,3 @@ def remove_pairs(row: ExternallyIdentified, pairs: list[Pair]) -> None:
 def set_pairs(row: ExternallyIdentified, own: dict[str, str], further: set[Pair]) -> None:
     row.external_ids, row.further_external_ids = own, sorted(further) or None
     row.unsaved_fields |= {"external_ids", "further_external_ids"}
-
-
-def refuse_restore(*, row: ExternallyIdentified, **_options: object) -> None:
-    """Raise FieldError if the row is in the trash because it was merged: undoing the merge restores it with its linked rows."""
-    merge = Merge.objects.of_merged(row).active().first()
-    if merge is not None:
-        resource = merge.resource
-        raise FieldError(resource, NOT_RESTORABLE[resource], "merged", {"id": merge.kept_id})
-
-
-def second_newest(resource: str) -> Sample:
-    """Return the sample of the row that examples merge into the newest one."""
-
-    def find(request: UserRequest) -> QuerySet[Any, Any]:
-        rows: Any = getattr(request.account, f"{resource}s")
-        ids: QuerySet[Any, Any] = rows.live().accessible_to(request.user).order_by("-id").values("id")[1:2]
-        return ids
-
-    return find

@@ -11,7 +11,6 @@ from crm.clients.models import Client
 from crm.contacts.models import Contact
 from crm.deals.models import Deal
 from crm.notes.models import Note
-from forum.notifications.notes import NoteSource, register_note_source
 
 # The number of characters of a note that a notification may quote.
 MAX_TEXT_LENGTH = 2000
@@ -39,7 +38,3 @@ def details_of(column: str) -> Subquery:
 def path_of(note: Mapping[str, Any]) -> str:
     [(id, route)] = [(note[link], route) for link, (_model, route) in RECORDS.items() if note[link] is not None]
     return reverse(route, args=[id], fragment=f"note-{note['id']}")
-
-
-def register_notes() -> None:
-    register_note_source(NoteSource("note", details_of, path_of))

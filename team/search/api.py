@@ -10,7 +10,7 @@ from core.db.text import is_xml_text
 from core.errors import FieldError, FieldErrors
 from core.http.api_requests import APIRequest
 from core.search.queries import MAX_QUERY_LENGTH
-from team.search.search import find
+from team.search.queries import find
 
 
 class FindViewSet(JSONViewSet):

@@ -7,7 +7,7 @@ from core.db.text import replace_non_xml
 from core.http import throttling
 from core.search.queries import MAX_QUERY_LENGTH
 from team.menu.pages import TeamPage, TeamRequest
-from team.search.search import MAX_FOUND, MAX_SUGGESTED, Group, Result, find
+from team.search.queries import MAX_FOUND, MAX_SUGGESTED, Group, Result, find
 
 
 class FindPage(TeamPage):

@@ -1,18 +1,10 @@
 """The jobs that update summaries after changes that affect more rows than one transaction can update."""
 
-from datetime import timedelta
-
 from django.db import transaction
-from django.utils import timezone
 
-from accounts.account.models import Account
-from accounts.statuses.models import Status
 from core.jobs.registration import MAX_TURN, has_time_left, job
 from team.summaries.models import update_summaries
 from team.summaries.recount import BATCH_SIZE, fetch_ids
-
-# A transaction that reads the status or the account before the change may commit after the first run. By then, it has ended.
-SECOND_RUN_AFTER = timedelta(minutes=2)
 
 DEALS_WITH_FORMER_OUTCOME = """
 SELECT deal.id FROM crm_deal AS deal
@@ -59,15 +51,3 @@ def _update(name: str, account_id: int, ids: list[int]) -> bool:
         with transaction.atomic():
             update_summaries(account_id, **{name: ids[start : start + BATCH_SIZE]})
     return True
-
-
-def follow_outcome(*, status: Status, **_options: object) -> None:
-    """Update the summaries of the deals in a status after its outcome has changed (a receiver of `outcome_changed`)."""
-    for moment in (None, timezone.now() + SECOND_RUN_AFTER):
-        update_summaries_of_status.defer(account_id=status.account_id, status_id=status.id, _schedule_at=moment)
-
-
-def follow_currency(*, account: Account, **_options: object) -> None:
-    """Update the sums of the clients of an account after its currency has changed (a receiver of `currency_changed`)."""
-    for moment in (None, timezone.now() + SECOND_RUN_AFTER):
-        update_sums_of_account.defer(account_id=account.id, _schedule_at=moment)

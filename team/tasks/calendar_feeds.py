@@ -1,7 +1,5 @@
 """The private addresses of the calendars of tasks."""
 
-from typing import Any
-
 from django.db import models, transaction
 from django.utils import timezone
 
@@ -50,8 +48,3 @@ class CalendarFeed(TenantModel):
 
     def __str__(self) -> str:
         return f"calendar of user {self.user_id}"
-
-
-def end_calendar(sender: type[User], user: User, **kwargs: Any) -> None:
-    """Delete the address of the user's calendar (a receiver of `access_ended`)."""
-    CalendarFeed.objects.filter(account_id=user.account_id, user_id=user.id).delete()

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from accounts.users.models import User
 from core.pages.routes import path_with_id
-from team.tasks.tasks import LINKS, open_tasks
+from team.tasks.queries import LINKS, open_tasks
 
 # The feed has the user's open tasks that are due from 30 days ago until a year from now, at most `MAX_EVENTS`.
 PAST, FUTURE, MAX_EVENTS = timedelta(days=30), timedelta(days=366), 1000

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.http import QueryDict
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language, gettext_lazy, ngettext, pgettext_lazy
+from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
 from accounts.account.models import Account
@@ -21,22 +21,13 @@ from core.pages.formatting import amount_text
 from core.pages.number_fields import answered_text
 from core.pages.templates import render_part
 from forum.lists import team_filters
-from team.backers.post_revenue import sort_by, stored_revenue
+from team.backers.post_revenue import stored_revenue
 from team.backers.segments import MIN_CLIENTS, MIN_REVENUE, PARAMETERS, SEGMENT, SuggestionFilter
 from team.lists.saved_views import SavedView, views_of
 
 
 def sees_all_revenue(user: User) -> bool:
     return user.is_team and not user.access.is_limited
-
-
-def register_orders() -> None:
-    note = gettext_lazy("Only suggestions with clients behind them. Changes appear here after about a minute.")
-    for name, label, column in (
-        ("revenue", pgettext_lazy("order", "Most revenue"), "total"),
-        ("clients", pgettext_lazy("order", "Most clients"), "clients"),
-    ):
-        team_filters.register_order(name, team_filters.TeamOrder(label, note, sort_by(column), sees_all_revenue))
 
 
 @dataclass(frozen=True)

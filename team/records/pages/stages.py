@@ -13,7 +13,7 @@ from core.db.prepared import prepared
 from core.db.tenancy import account_of
 from crm.deals.models import Deal
 from forum.posts.tasks import IS_OPEN_TASK
-from team.board.board import days_since, is_rotting
+from team.board.columns import days_since, is_rotting
 from team.fields.names import name_of_user
 from team.menu.pages import TeamRequest
 

@@ -25,7 +25,7 @@ from core.errors import Conflict
 from core.pages.base import redirect
 from forum.posts.models import Post
 from team.menu.pages import TeamPage, TeamRequest
-from team.tasks.tasks import LINKS, all_tasks, moved_to
+from team.tasks.queries import LINKS, all_tasks, moved_to
 
 # The labels and icons of the kinds of tasks.
 KINDS: dict[str, tuple[Any, str]] = {

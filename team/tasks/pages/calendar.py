@@ -23,7 +23,7 @@ from team.menu.pages import TeamRequest
 from team.tasks.calendar_feeds import CalendarFeed
 from team.tasks.icalendar import calendar_of
 from team.tasks.pages.actions import TaskActions, people_of
-from team.tasks.tasks import is_late, open_tasks, start_of
+from team.tasks.queries import is_late, open_tasks, start_of
 
 # The tasks of a day that the table shows before "more", and the most tasks of a month that are read.
 DAY_SIZE, MAX_TASKS = 3, 1000

@@ -21,7 +21,7 @@ from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
 from forum.posts.models import Post
 from team.menu.pages import TeamPage, TeamRequest
 from team.tasks.pages.actions import KINDS, NEXT, people_of
-from team.tasks.tasks import DEFAULT_TIME, LINKS, all_tasks
+from team.tasks.queries import DEFAULT_TIME, LINKS, all_tasks
 
 LINK_LABELS = {"client": gettext_lazy("Client"), "contact": gettext_lazy("Contact"), "deal": gettext_lazy("Deal")}
 # The values of the reminder, in minutes before the task is due. A blank value reminds when it is due.

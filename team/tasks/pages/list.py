@@ -17,7 +17,7 @@ from forum.comments.pages.forms import CommentTextForm
 from forum.posts.models import Post
 from team.menu.pages import TeamRequest
 from team.tasks.pages.actions import NEXT, TaskActions, as_item, people_of
-from team.tasks.tasks import GROUP_SIZE, Bounds, all_tasks, ids_by_group, in_order, items, open_tasks
+from team.tasks.queries import GROUP_SIZE, Bounds, all_tasks, ids_by_group, in_order, items, open_tasks
 
 TITLES = {
     "overdue": gettext_lazy("Overdue"),

@@ -75,7 +75,7 @@ def test_no_statement_reads_a_whole_column(large, query, agents_see):
 
 def test_very_many_matches_are_not_counted(large, monkeypatch):
     """The first cards come from the indexes of the columns. A bitmap of all matches would take longer."""
-    monkeypatch.setattr("team.board.board.MAX_ESTIMATED", 10_000)
+    monkeypatch.setattr("team.board.columns.MAX_ESTIMATED", 10_000)
     for query in ("currency=eur", "currency=EUR&price__after=1"):
         nodes = reads(large, query)
         assert "Bitmap Heap Scan" not in {node["Node Type"] for node in nodes}

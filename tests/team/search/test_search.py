@@ -1,6 +1,6 @@
 """The search over everything as JSON. `tests/team/search/test_search_pages.py` has its page."""
 
-from team.search.search import MAX_FOUND
+from team.search.queries import MAX_FOUND
 from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.factories import make_client, make_contact, make_deal, make_post, make_task
 from tests.support.queries import capture_queries

@@ -1,6 +1,6 @@
 import pytest
 
-from team.search.search import MAX_FOUND, MAX_SUGGESTED
+from team.search.queries import MAX_FOUND, MAX_SUGGESTED
 from tests.support.factories import make_client, make_contact, make_deal, make_post, make_task
 from tests.support.queries import capture_queries
 

@@ -8,7 +8,7 @@ from core.pages.templates import render_part
 from forum.forums.requests import ForumUserRequest
 from forum.posts.models import Post
 from forum.team_tools.pages.base import ForumTeamPage
-from team.backers.backers import backers_of, in_order_of_revenue, revenue_of, total_revenue
+from team.backers.queries import backers_of, in_order_of_revenue, revenue_of, total_revenue
 
 # The number of clients in the panel, before the link to all of them.
 PANEL_SIZE = 5

@@ -1,0 +1,22 @@
+"""The registration of bulk changes, and of what can be done with selected rows (`core.rooms`)."""
+
+from django.utils.translation import gettext_lazy as _
+
+from core.registry import newest_id, registry
+from team.bulk.models import RESOURCES, actions_of
+from team.exports.pages import EXPORT
+from team.lists.selection import register_actions
+from team.merges.pages import MERGE, MERGE_ROUTES
+
+# In the order in which the lists offer them.
+for resource in RESOURCES:
+    register_actions(resource, [(action.key, action.label) for action in actions_of(resource).values()])
+    if resource in MERGE_ROUTES:
+        register_actions(resource, [(MERGE, _("Merge two entries"))])
+    register_actions(resource, [(EXPORT, _("Export as CSV"))])
+
+registry.register_sample(
+    "bulk_changes",
+    "bulk_change",
+    lambda request: newest_id(request.account.bulk_changes.visible_to(request.user)),
+)

@@ -1,0 +1,8 @@
+"""The registration of own fields (`core.rooms`)."""
+
+from django.utils.translation import gettext_lazy as _
+
+from accounts.layout.navigation import is_admin
+from core.pages.navigation import Entry, register
+
+register("settings", Entry("fields", _("Fields"), "team-fields", "text-cursor-input", order=62, is_shown=is_admin))

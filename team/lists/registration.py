@@ -1,0 +1,41 @@
+"""The registration of lists and saved views (`core.rooms`)."""
+
+from typing import TYPE_CHECKING
+
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from core.pages.navigation import Entry, register
+from core.pages.routes import register_start_page
+from core.registry import newest_id, registry
+from crm.fields.api.conditions import register_reader
+from team.lists.saved_views import read_api_list
+from team.menu.entries import GROUP, is_team_of_site
+
+if TYPE_CHECKING:
+    from accounts.account.models import Account
+    from accounts.users.models import User
+
+
+def start_page(account: "Account", user: "User") -> str | None:
+    """Return the path of the clients for the team of an account that was created for the CRM."""
+    return reverse("team-clients") if user.is_team and account.initial_module == GROUP else None
+
+
+register(
+    "main",
+    *(
+        Entry(name, label, route, order=order, group=GROUP, is_shown=is_team_of_site, shortcut=shortcut)
+        for name, label, route, order, shortcut in (
+            ("clients", _("Clients"), "team-clients", 50, "g c"),
+            ("contacts", _("Contacts"), "team-contacts", 60, "g o"),
+            ("deals", pgettext_lazy("menu", "Deals"), "team-deals", 70, "g d"),
+        )
+    ),
+)
+register_start_page(start_page)
+register_reader(read_api_list)
+registry.register_sample(
+    "views", "view", lambda request: newest_id(request.account.saved_views.visible_to(request.user))
+)

@@ -1,0 +1,19 @@
+from django.urls import path
+
+from core.api.routing import CREATE, ITEM
+from team.lists.api import SavedViewViewSet
+from team.lists.pages.list import ClientsPage, ContactListsPage, ContactsPage, DealsPage, TaskListPage
+from team.lists.pages.saved_views import EditViewPage, NewViewPage, ViewsPage
+
+urlpatterns = [
+    path("app/clients", ClientsPage.as_view(), name="team-clients"),
+    path("app/contacts", ContactsPage.as_view(), name="team-contacts"),
+    path("app/contact_lists", ContactListsPage.as_view(), name="team-contact-lists"),
+    path("app/deals", DealsPage.as_view(), name="team-deals"),
+    path("app/views", ViewsPage.as_view(), name="team-views"),
+    path("app/views/new", NewViewPage.as_view(), name="team-view-new"),
+    path("app/views/<id:id>", EditViewPage.as_view(), name="team-view"),
+    path("app/tasks/list", TaskListPage.as_view(), name="team-tasks-list"),
+    path("app/views.json", SavedViewViewSet.as_view({"get": "list"} | CREATE), name="team-json-views"),
+    path("app/views/<id:id>.json", SavedViewViewSet.as_view(ITEM), name="team-json-view"),
+]

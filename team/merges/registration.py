@@ -1,0 +1,43 @@
+"""The registration of merges (`core.rooms`)."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.dispatch import receiver
+
+from core.errors import FieldError
+from core.http.requests import UserRequest
+from core.registry import Sample, newest_id, registry
+from core.rows.trash import restoring
+from crm.clients.models import Client
+from crm.contacts.models import Contact
+from crm.resources.external_ids import ExternallyIdentified
+from team.merges.models import MODELS, NOT_RESTORABLE, Merge
+
+
+def second_newest(resource: str) -> Sample:
+    """Return the sample of the row that examples merge into the newest one."""
+
+    def find(request: UserRequest) -> QuerySet[Any, Any]:
+        rows: Any = getattr(request.account, f"{resource}s")
+        ids: QuerySet[Any, Any] = rows.live().accessible_to(request.user).order_by("-id").values("id")[1:2]
+        return ids
+
+    return find
+
+
+for resource in MODELS:
+    registry.register_sample(f"merged {resource}s", f"merged_{resource}", second_newest(resource))
+registry.register_sample(
+    "merges", "merge", lambda request: newest_id(request.account.merges.active().accessible_to(request.user))
+)
+
+
+@receiver(restoring, sender=Client)
+@receiver(restoring, sender=Contact)
+def refuse_restore(*, row: ExternallyIdentified, **_options: object) -> None:
+    """Raise FieldError if the row is in the trash because it was merged: undoing the merge restores it with its linked rows."""
+    merge = Merge.objects.of_merged(row).active().first()
+    if merge is not None:
+        resource = merge.resource
+        raise FieldError(resource, NOT_RESTORABLE[resource], "merged", {"id": merge.kept_id})

@@ -1,0 +1,52 @@
+"""The schemas of reports in the OpenAPI document, as far as views and serializers do not tell them."""
+
+from core.openapi.operations import QUERY_PARAMETERS, RESPONSES, entries
+from core.openapi.values import COUNT, ID, ID_OR_ZERO, NAME, NUMBER, JSONSchema, array_of, object_of, one_of, or_null
+from team.reports.periods import DEFAULT_MONTHS, MAX_MONTHS
+from team.reports.queries import MAX_SUGGESTIONS, REPORTS, Report
+from team.reports.tables import TIMES, Kind
+
+MONTH: JSONSchema = {"type": "string", "pattern": "^2[01][0-9]{2}-(0[1-9]|1[0-2])$"}
+DURATION = {"type": ["number", "null"], "minimum": 0}
+# The schema and an example of a column of each kind.
+COLUMNS = {
+    Kind.TEXT: (or_null(NAME), "EUR"),
+    Kind.MONTH: ({"anyOf": [MONTH, one_of(TIMES)]}, "2026-11"),
+    Kind.COUNT: (COUNT, 2),
+    Kind.MONEY: (NUMBER, 149.9),
+    Kind.SHARE: ({**DURATION, "maximum": 1}, 0.25),
+    Kind.DAYS: (DURATION, 3.5),
+    Kind.HOURS: (DURATION, 3.5),
+}
+
+
+def description_of(report: Report) -> str:
+    amounts = any(column.kind == Kind.MONEY for column in report.columns)
+    currencies = " Each currency has rows of its own." if amounts else ""
+    if not report.has_period:
+        return f"{report.description} There are at most {MAX_SUGGESTIONS} for each currency.{currencies}"
+    months = f"the next {DEFAULT_MONTHS} months" if report.ahead else f"the last {DEFAULT_MONTHS} months"
+    return f"{report.description} The period is {months} by default, and at most {MAX_MONTHS} months.{currencies}"
+
+
+# The declarations of the reports have their texts, so no file describes these operations.
+for report in REPORTS.values():
+    key = f"get_{report.name}_report"
+    schemas = {column.name: COLUMNS[column.kind][0] for column in report.columns}
+    example = {column.name: COLUMNS[column.kind][1] for column in report.columns}
+    if report.has_ids:
+        schemas["id"], example["id"] = or_null(ID), 16
+    period, months = (
+        ({"from": MONTH, "to": MONTH}, {"from": "2026-11", "to": "2026-11"}) if report.has_period else ({}, {})
+    )
+    entries()[f"GET /app/reports/{report.name}.json"] = {
+        "id": key,
+        "summary": f"Read the report “{report.label}”",
+        "description": description_of(report),
+        "tag": "Reports",
+        "response": {"report": report.name, **months, "rows": [example]},
+    }
+    QUERY_PARAMETERS[key] = {name: MONTH if name in ("from", "to") else ID_OR_ZERO for name in report.parameters}
+    RESPONSES[key] = object_of(
+        {"report": {"type": "string", "const": report.name}, **period, "rows": array_of(object_of(schemas))}
+    )

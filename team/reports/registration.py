@@ -1,0 +1,19 @@
+"""The registration of reports (`core.rooms`)."""
+
+from django.utils.translation import gettext_lazy as _
+
+from core.pages.navigation import Entry, register
+from team.menu.entries import GROUP, is_team_of_site
+
+register(
+    "main",
+    Entry(
+        "reports",
+        _("Reports"),
+        "team-reports",
+        order=90,
+        group=GROUP,
+        is_shown=is_team_of_site,
+        shortcut="g p",
+    ),
+)
