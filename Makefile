@@ -1,7 +1,7 @@
 # Every target needs Python 3.11 or later, make and a shell, and installs everything else into .venv.
 .SUFFIXES:
 .DEFAULT_GOAL = help
-.PHONY: help run manage docs test soak lint format messages screenshots lock bench clean
+.PHONY: help run dev manage docs test soak lint format messages screenshots lock bench clean
 
 VENV = .venv
 python = $(VENV)/bin/python
@@ -22,6 +22,7 @@ broken := $(shell $(python) -c '' 2>/dev/null || rm -f $(VENV)/made $(VENV)/loca
 
 help:
 	@echo 'make run      start the service and an embedded PostgreSQL on http://localhost:8000 (PORT, DATA_DIR, ...)'
+	@echo 'make dev      the same for changing the code: it reloads, and shows the traceback of an error'
 	@echo 'make manage   run a management command on the data of make run (ARGS="create_account acme ...")'
 	@echo 'make test     run the tests that each change needs, in parallel (ARGS=... goes to pytest)'
 	@echo 'make soak     run the tests that are long by nature: kills, restarts, histories, the benchmark'
@@ -36,6 +37,9 @@ help:
 
 run: $(VENV)/local
 	@exec $(python) -m config.local
+
+dev: $(VENV)/local
+	@exec $(python) -m config.local --dev
 
 manage: $(VENV)/local
 	@exec $(python) -m config.local.manage $(ARGS)

@@ -3,8 +3,28 @@ from django.utils.translation import gettext_lazy as _
 from core import rooms
 
 
-class AccountsConfig(rooms.Room):
+class Accounts(rooms.Room):
     name = "accounts"
+    subjects = (
+        "hosts",
+        "roles",
+        "layout",
+        "tags",
+        "account",
+        "mail",
+        "users",
+        "mentions",
+        "sessions",
+        "sign_in",
+        "tokens",
+        "statuses",
+        "account_creation",
+        "access",
+        "profile",
+        "examples",
+        "reference",
+        "trash",
+    )
     field_labels = {
         "accent": _("accent"),
         "code": _("code"),
@@ -30,15 +50,3 @@ class AccountsConfig(rooms.Room):
         "user": _("user"),
         "won_reasons": _("reasons for winning"),
     }
-
-    def ready(self) -> None:
-        super().ready()
-        from accounts.hosts import domains  # noqa: F401
-        from accounts.layout.navigation import register_entries
-        from accounts.mail import sending as mail  # noqa: F401
-        from accounts.resources import RESOURCES
-        from core.registry import newest_id, registry
-
-        registry.register(*RESOURCES)
-        registry.register_sample("users", "team_user", lambda request: newest_id(request.account.users.team()))
-        register_entries()

@@ -1,16 +1,30 @@
-"""The models of the app, imported here for Django. Each subject has its own module."""
+"""Django imports this module to find the models of the room."""
 
-from accounts.access.models import Group as Group
-from accounts.account.branding import Branding as Branding
-from accounts.account.models import Account as Account
-from accounts.hosts.models import Host as Host
-from accounts.sessions.models import Session as Session
-from accounts.sign_in.codes import SignInCode as SignInCode
-from accounts.sign_in.handovers import Handover as Handover
-from accounts.statuses.models import Status as Status
-from accounts.statuses.pipelines import Pipeline as Pipeline
-from accounts.tags.models import Tag as Tag
-from accounts.tags.models import TagCount as TagCount
-from accounts.tokens.models import APIToken as APIToken
-from accounts.users.invitations import Invitation as Invitation
-from accounts.users.models import User as User
+from accounts.access import models as access
+from accounts.account import branding
+from accounts.account import models as account
+from accounts.hosts import models as hosts
+from accounts.sessions import models as sessions
+from accounts.sign_in import codes, handovers
+from accounts.statuses import models as statuses
+from accounts.statuses import pipelines
+from accounts.tags import models as tags
+from accounts.tokens import models as tokens
+from accounts.users import invitations
+from accounts.users import models as users
+
+__all__ = [
+    "access",
+    "account",
+    "branding",
+    "codes",
+    "handovers",
+    "hosts",
+    "invitations",
+    "pipelines",
+    "sessions",
+    "statuses",
+    "tags",
+    "tokens",
+    "users",
+]

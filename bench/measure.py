@@ -4,7 +4,7 @@ import dataclasses
 import re
 import statistics
 from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import cycle
 from urllib.parse import urljoin
@@ -60,39 +60,30 @@ def load_in_turn(targets: list[Target], options: Namespace) -> tuple[list[list[w
     return loads, round(statistics.median(ratios), 3), machine.load_since(before)
 
 
-def beside_bare(
-    service: Server,
-    bare: Server,
-    cases: list[Case],
-    token: str,
-    recorded: dict,
-    options: Namespace,
-    show: Callable[[dict], None],
-) -> list[dict]:
-    """Measure each case on the service and on its twin, in turn, then a page with one connection. Call `show` with each result."""
-    results: list[dict] = []
-    for number, name in enumerate(recorded["cases"]):
-        case = next((case for case in cases if case.name == name), None)
-        if case is None:
-            continue
-        paths = tuple(f"/recorded/{number}/{path}" for path in range(len(case.paths)))
-        targets = [Target(service, case, token), Target(bare, dataclasses.replace(case, paths=paths), token)]
-        loads, ratio, load_of_machine = load_in_turn(targets, options)
-        result = {
-            "case": name,
-            "service": figures(loads[0]),
-            "bare": figures(loads[1]),
-            "ratio": ratio,
-            "queries": recorded["cases"][name]["queries"],
-            "machine": load_of_machine,
-        }
-        if case.kind == HTML:
-            alone = [targets[0].load(options.seconds, connections=1) for _ in range(options.rounds)]
-            weights = [first_visit(service, case, token, path) for path in range(min(WEIGHED_PATHS, len(case.paths)))]
-            result |= {"alone": figures(alone), "bytes": max(weights)}
-        results.append(result)
-        show(result)
-    return results
+def beside_bare(servers: list[Server], case: Case, token: str, recorded: dict, options: Namespace) -> dict:
+    """Measure a case on the service and on its twin, in turn, then a page with one connection."""
+    if reason := recorded["failed"].get(case.name):
+        raise wrk.LoadError(reason)
+    number = list(recorded["cases"]).index(case.name)
+    paths = tuple(f"/recorded/{number}/{path}" for path in range(len(case.paths)))
+    twin = dataclasses.replace(case, paths=paths)
+    service, bare = (Target(*parts, token) for parts in zip(servers, (case, twin), strict=True))
+    loads, ratio, load_of_machine = load_in_turn([service, bare], options)
+    result = {
+        "case": case.name,
+        "service": figures(loads[0]),
+        "bare": figures(loads[1]),
+        "ratio": ratio,
+        "queries": recorded["cases"][case.name]["queries"],
+        "machine": load_of_machine,
+    }
+    if case.kind == HTML:
+        alone = [service.load(options.seconds, connections=1) for _ in range(options.rounds)]
+        weights = [
+            first_visit(service.server, case, token, path) for path in range(min(WEIGHED_PATHS, len(case.paths)))
+        ]
+        result |= {"alone": figures(alone), "bytes": max(weights)}
+    return result
 
 
 def first_visit(service: Server, case: Case, session: str, path: int) -> int:
@@ -105,30 +96,18 @@ def first_visit(service: Server, case: Case, session: str, path: int) -> int:
             addresses.add(urljoin(case.paths[path], address[1].decode()))
     responses = [service.request("GET", address, headers=headers) for address in addresses]
     if any(response.status != 200 for response in responses):
-        raise SystemExit(f"{case.name}: {addresses} have the statuses {[response.status for response in responses]}")
+        raise wrk.LoadError(f"{case.name}: {addresses} have the statuses {[response.status for response in responses]}")
     return sum(len(response.body) for response in responses)
 
 
-def scaling(
-    servers: list[Server], sets: list[list[Case]], tokens: list[str], options: Namespace, show: Callable[[dict], None]
-) -> list[dict]:
-    """Run the same cases on two data sets. The result `times` says how many times as long a request takes on the second."""
-    results: list[dict] = []
-    seconds = {case.name: case for case in sets[1]}
-    for case in sets[0]:
-        if not case.scales or case.name not in seconds or (options.case or "") not in case.name:
-            continue
-        pair = (case, seconds[case.name])
-        targets = [Target(*parts) for parts in zip(servers, pair, tokens, strict=True)]
-        for target in targets:
-            target.server.checked_response(target.case, target.token)
-        loads, ratio, load_of_machine = load_in_turn(targets, options)
-        first, second = map(figures, loads)
-        results.append(
-            {"case": case.name, "first": first, "second": second, "times": ratio, "machine": load_of_machine}
-        )
-        show(results[-1])
-    return results
+def scaling(servers: list[Server], pair: tuple[Case, Case], tokens: list[str], options: Namespace) -> dict:
+    """Measure a case on two data sets. The result `times` says how many times as long a request takes on the second."""
+    targets = [Target(*parts) for parts in zip(servers, pair, tokens, strict=True)]
+    for target in targets:
+        target.server.checked_response(target.case, target.token)
+    loads, ratio, load_of_machine = load_in_turn(targets, options)
+    first, second = map(figures, loads)
+    return {"case": pair[0].name, "first": first, "second": second, "times": ratio, "machine": load_of_machine}
 
 
 def measure_memory(

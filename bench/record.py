@@ -1,11 +1,12 @@
 """Record the statements of the service for the requests of all cases, which the bare twin (`bench.bare`) repeats.
 
 The command `python -m bench.record` starts a session of the owner, sends the requests of the cases in its arguments within this process,
-and writes the statements and the sizes of the responses as JSON.
+and adds the statements and the sizes of the responses to a file of JSON.
 """
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -19,9 +20,13 @@ import psycopg
 
 from bench.cases import HTML, UNIQUE, Case, pages, requests_of_apis
 from bench.data import ROOT
+from bench.wrk import LoadError
+from config.local.processes import outcome
 
 # How often each request is recorded.
 RECORDINGS = 3
+# How long the recording of a case may take, in seconds.
+TIMEOUT = 300
 _counter = count(1)
 
 
@@ -81,14 +86,35 @@ def record_case(client: Any, case: Case, token: str) -> dict[str, Any]:
 
 
 def record_all(data_set: dict, names: list[str], environment: dict[str, str], path: Path) -> dict:
-    """Record the cases with these names in another process, and write the result to a file for the twin. Return it."""
-    command = [sys.executable, "-m", "bench.record", *names]
+    """Record the cases with these names in another process, and write the result to a file for the twin. Return it.
+
+    A case that ends the process is one of the `failed` ones of the result, with the reason. Another process records those after it.
+    """
     variables = {**environment, "BENCH_DATA_SET": json.dumps(data_set), "BENCH_RECORDED": str(path)}
-    result = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
-    if result.returncode:
-        raise SystemExit(f"The requests cannot be recorded:\n{result.stderr}")
-    recorded: dict = json.loads(path.read_text())
-    return recorded
+    recorded: dict = {"session": "", "cases": {}, "failed": {}}
+    write(path, recorded)
+    while True:
+        remaining = [name for name in names if name not in recorded["cases"] and name not in recorded["failed"]]
+        if recorded["failed"] and not remaining:
+            return recorded
+        command = [sys.executable, "-m", "bench.record", *remaining]
+        result = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
+        recorded = json.loads(path.read_text())
+        if result.returncode == 0:
+            return recorded
+        reason = f"the recording ended ({outcome(result.returncode)}): {result.stderr.strip()[-1000:]}"
+        cut_case = next((name for name in remaining if name not in recorded["cases"]), None)
+        if cut_case is None or not recorded["session"]:
+            raise LoadError(reason)
+        recorded["failed"][cut_case] = reason
+        write(path, recorded)
+
+
+def write(path: Path, recorded: dict) -> None:
+    """Replace the file at once, because this process may be killed."""
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(recorded))
+    part.replace(path)
 
 
 def main() -> None:
@@ -102,14 +128,19 @@ def main() -> None:
 
     client = Client()
     data_set, names = json.loads(os.environ["BENCH_DATA_SET"]), sys.argv[1:]
+    path = Path(os.environ["BENCH_RECORDED"])
+    recorded = json.loads(path.read_text())
     owner = User.objects.get(account_id=data_set["account"], id=data_set["user"])
-    session = Session.objects.start(owner)[1]
-    recorded = {
-        case.name: record_case(client, case, session if case.kind == HTML else data_set["token"])
-        for case in (*requests_of_apis(data_set), *pages(data_set))
-        if case.name in names
-    }
-    Path(os.environ["BENCH_RECORDED"]).write_text(json.dumps({"session": session, "cases": recorded}))
+    recorded["session"] = session = Session.objects.start(owner)[1]
+    write(path, recorded)
+    for case in (*requests_of_apis(data_set), *pages(data_set)):
+        if case.name in names:
+            # The signal ends the process.
+            signal.alarm(TIMEOUT)
+            recorded["cases"][case.name] = record_case(
+                client, case, session if case.kind == HTML else data_set["token"]
+            )
+            write(path, recorded)
 
 
 if __name__ == "__main__":

@@ -45,6 +45,10 @@ def show_case(result: dict) -> None:
     row(result["case"], cells + [""] * (10 - len(cells)), result["machine"])
 
 
+def show_failure(name: str, reason: str) -> None:
+    say(f"{name:{NAME_WIDTH}}   failed: {reason}")
+
+
 def show_scaling(result: dict) -> None:
     rates = [f"{result[data_set]['per second']:.0f}" for data_set in ("first", "second")]
     row(result["case"], [*rates, f"{result['times']:.2f}"], result["machine"])

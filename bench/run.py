@@ -11,9 +11,11 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import psycopg
 
@@ -26,6 +28,8 @@ from config.local.postgres import Cluster, ClusterError
 PARTS = ("cases", "pages", "scaling", "memory")
 # Scaling also measures a data set with this many times as many other accounts.
 ACCOUNTS_FACTOR = 20
+# The exit status after Ctrl-C, as of a shell.
+INTERRUPTED = 130
 
 
 def arguments() -> argparse.Namespace:
@@ -56,7 +60,10 @@ class DataSet:
 
 
 class Run:
-    """A run of the benchmark. It writes the results after each part, because a later part may fail."""
+    """A run of the benchmark. It writes the results after each case, because the run may be interrupted.
+
+    A case or a part that fails is in `failed` of the report with the reason, and does not end the run.
+    """
 
     def __init__(self, options: argparse.Namespace, cluster: Cluster, logs: Path):
         self.results, self.cluster = options.results, cluster
@@ -67,7 +74,8 @@ class Run:
         self.variables = {"STATIC_ROOT": str(logs / "static")}
         self.report: dict = {}
 
-    def run(self) -> None:
+    def run(self) -> int:
+        """Measure the parts and write the results. Return the exit status."""
         with psycopg.connect(self.cluster.url) as connection:
             [version] = connection.execute("SHOW server_version").fetchone()
         self.report = {
@@ -76,29 +84,76 @@ class Run:
             "machine": machine.description(version),
             **{name: getattr(self.options, name) for name in ("workers", "seconds", "rounds")},
             "connections": wrk.CONNECTIONS,
+            "failed": {},
         }
         facts = self.report["machine"]
         report.say(
             f"{facts['cores']} cores ({facts['processor']}), {facts['memory_gib']} GiB; Python {facts['python']}, Django {facts['django']}, "
             f"PostgreSQL {facts['postgresql']}; load {os.getloadavg()[0]:.1f} at the start"
         )
+        try:
+            self.measure_parts()
+        except KeyboardInterrupt:
+            self.report["interrupted"] = True
+        report.say(f"Written: {report.write(self.results, self.report)}")
+        if failed := self.report["failed"]:
+            report.say(f"Failed: {', '.join(failed)}")
+        if "interrupted" in self.report:
+            report.say("Interrupted: the report has what was measured before")
+            return INTERRUPTED
+        return 1 if failed else 0
+
+    def measure_parts(self) -> None:
+        size = self.size
         if set(self.parts) - {"scaling"}:
-            data_set = DataSet(self.cluster, self.size)
+            data_set = DataSet(self.cluster, size)
             collect = [sys.executable, "manage.py", "collectstatic", "--no-input", "--verbosity", "0"]
             subprocess.run(collect, cwd=ROOT, env=environment(data_set.url) | self.variables, check=True)
         if "cases" in self.parts:
-            self.beside_bare("cases", "Requests of the APIs", data_set, data_set.requests)
+            self.attempt("cases", self.beside_bare, "cases", "Requests of the APIs", data_set, data_set.requests)
         if "pages" in self.parts:
-            self.beside_bare("pages", "Pages of the team", data_set, data_set.pages)
+            self.attempt("pages", self.beside_bare, "pages", "Pages of the team", data_set, data_set.pages)
         if "memory" in self.parts:
-            self.measure_memory(data_set)
+            self.attempt("memory", self.measure_memory, data_set)
         if "scaling" in self.parts:
-            size = self.size
             tenth = dataclasses.replace(size, posts=max(1, size.posts // 10), clients=max(1, size.clients // 10))
-            self.scaling("rows x 10", tenth, size)
             more = dataclasses.replace(tenth, others=tenth.others * ACCOUNTS_FACTOR)
-            self.scaling(f"accounts x {ACCOUNTS_FACTOR}", tenth, more)
-        report.say(f"Written: {report.write(self.results, self.report)}")
+            for name, larger in (("rows x 10", size), (f"accounts x {ACCOUNTS_FACTOR}", more)):
+                self.attempt(name, self.scaling, name, tenth, larger)
+
+    def attempt(self, name: str, measure_it: Callable[..., Any], *arguments: object) -> Any:
+        """Measure a part or a case, and return the result. If that fails, record the reason and return None."""
+        try:
+            return measure_it(*arguments)
+        except Exception as error:  # noqa: BLE001, the others can still be measured
+            reason = self.report["failed"][name] = f"{type(error).__name__}: {error}"
+            report.show_failure(name, reason)
+            report.write(self.results, self.report)
+            return None
+
+    def measure_cases(
+        self,
+        part: str,
+        selected: list[cases.Case],
+        start: Callable[[ExitStack], list[Server]],
+        measure_case: Callable[[list[Server], cases.Case], dict],
+        show: Callable[[dict], None],
+    ) -> None:
+        """Measure cases in turn, on the same servers. `start` starts them."""
+        results = self.report[part] = []
+        with ExitStack() as running:
+            servers: list[Server] = []
+            for case in selected:
+                servers = servers or start(running)
+                result = self.attempt(f"{part}: {case.name}", measure_case, servers, case)
+                if result is None:
+                    # The servers may have been killed, or still execute requests of the case.
+                    running.close()
+                    servers = []
+                    continue
+                results.append(result)
+                show(result)
+                report.write(self.results, self.report)
 
     def serving(self, program: tuple[str, ...], data_set: DataSet, **variables: str) -> AbstractContextManager[Server]:
         return serving(program, data_set.url, self.options.workers, self.logs, self.variables | variables)
@@ -116,11 +171,16 @@ class Run:
             data_set.values, [case.name for case in selected], environment(data_set.url) | self.variables, path
         )
         token = recorded["session"] if part == "pages" else data_set.token
-        with self.serving(SERVICE, data_set) as service, self.serving(BARE, data_set, BENCH_RECORDED=str(path)) as bare:
-            report.start_cases(f"{title}, beside a bare view of the same statements")
-            results = measure.beside_bare(service, bare, selected, token, recorded, self.options, report.show_case)
-        self.report[part] = results
-        report.write(self.results, self.report)
+
+        def start(running: ExitStack) -> list[Server]:
+            service, bare = self.serving(SERVICE, data_set), self.serving(BARE, data_set, BENCH_RECORDED=str(path))
+            return [running.enter_context(service), running.enter_context(bare)]
+
+        def measure_case(servers: list[Server], case: cases.Case) -> dict:
+            return measure.beside_bare(servers, case, token, recorded, self.options)
+
+        report.start_cases(f"{title}, beside a bare view of the same statements")
+        self.measure_cases(part, selected, start, measure_case, report.show_case)
 
     def measure_memory(self, data_set: DataSet) -> None:
         selected, pages = (
@@ -139,17 +199,22 @@ class Run:
             result = measure.measure_memory(service, selected, data_set.token, pages, recorded["session"], self.options)
         self.report["memory"] = result
         report.show_memory(result)
-        report.write(self.results, self.report)
 
     def scaling(self, name: str, *sizes: Size) -> None:
-        with ExitStack() as running:
-            sets = [DataSet(self.cluster, size) for size in sizes]
-            servers = [running.enter_context(self.serving(SERVICE, data_set)) for data_set in sets]
-            headings = [f"{size.posts:,}/{size.others}" for size in sizes]
-            report.start_table(f"{name} (requests/s by rows of a kind / other accounts)", [*headings, "times"])
-            requests, tokens = [data_set.requests for data_set in sets], [data_set.token for data_set in sets]
-            self.report[name] = measure.scaling(servers, requests, tokens, self.options, report.show_scaling)
-        report.write(self.results, self.report)
+        sets = [DataSet(self.cluster, size) for size in sizes]
+        tokens, text = [data_set.token for data_set in sets], self.options.case or ""
+        larger = {case.name: case for case in sets[1].requests}
+        selected = [case for case in sets[0].requests if case.scales and case.name in larger and text in case.name]
+
+        def start(running: ExitStack) -> list[Server]:
+            return [running.enter_context(self.serving(SERVICE, data_set)) for data_set in sets]
+
+        def measure_case(servers: list[Server], case: cases.Case) -> dict:
+            return measure.scaling(servers, (case, larger[case.name]), tokens, self.options)
+
+        headings = [f"{size.posts:,}/{size.others}" for size in sizes]
+        report.start_table(f"{name} (requests/s by rows of a kind / other accounts)", [*headings, "times"])
+        self.measure_cases(name, selected, start, measure_case, report.show_scaling)
 
 
 def main() -> None:
@@ -159,11 +224,14 @@ def main() -> None:
         if not shutil.which("wrk"):
             raise wrk.LoadError("The benchmark needs wrk: install the package of that name.")
         with tempfile.TemporaryDirectory(prefix="rostrum-bench-") as logs, Cluster(directory) as cluster:
-            Run(options, cluster, Path(logs)).run()
+            status = Run(options, cluster, Path(logs)).run()
     except (wrk.LoadError, ClusterError) as error:
         raise SystemExit(str(error)) from error
+    except KeyboardInterrupt:
+        raise SystemExit(INTERRUPTED) from None
     except subprocess.CalledProcessError as error:
         raise SystemExit(f"{' '.join(error.cmd)} failed") from error
+    sys.exit(status)
 
 
 if __name__ == "__main__":

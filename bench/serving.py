@@ -14,6 +14,7 @@ from pathlib import Path
 from bench.cases import UNIQUE, Case
 from bench.data import ROOT
 from bench.machine import children, is_worker, memory
+from bench.wrk import LoadError
 from config.local.processes import ProcessGroup
 from config.local.run import ALLOCATOR_VARIABLES
 
@@ -61,11 +62,11 @@ class Server:
             return Response(http_response.status, http_response.read())
 
     def checked_response(self, case: Case, token: str, *, path: int = 0) -> Response:
-        """Send one request of a case and return the response. Raise SystemExit for an unexpected response, so that errors are never measured."""
+        """Send one request of a case and return the response. Raise LoadError for an unexpected response, so that errors are never measured."""
         body = case.body and case.body.replace(UNIQUE, f"{time.time_ns():x}")
         response = self.request(case.method, case.paths[path], headers=case.headers(token), body=body)
         if error := case.find_error(response.status, response.body):
-            raise SystemExit(
+            raise LoadError(
                 f"{case.name}: {case.method} {case.paths[path]} at {self.address}: {error}\n{self.log_end()}"
             )
         return response
@@ -95,7 +96,7 @@ def free_port() -> int:
 def serving(
     program: tuple[str, ...], url: str, workers: int, logs: Path, variables: dict[str, str]
 ) -> Iterator[Server]:
-    """Run a server, with further environment `variables` and its log in a file in `logs`. Raise SystemExit if it does not start."""
+    """Run a server, with further environment `variables` and its log in a file in `logs`. Raise LoadError if it does not start."""
     port = free_port()
     log = logs / f"{program[-1].rpartition('.')[2]}-{port}.log"
     all_variables = {**environment(url), **variables}
@@ -113,7 +114,7 @@ def serving(
                 server.started_in = time.monotonic() - started_at
                 break
             if process.poll() is not None or time.monotonic() > deadline:
-                raise SystemExit(f"{' '.join(program)} did not start:\n{server.log_end()}")
+                raise LoadError(f"{' '.join(program)} did not start:\n{server.log_end()}")
             time.sleep(0.01)
         yield server
     finally:

@@ -56,7 +56,7 @@ end
 
 
 class LoadError(Exception):
-    """An error for a load that failed or had unexpected responses."""
+    """The reason why a case cannot be measured: an unexpected response, or a server or program that does not run."""
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,8 @@ class Variable:
 class Environment:
     """The values of the environment, with the variables that were declared and the problems that were found."""
 
-    values: dict[str, str] = field(default_factory=environment_variables)
+    # Not in the representation, which Django's debug page shows: the values are secrets, too.
+    values: dict[str, str] = field(default_factory=environment_variables, repr=False)
     variables: list[Variable] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 

@@ -7,25 +7,15 @@ A name begins with its room. For a page the subject follows (`forum-post`), for 
 
 from django.urls import URLPattern
 
-from accounts.api.urls import urlpatterns as accounts_json
-from accounts.pages.urls import urlpatterns as accounts_pages
 from core import error_responses
 from core.rooms import import_modules
-from forum.api.urls import urlpatterns as forum_json
-from forum.pages.urls import urlpatterns as forum_pages
 from forum.xml.urls import categories, first_page
-from forum.xml.urls import urlpatterns as forum_xml
 
 # Django tries these in order. The first page of a forum comes first. The categories come last, as their names match any
 # path that no other pattern matches.
 urlpatterns: list[URLPattern] = [
     first_page,
     *(pattern for module in import_modules("urls") for pattern in module.urlpatterns),
-    *forum_json,
-    *forum_xml,
-    *accounts_json,
-    *accounts_pages,
-    *forum_pages,
     categories,
 ]
 

@@ -1,18 +1,29 @@
-"""The models of the forum, for Django. Code imports each from its own module."""
+"""Django imports this module to find the models of the room."""
 
-from forum.activities.models import Activity as Activity
-from forum.categories.models import Category as Category
-from forum.comments.models import Comment as Comment
-from forum.comments.models import CommentVersion as CommentVersion
-from forum.content_reports.models import ContentReport as ContentReport
-from forum.follows.models import Follow as Follow
-from forum.forums.membership import ForumAddress as ForumAddress
-from forum.forums.membership import ForumMember as ForumMember
-from forum.forums.models import Forum as Forum
-from forum.lists.facets import FacetCount as FacetCount
-from forum.notifications.models import Notification as Notification
-from forum.posts.models import Post as Post
-from forum.posts.models import StatusChange as StatusChange
-from forum.posts.sort_keys import PostSortKey as PostSortKey
-from forum.votes.models import ProxyVote as ProxyVote
-from forum.votes.models import Vote as Vote
+from forum.activities import models as activities
+from forum.categories import models as categories
+from forum.comments import models as comments
+from forum.content_reports import models as content_reports
+from forum.follows import models as follows
+from forum.forums import membership
+from forum.forums import models as forums
+from forum.lists import facets
+from forum.notifications import models as notifications
+from forum.posts import models as posts
+from forum.posts import sort_keys
+from forum.votes import models as votes
+
+__all__ = [
+    "activities",
+    "categories",
+    "comments",
+    "content_reports",
+    "facets",
+    "follows",
+    "forums",
+    "membership",
+    "notifications",
+    "posts",
+    "sort_keys",
+    "votes",
+]

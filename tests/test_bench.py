@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from django.conf import settings
 
-from bench import cases, data, machine, wrk
+from bench import cases, data, machine, record, wrk
 from bench.serving import environment
 from config.local.postgres import Cluster
 
@@ -61,18 +61,36 @@ INVARIANTS = {
 needs_wrk = pytest.mark.skipif(not shutil.which("wrk"), reason="needs wrk, which is not installed")
 
 
-def run_benchmark(directory, arguments):
+def run_benchmark(directory, arguments, *, status=0, **environment):
     """Run the benchmark with its data in a directory, and return its results and its output."""
     completed = subprocess.run(
         [sys.executable, "-m", "bench.run", *arguments, "--results", str(directory / "results")],
         cwd=settings.BASE_DIR,
-        env=os.environ | {"DATA_DIR": str(directory)},
+        env=os.environ | {"DATA_DIR": str(directory), **environment},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert completed.returncode == 0, completed.stdout + completed.stderr
+    assert completed.returncode == status, completed.stdout + completed.stderr
     return json.loads((directory / "results" / "latest.json").read_text()), completed.stdout
+
+
+def path_with_wrk(directory, pattern, command):
+    """Return a PATH with a program `wrk` that runs a command of the shell for some cases, and the real wrk for the others.
+
+    The scripts of the cases match the regular expression.
+    """
+    program = directory / "bin" / "wrk"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text(
+        f"""#!/bin/sh
+for argument; do case $argument in *.lua) script=$argument;; esac; done
+if grep -q '{pattern}' "$script"; then {command}; fi
+exec {shutil.which("wrk")} "$@"
+"""
+    )
+    program.chmod(0o755)
+    return f"{program.parent}:{os.environ['PATH']}"
 
 
 @pytest.mark.soak
@@ -121,6 +139,33 @@ def test_it_works(tmp_path):
     assert size.database != data.Size(301, 300, 2).database
 
 
+@pytest.mark.soak
+@needs_wrk
+def test_it_measures_the_other_cases_after_one_is_cut_off(tmp_path):
+    arguments = ["--posts", "300", "--others", "2", "--rounds", "1", "--seconds", "1", "--case", "client by"]
+    by_id = "clients/[0-9]*[.]json"
+    killed = path_with_wrk(tmp_path, by_id, "kill -9 $$")
+    parts = ["--only", "cases", "--only", "memory", "--requests", "10"]
+    results, output = run_benchmark(tmp_path, [*arguments, *parts], status=1, PATH=killed)
+    assert list(results["failed"]) == ["cases: client by id", "memory"]
+    assert all("SIGKILL" in reason for reason in results["failed"].values())
+    assert [result["case"] for result in results["cases"]] == ["client by ext. id"]
+    assert "interrupted" not in results
+    assert re.search(
+        r"^cases: client by id +failed: LoadError: client by id: wrk failed: .*SIGKILL", output, re.MULTILINE
+    )
+    assert output.endswith("\nFailed: cases: client by id, memory\n")
+
+    # Ctrl-C during the second case.
+    by_external_id = "external_ids"
+    interrupted = path_with_wrk(tmp_path, by_external_id, "kill -INT $PPID; exec sleep 60")
+    results, output = run_benchmark(tmp_path, arguments, status=130, PATH=interrupted)
+    assert [result["case"] for result in results["cases"]] == ["client by id"]
+    assert results["cases"][0]["service"]["per second"] > 0
+    assert (results["interrupted"], results["failed"]) == (True, {})
+    assert "Interrupted" in output
+
+
 def test_names_of_cases_are_unique():
     names = [case.name for case in cases.requests_of_apis(DATA_SET)]
     assert len(names) == len(set(names)) == 13
@@ -134,6 +179,37 @@ def test_it_rejects_error_responses():
     assert case.find_error(200, b"<user>\n  <login>bench</login>\n</user>") is None
     assert case.find_error(401, b"<login>bench</login>").startswith("the status is 401 and not 200")
     assert "0 times and not 1 times" in case.find_error(200, b"<user/>")
+
+
+def test_a_case_that_ends_its_recording_is_left_out(tmp_path, monkeypatch):
+    runs = []
+
+    def run_recording(command, *, env, **options):
+        """Record the cases up to `b` or `d`, where the process is killed."""
+        recorded, names = json.loads((tmp_path / "recorded.json").read_text()), command[3:]
+        recorded["session"] = "secret"
+        runs.append(names)
+        for name in names:
+            if name in ("b", "d"):
+                break
+            recorded["cases"][name] = {"queries": 1}
+        record.write(tmp_path / "recorded.json", recorded)
+        return subprocess.CompletedProcess(command, -9 if name in ("b", "d") else 0, stderr="no memory\n")
+
+    monkeypatch.setattr(record.subprocess, "run", run_recording)
+    recorded = record.record_all({}, ["a", "b", "c", "d"], {}, tmp_path / "recorded.json")
+    assert runs == [["a", "b", "c", "d"], ["c", "d"]]
+    assert list(recorded["cases"]) == ["a", "c"]
+    reason = "the recording ended (killed by signal 9): no memory"
+    assert recorded["failed"] == {"b": reason, "d": reason}
+    assert recorded == json.loads((tmp_path / "recorded.json").read_text())
+
+
+def test_it_rejects_a_recording_that_cannot_start(tmp_path, monkeypatch):
+    failed = subprocess.CompletedProcess([], 1, stderr="no database\n")
+    monkeypatch.setattr(record.subprocess, "run", lambda *arguments, **options: failed)
+    with pytest.raises(wrk.LoadError, match=r"the recording ended \(status 1\): no database"):
+        record.record_all({}, ["a", "b"], {}, tmp_path / "recorded.json")
 
 
 # wrk

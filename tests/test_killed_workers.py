@@ -20,7 +20,13 @@ EMAILS_PER_KILL = 20
 
 def send(number: int) -> None:
     mail.send(
-        "a@example.com", "invitation", account_id=None, language="en", sender=f"Forum {number}", by="A", url="https://a"
+        "a@example.com",
+        "accounts/mail/invitation.txt",
+        account_id=None,
+        language="en",
+        sender=f"Forum {number}",
+        by="A",
+        url="https://a",
     )
 
 

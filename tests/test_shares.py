@@ -37,7 +37,7 @@ from team.mailings.models import MessageRecipient
 from tests.support.client import Client
 from tests.support.factories import make_client, make_message, make_user
 from tests.support.jobs import run_jobs
-from webhooks.jobs import resend, send_test
+from webhooks.delivery import resend, send_test
 
 ACME, OTHER = 1, 2
 THREADS = 4
@@ -299,7 +299,15 @@ class Turns:
 
 
 def send_email(account_id: int, *, urgent: bool) -> None:
-    mail.send("a@b.example", "sign_in_code", account_id=account_id, language="en", sender="A", urgent=urgent, code="1")
+    mail.send(
+        "a@b.example",
+        "accounts/mail/sign_in_code.txt",
+        account_id=account_id,
+        language="en",
+        sender="A",
+        urgent=urgent,
+        code="1",
+    )
 
 
 def test_codes_do_not_wait_for_other_emails(acme, other):

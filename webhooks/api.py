@@ -19,7 +19,7 @@ from core.api.serializers import ResourceSerializer
 from core.db.transactions import in_transaction
 from core.errors import FieldError
 from core.http.api_requests import APIRequest
-from webhooks import jobs
+from webhooks import delivery
 from webhooks.models import DISABLED, Delivery, Endpoint, EndpointQuerySet, event_types
 
 
@@ -153,7 +153,7 @@ class WebhookViewSet(Paged):
 
         def act() -> str:
             row: Endpoint = self.get_object(locked=True)
-            jobs.defer_test(row)
+            delivery.defer_test(row)
             return "ok"
 
         return Response(self.act_without_body(act))
@@ -174,7 +174,7 @@ class WebhookViewSet(Paged):
             entry = self.deliveries_of(id).filter(id=values["delivery_id"]).first()
             if entry is None:
                 raise FieldError("delivery_id", "can't be found", "missing")
-            jobs.defer_resend(entry)
+            delivery.defer_resend(entry)
 
         in_transaction(act)
         return Response("ok")

@@ -9,8 +9,8 @@ from core.jobs.registration import job
 from webhooks.models import Endpoint
 
 TEMPLATES: dict[str | None, str] = {
-    Endpoint.DisabledReason.GONE: "webhook_gone",
-    Endpoint.DisabledReason.FAILING: "webhook_failing",
+    Endpoint.DisabledReason.GONE: "webhooks/gone.txt",
+    Endpoint.DisabledReason.FAILING: "webhooks/failing.txt",
 }
 
 

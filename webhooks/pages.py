@@ -22,7 +22,7 @@ from core.http.requests import PageRequest, UserRequest
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
 from core.pages.navigation import Entry, register
-from webhooks import jobs
+from webhooks import delivery
 from webhooks.models import DISABLED, LOG_KEPT_FOR, Delivery, Endpoint, EndpointQuerySet, event_types
 
 ALL, SELECTED = "all", "selected"
@@ -213,7 +213,7 @@ class WebhookPage(BasePage):
     def test(self, request: UserRequest, id: int) -> HttpResponse:
         row = self.find(id)
         self.perform(
-            lambda: jobs.defer_test(row),
+            lambda: delivery.defer_test(row),
             success_message=_("A test is being sent. Its result is in the log in a moment: reload the page."),
         )
         return self.done(id)
@@ -245,7 +245,7 @@ class WebhookPage(BasePage):
             row = self.find(id)
             if not row.enabled:
                 raise FieldError("webhook", DISABLED, "disabled")
-            jobs.defer_resend(entry)
+            delivery.defer_resend(entry)
 
         self.perform(act, success_message=_("It is being sent again. The result is in the log in a moment."))
         return self.done(id)

@@ -10,7 +10,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from accounts.examples.code import CODE_LANGUAGES, code_language
-from accounts.examples.examples import (
+from accounts.examples.operations import (
     INTERFACES,
     Example,
     FilledExample,
@@ -118,7 +118,7 @@ class APIPage(CreatingPage):
             code, secret = SignInCode.objects.make(
                 request.account, user.email, replaces=request.COOKIES.get(CODE_COOKIE, "")
             )
-            email_user(user, "confirmation_code", request, code=code)
+            email_user(user, "accounts/mail/confirmation_code.txt", request, code=code)
             return secret
 
         secret = in_transaction(act)

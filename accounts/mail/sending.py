@@ -51,7 +51,7 @@ def send(
     urgent: bool = True,
     **context: Any,
 ) -> None:
-    """Queue an e-mail from the template `accounts/mail/<template>.txt`, whose first line is the subject.
+    """Queue an e-mail from a template, such as `accounts/mail/sign_up.txt`, whose first line is the subject.
 
     The e-mail is a part of the caller's transaction: it is sent if the transaction is committed. Queueing takes one statement.
     `sender` is the displayed name of the sender. The context must not contain text of unauthenticated visitors, such as a name in a
@@ -109,7 +109,7 @@ class Email:
         """Return the subject, the text and the HTML."""
         with translation.override(supported_language(self.language)):
             context = {"sender": self.sender, "to": self.to, **self.context}
-            content = render_to_string(f"accounts/mail/{self.template}.txt", context)
+            content = render_to_string(self.template, context)
             first_line, _newline, text = content.strip().partition("\n")
             subject = single_line(first_line)
             blocks = read_blocks(subject, (paragraph.strip() for paragraph in text.split("\n\n") if paragraph.strip()))

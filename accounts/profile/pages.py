@@ -23,7 +23,7 @@ from accounts.sessions.models import Session
 from accounts.sessions.throttling import count_email_to_user
 from accounts.sign_in.emails import email_password_changed, email_password_link, email_user
 from accounts.sign_in.forms import CurrentPassword, EndAccess, PasswordConfirmationForm
-from accounts.sign_in.pages.password_reset import EmailLinkPage
+from accounts.sign_in.pages.email_links import EmailLinkPage
 from accounts.users.delivery import HOURS, Delivery
 from accounts.users.forms import Email, Login, NewPassword, check_login, check_password_rules
 from accounts.users.models import User
@@ -270,11 +270,11 @@ class Security(Page):
             holder = request.account.users.filter(email_key=fold_email(email)).exclude(id=user.id).first()
             if holder is not None:
                 url = request.address.url + reverse("accounts-sign-in")
-                email_user(holder, "email_taken", request, sign_in=url)
+                email_user(holder, "accounts/mail/email_taken.txt", request, sign_in=url)
             else:
                 token = links.sign({"email": email}, *user.link_subject(EMAIL))
                 path = reverse("accounts-email-confirm", query={"user": user.id, "token": token})
-                email_user(user, "confirm_email", request, to=email, url=request.address.url + path)
+                email_user(user, "accounts/mail/confirm_email.txt", request, to=email, url=request.address.url + path)
         messages.success(
             request, _("An e-mail to %(email)s is on its way. Open the link in it to confirm.") % {"email": email}
         )
@@ -349,7 +349,7 @@ class ConfirmEmail(EmailLinkPage):
             if is_valid:
                 self.user.change_email(email)
                 if old_email != email:
-                    email_user(self.user, "email_changed", request, to=old_email, email=email)
+                    email_user(self.user, "accounts/mail/email_changed.txt", request, to=old_email, email=email)
 
         is_done = self.perform(change)
         if not is_valid:

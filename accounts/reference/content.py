@@ -4,10 +4,10 @@ The contents are the same for all users, so each is rendered once per process, l
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
-from typing import Any
+from typing import Any, cast
 
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -15,15 +15,20 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext_lazy
 
 from accounts.examples.code import CODE_LANGUAGES, CodeLanguage
-from accounts.examples.examples import INTERFACES, examples, sections
-from accounts.reference.guide import Chapter, chapters
-from accounts.reference.operations import example_code, object_tables, operation_entry
-from core.openapi.document import document
+from accounts.examples.operations import INTERFACES, Example, FilledExample, document_body, examples, sections
+from accounts.reference.fields import FieldTable, component_name, component_table, field_table, parameter_table
+from accounts.reference.guide import ADDRESS, Chapter, chapters
+from core.openapi.document import document, resolve
+from core.openapi.values import JSONSchema
 from core.pages.templates import render_part
 
 # The operation that the first page shows.
 FIRST_OPERATION = "read_account"
 ERRORS_SLUG = "errors"
+# With more alternatives than this, a page links to the tables of the objects on other pages, and does not repeat them.
+MAX_ALTERNATIVES = 3
+# The names of objects with the addresses of their tables.
+Links = list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -130,3 +135,149 @@ def error_entries() -> list[ErrorEntry]:
             example = json.dumps(value, indent=2, ensure_ascii=False)
             entries.append(ErrorEntry(statuses[name], response["description"], value["code"], example))
     return sorted(entries, key=lambda entry: entry.status)
+
+
+# The operations on the page of a resource
+
+
+@dataclass(frozen=True)
+class Content:
+    """The body of a request or of a response: links to the objects that it can be. Without such objects, the table of its fields."""
+
+    # True if it is an array of them.
+    is_list: bool
+    objects: Links
+    fields: FieldTable
+
+
+@dataclass(frozen=True)
+class OperationEntry:
+    """An operation on the page of its resource."""
+
+    example: Example
+    # The request in the language of the page, and the body of the response.
+    code: str
+    example_response: str
+    parameters: FieldTable
+    body: Content
+    response: Content
+    # The statuses of success, each with its name, and the statuses of errors with their descriptions.
+    statuses: list[str]
+    errors: list[tuple[str, str]]
+
+
+def operation_entry(example: Example, language: CodeLanguage) -> OperationEntry:
+    operation = operation_of(example)
+    responses = operation["responses"].items()
+    return OperationEntry(
+        example=example,
+        code=example_code(example, language),
+        example_response=example_response(operation),
+        parameters=parameter_table(operation["parameters"]),
+        body=content_of(without_token(body_schema(operation)), example.slug, lambda schema: field_table(schema, {})),
+        response=content_of(response_schema(operation), example.slug, lambda schema: field_table({}, schema)),
+        statuses=[f"{status} {response['description']}" for status, response in responses if status < "4"],
+        errors=[(status, resolve(response)["description"]) for status, response in responses if status >= "4"],
+    )
+
+
+def content_of(schema: JSONSchema, slug: str, make_table: Callable[[JSONSchema], FieldTable]) -> Content:
+    is_list = schema.get("type") == "array"
+    item = schema.get("items", {}) if is_list else schema
+    objects = links_of(item, slug)
+    return Content(is_list, objects, FieldTable() if objects else make_table(item))
+
+
+def operation_of(example: Example) -> JSONSchema:
+    operation: JSONSchema = document()["paths"][example.path][example.method.lower()]
+    return operation
+
+
+def body_schema(operation: JSONSchema) -> JSONSchema:
+    """Return the schema of the body of a request, in the first media type."""
+    contents = operation.get("requestBody", {}).get("content", {}).values()
+    return next((content["schema"] for content in contents), {})
+
+
+def without_token(body: JSONSchema) -> JSONSchema:
+    """Return the schema of a body without the token, which every JSON body may have."""
+    properties = body.get("properties", {}).items()
+    return {**body, "properties": {name: inner for name, inner in properties if name != "api_token"}}
+
+
+def success_content(operation: JSONSchema) -> tuple[str, JSONSchema]:
+    """Return the media type and the content of the first response, which has the example."""
+    ((media_type, content),) = next(iter(operation["responses"].values()))["content"].items()
+    return media_type, content
+
+
+def response_schema(operation: JSONSchema) -> JSONSchema:
+    _media_type, content = success_content(operation)
+    return cast(JSONSchema, content["schema"])
+
+
+def example_code(example: Example, language: CodeLanguage) -> str:
+    """Return the request of the document in a language."""
+    values = {parameter.key: parameter.example for parameter in example.parameters}
+    filled = FilledExample(example, ADDRESS, "login", values, document_body(example), code_language=language)
+    return filled.code
+
+
+def example_response(operation: JSONSchema) -> str:
+    """Return the body of the response in the document."""
+    media_type, content = success_content(operation)
+    value = content["examples"]["answer"]["value"]
+    return json.dumps(value, indent=2, ensure_ascii=False) if media_type == "application/json" else value
+
+
+# The objects on the page of a resource
+
+
+@cache
+def object_names(slug: str) -> list[str]:
+    """Return the names of the objects in the requests and responses of a page, and of the objects within them."""
+    waiting: list[str] = []
+    for example in sections()[slug]:
+        operation = operation_of(example)
+        waiting += references_in([response_schema(operation), body_schema(operation)])
+    schemas = document()["components"]["schemas"]
+    # A dictionary keeps the order.
+    names: dict[str, None] = {}
+    while waiting:
+        name = waiting.pop(0)
+        if name not in names:
+            names[name] = None
+            waiting += references_in([schemas.get(f"{prefix}{name}", {}) for prefix in ("", "New")])
+    return list(names)
+
+
+def references_in(schema: Any) -> Iterator[str]:
+    """Yield the names of the objects that a schema refers to."""
+    if isinstance(schema, list):
+        for inner in schema:
+            yield from references_in(inner)
+    elif isinstance(schema, dict) and len(schema.get("oneOf", ())) <= MAX_ALTERNATIVES:
+        if name := component_name(schema):
+            yield name
+        yield from references_in(list(schema.values()))
+
+
+@cache
+def object_paths() -> dict[str, str]:
+    """Return the address of the first table of each object."""
+    paths: dict[str, str] = {}
+    for slug in sections():
+        for name in object_names(slug):
+            paths.setdefault(name, f"{reverse('accounts-docs-page', args=[slug])}#{name}")
+    return paths
+
+
+def object_tables(slug: str) -> list[FieldTable]:
+    """Return the tables of the objects of a page."""
+    return [component_table(name) for name in object_names(slug)]
+
+
+def links_of(schema: JSONSchema, slug: str) -> Links:
+    """Return links to the tables of the objects that a value with the schema can be, on the page itself if it has them."""
+    names = dict.fromkeys(component_name(option) for option in [schema, *schema.get("oneOf", ())])
+    return [(name, f"#{name}" if name in object_names(slug) else object_paths()[name]) for name in names if name]

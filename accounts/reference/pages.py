@@ -6,7 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.safestring import mark_safe
 
 from accounts.examples.code import CODE_LANGUAGES, CodeLanguage, code_language
-from accounts.examples.examples import INTERFACES
+from accounts.examples.operations import INTERFACES
 from accounts.reference.content import first_code, groups, page_html, pages
 from accounts.reference.guide import ADDRESS
 from accounts.reference.search import MAX_QUERY_LENGTH, search

@@ -7,10 +7,9 @@ from functools import lru_cache
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from accounts.examples.examples import sections
-from accounts.reference.content import ERRORS_SLUG, error_entries, pages
+from accounts.examples.operations import sections
+from accounts.reference.content import ERRORS_SLUG, error_entries, object_tables, pages
 from accounts.reference.guide import chapters
-from accounts.reference.operations import object_tables
 
 MAX_RESULTS = 50
 MAX_QUERY_LENGTH = 200

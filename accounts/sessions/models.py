@@ -1,15 +1,13 @@
 """Sessions of the pages. The cookie holds a secret, of which only the digest is stored."""
 
 from datetime import datetime, timedelta
-from typing import Any, Self
+from typing import Self
 from uuid import UUID, uuid4
 
 from django.contrib.postgres.functions import RandomUUID
 from django.db import models
-from django.dispatch import receiver
 from django.utils import timezone
 
-from accounts.hosts.models import Host, host_lost
 from accounts.users.digests import MAX_SECRET_LENGTH, digest_of, new_secret
 from accounts.users.models import User
 from core.db.prepared import prepared
@@ -204,9 +202,3 @@ class Session(TenantModel):
         self.seen_at, self.expires_at = now, self.expiry(self.created_at, now)
         Session.objects.filter(pk=self.pk).update(seen_at=self.seen_at, expires_at=self.expires_at)
         return True
-
-
-@receiver(host_lost)
-def end_sessions_at(*, host: Host, **_options: Any) -> None:
-    """End the sessions at a host that the account loses."""
-    Session.objects.at_domain(host.account_id, host.name).delete()

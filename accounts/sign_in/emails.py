@@ -45,13 +45,17 @@ def email_password_link(user: User, request: PageRequest, *, deliver: bool = Tru
     token = links.sign({}, *user.link_subject(PASSWORD))
     # The person who manages a custom domain could read a link that leads there.
     url = request.address.own_url + reverse("accounts-password-new", query={"user": user.id, "token": token})
-    email_user(user, "password_reset", request, login=user.login, url=url, deliver=deliver)
+    email_user(user, "accounts/mail/password_reset.txt", request, login=user.login, url=url, deliver=deliver)
 
 
 def email_password_changed(user: User, request: PageRequest) -> None:
     """Tell a user that the password was changed."""
     email_user(
-        user, "password_changed", request, urgent=False, url=request.address.own_url + reverse("accounts-password")
+        user,
+        "accounts/mail/password_changed.txt",
+        request,
+        urgent=False,
+        url=request.address.own_url + reverse("accounts-password"),
     )
 
 
@@ -60,13 +64,29 @@ def email_new_browser(user: User, request: PageRequest, session: Session) -> Non
     url = request.address.own_url + reverse("accounts-security")
     with translation.override(language_of_emails(user, request)):
         browser = browser_name(session)
-    email_user(user, "new_browser", request, urgent=False, browser=browser, url=url, **circumstances(user, request))
+    email_user(
+        user,
+        "accounts/mail/new_browser.txt",
+        request,
+        urgent=False,
+        browser=browser,
+        url=url,
+        **circumstances(user, request),
+    )
 
 
 def email_new_token(user: User, request: PageRequest, token: "APIToken") -> None:
     """Tell a user that a token was created in their name."""
     url = request.address.own_url + reverse("accounts-tokens")
-    email_user(user, "new_token", request, urgent=False, label=token.label, url=url, **circumstances(user, request))
+    email_user(
+        user,
+        "accounts/mail/new_token.txt",
+        request,
+        urgent=False,
+        label=token.label,
+        url=url,
+        **circumstances(user, request),
+    )
 
 
 def circumstances(user: User, request: PageRequest) -> dict[str, str]:

@@ -129,6 +129,11 @@ class Pipeline(Ordered, TenantModel):
         return name[: MAX_NAME - len(suffix)] + suffix
 
 
+def list_pipelines(account: "Account") -> list[Pipeline]:
+    """Return the pipelines of the account in their order."""
+    return list(account.pipelines.order_by("position", "id"))
+
+
 def first_free(taken: Collection[str], text: str, numbered: Callable[[str, int], str]) -> str:
     """Return the text if it is not taken, else the first of `numbered(text, 2)`, `numbered(text, 3)`, … that is not taken.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 from uuid import UUID
 
 from django.contrib.auth.base_user import AbstractBaseUser
@@ -21,7 +21,6 @@ from django.utils.translation import gettext_lazy as _
 from accounts.account.models import Account, AgentsSee
 from accounts.roles.models import ADMINS, TEAM, Role, RoleMixin, RoleQuerySet
 from accounts.users.delivery import Delivery
-from accounts.users.invitations import Invitation
 from accounts.users.names import (
     SkeletonField,
     check_visible,
@@ -37,6 +36,9 @@ from core.errors import FieldError, FieldErrors
 from core.rows.access import ALL_ROWS, Access
 from core.rows.trimmed import EmailKeyField, TrimmedCharField, fold_email
 from core.search.declaration import Search
+
+if TYPE_CHECKING:
+    from accounts.users.invitations import Invitation
 
 # Sent in the transaction in which a person joins an account by signing up or by an invitation. Arguments: `user`, and `site_ids`, the ids of the
 # sites to which the user was invited.
@@ -170,7 +172,7 @@ class UserQuerySet(RoleQuerySet):
 
     @transaction.atomic(savepoint=False)
     def accept(
-        self, invitation: Invitation, *, login: str, password: str | None, name: str, **fields: Any
+        self, invitation: "Invitation", *, login: str, password: str | None, name: str, **fields: Any
     ) -> "User | None":
         """Create a user with the invitation's role.
 
@@ -183,7 +185,7 @@ class UserQuerySet(RoleQuerySet):
         if sender is None or not invitation.is_authorized_by(sender):
             return None
         # A concurrent transaction waits here for the lock of the row, and then deletes nothing.
-        same = Invitation.objects.pending().filter(pk=invitation.pk, digest=invitation.digest)
+        same = type(invitation).objects.pending().filter(pk=invitation.pk, digest=invitation.digest)
         if not same.delete()[0]:
             return None
         values: dict[str, Any] = {"login": login, "email": invitation.email, "password": password, "name": name}

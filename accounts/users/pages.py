@@ -141,7 +141,7 @@ def send_invitation(request: UserRequest, *, email: str, role: str, site_ids: Se
                 break
     mail.send(
         invitation.email,
-        "invitation",
+        "accounts/mail/invitation.txt",
         account_id=account.id,
         language=account.language,
         sender=name,

@@ -1,4 +1,4 @@
-"""The data directory of `make run`, which `make manage` shares."""
+"""The data directory of `make run`, which `make dev` and `make manage` share."""
 
 import contextlib
 import fcntl
@@ -31,7 +31,7 @@ SHARED_VARIABLES = (
 
 
 class LocalError(Exception):
-    """The reason why `make run` or `make manage` cannot go on, as a sentence for its user."""
+    """The reason why `make run`, `make dev` or `make manage` cannot go on, as a sentence for its user."""
 
 
 class DataDirectory:
@@ -39,7 +39,7 @@ class DataDirectory:
 
     Its file `lock` is locked by `make run` or `make manage`, and by the processes that they start on the data, so the lock ends with
     the last of them. The file `running` is locked by `make run` alone, so that lock ends even if `make run` is killed and its processes
-    still run. When the service is ready, the file has the variables that a command needs.
+    still run. When the service is ready, the file has the variables that a command needs. `make dev` locks both as `make run` does.
     """
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class DataDirectory:
             if join and "SECRET_KEY" in variables:
                 return descriptor, variables
             waited = time.monotonic() - started_at
-            holder = "make run" if variables else "make manage"
+            holder = "make run or make dev" if variables else "make manage"
             # A `make run` that is stopping takes less than five seconds.
             if waited > (5 if variables and not join else seconds):
                 raise LocalError(f"{self.path} is in use by {holder}: end that first, or choose another DATA_DIR.")

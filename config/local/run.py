@@ -1,5 +1,6 @@
-"""`make run`: run the whole service on one machine, PostgreSQL included, until it is stopped."""
+"""`make run` and `make dev`: run the whole service on one machine, PostgreSQL included, until it is stopped."""
 
+import argparse
 import contextlib
 import hashlib
 import http.client
@@ -30,11 +31,16 @@ ALLOCATOR_VARIABLES = {
     "MALLOC_MMAP_THRESHOLD_": str(1024 * 1024),
     "MALLOC_TRIM_THRESHOLD_": str(4 * 1024 * 1024),
 }
-# The arguments of the management commands that run until the service is stopped, and their names for people.
+# The commands that run until the service is stopped, and their names for people.
 SERVICES = {
-    "web server": ("serve",),
+    "web server": ("manage.py", "serve"),
     # Less than STOP_TIMEOUT: the worker has to put back unfinished jobs before it is killed.
-    "worker": ("worker", "--shutdown-timeout", "1"),
+    "worker": ("manage.py", "worker", "--shutdown-timeout", "1"),
+}
+# The same for `make dev`, with Django's autoreloader. WhiteNoise serves the static files: it forbids browsers to cache them.
+DEV_SERVICES = {
+    "web server": ("manage.py", "runserver", "--settings", "config.local.dev_settings", "--nostatic", "{address}"),
+    "worker": ("-m", "config.local.dev_worker"),
 }
 
 
@@ -45,7 +51,9 @@ class Stopped(BaseException):
 class Supervisor:
     """The process that starts the parts of the service, restarts those that end, and stops them."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, dev: bool = False) -> None:
+        """With `dev`, reload changed code and show Django's debug page."""
+        self.dev = dev
         self.started_at = time.monotonic()
         self.parent = os.getppid()
         self.data = DataDirectory()
@@ -82,7 +90,8 @@ class Supervisor:
             self.address = listening_address(self.host, self.port)
         except OSError as error:
             raise LocalError(
-                f"Cannot listen on {self.host} port {self.port}: {error.strerror}. Choose another: make run PORT=8001"
+                f"Cannot listen on {self.host} port {self.port}: {error.strerror}. Choose another: "
+                f"make {'dev' if self.dev else 'run'} PORT=8001"
             ) from error
         self.environment["SECRET_KEY"] = os.environ.get("SECRET_KEY") or self.data.secret_key()
         shared_variables = {name: self.environment[name] for name in SHARED_VARIABLES if name != "DATABASE_URL"}
@@ -95,7 +104,7 @@ class Supervisor:
         preparation = self.spawn(
             *command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
-        collectstatic = self.start_collectstatic()
+        collectstatic = None if self.dev else self.start_collectstatic()
         if self.cluster:
             action = "Starting PostgreSQL" if self.cluster.is_created else "Creating the database"
             self.report(f"{action} in {self.data.path}")
@@ -181,7 +190,9 @@ class Supervisor:
         return self.group.start([sys.executable, *arguments], cwd=BASE_DIR, env=self.environment, **options)
 
     def start_service(self, name: str) -> None:
-        self.services[name] = self.spawn("manage.py", *SERVICES[name])
+        command = (DEV_SERVICES if self.dev else SERVICES)[name]
+        address = f"[{self.address}]" if ":" in self.address else self.address
+        self.services[name] = self.spawn(*(part.format(address=f"{address}:{self.port}") for part in command))
 
     @property
     def static_record(self) -> Path:
@@ -239,8 +250,10 @@ def static_digest() -> str:
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(prog="config.local", description="Run the service, with its own PostgreSQL.")
+    parser.add_argument("--dev", action="store_true", help="reload changed code, and show Django's debug page")
     try:
-        Supervisor().run()
+        Supervisor(dev=parser.parse_args().dev).run()
     except Stopped:
         return 0
     except (LocalError, ClusterError, OSError) as error:

@@ -87,7 +87,6 @@ def template_loader() -> jinja2.BaseLoader:
 
 def environment(**options: Any) -> jinja2.Environment:
     list(import_modules("template_functions"))
-    from forum.pages import template_functions  # noqa: F401, PLC0415, until the forum has them in its subjects
     engine = jinja2.Environment(
         loader=template_loader(),
         auto_reload=options["auto_reload"],

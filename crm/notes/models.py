@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.access.rows import AccessQuerySet
-from accounts.mentions.mentions import mentioned_team
+from accounts.mentions.parsing import mentioned_team
 from accounts.users.models import User
 from core.db.tenancy import FoldedField
 from core.errors import FieldError

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from accounts.users.models import User
 from accounts.users.pages import ROLE_NAMES, display_name
 from core.pages.base import redirect
-from forum.blocking import blocking
+from forum.blocking import actions
 from forum.comments.models import Comment
 from forum.forums.requests import ForumUserRequest
 from forum.team_tools.pages.base import ForumTeamPage
@@ -60,11 +60,11 @@ class AuthorPage(ForumTeamPage):
 
     def block(self, request: ForumUserRequest, id: int) -> HttpResponse:
         message = _("%(name)s is blocked, and their suggestions and comments are withdrawn.")
-        return self.act(id, lambda author: blocking.block(author, by=request.user, takes_texts=True), message)
+        return self.act(id, lambda author: actions.block(author, by=request.user, takes_texts=True), message)
 
     def block_only(self, request: ForumUserRequest, id: int) -> HttpResponse:
         message = _("%(name)s is blocked. Their texts stay.")
-        return self.act(id, lambda author: blocking.block(author, by=request.user, takes_texts=False), message)
+        return self.act(id, lambda author: actions.block(author, by=request.user, takes_texts=False), message)
 
     def unblock(self, request: ForumUserRequest, id: int) -> HttpResponse:
         message = _("%(name)s is unblocked, and the texts that were withdrawn are restored.")

@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import Exists, OuterRef, Q
 
 from accounts.account.models import Account
-from accounts.mentions.mentions import ids_in, names_in
+from accounts.mentions.parsing import ids_in, names_in
 from accounts.users.models import User
 from core.db.tenancy import fold
 

@@ -96,7 +96,7 @@ class Comment(TenantModel):
     internal = models.BooleanField(default=False, db_default=False)
     # False while a comment of a member waits for the team's approval.
     approved = models.BooleanField(default=True, db_default=True)
-    # When the comments of a blocked member were withdrawn (`forum.blocking.blocking`). A withdrawn comment is seen and counted nowhere.
+    # When the comments of a blocked member were withdrawn (`forum.blocking.actions`). A withdrawn comment is seen and counted nowhere.
     withdrawn_at = models.DateTimeField(null=True, editable=False)
     # The time of the last change of the text, and whether anyone except the author changed it.
     edited_at = models.DateTimeField(null=True, editable=False)

@@ -22,7 +22,6 @@ from core.errors import Throttled
 from core.http.throttling import DAY, AnyRequest, enforce_limit
 from core.limits.rate_limits import hit
 from core.pages.base import redirect
-from core.pages.templates import template_filter
 from forum.comments.models import Comment
 from forum.content_reports.models import ContentReport, may_report
 from forum.forums.pages.base import ResubmittablePage
@@ -126,8 +125,3 @@ def count_report(request: AnyRequest, user: User) -> None:
             gettext_lazy("You can send {limit} reports a day. Try again tomorrow."), limit=limit
         )
         enforce_limit(request, hit(f"reports:{user.account_id}:{user.id}", limit, DAY), message)
-
-
-@template_filter
-def may_be_reported_by(row: Post | Comment, user: User | None) -> bool:
-    return user is not None and may_report(row, user)

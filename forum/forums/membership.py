@@ -198,7 +198,7 @@ _sources: list[SegmentSource] = []
 
 
 def register_segment_source(source: SegmentSource) -> None:
-    """Register the source of segments. Call this in `AppConfig.ready`."""
+    """Register the source of segments. Call this in a module `registration`."""
     if _sources:
         raise ImproperlyConfigured("There can be only one source of segments.")
     _sources.append(source)

@@ -37,6 +37,10 @@ def forum_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Cal
     return middleware
 
 
+def has_forum(request: PageRequest) -> bool:
+    return request.site is not None
+
+
 def agent_of(request: "HttpRequest | APIRequest") -> str:
     """Return the User-Agent header, shortened to the length of the column of posts and comments."""
     return replace_non_xml(request.META.get("HTTP_USER_AGENT", ""))[:255]

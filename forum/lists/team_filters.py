@@ -1,4 +1,4 @@
-"""Further filters and orders of the lists of suggestions for the team. An upper room registers them in `AppConfig.ready`.
+"""Further filters and orders of the lists of suggestions for the team. An upper room registers them in a module `registration`.
 
 No index serves these filters together with an order of the list, so the statements of a filtered list have a time limit.
 """

@@ -24,3 +24,5 @@ CREATE AGGREGATE public.forum_log2_sum(double precision) (
     SFUNC = public.forum_log2_add,
     STYPE = double precision
 );
+
+CREATE SEQUENCE public.forum_votechange_numbers;

@@ -1346,5 +1346,37 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
+        migrations.CreateModel(
+            name="VoteChange",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "account_id", "number", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                (
+                    "account",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        to="accounts.account",
+                    ),
+                ),
+                (
+                    "number",
+                    models.BigIntegerField(
+                        db_default=models.Func(models.Value("forum_votechange_numbers"), function="nextval"),
+                        editable=False,
+                    ),
+                ),
+                ("post_id", models.BigIntegerField()),
+                ("user_id", models.BigIntegerField(null=True)),
+            ],
+            options={
+                "default_related_name": "vote_changes",
+            },
+        ),
         run_sql("0001_initial.sql"),
     ]

@@ -99,6 +99,9 @@ BEGIN
                 EXCEPT ALL SELECT account_id, post_id, created_at FROM former
             ) AS moved
         );
+        INSERT INTO forum_votechange (account_id, post_id, user_id)
+        SELECT account_id, post_id, CASE WHEN TG_TABLE_NAME = 'forum_vote' THEN user_id END FROM changed
+        UNION SELECT account_id, post_id, CASE WHEN TG_TABLE_NAME = 'forum_vote' THEN user_id END FROM former;
         RETURN NULL;
     END IF;
     PERFORM FROM forum_post WHERE (account_id, id) IN (SELECT account_id, post_id FROM changed)
@@ -122,6 +125,8 @@ BEGIN
         FROM (SELECT account_id, post_id, count(*) AS number FROM changed GROUP BY account_id, post_id) AS counted
         WHERE forum_post.account_id = counted.account_id AND forum_post.id = counted.post_id;
     END IF;
+    INSERT INTO forum_votechange (account_id, post_id, user_id)
+    SELECT DISTINCT account_id, post_id, CASE WHEN TG_TABLE_NAME = 'forum_vote' THEN user_id END FROM changed;
     RETURN NULL;
 END $$;
 
@@ -129,6 +134,7 @@ END $$;
 
 ALTER TABLE ONLY public.forum_activity ALTER COLUMN account_id SET (n_distinct=2);
 ALTER TABLE ONLY public.forum_category ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE public.forum_votechange SET (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
 ALTER TABLE public.forum_comment SET (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.forum_comment ALTER COLUMN account_id SET (n_distinct=2);
 ALTER TABLE ONLY public.forum_commentversion ALTER COLUMN account_id SET (n_distinct=2);

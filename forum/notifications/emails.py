@@ -33,12 +33,10 @@ from accounts.users.models import User
 from core.jobs.registration import has_time_left, job, periodic_job
 from forum.activities.models import Activity
 from forum.notifications.models import Notification
-from forum.notifications.texts import is_of_task, path_of, quote_of, sentence_of, title_of
+from forum.notifications.texts import UNSUBSCRIBE, is_of_task, path_of, quote_of, sentence_of, title_of
 
 # The maximum random delay of an e-mail over the limit, in seconds.
 MAX_EXTRA_DELAY = 600
-# The purpose of the links to unsubscribe.
-UNSUBSCRIBE = "unsubscribe"
 # The number of due notifications that are read at a time, and the number that one e-mail shows.
 BATCH_SIZE, MAX_SHOWN = 500, 30
 # The lengths of quoted texts, in characters. Mail programs cut off e-mails of more than about 100 kB.

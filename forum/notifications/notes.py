@@ -35,7 +35,7 @@ _sources: list[NoteSource] = []
 
 
 def register_note_source(source: NoteSource) -> None:
-    """Register the source of notes. Call this in `AppConfig.ready`."""
+    """Register the source of notes. Call this in a module `registration`."""
     if _sources:
         raise ImproperlyConfigured("There can be only one source of notes.")
     _sources.append(source)

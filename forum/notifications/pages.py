@@ -14,7 +14,7 @@ from accounts.hosts.names import public_url
 from accounts.layout.settings import parse_id
 from accounts.mail import links
 from accounts.mail.sending import supported_language
-from accounts.sign_in.pages.password_reset import render_invalid_link
+from accounts.sign_in.pages.email_links import render_invalid_link
 from accounts.users.delivery import Delivery
 from accounts.users.models import User
 from core.db.transactions import in_transaction
@@ -23,9 +23,8 @@ from core.pages.base import Page, redirect
 from forum.follows.models import Follow
 from forum.forums.pages.base import ForumPage
 from forum.forums.requests import ForumRequest, ForumUserRequest
-from forum.notifications.emails import UNSUBSCRIBE
 from forum.notifications.models import Notification
-from forum.notifications.texts import ICONS, describe, path_of
+from forum.notifications.texts import ICONS, UNSUBSCRIBE, describe, path_of
 from forum.posts.models import Post
 
 

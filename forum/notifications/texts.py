@@ -15,6 +15,8 @@ Kind = Activity.Kind
 MAX_EXCERPT_LENGTH = 300
 # The number of characters at the beginning of a text from which the excerpt is made.
 EXCERPT_SOURCE_LENGTH = 2000
+# The purpose of the signed links to unsubscribe.
+UNSUBSCRIBE = "unsubscribe"
 # The route of the page of a task (`register_task_route`).
 _task_routes: list[str] = []
 

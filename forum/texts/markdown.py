@@ -29,7 +29,7 @@ from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 from mdit_py_plugins.tasklists import tasklists_plugin
 
-from accounts.mentions.mentions import mentions_in
+from accounts.mentions.parsing import mentions_in
 
 logger = logging.getLogger("rostrum.markdown")
 

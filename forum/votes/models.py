@@ -10,7 +10,7 @@ from collections.abc import Collection
 from typing import Any, ClassVar, Self
 
 from django.db import connection, models
-from django.db.models import Exists, F, OuterRef, Q, Subquery
+from django.db.models import Exists, F, Func, OuterRef, Q, Subquery, Value
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -204,3 +204,25 @@ class ProxyVote(TenantModel):
 
     def __str__(self) -> str:
         return f"{self.client_id or self.contact_id} for {self.post_id}"
+
+
+class VoteChange(models.Model):
+    """A post whose votes changed: a queue for an upper room that derives values from votes, and deletes the rows that it has read.
+
+    The trigger that counts votes writes it, in the statement that changes the votes.
+    """
+
+    pk = models.CompositePrimaryKey("account_id", "number")
+    account = models.ForeignKey(Account, models.CASCADE, db_index=False, db_constraint=False)
+    number = models.BigIntegerField(
+        db_default=Func(Value("forum_votechange_numbers"), function="nextval"), editable=False
+    )
+    post_id = models.BigIntegerField()
+    # The user who voted, or null for proxy votes.
+    user_id = models.BigIntegerField(null=True)
+
+    class Meta:
+        default_related_name = "vote_changes"
+
+    def __str__(self) -> str:
+        return f"votes for post {self.post_id}"

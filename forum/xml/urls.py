@@ -1,9 +1,21 @@
-from typing import Any
+"""The routes of the Forum API. Those of the first page and of the categories are also pages (`page_or_view`)."""
 
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, cast
+
+from django.http import HttpResponse
 from django.urls import path, register_converter
+from django.views.decorators.csrf import csrf_exempt
 
 from core.api.routing import ITEM
-from forum.pages.urls import page_or_view
+from core.http.negotiation import expects_html
+from core.http.requests import TenantRequest
+from core.pages.base import redirect
+from forum.categories.models import Category
+from forum.forums.models import Forum
+from forum.lists.pages.base import route_of_former_path
+from forum.lists.pages.home import PostListPage
 from forum.xml.views import CategoryViewSet, PostViewSet, UserViewSet
 
 
@@ -20,6 +32,35 @@ class CategoryNameConverter:
 
 
 register_converter(CategoryNameConverter, "category_name")
+
+
+def may_be_category(request: TenantRequest, category_name: str) -> bool:
+    """Return whether the forum may have a category of that name. For a private forum it is always true, to keep its names secret."""
+    account_id, forum_id = request.address.site_key
+    forum = Forum.objects.get(account_id=account_id, id=forum_id)
+    return (
+        not forum.may_be_read_by(None) or Category.objects.find_by_name(account_id, forum_id, category_name) is not None
+    )
+
+
+def page_or_view(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Return a view that shows the page of a list to browsers, and calls `view` for other clients."""
+    page = PostListPage.as_view()
+
+    # API clients may send the parameters by POST, without a CSRF token. Neither the page nor `view` changes anything.
+    @csrf_exempt
+    @wraps(view)
+    def choose(request: TenantRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if expects_html(request):
+            return cast(HttpResponse, page(request, *args, **kwargs))
+        route = route_of_former_path(kwargs.get("category_name"))
+        if route and "HTTP_AUTHORIZATION" not in request.META and not may_be_category(request, **kwargs):
+            return redirect(route)
+        return view(request, *args, **kwargs)
+
+    choose.page = page  # type: ignore[attr-defined]  # for the tests of access
+    return choose
+
 
 # Old examples send the parameters of a list with POST (`curl -d`), which is handled like GET.
 LIST: dict[str, Any] = {"get": "list", "post": "list"}

@@ -3,8 +3,9 @@
 The stored clients and figures are those of `team.backers.queries` for a user who may access all clients and deals. A suggestion with clients
 has one row in the currency of the account, even without deals, and one for each other currency of its clients' deals.
 
-The rows on which the figures depend are queued when these change: by `team.backers.revenue_changes`, and for votes by a trigger. A job
-computes the figures of the affected suggestions within about a minute. The queue is committed with the change, so no change is missed.
+The rows on which the figures depend are queued when these change: by `team.backers.revenue_changes`, and for votes by the forum
+(`VoteChange`). A job computes the figures of the affected suggestions within about a minute. The queues are committed with the change, so no
+change is missed.
 """
 
 from collections import Counter, defaultdict
@@ -13,7 +14,7 @@ from decimal import Decimal
 from itertools import groupby, islice
 from typing import Any
 
-from django.db import models, transaction
+from django.db import connection, models, transaction
 from django.db.models import F, Func, Q, QuerySet, Value, Window
 from django.db.models.functions import Now, RowNumber
 
@@ -308,9 +309,39 @@ def process_batch(account_id: int) -> int:
     return len(changes)
 
 
+# Votes of a user count only with a confirmed link. The change of such a link queues the user.
+QUEUE_VOTED_POSTS = """
+WITH taken AS (
+    SELECT account_id, number FROM forum_votechange LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+), changed AS (
+    DELETE FROM forum_votechange USING taken
+    WHERE forum_votechange.account_id = taken.account_id AND forum_votechange.number = taken.number
+    RETURNING forum_votechange.account_id, post_id, user_id
+), queued AS (
+    INSERT INTO team_revenuechange (account_id, kind, row_id)
+    SELECT DISTINCT account_id, 'post', post_id FROM changed WHERE user_id IS NULL OR EXISTS (
+        SELECT FROM crm_userlink AS link
+        WHERE link.account_id = changed.account_id AND link.user_id = changed.user_id AND link.state = 'confirmed'
+    )
+)
+SELECT count(*) FROM taken
+"""
+MAX_VOTE_CHANGES = 5000
+
+
+def queue_voted_posts() -> None:
+    """Move the posts whose votes changed from the forum's queue to that of the figures, if their clients may have changed."""
+    number = MAX_VOTE_CHANGES
+    while number == MAX_VOTE_CHANGES and has_time_left():
+        with connection.cursor() as cursor:
+            cursor.execute(QUEUE_VOTED_POSTS, {"limit": MAX_VOTE_CHANGES})
+            (number,) = cursor.fetchone()
+
+
 @periodic_job(minutes=1, time_limit=55)
 def update_post_revenues() -> None:
     """Process the queues of all accounts. The account with the oldest due row comes first."""
+    queue_voted_posts()
     due = RevenueChange.objects.order_by("due_at").values_list("account_id", flat=True)
     while has_time_left():
         account_id = due.filter(due_at__lte=Now()).first()

@@ -9,6 +9,7 @@ from team.backers.post_revenue import (
     affected_posts,
     figures_of,
     process_batch,
+    queue_voted_posts,
     revenue_lock,
     update_post,
 )
@@ -38,6 +39,7 @@ def recount_posts(account_id: int, *, repair: bool) -> list[int]:
 
 
 def process_queue(account_id: int) -> None:
+    queue_voted_posts()
     while process_batch(account_id):
         pass
 

@@ -7,10 +7,9 @@ from django.utils.translation import pgettext_lazy
 from accounts.account.models import Account, currency_changed
 from accounts.statuses.models import Status, outcome_changed
 from core.pages import panels
-from core.registry import newest_id, registry
+from core.registry import registry
 from forum.forums.membership import SegmentSource, register_segment_source
 from forum.lists import team_filters
-from forum.resources import live_posts
 from team.backers.pages.clients import render_backers_panel
 from team.backers.pages.suggestions import CustomerFilter, render_revenue, sees_all_revenue
 from team.backers.post_revenue import sort_by
@@ -21,7 +20,7 @@ register_revenue_changes()
 register_segment_source(SegmentSource(choices_of, conditions_of))
 
 for name in ("clients", "revenue"):
-    registry.register_sample(f"posts/{name}", "suggestion", lambda request: newest_id(live_posts(request)))
+    registry.register_sample(f"posts/{name}", "suggestion", registry["post"].samples["post"])
 
 panels.register("post", render_backers_panel)
 for page in ("inbox", "posts"):

@@ -1,7 +1,8 @@
 """What queues the rows on which the figures of suggestions depend (`team.backers.post_revenue`): the writes of these rows, as derivations
 (`core.db.derived`), and changes of an outcome or of the currency of the account.
 
-A trigger queues the suggestions of votes, because a vote has to release the row of its post before another statement.
+The forum queues the suggestions of votes (`forum.votes.models.VoteChange`), because a vote must release the row of its post before another
+statement.
 """
 
 from collections.abc import Collection, Iterable, Sequence

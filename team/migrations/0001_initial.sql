@@ -86,23 +86,6 @@ CREATE FUNCTION public.team_current_deals(of_account bigint, ids bigint[]) RETUR
     ) AS live ON true
 $$;
 
--- Queue the suggestions whose figures depend on a changed vote. The votes of a user count only with a confirmed link. The change of such a
--- link queues the user.
-CREATE FUNCTION public.team_queue_post() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    vote CONSTANT record := coalesce(NEW, OLD);
-BEGIN
-    IF TG_TABLE_NAME = 'forum_proxyvote' OR EXISTS (
-        SELECT FROM crm_userlink WHERE account_id = vote.account_id AND user_id = vote.user_id AND state = 'confirmed'
-    ) THEN
-        INSERT INTO team_revenuechange (account_id, kind, row_id)
-        SELECT DISTINCT vote.account_id, 'post', id FROM unnest(ARRAY[OLD.post_id, NEW.post_id]) AS id WHERE id IS NOT NULL;
-    END IF;
-    RETURN NULL;
-END $$;
-
 CREATE FUNCTION public.team_update_summaries(of_account bigint, deals bigint[], contacts bigint[], clients bigint[]) RETURNS integer
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_generic_plan'
@@ -249,8 +232,6 @@ ALTER TABLE ONLY public.team_savedview ADD CONSTRAINT team_savedview_owner_id_fk
 -- Triggers
 
 CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE ON public.team_message DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('message', '', 'post_id', 'author_id', 'subject', 'text', 'among', 'include_not_asked', 'state');
-CREATE TRIGGER queue_post AFTER INSERT OR UPDATE OR DELETE ON public.forum_proxyvote FOR EACH ROW EXECUTE FUNCTION public.team_queue_post();
-CREATE TRIGGER queue_post AFTER INSERT OR DELETE ON public.forum_vote FOR EACH ROW EXECUTE FUNCTION public.team_queue_post();
 CREATE TRIGGER take_id BEFORE INSERT ON public.team_bulkchange FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 CREATE TRIGGER take_id BEFORE INSERT ON public.team_calendarfeed FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 CREATE TRIGGER take_id BEFORE INSERT ON public.team_merge FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();

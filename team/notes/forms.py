@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.layout.forms import Form
-from accounts.mentions.mentions import names_in
+from accounts.mentions.parsing import names_in
 from accounts.users.models import User
 from core.db.arrays import EqualsAny
 from core.db.tenancy import fold

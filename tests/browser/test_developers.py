@@ -5,7 +5,7 @@ from bs4 import BeautifulSoup
 from playwright.sync_api import Locator, Page, expect
 
 from accounts.examples.code import CODE_LANGUAGES
-from accounts.examples.examples import Example, FilledExample, examples, sections
+from accounts.examples.operations import Example, FilledExample, examples, sections
 from forum.notifications.models import Reason
 from tests.support.factories import PASSWORD, make_client, make_post
 from tests.support.people import at

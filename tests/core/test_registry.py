@@ -5,7 +5,7 @@ from django.apps import apps
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import override
 
-from accounts.examples.examples import examples
+from accounts.examples.operations import examples
 from core.pages.template_functions import icon
 from core.registry import Registry, registry
 from core.rows.trash import Trashable

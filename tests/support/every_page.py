@@ -20,7 +20,8 @@ from accounts.statuses.models import Status
 from accounts.users.models import User
 from forum.content_reports.models import ContentReport
 from forum.forums.membership import ForumMember
-from forum.notifications.emails import UNSUBSCRIBE, Sender
+from forum.notifications.emails import Sender
+from forum.notifications.texts import UNSUBSCRIBE
 from forum.posts.models import Post
 from team.backers.post_revenue import update_post_revenues
 from team.bulk.models import BulkChange

@@ -8,6 +8,7 @@ from decimal import Decimal
 from django.db.models import F
 
 from accounts.account.models import Account
+from forum.votes.models import VoteChange
 from team.backers.post_revenue import PostBacker, PostRevenue, RevenueChange, stored_revenue, update_post_revenues
 from team.summaries.revenue import Revenue
 
@@ -17,6 +18,7 @@ def process() -> None:
     RevenueChange.objects.update(due_at=F("due_at") - timedelta(minutes=2))
     update_post_revenues()
     assert not RevenueChange.objects.exists()
+    assert not VoteChange.objects.exists()
 
 
 def store_revenue(account: Account) -> None:

@@ -16,6 +16,8 @@ from django.template import engines
 from django.urls import URLPattern, get_resolver
 from jinja2 import nodes
 
+from core.rooms import find_parts
+
 # Each room with the rooms that it may use.
 USES = {
     "core": {"core"},
@@ -63,7 +65,8 @@ def names_above(room: str) -> Names:
     modules = {rf"{each}\.[A-Za-z_]\w*" for each in forbidden}
     return Names(
         accessors=frozenset(accessors_of(forbidden)),
-        words=frozenset(forbidden) | routes_of(forbidden),
+        # "team" is the name of a room, and of a group of users.
+        words=frozenset(forbidden) - {"team"} | routes_of(forbidden),
         pattern=re.compile(rf"(?<![\w./-])(?:{'|'.join(sorted(tables | files | modules))})(?![\w-])"),
         functions=frozenset(
             name for name, function in template_functions().items() if room_of(function.__module__) in forbidden
@@ -85,9 +88,10 @@ def accessors_of(rooms: Iterable[str]) -> Iterator[str]:
 
 def files_of(room: str) -> Iterator[str]:
     """Return the names of the room's templates and static files."""
-    for folder in ("jinja2", "static"):
-        root = settings.BASE_DIR / room / folder
-        yield from (path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
+    for part in ("templates", "static"):
+        for package, root in find_parts(part):
+            if package.partition("/")[0] == room:
+                yield from (f"{package}/{path.relative_to(root)}" for path in root.rglob("*") if path.is_file())
 
 
 def template_functions() -> dict[str, Callable]:
@@ -119,7 +123,7 @@ def references_in_room(room: str) -> Iterator[Reference]:
         name = path.relative_to(root).as_posix()
         if path.suffix == ".py" and "migrations" not in path.parts:
             yield from references_in_python(path.read_text(), names, name)
-        elif "jinja2" in path.parts and path.is_file():
+        elif "templates" in path.parts and path.is_file():
             yield from references_in_template(path.read_text(), names, name)
 
 

@@ -38,9 +38,17 @@ def environment_for(data, **variables):
 
 
 class Service:
-    """A process of `python -m config.local` with its own data directory, port and output."""
+    """A process of `python -m config.local`, from a tree of the code, with its own data directory, port and output."""
 
-    def __init__(self, data, port=None, *, command=(sys.executable, "-m", "config.local"), **environment):
+    def __init__(
+        self,
+        data,
+        port=None,
+        *,
+        command=(sys.executable, "-m", "config.local"),
+        tree=settings.BASE_DIR,
+        **environment,
+    ):
         self.data = data
         self.port = port or free_port()
         self.log = data.parent / f"{time.monotonic_ns()}.log"
@@ -49,7 +57,7 @@ class Service:
         with self.log.open("w") as log:
             self.process = psutil.Popen(
                 command,
-                cwd=settings.BASE_DIR,
+                cwd=tree,
                 # Most tests need no demo rows and no second worker, which take a second each.
                 env=environment_for(data, **{"DEMO": "bare", "WORKERS": "1", "PORT": str(self.port), **environment}),
                 stdin=subprocess.DEVNULL,

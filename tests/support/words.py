@@ -30,7 +30,7 @@ def modules() -> list[Path]:
 
 def templates() -> list[Path]:
     """Return the templates of the rooms."""
-    return sorted(path for path in ROOT.glob("*/jinja2/**/*") if path.is_file())
+    return sorted(path for room in ROOMS for path in (ROOT / room).glob("**/templates/**/*") if path.is_file())
 
 
 def is_literal(text: str) -> bool:

@@ -93,7 +93,7 @@ class CodeRequestPage(Page):
             )
             mail.send(
                 recipient.email,
-                "sign_in_code",
+                "accounts/mail/sign_in_code.txt",
                 account_id=account.id,
                 language=get_language(),
                 sender=request.site.name,

@@ -20,7 +20,7 @@ from accounts.mail import links
 from accounts.mail import sending as mail
 from accounts.mail.limits import Purpose, count_email
 from accounts.sessions.sign_in_log import Reason, Way, log_refusal
-from accounts.sign_in.pages.password_reset import render_invalid_link
+from accounts.sign_in.pages.email_links import render_invalid_link
 from accounts.sign_in.pages.sign_in import sign_in
 from accounts.users.forms import Email, Login, NewPassword, check_login, check_password_rules
 from accounts.users.invitations import Invitation
@@ -84,7 +84,7 @@ class SignUp(Page):
             url = base + reverse("accounts-sign-up-finish", query={"token": token})
             mail.send(
                 email,
-                "sign_up",
+                "accounts/mail/sign_up.txt",
                 account_id=account.id,
                 language=get_language(),
                 sender=self.request.site.name,
@@ -94,7 +94,7 @@ class SignUp(Page):
         else:
             mail.send(
                 user.email,
-                "already_registered",
+                "accounts/mail/already_registered.txt",
                 account_id=account.id,
                 language=user.language or account.language,
                 sender=self.request.site.name,

@@ -21,7 +21,7 @@ from accounts.layout.settings import SettingsPage, parse_id
 from accounts.statuses.api.statuses import StatusSerializer
 from accounts.statuses.default_names import pipeline_name
 from accounts.statuses.models import Status
-from accounts.statuses.pipelines import Pipeline
+from accounts.statuses.pipelines import Pipeline, list_pipelines
 from core.api.paging import DEFAULT_MAX_PAGE_SIZE
 from core.http.requests import UserRequest
 from core.pages.base import redirect
@@ -132,11 +132,6 @@ class StatusForm(Form):
         if not values.get("code") and values.get("name") and not self.fields["code"].required:
             values["code"] = slugify(values["name"])
         return values
-
-
-def list_pipelines(account: Account) -> list[Pipeline]:
-    """Return the pipelines of the account in their order."""
-    return list(account.pipelines.order_by("position", "id"))
 
 
 def write_status(account: Account, row: Status | None, kind: str, values: dict[str, Any]) -> Status:

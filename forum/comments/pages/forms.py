@@ -4,16 +4,11 @@ import hashlib
 from typing import Any
 
 from django import forms
-from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
-from jinja2 import pass_context
-from jinja2.runtime import Context
 
 from accounts.layout.forms import Form
-from accounts.sign_in.pages.code import CodeRequestForm
 from accounts.users.models import User
-from core.pages.templates import template_function
 from forum.comments.models import Comment
 from forum.texts.pages import LongText
 
@@ -65,20 +60,3 @@ class EditCommentForm(CommentTextForm):
     @classmethod
     def initial_values(cls, comment: Comment) -> dict[str, str]:
         return {"content": comment.comment, "version": cls.version_of(comment)}
-
-
-@template_function
-@pass_context
-def new_comment_form(context: Context) -> CommentForm:
-    """Return an empty form."""
-    return CommentForm(user=context["request"].user)
-
-
-@template_function
-def comment_code_form(post_id: int) -> CodeRequestForm:
-    """Return the form by which a visitor requests a sign-in code. The sign-in returns to the form for a comment."""
-    path = reverse("forum-post", args=[post_id], fragment="comment-form")
-    form = CodeRequestForm(initial={"next": path}, auto_id="comment-%s")
-    # With `autofocus`, the browser would scroll to the end of the page.
-    del form.fields["email"].widget.attrs["autofocus"]
-    return form

@@ -4,7 +4,7 @@ from collections import Counter
 
 from django.http import Http404, HttpResponse, JsonResponse
 
-from accounts.mentions.mentions import names_in
+from accounts.mentions.parsing import names_in
 from accounts.users.models import User
 from core.db.tenancy import fold
 from core.http import throttling

@@ -12,7 +12,6 @@ from django.utils.translation import gettext_lazy
 from accounts.layout.settings import parse_id
 from core.errors import FieldError
 from core.pages.base import redirect
-from core.pages.templates import template_filter
 from forum.comments.models import Comment
 from forum.comments.pages.forms import EditCommentForm
 from forum.forums.requests import ForumUserRequest
@@ -29,12 +28,6 @@ def with_html(comments: list[Comment]) -> list[Comment]:
         if comment.comment_html is None:
             comment.comment_html = render(comment.comment)
     return comments
-
-
-@template_filter
-def version_digest(row: Post | Comment) -> str:
-    """Return the digest of the texts. The approval form submits it, so that changed texts are not approved unseen."""
-    return EditCommentForm.version_of(row) if isinstance(row, Comment) else EditForm.version_of(row)
 
 
 class ModerationPage(ForumTeamPage):

@@ -8,16 +8,14 @@ from django.db.models import QuerySet
 from django.db.models.functions import Left
 from django.http import Http404
 from django.urls import reverse
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext_lazy
 
 from accounts.statuses.models import Status
-from accounts.users.models import User
 from accounts.users.names import public_name
 from core.db.prepared import prepared
 from core.db.tenancy import account_of
 from core.db.text import replace_non_xml
 from core.http import throttling
-from core.pages.templates import template_filter, template_function
 from core.registry import registry
 from core.rows.access import prepared_access
 from core.rows.limited_rows import limit
@@ -78,6 +76,26 @@ def query_string(**parameters: Any) -> str:
     return f"?{urlencode(parameters)}" if parameters else ""
 
 
+ORDER_LABELS: dict[str, Any] = {
+    "trending": pgettext_lazy("order", "Trending"),
+    "top": pgettext_lazy("order", "Top"),
+    "new": pgettext_lazy("order", "New"),
+    "active": pgettext_lazy("order", "Active"),
+    "commented": pgettext_lazy("order", "Discussed"),
+}
+ORDERS = tuple(ORDER_LABELS)
+ORDER_ALIASES = {"discussed": "commented", "popular": "top"}
+DEFAULT_ORDER = "trending"
+
+
+def read_order(order: str | None, default: str, further: Collection[str] = ()) -> str:
+    """Return the order with this name. Raise Http404 if it is neither one of `ORDERS` nor of `further`."""
+    order = ORDER_ALIASES.get(order or default, order or default)
+    if order not in ORDERS and order not in further:
+        raise Http404
+    return order
+
+
 # An older server had pages at these paths. A path redirects to the route of the page that replaces it, unless a category has that
 # name. The profile has the button to sign out.
 ROUTES_BY_FORMER_PATH = {"login": "accounts-sign-in", "logout": "accounts-profile", "account": "accounts-account"}
@@ -133,16 +151,6 @@ def _customer_names(
     return queries[0].union(*queries[1:], all=True)
 
 
-template_filter(public_name)
-
-
-@template_function
 def on_behalf_of(customer: str | None) -> str:
     """Return a phrase with the customer for whom the team wrote a post. The context has the name only if the user may know it."""
     return gettext("on behalf of %(name)s") % {"name": customer} if customer else gettext("on behalf of a customer")
-
-
-@template_filter
-def may_be_changed_by(row: Any, user: User | None) -> bool:
-    """Return whether the user may change or delete a post or a comment."""
-    return user is not None and row.may_be_changed_by(user)

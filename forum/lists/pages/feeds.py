@@ -20,9 +20,16 @@ from core.error_responses import error_response, unavailable
 from core.pages.base import base_url
 from core.pages.routes import path_with_id
 from forum.forums.requests import ForumRequest
-from forum.lists.pages.base import EXCERPT_LENGTH, EXCERPT_SOURCE_LENGTH, PostsPage, category_list_path, query_string
+from forum.lists.pages.base import (
+    DEFAULT_ORDER,
+    EXCERPT_LENGTH,
+    EXCERPT_SOURCE_LENGTH,
+    PostsPage,
+    category_list_path,
+    query_string,
+    read_order,
+)
 from forum.lists.pages.filters import Filters
-from forum.lists.pages.home import DEFAULT_ORDER, read_order
 from forum.lists.queries import sitemap_entries
 from forum.lists.whole_forum import page_of_forum
 from forum.texts.markdown import excerpt

@@ -12,7 +12,6 @@ from accounts.statuses.default_names import status_name
 from accounts.statuses.models import Status
 from accounts.tags.models import Tag
 from core.db.text import replace_non_xml
-from core.pages.templates import template_filter
 from forum.categories.models import Category
 from forum.lists.facets import Facets, Selection
 from forum.lists.queries import PostKind
@@ -27,7 +26,6 @@ KINDS = [
 KIND_NAMES: dict[str, Any] = {**{kind.value: name for kind, name in KINDS}, PostKind.PRIVATE.value: _("Private")}
 
 
-@template_filter
 def kind_name(kind: str) -> str:
     """Return the name of a kind of posts."""
     return str(KIND_NAMES.get(kind, kind))

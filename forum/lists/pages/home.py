@@ -1,13 +1,12 @@
 """The lists of suggestions: of the whole forum, with filters, of a category, and of the user."""
 
-from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.urls import reverse
-from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext
 
 from accounts.account.models import Account
 from accounts.statuses.models import Status
@@ -24,38 +23,24 @@ from forum.forums.requests import ForumRequest, ForumUserRequest
 from forum.lists.facets import count_facets
 from forum.lists.pages.base import (
     COLUMNS,
+    DEFAULT_ORDER,
+    ORDER_LABELS,
+    ORDERS,
     PostsPage,
     as_list_item,
     category_list_path,
     query_string,
+    read_order,
     route_of_former_path,
 )
 from forum.lists.pages.filters import Filters, Group, Option, filter_groups
 from forum.lists.team_filters import TeamFilter, read_team_filter, team_orders
 from forum.lists.whole_forum import page_of_forum, page_of_team
 
-ORDER_LABELS: dict[str, Any] = {
-    "trending": pgettext_lazy("order", "Trending"),
-    "top": pgettext_lazy("order", "Top"),
-    "new": pgettext_lazy("order", "New"),
-    "active": pgettext_lazy("order", "Active"),
-    "commented": pgettext_lazy("order", "Discussed"),
-}
-ORDERS = tuple(ORDER_LABELS)
-ORDER_ALIASES = {"discussed": "commented", "popular": "top"}
-DEFAULT_ORDER = "trending"
 # Links to the lists of categories existed before the order by trend. These lists still have the newest suggestions first.
 DEFAULT_CATEGORY_ORDER = "new"
 # In these orders, the feed of a list has the newest suggestions first.
 FEED_ORDERS = ("new", "trending")
-
-
-def read_order(order: str | None, default: str, further: Collection[str] = ()) -> str:
-    """Return the order with this name. Raise Http404 if it is neither one of `ORDERS` nor of `further`."""
-    order = ORDER_ALIASES.get(order or default, order or default)
-    if order not in ORDERS and order not in further:
-        raise Http404
-    return order
 
 
 class PostListPage(PostsPage):

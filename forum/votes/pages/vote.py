@@ -8,15 +8,12 @@ from urllib.parse import urlsplit
 from django.contrib import messages
 from django.http import HttpResponse
 from django.urls import reverse
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from core.db.transactions import in_transaction, without_transaction
 from core.error_responses import error_response
 from core.pages.base import redirect, referring_path
-from core.pages.routes import path_with_id, sign_in_path
-from core.pages.templates import template_filter
+from core.pages.routes import sign_in_path
 from forum.forums.limits import limit_new_member
 from forum.forums.pages.base import ForumPage
 from forum.forums.requests import ForumUserRequest
@@ -102,18 +99,3 @@ class VotePage(ForumPage):
             return response
         messages.error(self.request, _("That suggestion was merged into this one in the meantime. You can vote here."))
         return redirect("forum-post", original.id)
-
-
-@template_filter
-def join_names(names: list[str | tuple[str, int]]) -> SafeString:
-    """Return the names with commas between them. `<bdi>` isolates the text direction of each name.
-
-    A tuple of a user's name and id is a link to the card of the user.
-    """
-    return format_html_join(", ", "{}", ((_linked_name(name),) for name in names))
-
-
-def _linked_name(name: str | tuple[str, int]) -> SafeString:
-    if isinstance(name, str):
-        return format_html("<bdi>{}</bdi>", name or "?")
-    return format_html('<a href="{}"><bdi>{}</bdi></a>', path_with_id("forum-author", name[1]), name[0] or "?")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from accounts.examples import code as example_code
 from accounts.examples.code import CODE_LANGUAGES, ExampleRequest
-from accounts.examples.examples import FilledExample, document_body, examples
+from accounts.examples.operations import FilledExample, document_body, examples
 
 # The interpreter of each language, and the suffix of its files.
 INTERPRETERS = {

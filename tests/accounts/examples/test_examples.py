@@ -9,7 +9,7 @@ from bs4 import BeautifulSoup
 from django.db import transaction
 from django.urls import get_resolver
 
-from accounts.examples.examples import examples, indent_xml, sections
+from accounts.examples.operations import examples, indent_xml, sections
 from accounts.examples.requests import indent_json
 from core.openapi.document import document
 from tests.support.examples import Example

@@ -8,7 +8,6 @@ import socket
 from datetime import timedelta
 
 from bs4 import BeautifulSoup
-from django.conf import settings
 from django.core import mail as django_mail
 from django.core.mail.backends.locmem import EmailBackend
 from django.db import connection, transaction
@@ -16,13 +15,14 @@ from django.db import connection, transaction
 from accounts.mail import sending as mail
 from accounts.mail.sending import Email, send_email
 from core.jobs.queue import Job
+from core.rooms import find_parts
 from tests.support.jobs import run_jobs
 from tests.support.tables import table
 
 HOURS_7 = timedelta(hours=7)
 
 
-def send(account_id: int | None = None, template: str = "invitation", **values) -> None:
+def send(account_id: int | None = None, template: str = "accounts/mail/invitation.txt", **values) -> None:
     values = {"language": "en", "sender": "Ideas & Co", "by": "Alice <3", "url": "https://a/?b&c", **values}
     mail.send("new@example.com", template, account_id=account_id, **values)
 
@@ -77,7 +77,7 @@ def test_names_cannot_add_headers_and_buttons(db):
 def test_emails_are_in_the_language_of_the_recipient():
     for language, shown in (("en", "en"), ("pl", "pl"), ("xx", "en")):
         values = {"by": "Alice", "url": "https://a/"}
-        *_, page = Email("new@example.com", "invitation", language, "Ideas & Co", values).render()
+        *_, page = Email("new@example.com", "accounts/mail/invitation.txt", language, "Ideas & Co", values).render()
         assert f'<html lang="{shown}">' in page
 
 
@@ -206,20 +206,20 @@ def test_it_rejects_arguments_of_another_version_of_the_code(db):
 
 SIGN_IN = {"time": "12:00", "address": "192.0.2.1", "login": "carol", "url": "https://a/"}
 TEMPLATES = {
-    "already_registered": {"login": "carol", "sign_in": "https://a/in", "password": "https://a/new"},
-    "confirm_email": {"url": "https://a/"},
-    "confirmation_code": {"code": "012345"},
-    "email_changed": {"email": "new@b.c"},
-    "email_taken": {"sign_in": "https://a/in"},
-    "invitation": {"by": "Alice", "url": "https://a/"},
-    "new_browser": {"browser": "Firefox", **SIGN_IN},
-    "new_token": {"label": "shop", **SIGN_IN},
-    "password_changed": {"url": "https://a/"},
-    "password_reset": {"login": "carol", "url": "https://a/"},
-    "sign_in_code": {"code": "012345"},
-    "sign_up": {"url": "https://a/"},
-    "webhook_failing": {"host": "hooks.example", "url": "https://a/"},
-    "webhook_gone": {"host": "hooks.example", "url": "https://a/"},
+    "accounts/mail/already_registered.txt": {"login": "carol", "sign_in": "https://a/in", "password": "https://a/new"},
+    "accounts/mail/confirm_email.txt": {"url": "https://a/"},
+    "accounts/mail/confirmation_code.txt": {"code": "012345"},
+    "accounts/mail/email_changed.txt": {"email": "new@b.c"},
+    "accounts/mail/email_taken.txt": {"sign_in": "https://a/in"},
+    "accounts/mail/invitation.txt": {"by": "Alice", "url": "https://a/"},
+    "accounts/mail/new_browser.txt": {"browser": "Firefox", **SIGN_IN},
+    "accounts/mail/new_token.txt": {"label": "shop", **SIGN_IN},
+    "accounts/mail/password_changed.txt": {"url": "https://a/"},
+    "accounts/mail/password_reset.txt": {"login": "carol", "url": "https://a/"},
+    "accounts/mail/sign_in_code.txt": {"code": "012345"},
+    "accounts/mail/sign_up.txt": {"url": "https://a/"},
+    "webhooks/failing.txt": {"host": "hooks.example", "url": "https://a/"},
+    "webhooks/gone.txt": {"host": "hooks.example", "url": "https://a/"},
 }
 
 
@@ -246,7 +246,7 @@ def test_every_email_is_complete(template, language):
 
 
 def test_the_tests_know_all_templates():
-    templates = {path.stem for path in (settings.BASE_DIR / "accounts/mail/templates").glob("*.txt")}
+    templates = {f"{package}/{file.name}" for package, path in find_parts("templates") for file in path.glob("*.txt")}
     assert templates == set(TEMPLATES)
 
 

@@ -7,7 +7,7 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 
-from accounts.examples.examples import examples
+from accounts.examples.operations import examples
 from accounts.reference.content import pages
 from accounts.reference.fields import component_table, make_field
 from accounts.reference.guide import ADDRESS, DOCUMENTS, chapters, link_target, text_for_customers

@@ -239,7 +239,7 @@ def test_it_gives_up_waiting(data, capsys, monkeypatch):
     os.close(lock)
     messages = [
         f"{data} is in use by {holder}: end that first, or choose another DATA_DIR.\n"
-        for holder in ("make manage", "make run")
+        for holder in ("make manage", "make run or make dev")
     ]
     assert capsys.readouterr().err == "".join(messages)
 

@@ -138,8 +138,8 @@ def test_it_rejects_data_and_a_port_in_use(shared_service, tmp_path):
     second = Service(service.data, free_port())
     assert second.process.wait(20) == 1
     waiting, error = second.output().splitlines()
-    assert waiting.endswith("Waiting for make run")
-    assert error == f"{service.data} is in use by make run: end that first, or choose another DATA_DIR."
+    assert waiting.endswith("Waiting for make run or make dev")
+    assert error == f"{service.data} is in use by make run or make dev: end that first, or choose another DATA_DIR."
 
     third = Service(tmp_path / "elsewhere", service.port)
     assert third.process.wait(20) == 1

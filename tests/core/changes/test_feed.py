@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from core.api.changes import EXPIRED_MESSAGE
+from core.change_feed.api import EXPIRED_MESSAGE
 from core.changes.models import Change, Cursor
 from core.housekeeping import jobs as housekeeping
 from crm.clients.models import Client
@@ -279,7 +279,7 @@ def test_changes_of_trashed_rows_are_not_in_the_feed(acme):
 
 
 def test_pages(acme, monkeypatch):
-    monkeypatch.setattr("core.api.changes.ChangeViewSet.DEFAULT_LIMIT", 4)
+    monkeypatch.setattr("core.change_feed.api.ChangeViewSet.DEFAULT_LIMIT", 4)
     since = current_cursor(acme)
     clients = [make_client(acme.alice).id for _ in range(7)]
 

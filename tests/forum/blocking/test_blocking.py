@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from core.errors import FieldError
-from forum.blocking import blocking
+from forum.blocking import actions
 from forum.comments.models import Comment
 from forum.notifications.emails import send_due_notifications
 from forum.posts.models import Post
@@ -44,7 +44,7 @@ BEFORE = (False, ["Buy here", SPAM, "No"], (2, 1))
 
 def test_it_works(acme, texts):
     assert state(*texts) == BEFORE
-    blocking.block(acme.carol, by=acme.bob, takes_texts=True)
+    actions.block(acme.carol, by=acme.bob, takes_texts=True)
     assert state(*texts) == (True, ["No"], (1, 0))
     carol = acme.account.users.get(login="carol")
     assert (carol.is_active, carol.blocked_at is None) == (False, False)
@@ -56,7 +56,7 @@ def test_it_works(acme, texts):
 
 
 def test_texts_may_stay(acme, texts):
-    blocking.block(acme.carol, by=acme.bob, takes_texts=False)
+    actions.block(acme.carol, by=acme.bob, takes_texts=False)
     assert state(*texts) == BEFORE
     # What is deleted later stays deleted.
     Post.objects.get(pk=texts[0].pk).trash(by=acme.bob)
@@ -66,7 +66,7 @@ def test_texts_may_stay(acme, texts):
 
 def test_what_was_deleted_before_stays_deleted(acme, texts):
     texts[0].trash(by=acme.carol)
-    blocking.block(acme.carol, by=acme.bob, takes_texts=True)
+    actions.block(acme.carol, by=acme.bob, takes_texts=True)
     acme.carol.unblock(by=acme.bob)
     assert state(*texts)[0]
 
@@ -74,7 +74,7 @@ def test_what_was_deleted_before_stays_deleted(acme, texts):
 def test_withdrawn_comments_move_with_a_merge(acme, texts):
     _post, other = texts
     original = make_post(acme.bob, "Themes")
-    blocking.block(acme.carol, by=acme.bob, takes_texts=True)
+    actions.block(acme.carol, by=acme.bob, takes_texts=True)
     Post.objects.get(pk=other.pk).merge_into(original, by=acme.bob)
     acme.carol.unblock(by=acme.bob)
     original.refresh_from_db()
@@ -85,12 +85,12 @@ def test_withdrawn_comments_move_with_a_merge(acme, texts):
 def test_the_team_blocks_members_only(acme):
     users = {user.login: user for user in (acme.alice, acme.bob, acme.carol, make_user(acme.account, "dora"))}
     for by, whom in (("carol", "dora"), ("bob", "alice"), ("alice", "bob"), ("alice", "alice")):
-        for act in (partial(blocking.block, users[whom], takes_texts=True), users[whom].unblock):
+        for act in (partial(actions.block, users[whom], takes_texts=True), users[whom].unblock):
             with pytest.raises(PermissionDenied), transaction.atomic():
                 act(by=users[by])
         assert acme.account.users.get(login=whom).is_active
     for user in (acme.alice, acme.bob):
-        blocking.block(acme.carol, by=user, takes_texts=True)
+        actions.block(acme.carol, by=user, takes_texts=True)
         assert not acme.account.users.get(login="carol").is_active
         acme.carol.unblock(by=user)
         assert acme.account.users.get(login="carol").is_active
@@ -100,7 +100,7 @@ def test_a_deactivated_member_is_not_blocked(acme):
     """Otherwise an agent could reactivate the member by unblocking them."""
     acme.carol.deactivate(by=acme.alice)
     with pytest.raises(FieldError, match="is deactivated"), transaction.atomic():
-        blocking.block(acme.carol, by=acme.bob, takes_texts=True)
+        actions.block(acme.carol, by=acme.bob, takes_texts=True)
     acme.carol.unblock(by=acme.bob)
     assert not acme.account.users.get(login="carol").is_active
 
@@ -109,7 +109,7 @@ def test_a_blocked_member_reaches_nothing(acme, texts):
     _post, other = texts
     carol, token = acme.page(acme.carol), acme.xml(acme.carol)
     form = carol.get(f"/app/posts/{other.id}").forms["comment-form"]
-    blocking.block(acme.carol, by=acme.bob, takes_texts=True)
+    actions.block(acme.carol, by=acme.bob, takes_texts=True)
     assert token.get("/app/posts.xml").status_code == 401
     assert token.send_xml("POST", "/app/posts.xml", "<post><title>a</title></post>").status_code == 401
     form["content"] = "Again"
@@ -120,12 +120,12 @@ def test_a_blocked_member_reaches_nothing(acme, texts):
 def test_texts_of_requests_in_progress_are_taken_back_later(acme, texts):
     """A request that was authenticated before the block may write after it."""
     _post, other = texts
-    blocking.block(acme.carol, by=acme.bob, takes_texts=True)
+    actions.block(acme.carol, by=acme.bob, takes_texts=True)
     late = make_post(acme.carol, "Late")
     make_comment(Post.objects.get(pk=other.pk), acme.carol, "Late, too")
     run_jobs()
     assert state(late, other) == (False, ["No", "Late, too"], (2, 0))
-    run_jobs(later=2 * blocking.LATE_TEXTS_DELAY)
+    run_jobs(later=2 * actions.LATE_TEXTS_DELAY)
     assert state(late, other) == (True, ["No"], (1, 0))
     acme.carol.unblock(by=acme.bob)
     assert state(late, other)[0] is False
@@ -133,21 +133,21 @@ def test_texts_of_requests_in_progress_are_taken_back_later(acme, texts):
 
 
 def test_the_late_job_does_nothing_after_the_block_has_ended(acme, texts):
-    blocking.block(acme.carol, by=acme.bob, takes_texts=True)
+    actions.block(acme.carol, by=acme.bob, takes_texts=True)
     acme.carol.unblock(by=acme.bob)
-    blocking.block(acme.carol, by=acme.bob, takes_texts=False)
-    run_jobs(later=2 * blocking.LATE_TEXTS_DELAY)
+    actions.block(acme.carol, by=acme.bob, takes_texts=False)
+    run_jobs(later=2 * actions.LATE_TEXTS_DELAY)
     assert state(*texts) == BEFORE
 
 
 def test_reactivating_ends_the_block(acme, texts):
     """Otherwise the member would be active and could not be blocked again."""
-    blocking.block(acme.carol, by=acme.bob, takes_texts=True)
+    actions.block(acme.carol, by=acme.bob, takes_texts=True)
     carol = acme.account.users.get(login="carol")
     carol.reactivate(by=acme.alice)
     assert state(*texts) == BEFORE
     assert acme.account.users.get(login="carol").blocked_at is None
-    blocking.block(carol, by=acme.bob, takes_texts=False)
+    actions.block(carol, by=acme.bob, takes_texts=False)
     assert not acme.account.users.get(login="carol").is_active
 
 
@@ -156,7 +156,7 @@ def test_a_block_takes_few_statements(acme, texts):
     for number in range(10):
         make_comment(Post.objects.get(pk=texts[1].pk), acme.carol, f"Again {number}")
         make_comment(make_post(acme.bob), acme.carol)
-    _result, statements = capture_queries(lambda: blocking.block(acme.carol, by=acme.bob, takes_texts=True))
+    _result, statements = capture_queries(lambda: actions.block(acme.carol, by=acme.bob, takes_texts=True))
     assert len(statements) <= 12, statements
     assert state(*texts) == (True, ["No"], (1, 0))
 
@@ -170,7 +170,7 @@ def test_withdrawn_comments_are_in_no_notification(acme, texts, is_announced, ma
     if is_announced:
         run_followers()
         assert acme.account.notifications.filter(activity__comment_id=comment.id, user_id=acme.bob.id).count() == 1
-    blocking.block(acme.carol, by=acme.bob, takes_texts=True)
+    actions.block(acme.carol, by=acme.bob, takes_texts=True)
     run_followers()
     acme.account.notifications.exclude(mail_at=None).update(mail_at=timezone.now())
     send_due_notifications()
@@ -186,7 +186,7 @@ def test_withdrawn_comments_are_shown_nowhere(acme, texts):
     comment = Comment.objects.get(comment="Buy here")
     acme.account.users.filter(id=acme.carol.id).update(shows_votes=True)
     other.vote(by=acme.carol)
-    blocking.block(acme.carol, by=acme.bob, takes_texts=True)
+    actions.block(acme.carol, by=acme.bob, takes_texts=True)
     path = f"/app/posts/{other.id}"
     for page in (acme.page(), acme.page(acme.bob)):
         for address in (path, "/app/feed.atom", "/"):

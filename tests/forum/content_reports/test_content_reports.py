@@ -4,7 +4,7 @@ import pytest
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 
-from forum.blocking import blocking
+from forum.blocking import actions
 from forum.comments.models import Comment
 from forum.content_reports.models import ContentReport
 from forum.forums.models import Forum
@@ -137,11 +137,11 @@ def test_the_reasons_are_counted(acme, post, monkeypatch):
 def test_withdrawn_texts_and_reports_of_blocked_members_are_left_out(acme, post, comment, dora):
     for row in (post, comment):
         ContentReport.objects.file(row, by=dora, reason="spam")
-    blocking.block(acme.carol, by=acme.bob, takes_texts=True)
+    actions.block(acme.carol, by=acme.bob, takes_texts=True)
     assert reported(acme) == []
     acme.carol.unblock(by=acme.bob)
     assert len(reported(acme)) == 2
-    blocking.block(dora, by=acme.bob, takes_texts=True)
+    actions.block(dora, by=acme.bob, takes_texts=True)
     assert reported(acme) == []
 
 

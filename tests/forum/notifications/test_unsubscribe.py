@@ -5,7 +5,8 @@ import pytest
 from accounts.mail import links
 from accounts.users.delivery import Delivery
 from forum.forums.models import Forum
-from forum.notifications.emails import UNSUBSCRIBE, Sender, unsubscribe_address
+from forum.notifications.emails import Sender, unsubscribe_address
+from forum.notifications.texts import UNSUBSCRIBE
 from tests.support.factories import make_post, make_user
 from tests.support.membership import add
 from tests.support.pages import Visitor

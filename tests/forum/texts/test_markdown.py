@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts.mentions.mentions import names_in
+from accounts.mentions.parsing import names_in
 from forum.texts import markdown
 from forum.texts.markdown import ALLOWED_TAGS, MAX_HTML_LENGTH, MAX_LENGTH, as_paragraphs, as_plain_text, render
 from tests.support.tables import table

@@ -1,0 +1,13 @@
+"""The registration of the profile (`core.rooms`)."""
+
+from django.utils.translation import gettext_lazy as _
+
+from core.pages.navigation import Entry, register
+
+profile = Entry("profile", _("Profile"), "accounts-profile", "user", order=10)
+register("user", profile)
+register(
+    "profile",
+    profile,
+    Entry("security", _("E-mail and password"), "accounts-security", "shield-check", order=20),
+)

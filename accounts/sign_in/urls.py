@@ -1,0 +1,22 @@
+from django.urls import path
+
+from accounts.sign_in.pages import code, handover, password_reset, registration, sign_in
+
+urlpatterns = [
+    path("app/sign-in", sign_in.SignIn.as_view(), name="accounts-sign-in"),
+    path("app/sign-in/code", code.SignInWithCode.as_view(), name="accounts-sign-in-code"),
+    path("app/sign-in/code/enter", code.EnterCode.as_view(), name="accounts-sign-in-code-enter"),
+    path("app/handover", handover.StartHandover.as_view(), name="accounts-handover"),
+    path("app/handover/begin", handover.BeginHandover.as_view(), name="accounts-handover-begin"),
+    path("app/handover/approve", handover.ApproveHandover.as_view(), name="accounts-handover-approve"),
+    path("app/handover/finish", handover.FinishHandover.as_view(), name="accounts-handover-finish"),
+    path("app/sign-out", sign_in.SignOut.as_view(), name="accounts-sign-out"),
+    path("app/language", sign_in.ChangeLanguage.as_view(), name="accounts-language"),
+    path("app/sign-up", registration.SignUp.as_view(), name="accounts-sign-up"),
+    path("app/sign-up/sent", registration.SignUpSent.as_view(), name="accounts-sign-up-sent"),
+    path("app/sign-up/finish", registration.SignUpFinish.as_view(), name="accounts-sign-up-finish"),
+    path("app/invitation", registration.AcceptInvitation.as_view(), name="accounts-invitation"),
+    path("app/password", password_reset.PasswordReset.as_view(), name="accounts-password"),
+    path("app/password/sent", password_reset.PasswordResetSent.as_view(), name="accounts-password-sent"),
+    path("app/password/new", password_reset.PasswordResetConfirm.as_view(), name="accounts-password-new"),
+]

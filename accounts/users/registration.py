@@ -1,0 +1,10 @@
+"""The registration of users (`core.rooms`)."""
+
+from django.utils.translation import gettext_lazy as _
+
+from accounts.layout.navigation import is_admin
+from core.pages.navigation import Entry, register
+from core.registry import newest_id, registry
+
+registry.register_sample("users", "team_user", lambda request: newest_id(request.account.users.team()))
+register("settings", Entry("users", _("Users"), "accounts-users", "users", order=30, is_shown=is_admin))

@@ -1,0 +1,11 @@
+"""The registration of categories (`core.rooms`)."""
+
+from django.utils.translation import gettext_lazy as _
+
+from accounts.layout.navigation import is_admin
+from core.pages.navigation import Entry, register
+
+register(
+    "settings",
+    Entry("categories", _("Categories"), "forum-settings-categories", "folder", order=50, is_shown=is_admin),
+)

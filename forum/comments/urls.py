@@ -1,0 +1,26 @@
+"""The routes of the pages. Those of the Account API are in `forum.posts.urls`, because the view of posts serves them."""
+
+from django.urls import path
+
+from forum.comments.pages import comments
+from forum.comments.pages.mentions import MentionsPart
+from forum.comments.pages.new_comment import CommentPage
+
+urlpatterns = [
+    path("app/posts/<id:id>/mentions", MentionsPart.as_view(), name="forum-post-mentions"),
+    path("app/posts/<id:id>/comments", CommentPage.as_view(), name="forum-comments"),
+    path("app/posts/<id:id>/comments/<id:comment_id>", comments.CommentLink.as_view(), name="forum-comment"),
+    path(
+        "app/posts/<id:id>/comments/<id:comment_id>/delete",
+        comments.DeleteCommentPage.as_view(),
+        name="forum-comment-delete",
+    ),
+    path(
+        "app/posts/<id:id>/comments/<id:comment_id>/edit", comments.EditCommentPage.as_view(), name="forum-comment-edit"
+    ),
+    path(
+        "app/posts/<id:id>/comments/<id:comment_id>/history",
+        comments.CommentHistoryPage.as_view(),
+        name="forum-comment-history",
+    ),
+]

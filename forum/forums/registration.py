@@ -1,0 +1,32 @@
+"""The registration of forums (`core.rooms`)."""
+
+from collections.abc import Sequence
+
+from django.dispatch import receiver
+from django.utils.translation import gettext_lazy as _
+
+from accounts.account.models import Account
+from accounts.account_creation.creation import account_created
+from accounts.hosts.models import Host
+from accounts.hosts.sites import sites
+from accounts.layout.navigation import is_admin
+from accounts.users.models import User, user_joined
+from core.pages.navigation import Entry, register
+from forum.forums.membership import ForumMember
+from forum.forums.models import Forum
+
+sites.register(at_host=Forum.objects.at_host, get=Forum.objects.with_account, all_of=Forum.objects.with_hosts)
+register("settings", Entry("forums", _("Forums"), "forum-settings-forums", "megaphone", order=40, is_shown=is_admin))
+
+
+@receiver(account_created)
+def create_default_forum(*, account: Account, host: Host, **_options: object) -> None:
+    """Create the default forum of a new account."""
+    Forum.objects.create_default(account, host)
+
+
+@receiver(user_joined)
+def join_forums(*, user: User, site_ids: Sequence[int] = (), **_options: object) -> None:
+    """Make a new user a member of the forums to which the user was invited."""
+    if site_ids and not user.is_team:
+        ForumMember.objects.add(user.account, site_ids, [user.id])

@@ -1,0 +1,63 @@
+"""The registration of notifications (`core.rooms`)."""
+
+from typing import cast
+
+from django.dispatch import receiver
+from django.utils.translation import gettext_lazy as _
+
+from accounts.users.models import User, user_joined
+from core.changes.followers import register_follower
+from core.http.requests import PageRequest
+from core.pages.navigation import Entry, register
+from core.registry import newest_id, registry
+from forum.activities.models import Activity
+from forum.forums.models import Forum
+from forum.forums.requests import has_forum
+from forum.notifications import (
+    emails,  # noqa: F401, register their jobs
+    reminders,  # noqa: F401, register their jobs
+)
+from forum.notifications.follower import NotificationFollower
+from forum.notifications.recipients import notify
+
+# The header shows no higher number of unread notifications for an account with forums that not everyone may read.
+MAX_COUNTED = 1000
+
+
+def unread_notifications(request: PageRequest) -> int:
+    """Return the number of unread notifications that the user may see.
+
+    The stored number includes those of forums that a member has left. They are counted only if the account has forums to leave.
+    """
+    user, forum = request.user, cast(Forum, request.site)
+    if user is None or user.is_team or not user.unread_notifications or not forum.has_closed_forums:
+        return user.unread_notifications if user is not None else 0
+    return request.account.notifications.shown_to(user).unread().order_by()[:MAX_COUNTED].count()
+
+
+register(
+    "header",
+    Entry(
+        "notifications",
+        _("Notifications"),
+        "forum-notifications",
+        "bell",
+        is_shown=has_forum,
+        count=unread_notifications,
+    ),
+)
+register_follower(NotificationFollower())
+registry.register_sample(
+    "notifications",
+    "notification",
+    lambda request: newest_id(request.account.notifications.shown_to(request.user)),
+)
+
+
+@receiver(user_joined)
+def announce_sign_up(*, user: User, **_options: object) -> None:
+    """Notify the team of a new user. The change feed has no users, so its follower cannot do this."""
+    activity = Activity.objects.create(
+        account_id=user.account_id, kind=Activity.Kind.SIGN_UP, user_id=user.id, announced=True
+    )
+    notify(activity, None, user.account)
