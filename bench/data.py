@@ -425,7 +425,7 @@ def build(size: Size) -> None:
                     write(account_id, name, ids)
     with step("Vacuum"), connect() as connection:
         connection.execute(REVENUE_OF_POSTS, values)
-        connection.execute("TRUNCATE accounts_change")
+        connection.execute("TRUNCATE core_change")
         connection.execute("VACUUM ANALYZE")
         connection.execute("CREATE TABLE bench_data_set AS SELECT %s::jsonb AS data_set", [json.dumps(data_set)])
         connection.execute("GRANT SELECT ON bench_data_set TO rostrum")

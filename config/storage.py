@@ -12,8 +12,8 @@ QUEUE: dict[str, float] = {"autovacuum_vacuum_scale_factor": 0, "autovacuum_vacu
 
 STORAGE_PARAMETERS: dict[str, dict[str, float]] = {
     "account_ids.counter": QUEUE,
-    "accounts_change": LARGE,
-    "accounts_ratecount": QUEUE,
+    "core_change": LARGE,
+    "core_ratecount": QUEUE,
     "core_follower": QUEUE,
     # The free space lets an update write the new version of the row into the same page, so that it can be HOT (`core.rows.last_changes`).
     "crm_client": {"fillfactor": 90} | LARGE,
@@ -30,6 +30,7 @@ STORAGE_PARAMETERS: dict[str, dict[str, float]] = {
     "forum_post": {"fillfactor": 90} | LARGE,
     "forum_postsortkey": LARGE,
     "forum_vote": LARGE,
+    "forum_votechange": QUEUE,
     "team_clientsummary": LARGE,
     "team_contactsummary": LARGE,
     "team_dealsummary": LARGE,

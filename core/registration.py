@@ -5,7 +5,7 @@ from django.urls import register_converter
 from core.api.routing import IdConverter
 from core.changes import dispatcher
 from core.db import checks  # noqa: F401
-from core.jobs.registration import register_loop
+from core.jobs.registry import register_loop
 
 register_converter(IdConverter, "id")
 register_loop("numbering of changes", dispatcher.number_changes)

@@ -154,6 +154,9 @@ BEGIN
                 EXCEPT ALL SELECT account_id, post_id, created_at FROM former
             ) AS moved
         );
+        INSERT INTO forum_votechange (account_id, post_id, user_id)
+        SELECT account_id, post_id, CASE WHEN TG_TABLE_NAME = 'forum_vote' THEN user_id END FROM changed
+        UNION SELECT account_id, post_id, CASE WHEN TG_TABLE_NAME = 'forum_vote' THEN user_id END FROM former;
         RETURN NULL;
     END IF;
     PERFORM FROM forum_post WHERE (account_id, id) IN (SELECT account_id, post_id FROM changed)
@@ -177,6 +180,8 @@ BEGIN
         FROM (SELECT account_id, post_id, count(*) AS number FROM changed GROUP BY account_id, post_id) AS counted
         WHERE forum_post.account_id = counted.account_id AND forum_post.id = counted.post_id;
     END IF;
+    INSERT INTO forum_votechange (account_id, post_id, user_id)
+    SELECT DISTINCT account_id, post_id, CASE WHEN TG_TABLE_NAME = 'forum_vote' THEN user_id END FROM changed;
     RETURN NULL;
 END $$;
 
@@ -354,21 +359,6 @@ CREATE FUNCTION public.team_current_deals(of_account bigint, ids bigint[]) RETUR
         WHERE deal.trashed_at IS NULL AND deal.id IS NOT NULL
     ) AS live ON true
 $$;
-
-CREATE FUNCTION public.team_queue_post() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    vote CONSTANT record := coalesce(NEW, OLD);
-BEGIN
-    IF TG_TABLE_NAME = 'forum_proxyvote' OR EXISTS (
-        SELECT FROM crm_userlink WHERE account_id = vote.account_id AND user_id = vote.user_id AND state = 'confirmed'
-    ) THEN
-        INSERT INTO team_revenuechange (account_id, kind, row_id)
-        SELECT DISTINCT vote.account_id, 'post', id FROM unnest(ARRAY[OLD.post_id, NEW.post_id]) AS id WHERE id IS NOT NULL;
-    END IF;
-    RETURN NULL;
-END $$;
 
 CREATE FUNCTION public.team_update_summaries(of_account bigint, deals bigint[], contacts bigint[], clients bigint[]) RETURNS integer
     LANGUAGE plpgsql
@@ -1563,43 +1553,20 @@ CREATE TABLE public.forum_vote (
 WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.forum_vote ALTER COLUMN account_id SET (n_distinct=2);
 
-CREATE TABLE public.webhooks_delivery (
-    account_id bigint NOT NULL,
-    id bigint NOT NULL,
-    endpoint_id bigint NOT NULL,
-    cause character varying(255) NOT NULL,
-    message character varying(255) NOT NULL,
-    event character varying(255) NOT NULL,
-    number bigint,
-    attempt integer NOT NULL,
-    at timestamp with time zone NOT NULL,
-    duration_ms integer NOT NULL,
-    status integer,
-    error character varying(255),
-    request text NOT NULL,
-    response text NOT NULL,
-    set_aside boolean NOT NULL
-);
-ALTER TABLE ONLY public.webhooks_delivery ALTER COLUMN account_id SET (n_distinct=2);
+CREATE SEQUENCE public.forum_votechange_numbers
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
 
-CREATE TABLE public.webhooks_endpoint (
+CREATE TABLE public.forum_votechange (
     account_id bigint NOT NULL,
-    id bigint NOT NULL,
-    url character varying(2000) NOT NULL,
-    events text[],
-    format character varying(255) NOT NULL,
-    enabled boolean NOT NULL,
-    disabled_reason character varying(255),
-    secret text NOT NULL,
-    previous_secret text,
-    previous_secret_expires_at timestamp with time zone,
-    failing_since timestamp with time zone,
-    rejected_since timestamp with time zone,
-    delivered_at timestamp with time zone,
-    created_at timestamp with time zone NOT NULL,
-    updated_at timestamp with time zone NOT NULL
-);
-ALTER TABLE ONLY public.webhooks_endpoint ALTER COLUMN account_id SET (n_distinct=2);
+    number bigint DEFAULT nextval('public.forum_votechange_numbers'::regclass) NOT NULL,
+    post_id bigint NOT NULL,
+    user_id bigint
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
 
 CREATE TABLE public.team_bulkchange (
     account_id bigint NOT NULL,
@@ -1837,6 +1804,44 @@ CREATE TABLE public.team_timelineentry (
 WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.team_timelineentry ALTER COLUMN account_id SET (n_distinct=2);
 
+CREATE TABLE public.webhooks_delivery (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    endpoint_id bigint NOT NULL,
+    cause character varying(255) NOT NULL,
+    message character varying(255) NOT NULL,
+    event character varying(255) NOT NULL,
+    number bigint,
+    attempt integer NOT NULL,
+    at timestamp with time zone NOT NULL,
+    duration_ms integer NOT NULL,
+    status integer,
+    error character varying(255),
+    request text NOT NULL,
+    response text NOT NULL,
+    set_aside boolean NOT NULL
+);
+ALTER TABLE ONLY public.webhooks_delivery ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.webhooks_endpoint (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    url character varying(2000) NOT NULL,
+    events text[],
+    format character varying(255) NOT NULL,
+    enabled boolean NOT NULL,
+    disabled_reason character varying(255),
+    secret text NOT NULL,
+    previous_secret text,
+    previous_secret_expires_at timestamp with time zone,
+    failing_since timestamp with time zone,
+    rejected_since timestamp with time zone,
+    delivered_at timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL
+);
+ALTER TABLE ONLY public.webhooks_endpoint ALTER COLUMN account_id SET (n_distinct=2);
+
 ALTER TABLE ONLY account_ids.counter
     ADD CONSTRAINT counter_pkey PRIMARY KEY (account_id, last);
 
@@ -2047,6 +2052,9 @@ ALTER TABLE ONLY public.forum_statuschange
 ALTER TABLE ONLY public.forum_vote
     ADD CONSTRAINT forum_vote_pkey PRIMARY KEY (account_id, post_id, user_id);
 
+ALTER TABLE ONLY public.forum_votechange
+    ADD CONSTRAINT forum_votechange_pkey PRIMARY KEY (account_id, number);
+
 ALTER TABLE ONLY public.forum_forumaddress
     ADD CONSTRAINT forumaddress_unique UNIQUE (account_id, forum_id, address_key);
 
@@ -2098,24 +2106,6 @@ ALTER TABLE ONLY public.accounts_status
 ALTER TABLE ONLY public.accounts_tag
     ADD CONSTRAINT tag_name_unique UNIQUE (account_id, name_key);
 
-ALTER TABLE ONLY public.accounts_user
-    ADD CONSTRAINT user_email_unique UNIQUE (account_id, email_key);
-
-ALTER TABLE ONLY public.accounts_user
-    ADD CONSTRAINT user_login_unique UNIQUE (account_id, login_key);
-
-ALTER TABLE ONLY public.crm_userlink
-    ADD CONSTRAINT userlink_client_unique UNIQUE (account_id, user_id, client_id);
-
-ALTER TABLE ONLY public.crm_userlink
-    ADD CONSTRAINT userlink_contact_unique UNIQUE (account_id, user_id, contact_id);
-
-ALTER TABLE ONLY public.webhooks_delivery
-    ADD CONSTRAINT webhooks_delivery_pkey PRIMARY KEY (account_id, id);
-
-ALTER TABLE ONLY public.webhooks_endpoint
-    ADD CONSTRAINT webhooks_endpoint_pkey PRIMARY KEY (account_id, id);
-
 ALTER TABLE ONLY public.team_bulkchange
     ADD CONSTRAINT team_bulkchange_pkey PRIMARY KEY (account_id, id);
 
@@ -2163,6 +2153,24 @@ ALTER TABLE ONLY public.team_savedview
 
 ALTER TABLE ONLY public.team_timelineentry
     ADD CONSTRAINT team_timelineentry_pkey PRIMARY KEY (account_id, number);
+
+ALTER TABLE ONLY public.accounts_user
+    ADD CONSTRAINT user_email_unique UNIQUE (account_id, email_key);
+
+ALTER TABLE ONLY public.accounts_user
+    ADD CONSTRAINT user_login_unique UNIQUE (account_id, login_key);
+
+ALTER TABLE ONLY public.crm_userlink
+    ADD CONSTRAINT userlink_client_unique UNIQUE (account_id, user_id, client_id);
+
+ALTER TABLE ONLY public.crm_userlink
+    ADD CONSTRAINT userlink_contact_unique UNIQUE (account_id, user_id, contact_id);
+
+ALTER TABLE ONLY public.webhooks_delivery
+    ADD CONSTRAINT webhooks_delivery_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.webhooks_endpoint
+    ADD CONSTRAINT webhooks_endpoint_pkey PRIMARY KEY (account_id, id);
 
 CREATE UNIQUE INDEX activity_new_post_unique ON public.forum_activity USING btree (account_id, post_id) WHERE ((kind)::text = 'new_post'::text);
 
@@ -2674,10 +2682,6 @@ CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public
 
 CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.team_message DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('message', '', 'post_id', 'author_id', 'subject', 'text', 'among', 'include_not_asked', 'state');
 
-CREATE TRIGGER queue_post AFTER INSERT OR DELETE OR UPDATE ON public.forum_proxyvote FOR EACH ROW EXECUTE FUNCTION public.team_queue_post();
-
-CREATE TRIGGER queue_post AFTER INSERT OR DELETE ON public.forum_vote FOR EACH ROW EXECUTE FUNCTION public.team_queue_post();
-
 CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.accounts_group FOR EACH ROW EXECUTE FUNCTION search.relearn();
 
 CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.accounts_pipeline FOR EACH ROW EXECUTE FUNCTION search.relearn();
@@ -2760,10 +2764,6 @@ CREATE TRIGGER take_id BEFORE INSERT ON public.forum_proxyvote FOR EACH ROW WHEN
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_statuschange FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
-CREATE TRIGGER take_id BEFORE INSERT ON public.webhooks_delivery FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
-
-CREATE TRIGGER take_id BEFORE INSERT ON public.webhooks_endpoint FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
-
 CREATE TRIGGER take_id BEFORE INSERT ON public.team_bulkchange FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.team_calendarfeed FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
@@ -2773,6 +2773,10 @@ CREATE TRIGGER take_id BEFORE INSERT ON public.team_merge FOR EACH ROW WHEN ((ne
 CREATE TRIGGER take_id BEFORE INSERT ON public.team_message FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.team_savedview FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.webhooks_delivery FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.webhooks_endpoint FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER weigh_changed AFTER UPDATE ON public.forum_proxyvote REFERENCING OLD TABLE AS former NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_votes();
 
@@ -3228,20 +3232,8 @@ ALTER TABLE ONLY public.forum_vote
 ALTER TABLE ONLY public.forum_vote
     ADD CONSTRAINT forum_vote_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
 
-ALTER TABLE ONLY public.webhooks_delivery
-    ADD CONSTRAINT webhooks_delivery_account_id_d19ec1d2_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
-
-ALTER TABLE ONLY public.webhooks_delivery
-    ADD CONSTRAINT webhooks_delivery_endpoint_id_fk FOREIGN KEY (account_id, endpoint_id) REFERENCES public.webhooks_endpoint(account_id, id) ON DELETE CASCADE;
-
-ALTER TABLE ONLY public.webhooks_endpoint
-    ADD CONSTRAINT webhooks_endpoint_account_id_1f50e9cc_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
-
 ALTER TABLE ONLY public.team_bulkchange
-    ADD CONSTRAINT team_bulkchange_account_id_58fa86d9_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
-
-ALTER TABLE ONLY public.team_bulkchangerow
-    ADD CONSTRAINT team_bulkchange_account_id_7e4e6d30_fk_accounts_ FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+    ADD CONSTRAINT team_bulkchange_account_id_48f33971_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 
 ALTER TABLE ONLY public.team_bulkchange
     ADD CONSTRAINT team_bulkchange_author_id_fk FOREIGN KEY (account_id, author_id) REFERENCES public.accounts_user(account_id, id);
@@ -3250,16 +3242,19 @@ ALTER TABLE ONLY public.team_bulkchange
     ADD CONSTRAINT team_bulkchange_undone_by_id_fk FOREIGN KEY (account_id, undone_by_id) REFERENCES public.accounts_user(account_id, id);
 
 ALTER TABLE ONLY public.team_bulkchangerow
+    ADD CONSTRAINT team_bulkchangerow_account_id_c2dbbcd5_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.team_bulkchangerow
     ADD CONSTRAINT team_bulkchangerow_bulk_change_id_fk FOREIGN KEY (account_id, bulk_change_id) REFERENCES public.team_bulkchange(account_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.team_calendarfeed
-    ADD CONSTRAINT team_calendarfe_account_id_9e55d6fc_fk_accounts_ FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+    ADD CONSTRAINT team_calendarfeed_account_id_b7808b6d_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 
 ALTER TABLE ONLY public.team_calendarfeed
     ADD CONSTRAINT team_calendarfeed_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.team_merge
-    ADD CONSTRAINT team_merge_account_id_5c5254e8_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+    ADD CONSTRAINT team_merge_account_id_0dde60f0_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 
 ALTER TABLE ONLY public.team_merge
     ADD CONSTRAINT team_merge_client_id_fk FOREIGN KEY (account_id, client_id) REFERENCES public.crm_client(account_id, id) ON DELETE CASCADE;
@@ -3280,13 +3275,13 @@ ALTER TABLE ONLY public.team_merge
     ADD CONSTRAINT team_merge_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
 
 ALTER TABLE ONLY public.team_mergedrow
-    ADD CONSTRAINT team_mergedrow_account_id_3ada1321_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+    ADD CONSTRAINT team_mergedrow_account_id_12eb0fe4_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 
 ALTER TABLE ONLY public.team_mergedrow
     ADD CONSTRAINT team_mergedrow_merge_id_fk FOREIGN KEY (account_id, merge_id) REFERENCES public.team_merge(account_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.team_message
-    ADD CONSTRAINT team_message_account_id_5df2c496_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+    ADD CONSTRAINT team_message_account_id_a0f28421_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 
 ALTER TABLE ONLY public.team_message
     ADD CONSTRAINT team_message_author_id_fk FOREIGN KEY (account_id, author_id) REFERENCES public.accounts_user(account_id, id);
@@ -3295,7 +3290,7 @@ ALTER TABLE ONLY public.team_message
     ADD CONSTRAINT team_message_post_id_fk FOREIGN KEY (account_id, post_id) REFERENCES public.forum_post(account_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.team_messagerecipient
-    ADD CONSTRAINT team_messagerec_account_id_5e9385b8_fk_accounts_ FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+    ADD CONSTRAINT team_messagerecipien_account_id_e31d8018_fk_accounts_ FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 
 ALTER TABLE ONLY public.team_messagerecipient
     ADD CONSTRAINT team_messagerecipient_client_id_fk FOREIGN KEY (account_id, client_id) REFERENCES public.crm_client(account_id, id) ON DELETE CASCADE;
@@ -3319,7 +3314,16 @@ ALTER TABLE ONLY public.team_postrevenue
     ADD CONSTRAINT team_postrevenue_post_id_fk FOREIGN KEY (account_id, post_id) REFERENCES public.forum_post(account_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.team_savedview
-    ADD CONSTRAINT team_savedview_account_id_d0491881_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+    ADD CONSTRAINT team_savedview_account_id_f0247bb8_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 
 ALTER TABLE ONLY public.team_savedview
     ADD CONSTRAINT team_savedview_owner_id_fk FOREIGN KEY (account_id, owner_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.webhooks_delivery
+    ADD CONSTRAINT webhooks_delivery_account_id_d19ec1d2_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.webhooks_delivery
+    ADD CONSTRAINT webhooks_delivery_endpoint_id_fk FOREIGN KEY (account_id, endpoint_id) REFERENCES public.webhooks_endpoint(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.webhooks_endpoint
+    ADD CONSTRAINT webhooks_endpoint_account_id_1f50e9cc_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;

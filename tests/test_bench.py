@@ -26,7 +26,7 @@ DATA_SET = {
 }
 # Invariants of the data, which is created with constraints disabled: each query returns the expected value.
 INVARIANTS = {
-    "SELECT count(*) FROM forum_post WHERE account_id = %(account)s AND category_id = %(category)s AND shelf = 1": 300,
+    "SELECT count(*) FROM forum_post WHERE account_id = %(account)s AND category_id = %(category)s AND visibility = 1": 300,
     "SELECT count(*) FROM forum_post WHERE account_id = %(account)s AND category_id IS NULL": 75,
     "SELECT count(*) FROM forum_comment WHERE account_id = %(account)s": 300 * 20,
     "SELECT count(*) FROM crm_deal WHERE account_id = %(account)s": 300,
@@ -53,7 +53,7 @@ INVARIANTS = {
            SELECT tags FROM crm_client UNION ALL SELECT tags FROM crm_contact UNION ALL SELECT tags FROM crm_deal
        ) AS tagged) FROM accounts_tagcount""": 0,
     "SELECT count(*) FROM crm_client WHERE account_id = %(account)s": 300,
-    "SELECT count(*) FROM accounts_change": 0,
+    "SELECT count(*) FROM core_change": 0,
     "SELECT count(*) FROM pg_index WHERE indrelid = 'crm_client'::regclass AND NOT (indisvalid AND indislive)": 0,
 }
 

@@ -15,7 +15,7 @@ from standardwebhooks.webhooks import WebhookVerificationError
 from accounts.sign_in.codes import SignInCode
 from core.changes.followers import Follower
 from core.jobs import queue
-from core.jobs.registration import jobs
+from core.jobs.registry import jobs
 from core.jobs.worker import Worker, defer_periodic
 from tests.support.codes import code_in_letter, enter_code, request_code
 from tests.support.factories import make_client, make_comment, make_post

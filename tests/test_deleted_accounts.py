@@ -2,7 +2,7 @@
 
 from django.core import mail
 
-from core.jobs.registration import jobs
+from core.jobs.registry import jobs
 from tests.support.jobs import rows_of_jobs, run_jobs
 from tests.support.tables import table
 

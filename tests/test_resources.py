@@ -113,15 +113,15 @@ def test_the_change_feed_contains_every_resource(db):
     expected = {
         (
             resource.model._meta.db_table,
-            f"note_change('{resource.key}'" + (", 'trashable'" if issubclass(resource.model, Trashable) else ""),
+            f"record_change('{resource.key}'" + (", 'trashable'" if issubclass(resource.model, Trashable) else ""),
         )
         for resource in registry
     }
-    definitions = triggers_of("note_change")
+    definitions = triggers_of("record_change")
     assert all("AFTER INSERT OR DELETE OR UPDATE" in definition for _, definition in definitions)
     calls = {(table, definition.partition("FUNCTION ")[2]) for table, definition in definitions}
     found = {
         (table, call) for table, call in expected for name, text in calls if name == table and text.startswith(call)
     }
-    assert expected - found == set(), "the feed misses these: add the trigger `note_change` to a migration"
+    assert expected - found == set(), "the feed misses these: add the trigger `record_change` to a migration"
     assert len(calls) == len(expected), "a trigger belongs to no registered resource"

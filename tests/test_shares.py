@@ -24,7 +24,7 @@ from accounts.mail.sending import MAIL_QUEUE, URGENT_MAIL_QUEUE
 from core.http import throttling
 from core.jobs import queue
 from core.jobs.queue import Job
-from core.jobs.registration import MAX_TURN, PERIODIC_QUEUE, jobs, queues
+from core.jobs.registry import MAX_TURN, PERIODIC_QUEUE, jobs, queues
 from core.jobs.worker import Worker
 from core.limits import leases, request_shares
 from core.limits.rate_limits import hashed_key, increment
@@ -447,7 +447,7 @@ def test_the_lease_of_an_export_ends(db):
     for _ in range(streams.MAX_EXPORTS):
         leases.acquire("export:1", limit=streams.MAX_EXPORTS)
     with connection.cursor() as cursor:
-        cursor.execute("UPDATE accounts_ratecount SET ends_at = now() - interval '1 second'")
+        cursor.execute("UPDATE core_ratecount SET ends_at = now() - interval '1 second'")
     assert leases.acquire("export:1", limit=streams.MAX_EXPORTS) is not None
 
 

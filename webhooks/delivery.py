@@ -21,7 +21,7 @@ from core.changes.followers import Follower, Lease, LeaseLostError
 from core.changes.models import Change
 from core.db.text import replace_non_xml
 from core.errors import Conflict
-from core.jobs.registration import JobFunction, RetryDelays, job, register_queue
+from core.jobs.registry import JobFunction, RetryDelays, job, register_queue
 from core.outbound import OutboundError
 from core.sealing import SealError
 from webhooks.messages import Event, Message, make_message, message_id, test_event

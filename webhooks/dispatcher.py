@@ -44,8 +44,8 @@ NEXT_CHANGES = """
 SELECT lease.account_id, lease.key, change.number, change.resource, change.change, change.id, change.at
 FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::int[]) AS lease (account_id, key, cursor, size)
 CROSS JOIN LATERAL (
-    SELECT number, resource, change, id, at FROM accounts_change
-    WHERE accounts_change.account_id = lease.account_id AND number > lease.cursor
+    SELECT number, resource, change, id, at FROM core_change
+    WHERE core_change.account_id = lease.account_id AND number > lease.cursor
     ORDER BY number LIMIT lease.size
 ) AS change
 ORDER BY lease.account_id, lease.key, change.number

@@ -5,7 +5,7 @@ from django.urls import reverse
 from accounts.hosts.names import public_url
 from accounts.mail import sending as mail
 from accounts.users.models import User
-from core.jobs.registration import job
+from core.jobs.registry import job
 from webhooks.models import Endpoint
 
 TEMPLATES: dict[str | None, str] = {

@@ -1,6 +1,6 @@
 """The registration of webhooks (`core.rooms`)."""
 
-from core.jobs.registration import register_loop
+from core.jobs.registry import register_loop
 from core.registry import newest_id, registry
 from webhooks.dispatcher import deliver_webhooks
 from webhooks.pages import register_entries

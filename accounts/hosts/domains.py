@@ -21,7 +21,7 @@ from dns.exception import DNSException
 from accounts.hosts.models import TRUSTED, Host
 from core.http.requests import PageRequest
 from core.http.throttling import HOUR, enforce_limit
-from core.jobs.registration import RetryDelays, has_time_left, job, periodic_job, register_queue
+from core.jobs.registry import RetryDelays, has_time_left, job, periodic_job, register_queue
 from core.limits.rate_limits import hit
 from core.outbound import OutboundError, fetch
 

@@ -16,7 +16,7 @@ from django.utils.translation import gettext
 from accounts.account.branding import Look
 from accounts.account.models import Account
 from accounts.mail.content import as_html, as_text, read_blocks
-from core.jobs.registration import PermanentError, RetryDelays, job, register_queue
+from core.jobs.registry import PermanentError, RetryDelays, job, register_queue
 from core.limits.rate_limits import hashed_key, hit
 from core.rows.trimmed import fold_email
 from core.sealing import SealError, seal, unseal

@@ -51,9 +51,9 @@ ALTER TABLE ONLY public.accounts_user ADD CONSTRAINT accounts_user_group_id_fk F
 
 -- Triggers
 
-CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE ON public.accounts_group DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('group');
-CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE ON public.accounts_pipeline DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('pipeline');
-CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE ON public.accounts_status DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('status');
+CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR UPDATE OR DELETE ON public.accounts_group DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('group');
+CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR UPDATE OR DELETE ON public.accounts_pipeline DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('pipeline');
+CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR UPDATE OR DELETE ON public.accounts_status DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('status');
 CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_apitoken FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_group FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_handover FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
@@ -70,22 +70,22 @@ CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_user FOR EACH ROW WHEN (
 CREATE INDEX group_by_name ON public.accounts_group (account_id, search_name, id) WHERE true;
 CREATE INDEX group_found ON public.accounts_group USING gin (account_id, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE true;
 ALTER INDEX public.group_found ALTER COLUMN 3 SET STATISTICS 0;
-CREATE TRIGGER learn AFTER INSERT ON public.accounts_group REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
-CREATE TRIGGER relearn AFTER UPDATE OR DELETE ON public.accounts_group FOR EACH ROW EXECUTE FUNCTION search.relearn();
+CREATE TRIGGER add_words AFTER INSERT ON public.accounts_group REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
+CREATE TRIGGER update_words AFTER UPDATE OR DELETE ON public.accounts_group FOR EACH ROW EXECUTE FUNCTION search.update_words();
 CREATE INDEX pipeline_by_name ON public.accounts_pipeline (account_id, search_name, id) WHERE true;
 CREATE INDEX pipeline_found ON public.accounts_pipeline USING gin (account_id, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE true;
 ALTER INDEX public.pipeline_found ALTER COLUMN 3 SET STATISTICS 0;
-CREATE TRIGGER learn AFTER INSERT ON public.accounts_pipeline REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
-CREATE TRIGGER relearn AFTER UPDATE OR DELETE ON public.accounts_pipeline FOR EACH ROW EXECUTE FUNCTION search.relearn();
+CREATE TRIGGER add_words AFTER INSERT ON public.accounts_pipeline REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
+CREATE TRIGGER update_words AFTER UPDATE OR DELETE ON public.accounts_pipeline FOR EACH ROW EXECUTE FUNCTION search.update_words();
 CREATE INDEX status_by_name ON public.accounts_status (account_id, search_name, id) WHERE true;
 CREATE INDEX status_found ON public.accounts_status USING gin (account_id, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE true;
 ALTER INDEX public.status_found ALTER COLUMN 3 SET STATISTICS 0;
-CREATE TRIGGER learn AFTER INSERT ON public.accounts_status REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
-CREATE TRIGGER relearn AFTER UPDATE OR DELETE ON public.accounts_status FOR EACH ROW EXECUTE FUNCTION search.relearn();
+CREATE TRIGGER add_words AFTER INSERT ON public.accounts_status REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
+CREATE TRIGGER update_words AFTER UPDATE OR DELETE ON public.accounts_status FOR EACH ROW EXECUTE FUNCTION search.update_words();
 CREATE INDEX user_by_name ON public.accounts_user (account_id, search_name, id) WHERE "role" IN ('owner', 'admin', 'agent');
 CREATE INDEX user_found ON public.accounts_user USING gin (account_id, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE "role" IN ('owner', 'admin', 'agent');
 ALTER INDEX public.user_found ALTER COLUMN 3 SET STATISTICS 0;
 CREATE INDEX member_found ON public.accounts_user USING gin (account_id, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE "role" = 'member';
 ALTER INDEX public.member_found ALTER COLUMN 3 SET STATISTICS 0;
-CREATE TRIGGER learn AFTER INSERT ON public.accounts_user REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
-CREATE TRIGGER relearn AFTER UPDATE OR DELETE ON public.accounts_user FOR EACH ROW EXECUTE FUNCTION search.relearn();
+CREATE TRIGGER add_words AFTER INSERT ON public.accounts_user REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
+CREATE TRIGGER update_words AFTER UPDATE OR DELETE ON public.accounts_user FOR EACH ROW EXECUTE FUNCTION search.update_words();

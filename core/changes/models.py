@@ -158,7 +158,7 @@ class ChangeQuerySet(models.QuerySet["Change"]):
 
 
 class Change(models.Model):
-    """A change of one resource. Only the trigger function `note_change` inserts changes."""
+    """A change of one resource. Only the trigger function `record_change` inserts changes."""
 
     class Kind(models.TextChoices):
         CREATED = "created"
@@ -180,7 +180,7 @@ class Change(models.Model):
     objects = ChangeQuerySet.as_manager()
 
     class Meta:
-        db_table = "accounts_change"
+        db_table = "core_change"
         default_related_name = "changes"
         constraints = [
             # Without an entry for a new change, which has no number.
@@ -214,12 +214,12 @@ WHERE pg_try_advisory_xact_lock(hashtextextended('changes of account ' || id::te
 UNNUMBERED_ACCOUNTS = """
 WITH RECURSIVE unnumbered AS (
     (
-        SELECT account_id FROM accounts_change WHERE number IS NULL AND account_id > %(after)s
+        SELECT account_id FROM core_change WHERE number IS NULL AND account_id > %(after)s
         ORDER BY account_id LIMIT 1
     )
     UNION ALL
     SELECT (
-        SELECT next.account_id FROM accounts_change AS next
+        SELECT next.account_id FROM core_change AS next
         WHERE next.number IS NULL AND next.account_id > unnumbered.account_id ORDER BY next.account_id LIMIT 1
     ) FROM unnumbered WHERE unnumbered.account_id IS NOT NULL
 )
@@ -229,17 +229,17 @@ SELECT account_id FROM unnumbered WHERE account_id IS NOT NULL LIMIT %(limit)s
 ERASABLE_ACCOUNTS = """
 WITH RECURSIVE first AS (
     (
-        SELECT account_id, number, at FROM accounts_change WHERE number IS NOT NULL AND account_id > %(after)s
+        SELECT account_id, number, at FROM core_change WHERE number IS NOT NULL AND account_id > %(after)s
         ORDER BY account_id, number LIMIT 1
     )
     UNION ALL
     SELECT next.* FROM first CROSS JOIN LATERAL (
-        SELECT account_id, number, at FROM accounts_change WHERE number IS NOT NULL AND account_id > first.account_id
+        SELECT account_id, number, at FROM core_change WHERE number IS NOT NULL AND account_id > first.account_id
         ORDER BY account_id, number LIMIT 1
     ) AS next
 )
 SELECT account_id FROM first WHERE at < %(before)s AND EXISTS (
-    SELECT FROM accounts_change AS later WHERE later.account_id = first.account_id AND later.number > first.number
+    SELECT FROM core_change AS later WHERE later.account_id = first.account_id AND later.number > first.number
 ) LIMIT %(limit)s
 """
 
@@ -248,18 +248,18 @@ WITH unnumbered AS (
     SELECT first.account_id, first.position,
         row_number() OVER (PARTITION BY first.account_id ORDER BY first.position) AS place
     FROM unnest(%(account_ids)s::bigint[]) AS account (id) CROSS JOIN LATERAL (
-        SELECT account_id, position FROM accounts_change WHERE account_id = account.id AND number IS NULL
+        SELECT account_id, position FROM core_change WHERE account_id = account.id AND number IS NULL
         ORDER BY position LIMIT %(limit)s
     ) AS first
 ), base AS (
     SELECT account.id, coalesce(
-        (SELECT max(number) FROM accounts_change WHERE account_id = account.id), 0
+        (SELECT max(number) FROM core_change WHERE account_id = account.id), 0
     ) AS number FROM unnest(%(account_ids)s::bigint[]) AS account (id)
 ), numbered AS (
-    UPDATE accounts_change SET number = base.number + unnumbered.place
+    UPDATE core_change SET number = base.number + unnumbered.place
     FROM unnumbered JOIN base ON base.id = unnumbered.account_id
-    WHERE accounts_change.account_id = unnumbered.account_id AND accounts_change.position = unnumbered.position
-    RETURNING accounts_change.account_id, accounts_change.number
+    WHERE core_change.account_id = unnumbered.account_id AND core_change.position = unnumbered.position
+    RETURNING core_change.account_id, core_change.number
 ), numbers AS (
     SELECT account_id, min(number) AS first, max(number) AS last, count(*) AS changes FROM numbered GROUP BY account_id
 ), locked AS (

@@ -19,7 +19,7 @@ from core.changes import dispatcher
 from core.changes.models import CHANGE_RETENTION, Change
 from core.db.tenancy import account_of
 from core.jobs.queue import Job
-from core.jobs.registration import has_time_left, periodic_job
+from core.jobs.registry import has_time_left, periodic_job
 from core.rows.trash import KEPT_FOR, Trashable
 
 logger = logging.getLogger("rostrum.housekeeping")

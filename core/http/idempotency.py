@@ -74,7 +74,7 @@ class IdempotentAnswer(models.Model):
     objects = IdempotentAnswerQuerySet.as_manager()
 
     class Meta:
-        db_table = "accounts_idempotentanswer"
+        db_table = "core_idempotentanswer"
 
     def __str__(self) -> str:
         return self.key

@@ -14,9 +14,9 @@ from django.conf import settings
 from django.db import Error, close_old_connections, connection
 from django.utils import translation
 
-from core.jobs import queue, registration
+from core.jobs import queue, registry
 from core.jobs.queue import Job
-from core.jobs.registration import PermanentError, find_function
+from core.jobs.registry import PermanentError, find_function
 
 logger = logging.getLogger("rostrum.jobs")
 
@@ -49,16 +49,16 @@ def run(job: Job) -> BaseException | None:
     # Retry a first attempt at once: a job is rarely the reason why its worker was killed. Delay later attempts in case it is.
     if job.is_lost and (lost > 1 or function.retry.after(lost) is None):
         return WorkerLost()
-    registration.deadline.set(now + function.time_limit)
-    registration.turn_end.set(None if function.turn is None else now + function.turn)
+    registry.deadline.set(now + function.time_limit)
+    registry.turn_end.set(None if function.turn is None else now + function.turn)
     try:
         with translation.override(settings.LANGUAGE_CODE):
             function(**job.arguments)
     except BaseException as error:  # noqa: BLE001, any error of a job is recorded
         return error
     finally:
-        registration.deadline.set(None)
-        registration.turn_end.set(None)
+        registry.deadline.set(None)
+        registry.turn_end.set(None)
     return None
 
 
@@ -89,7 +89,7 @@ def defer_periodic(now: float, last: dict[str, int]) -> int:
     The time is computed from `now` in each call, so neither a pause nor a jump of the clock stops the schedule.
     """
     deferred = 0
-    for name, function in registration.jobs.items():
+    for name, function in registry.jobs.items():
         if function.period and last.get(name) != (at := function.last_time(now)):
             deferred += queue.insert_periodic(function.queue, name, at=at, now=now)
             last[name] = at
@@ -122,11 +122,11 @@ class Worker:
         """Run jobs until `stop` is set. Return the exit status."""
         self.id = queue.register_worker()
         logger.info("worker %d started with %d threads", self.id, self.threads)
-        for name, each in registration.queues.items():
+        for name, each in registry.queues.items():
             polling = threading.Lock()
             for _ in range(each.threads or self.threads):
                 self.start_thread(f"jobs {name}", self.run_jobs, name, polling)
-        for name, loop in registration.loops.items():
+        for name, loop in registry.loops.items():
             self.start_thread(f"loop {name}", self.run_loop, name, loop)
         status = self.watch()
         self.stop.set()
@@ -160,7 +160,7 @@ class Worker:
         # Without this condition, the first worker to claim a job after an outage of the database, or after a jump of its clock, would take
         # over the jobs of all others.
         take_over = self.last_heartbeat - self.regular_since >= self.lease
-        after, limit = self.turns.get(name, -1), registration.queues[name].max_running
+        after, limit = self.turns.get(name, -1), registry.queues[name].max_running
         job = queue.claim(name, after=after, max_running=limit, lease=self.lease, take_over=take_over)
         if job is not None:
             self.running[job] = monotonic() + find_function(job.name).time_limit
@@ -175,7 +175,7 @@ class Worker:
                 record(job, error)
                 del self.running[job]
 
-    def run_loop(self, name: str, loop: registration.Loop) -> None:
+    def run_loop(self, name: str, loop: registry.Loop) -> None:
         while not self.stop.wait(TICK):
             try:
                 with reconnecting():

@@ -43,7 +43,7 @@ class RateCount(models.Model):
     objects = RateCountQuerySet.as_manager()
 
     class Meta:
-        db_table = "accounts_ratecount"
+        db_table = "core_ratecount"
 
 
 class Window(NamedTuple):

@@ -79,7 +79,7 @@ END $$;
 
 -- Keep a copy of some columns of each row that is not in the trash, in a narrow table with the same ids. The arguments are the narrow
 -- table and the columns. The copy is written after the row, under the lock of the row.
-CREATE FUNCTION public.copy_live_row() RETURNS trigger
+CREATE FUNCTION public.core_copy_live_row() RETURNS trigger
     LANGUAGE plpgsql
     AS $_$
 DECLARE
@@ -105,7 +105,7 @@ END $_$;
 
 -- Record a change for the feed. The arguments are the name of the resource, 'trashable' if its rows can be in the trash, and columns: with
 -- them, an update that changes none of them is not recorded. A row in the trash counts as deleted.
-CREATE FUNCTION public.note_change() RETURNS trigger
+CREATE FUNCTION public.core_record_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -127,10 +127,10 @@ BEGIN
             RETURN NULL;
         END IF;
     END IF;
-    INSERT INTO accounts_change (account_id, position, resource, id, change, at)
+    INSERT INTO core_change (account_id, position, resource, id, change, at)
     SELECT
         thing.account_id,
-        nextval('accounts_change_positions'),
+        nextval('core_change_positions'),
         TG_ARGV[0],
         thing.id,
         CASE
@@ -207,11 +207,11 @@ RETURN regexp_replace(
     search.unpointed(lower(public.unaccent('public.unaccent'::regdictionary, search.composed($1)))), '[\t-/:-@\[-`{-~]+', ' ', 'g'
 );
 
-CREATE FUNCTION search.learn() RETURNS trigger
+CREATE FUNCTION search.add_words() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    INSERT INTO accounts_word (account_id, kind, word, noted_by)
+    INSERT INTO core_word (account_id, kind, word, recorded_by)
     SELECT DISTINCT account_id, TG_TABLE_NAME, word, pg_backend_pid()
     FROM written, search.unknown(account_id, TG_TABLE_NAME, search_text) AS word
     ON CONFLICT DO NOTHING;
@@ -237,7 +237,7 @@ CREATE FUNCTION search.query(account_id bigint, query text) RETURNS tsquery
 
 -- Store the words of a changed row, and mark those of its former version as stale. The argument is 'trashable' if rows of the table can be in
 -- the trash, where they are not searched.
-CREATE FUNCTION search.relearn() RETURNS trigger
+CREATE FUNCTION search.update_words() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -252,19 +252,19 @@ BEGIN
         RETURN NULL;
     END IF;
     IF TG_OP = 'UPDATE' THEN
-        INSERT INTO accounts_word (account_id, kind, word, noted_by)
+        INSERT INTO core_word (account_id, kind, word, recorded_by)
         SELECT NEW.account_id, TG_TABLE_NAME, word, pg_backend_pid()
         FROM search.unknown(NEW.account_id, TG_TABLE_NAME, NEW.search_text) AS word
         ON CONFLICT DO NOTHING;
     END IF;
-    INSERT INTO accounts_staleword (account_id, kind, word, noted_by)
-    SELECT OLD.account_id, TG_TABLE_NAME, word, pg_backend_pid() FROM search.spelled(OLD.search_text) AS word
+    INSERT INTO core_staleword (account_id, kind, word, recorded_by)
+    SELECT OLD.account_id, TG_TABLE_NAME, word, pg_backend_pid() FROM search.stored_words(OLD.search_text) AS word
     ON CONFLICT DO NOTHING;
     RETURN NULL;
 END $$;
 
 -- The words of a text that may be mistyped, by the rule of core.search.terms.is_correctable.
-CREATE FUNCTION search.spelled(text) RETURNS SETOF text
+CREATE FUNCTION search.stored_words(text) RETURNS SETOF text
     LANGUAGE sql IMMUTABLE ROWS 8 PARALLEL SAFE
     AS $_$ SELECT DISTINCT word FROM string_to_table($1, ' ') AS word WHERE word ~ '^[a-z]{5,64}$' ORDER BY 1 $_$;
 
@@ -272,8 +272,8 @@ CREATE FUNCTION search.spelled(text) RETURNS SETOF text
 CREATE FUNCTION search.unknown(account_id bigint, kind text, text text) RETURNS SETOF text
     LANGUAGE sql STABLE ROWS 8
     AS $_$
-    SELECT word FROM search.spelled($3) AS spelled (word) WHERE NOT EXISTS (
-        SELECT FROM accounts_word AS known WHERE known.account_id = $1 AND known.kind = $2 AND known.word = spelled.word
+    SELECT word FROM search.stored_words($3) AS stored (word) WHERE NOT EXISTS (
+        SELECT FROM core_word AS known WHERE known.account_id = $1 AND known.kind = $2 AND known.word = stored.word
     )
 $_$;
 
@@ -319,7 +319,7 @@ CREATE TABLE account_ids.counter (
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
 ALTER TABLE ONLY account_ids.counter ALTER COLUMN account_id SET (n_distinct=-1);
 
-CREATE SEQUENCE public.accounts_change_positions
+CREATE SEQUENCE public.core_change_positions
     START WITH 1
     INCREMENT BY 1
     NO MINVALUE

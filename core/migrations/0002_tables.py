@@ -55,7 +55,7 @@ class Migration(migrations.Migration):
                 ("at", models.DateTimeField()),
             ],
             options={
-                "db_table": "accounts_change",
+                "db_table": "core_change",
                 "default_related_name": "changes",
                 "indexes": [
                     models.Index(
@@ -138,7 +138,7 @@ class Migration(migrations.Migration):
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
             ],
             options={
-                "db_table": "accounts_idempotentanswer",
+                "db_table": "core_idempotentanswer",
             },
         ),
         migrations.CreateModel(
@@ -198,7 +198,7 @@ class Migration(migrations.Migration):
         migrations.SeparateDatabaseAndState(
             database_operations=[
                 migrations.RunSQL(
-                    sql="\nCREATE UNLOGGED TABLE accounts_ratecount (\n    key varchar(128) PRIMARY KEY,\n    used integer NOT NULL,\n    ends_at timestamptz NOT NULL\n) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000)\n",
+                    sql="\nCREATE UNLOGGED TABLE core_ratecount (\n    key varchar(128) PRIMARY KEY,\n    used integer NOT NULL,\n    ends_at timestamptz NOT NULL\n) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000)\n",
                 ),
             ],
             state_operations=[
@@ -210,7 +210,7 @@ class Migration(migrations.Migration):
                         ("ends_at", models.DateTimeField()),
                     ],
                     options={
-                        "db_table": "accounts_ratecount",
+                        "db_table": "core_ratecount",
                     },
                 ),
             ],
@@ -224,7 +224,7 @@ class Migration(migrations.Migration):
                         "account_id",
                         "kind",
                         "word",
-                        "noted_by",
+                        "recorded_by",
                         blank=True,
                         editable=False,
                         primary_key=True,
@@ -243,10 +243,10 @@ class Migration(migrations.Migration):
                 ),
                 ("kind", models.CharField(max_length=255)),
                 ("word", models.CharField(max_length=255)),
-                ("noted_by", models.IntegerField()),
+                ("recorded_by", models.IntegerField()),
             ],
             options={
-                "db_table": "accounts_staleword",
+                "db_table": "core_staleword",
             },
         ),
         migrations.CreateModel(
@@ -258,7 +258,7 @@ class Migration(migrations.Migration):
                         "account_id",
                         "kind",
                         "word",
-                        "noted_by",
+                        "recorded_by",
                         blank=True,
                         editable=False,
                         primary_key=True,
@@ -276,10 +276,10 @@ class Migration(migrations.Migration):
                 ),
                 ("kind", models.CharField(max_length=255)),
                 ("word", models.CharField(db_collation="C", max_length=255)),
-                ("noted_by", models.IntegerField()),
+                ("recorded_by", models.IntegerField()),
             ],
             options={
-                "db_table": "accounts_word",
+                "db_table": "core_word",
                 "indexes": [
                     django.contrib.postgres.indexes.GinIndex(
                         fields=["account", "kind", "word"],

@@ -84,13 +84,13 @@ class Search:
             *operations.create_triggers(
                 table, is_trashable=any(field.name == "trashed_at" for field in model._meta.fields)
             ),
-            *operations.forget_words(table),
+            *operations.remove_words(table),
             self.learn_statement(model),
         ]
 
     def learn_statement(self, model: type[Model]) -> str:
         """Return the statement that stores the words of all rows."""
-        return operations.learn_words(model._meta.db_table, condition=self.searched_condition(model))
+        return operations.add_words(model._meta.db_table, condition=self.searched_condition(model))
 
     def _index_arguments(self, model: type[Model]) -> dict[str, Any]:
         return {

@@ -6,7 +6,7 @@ Every statement can be executed repeatedly, because a migration with `atomic = F
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-TRIGGERS = ("relearn", "learn")
+TRIGGERS = ("update_words", "add_words")
 COLUMNS = ("search_words", "search_text", "search_name")
 # The numbers of characters of the folded texts whose words are searched. A tsvector has at most 1 MB. It needs most for different words of
 # one character of four bytes: 9 bytes for the account, 4 for its position, 1 for alignment, and so 9 for each character with its space.
@@ -131,12 +131,12 @@ def create_triggers(table: str, *, is_trashable: bool) -> list[str]:
     argument = "'trashable'" if is_trashable else ""
     return [
         (
-            f"CREATE OR REPLACE TRIGGER learn AFTER INSERT ON {table} REFERENCING NEW TABLE AS written"
-            " FOR EACH STATEMENT EXECUTE FUNCTION search.learn()"
+            f"CREATE OR REPLACE TRIGGER add_words AFTER INSERT ON {table} REFERENCING NEW TABLE AS written"
+            " FOR EACH STATEMENT EXECUTE FUNCTION search.add_words()"
         ),
         (
-            f"CREATE OR REPLACE TRIGGER relearn AFTER UPDATE OR DELETE ON {table} FOR EACH ROW"
-            f" EXECUTE FUNCTION search.relearn({argument})"
+            f"CREATE OR REPLACE TRIGGER update_words AFTER UPDATE OR DELETE ON {table} FOR EACH ROW"
+            f" EXECUTE FUNCTION search.update_words({argument})"
         ),
     ]
 
@@ -145,16 +145,16 @@ def drop_triggers(table: str) -> list[str]:
     return [f"DROP TRIGGER IF EXISTS {name} ON {table}" for name in TRIGGERS]
 
 
-def learn_words(table: str, *, condition: str) -> str:
+def add_words(table: str, *, condition: str) -> str:
     """Return the statement that stores the words of all rows. Execute it after creating the triggers, so that no row is missed."""
     return f"""
-        INSERT INTO accounts_word (account_id, kind, word, noted_by)
-        SELECT DISTINCT account_id, '{table}', word, 0 FROM {table}, search.spelled(search_text) AS word
+        INSERT INTO core_word (account_id, kind, word, recorded_by)
+        SELECT DISTINCT account_id, '{table}', word, 0 FROM {table}, search.stored_words(search_text) AS word
         WHERE {condition}
         ON CONFLICT DO NOTHING
     """  # noqa: S608
 
 
-def forget_words(table: str) -> list[str]:
+def remove_words(table: str) -> list[str]:
     """Return the statements that remove the words of the table."""
-    return [f"DELETE FROM {words} WHERE kind = '{table}'" for words in ("accounts_word", "accounts_staleword")]  # noqa: S608
+    return [f"DELETE FROM {words} WHERE kind = '{table}'" for words in ("core_word", "core_staleword")]  # noqa: S608

@@ -34,7 +34,7 @@ class WordQuerySet(models.QuerySet["Word"]):
         return (
             """
             SELECT term, ARRAY(
-                SELECT word FROM accounts_word WHERE account_id = %s AND kind = %s AND word %% term
+                SELECT word FROM core_word WHERE account_id = %s AND kind = %s AND word %% term
                 GROUP BY word ORDER BY similarity(word, term) DESC, word LIMIT %s
             ) AS words FROM unnest(%s::text[]) AS term
             """,
@@ -45,20 +45,20 @@ class WordQuerySet(models.QuerySet["Word"]):
 class Word(models.Model):
     """A word of at least five letters that the short text of some row has or had. `kind` is the table.
 
-    `noted_by` is the process id of the connection that stored the word. As a part of the key, it keeps connections that store the same word
+    `recorded_by` is the process id of the connection that stored the word. As a part of the key, it keeps connections that store the same word
     from waiting for each other. A word may therefore be stored more than once.
     """
 
-    pk = models.CompositePrimaryKey("account_id", "kind", "word", "noted_by")
+    pk = models.CompositePrimaryKey("account_id", "kind", "word", "recorded_by")
     account = models.ForeignKey(settings.ACCOUNT_MODEL, models.CASCADE, related_name="+", db_index=False)
     kind = models.CharField(max_length=255)
     word = models.CharField(max_length=255, db_collation="C")
-    noted_by = models.IntegerField()
+    recorded_by = models.IntegerField()
 
     objects = WordQuerySet.as_manager()
 
     class Meta:
-        db_table = "accounts_word"
+        db_table = "core_word"
         indexes = [
             GinIndex(
                 fields=["account", "kind", "word"],
@@ -85,8 +85,8 @@ class StaleWordQuerySet(models.QuerySet["StaleWord"]):
         with connection.cursor() as cursor:
             cursor.execute(
                 """
-                DELETE FROM accounts_staleword WHERE ctid = ANY(ARRAY(
-                    SELECT ctid FROM accounts_staleword LIMIT %s FOR UPDATE SKIP LOCKED
+                DELETE FROM core_staleword WHERE ctid = ANY(ARRAY(
+                    SELECT ctid FROM core_staleword LIMIT %s FOR UPDATE SKIP LOCKED
                 )) RETURNING account_id, kind, word
                 """,
                 [STALE_WORDS_BATCH],
@@ -100,7 +100,7 @@ class StaleWordQuerySet(models.QuerySet["StaleWord"]):
                     continue
                 cursor.execute(
                     f"""
-                    DELETE FROM accounts_word WHERE account_id = %s AND kind = %s AND word = %s AND NOT EXISTS (
+                    DELETE FROM core_word WHERE account_id = %s AND kind = %s AND word = %s AND NOT EXISTS (
                         SELECT FROM {connection.ops.quote_name(table)}
                         WHERE account_id = %s AND {conditions[table]} AND search_words @@ search.query(%s, %s)
                     )
@@ -113,16 +113,16 @@ class StaleWordQuerySet(models.QuerySet["StaleWord"]):
 class StaleWord(models.Model):
     """A word that a row no longer has. It may still be a word of other rows."""
 
-    pk = models.CompositePrimaryKey("account_id", "kind", "word", "noted_by")
+    pk = models.CompositePrimaryKey("account_id", "kind", "word", "recorded_by")
     # Without a constraint, because a trigger may insert a stale word while the account is being deleted.
     account = models.ForeignKey(
         settings.ACCOUNT_MODEL, models.CASCADE, related_name="+", db_index=False, db_constraint=False
     )
     kind = models.CharField(max_length=255)
     word = models.CharField(max_length=255)
-    noted_by = models.IntegerField()
+    recorded_by = models.IntegerField()
 
     objects = StaleWordQuerySet.as_manager()
 
     class Meta:
-        db_table = "accounts_staleword"
+        db_table = "core_staleword"

@@ -3,7 +3,7 @@
 from django.db import connection, transaction
 
 from accounts.statuses.models import Status
-from core.jobs.registration import MAX_TURN, has_time_left, job
+from core.jobs.registry import MAX_TURN, has_time_left, job
 
 BATCH_SIZE = 2000
 

@@ -1,7 +1,7 @@
 """The job that proposes links for all members of an account."""
 
 from accounts.account.models import Account
-from core.jobs.registration import MAX_TURN, has_time_left, job
+from core.jobs.registry import MAX_TURN, has_time_left, job
 from crm.user_links.models import active_members, propose_links
 
 BATCH_SIZE = 2000

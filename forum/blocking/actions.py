@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from accounts.users.models import User
 from core.db.transactions import in_transaction
-from core.jobs.registration import RetryDelays, job
+from core.jobs.registry import RetryDelays, job
 from forum.activities.models import Activity
 from forum.notifications.models import Notification
 

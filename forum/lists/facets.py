@@ -41,7 +41,7 @@ class FacetCount(CountModel):
     """A number of posts of a forum with the same values."""
 
     pk = models.CompositePrimaryKey(
-        "account_id", "forum_id", "level", "tag", "category_id", "status_id", "kind", "shelf", "number"
+        "account_id", "forum_id", "level", "tag", "category_id", "status_id", "kind", "visibility", "number"
     )
     forum_id = models.BigIntegerField()
     level = models.SmallIntegerField(choices=Level.choices)
@@ -51,7 +51,7 @@ class FacetCount(CountModel):
     category_id = models.BigIntegerField()
     status_id = models.BigIntegerField()
     kind = models.TextField()
-    shelf = models.SmallIntegerField()
+    visibility = models.SmallIntegerField()
     posts = models.IntegerField()
 
     objects = FacetCountQuerySet.as_manager()
@@ -65,20 +65,20 @@ class FacetCount(CountModel):
 COUNTER = Counter(
     table="forum_facetcount",
     count="posts",
-    columns=("forum_id", "level", "tag", "category_id", "status_id", "kind", "shelf"),
+    columns=("forum_id", "level", "tag", "category_id", "status_id", "kind", "visibility"),
     group="forum_id",
     source="forum_post",
     values=(
         (
-            "{row}.shelf > 0",
-            "SELECT {row}.forum_id, 0, '', {row}.category_id, {row}.status_id, {row}.kind, {row}.shelf",
+            "{row}.visibility > 0",
+            "SELECT {row}.forum_id, 0, '', {row}.category_id, {row}.status_id, {row}.kind, {row}.visibility",
         ),
         (
-            "{row}.shelf > 0 AND {row}.tags <> '{{}}'",
+            "{row}.visibility > 0 AND {row}.tags <> '{{}}'",
             """
-            SELECT {row}.forum_id, 1, tag, 0, 0, '', {row}.shelf FROM unnest({row}.tags) AS tag
+            SELECT {row}.forum_id, 1, tag, 0, 0, '', {row}.visibility FROM unnest({row}.tags) AS tag
             UNION ALL
-            SELECT {row}.forum_id, 2, tag, {row}.category_id, {row}.status_id, {row}.kind, {row}.shelf
+            SELECT {row}.forum_id, 2, tag, {row}.category_id, {row}.status_id, {row}.kind, {row}.visibility
             FROM unnest({row}.tags) AS tag
             """,
         ),
@@ -113,7 +113,11 @@ def count_facets(account_id: int, forum_id: int, selection: Selection, *, includ
     """Return the numbers of posts of a forum by value. `include_closed` is for the team, which sees all closed posts."""
     values = {name: value for name, value in selection._asdict().items() if value is not None}
     parameters = {name: Int8(value) if isinstance(value, int) else value for name, value in values.items()}
-    parameters |= {"account_id": Int8(account_id), "forum_id": Int8(forum_id), "max_shelf": 2 if include_closed else 1}
+    parameters |= {
+        "account_id": Int8(account_id),
+        "forum_id": Int8(forum_id),
+        "max_visibility": 2 if include_closed else 1,
+    }
     counts: dict[str, dict[str, int]] = {"category": {}, "status": {}, "kind": {}, "tag": {}, "total": {}}
     for dimension, value, posts in fetch(_facets_sql(frozenset(values)), parameters):
         counts[dimension][value] = posts
@@ -135,7 +139,7 @@ def _facets_sql(selected: frozenset[str]) -> str:
         columns = (column for column in COLUMNS.values() if column in selected and column != dimension)
         return "".join(f" AND {column} = %({column})s" for column in columns)
 
-    of_forum = "account_id = %(account_id)s AND forum_id = %(forum_id)s AND shelf <= %(max_shelf)s"
+    of_forum = "account_id = %(account_id)s AND forum_id = %(forum_id)s AND visibility <= %(max_visibility)s"
     of_posts = "level = 2 AND tag = %(tag)s" if "tag" in selected else "level = 0"
     total = "SELECT coalesce(sum(posts), 0)::bigint FROM cube"
     selected_tag = f"UNION ALL SELECT %(tag)s::text, ({total})" if "tag" in selected else ""

@@ -51,7 +51,7 @@ class PostKind(models.TextChoices):
 
 
 class Visibility(models.IntegerChoices):
-    """The visibility partition of a post in its category. The database computes it from the row (column `shelf`)."""
+    """The visibility partition of a post in its category. The database computes it from the row (column `visibility`)."""
 
     NONE = 0  # a task, a duplicate, or in the trash
     OPEN = 1
@@ -126,13 +126,15 @@ class PostQuerySet(AccessQuerySet[Any]):
             return posts.accessible_to(user)
         merged = Q(duplicate_from_id__isnull=False, private=False, approved=True) & ~Q(kind="private")
         own = Q() if user is None else Q(user_id=user.id)
-        return posts.exclude(category_id=None).filter(Q(shelf=Visibility.OPEN) | own | merged)
+        return posts.exclude(category_id=None).filter(Q(visibility=Visibility.OPEN) | own | merged)
 
     def listed_for(self, user: User | None) -> Self:
         """Return the posts that lists show to the user: those of `visible_in_forum` without tasks and duplicates."""
         posts, author_id = self.live().without_tasks(), closed_author_id(user)
-        closed = Q(shelf=Visibility.CLOSED) if author_id is None else Q(shelf=Visibility.CLOSED, user_id=author_id)
-        return posts.filter(Q(shelf=Visibility.OPEN) | closed)
+        closed = (
+            Q(visibility=Visibility.CLOSED) if author_id is None else Q(visibility=Visibility.CLOSED, user_id=author_id)
+        )
+        return posts.filter(Q(visibility=Visibility.OPEN) | closed)
 
     def selected(self, selection: Selection) -> Self:
         """Return the posts that have all values of the selection."""
@@ -141,7 +143,7 @@ class PostQuerySet(AccessQuerySet[Any]):
 
     def open(self) -> Self:
         """Return the posts that everyone who may read their forum sees."""
-        return self.filter(shelf=Visibility.OPEN)
+        return self.filter(visibility=Visibility.OPEN)
 
     def unapproved(self) -> Self:
         """Return the posts that the team has not approved yet, oldest first."""
@@ -297,7 +299,7 @@ WITH category AS (
 UNION ALL
 (SELECT newest.id, NULL, newest.updated_at FROM category CROSS JOIN LATERAL (
     SELECT id, created_at, updated_at FROM forum_post
-    WHERE account_id = category.account_id AND category_id = category.id AND shelf = %s
+    WHERE account_id = category.account_id AND category_id = category.id AND visibility = %s
     ORDER BY created_at DESC, id DESC LIMIT %s
 ) AS newest ORDER BY newest.created_at DESC, newest.id DESC LIMIT %s)
 """
@@ -312,7 +314,7 @@ def sitemap_entries(account_id: int, forum_id: int, *, limit: int) -> list[tuple
 
 
 # The condition of a partial index. As a parameter of a prepared statement, the value would not be known to a generic plan.
-IS_OPEN = f"shelf = {Visibility.OPEN:d}"
+IS_OPEN = f"visibility = {Visibility.OPEN:d}"
 # For each status, the query reads its first posts from an index.
 ROADMAP_POSTS = f"""
 SELECT status_id, post.id
@@ -449,12 +451,12 @@ def merge_partitions(
     """
     order_by = PostQuerySet.PAGE_ORDERS[order]
 
-    def partition(shelf: Visibility, **more: Any) -> models.QuerySet[Any]:
+    def partition(visibility: Visibility, **more: Any) -> models.QuerySet[Any]:
         # A member has few closed posts. They are sorted.
         if order not in PostQuerySet.SORT_KEY_ORDERS or more:
-            rows = account.posts.filter(**conditions, shelf=shelf, **more)
+            rows = account.posts.filter(**conditions, visibility=visibility, **more)
             return rows if select is None else select(rows)
-        keys = account.post_sort_keys.filter(**conditions, shelf=shelf)
+        keys = account.post_sort_keys.filter(**conditions, visibility=visibility)
         return keys if select is None else keys.filter(Exists(select(account.posts.filter(id=OuterRef("id")))))
 
     closed = {} if author_id is None else {"user_id": author_id}

@@ -199,7 +199,7 @@ class Migration(migrations.Migration):
                         "category_id",
                         "status_id",
                         "kind",
-                        "shelf",
+                        "visibility",
                         "number",
                         blank=True,
                         editable=False,
@@ -213,7 +213,7 @@ class Migration(migrations.Migration):
                 ("category_id", models.BigIntegerField()),
                 ("status_id", models.BigIntegerField()),
                 ("kind", models.TextField()),
-                ("shelf", models.SmallIntegerField()),
+                ("visibility", models.SmallIntegerField()),
                 ("posts", models.IntegerField()),
             ],
             options={
@@ -409,7 +409,7 @@ class Migration(migrations.Migration):
                 ("category_id", models.BigIntegerField(null=True)),
                 ("forum_id", models.BigIntegerField(null=True)),
                 ("status_id", models.BigIntegerField()),
-                ("shelf", models.SmallIntegerField()),
+                ("visibility", models.SmallIntegerField()),
                 ("client_id", models.BigIntegerField(null=True)),
                 ("contact_id", models.BigIntegerField(null=True)),
                 ("deal_id", models.BigIntegerField(null=True)),
@@ -423,41 +423,41 @@ class Migration(migrations.Migration):
                 "indexes": [
                     models.Index(
                         condition=models.Q(("category_id__isnull", False)),
-                        fields=["account", "category_id", "shelf", "votes_cache", "id"],
+                        fields=["account", "category_id", "visibility", "votes_cache", "id"],
                         name="sort_key_by_votes",
                     ),
                     models.Index(
                         condition=models.Q(("category_id__isnull", False)),
-                        fields=["account", "category_id", "shelf", "comments_cache", "id"],
+                        fields=["account", "category_id", "visibility", "comments_cache", "id"],
                         name="sort_key_by_comments",
                     ),
                     models.Index(
                         condition=models.Q(("category_id__isnull", False)),
-                        fields=["account", "category_id", "shelf", "updated_at", "id"],
+                        fields=["account", "category_id", "visibility", "updated_at", "id"],
                         name="sort_key_by_activity",
                     ),
                     models.Index(
                         condition=models.Q(("forum_id__isnull", False)),
-                        fields=["account", "forum_id", "shelf", "trending", "id"],
+                        fields=["account", "forum_id", "visibility", "trending", "id"],
                         name="sort_key_of_forum_by_trend",
                     ),
                     models.Index(
                         condition=models.Q(("forum_id__isnull", False)),
-                        fields=["account", "forum_id", "shelf", "votes_cache", "id"],
+                        fields=["account", "forum_id", "visibility", "votes_cache", "id"],
                         name="sort_key_of_forum_by_votes",
                     ),
                     models.Index(
                         condition=models.Q(("forum_id__isnull", False)),
-                        fields=["account", "forum_id", "shelf", "comments_cache", "id"],
+                        fields=["account", "forum_id", "visibility", "comments_cache", "id"],
                         name="sort_key_of_forum_by_comments",
                     ),
                     models.Index(
                         condition=models.Q(("forum_id__isnull", False)),
-                        fields=["account", "forum_id", "shelf", "updated_at", "id"],
+                        fields=["account", "forum_id", "visibility", "updated_at", "id"],
                         name="sort_key_of_forum_by_activity",
                     ),
                     models.Index(
-                        condition=models.Q(("shelf", 1)),
+                        condition=models.Q(("visibility", 1)),
                         fields=["account", "forum_id", "status_id", "votes_cache", "id"],
                         name="sort_key_of_roadmap",
                     ),
@@ -607,7 +607,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "shelf",
+                    "visibility",
                     models.GeneratedField(
                         db_persist=True,
                         expression=models.Case(
@@ -633,21 +633,23 @@ class Migration(migrations.Migration):
             options={
                 "default_related_name": "posts",
                 "indexes": [
-                    models.Index(fields=["account", "category_id", "shelf", "created_at", "id"], name="post_by_age"),
                     models.Index(
-                        fields=["account", "category_id", "shelf", "status_id", "created_at", "id"],
+                        fields=["account", "category_id", "visibility", "created_at", "id"], name="post_by_age"
+                    ),
+                    models.Index(
+                        fields=["account", "category_id", "visibility", "status_id", "created_at", "id"],
                         name="post_by_status",
                     ),
                     models.Index(
-                        fields=["account", "forum_id", "shelf", "created_at", "id"], name="post_of_forum_by_age"
+                        fields=["account", "forum_id", "visibility", "created_at", "id"], name="post_of_forum_by_age"
                     ),
                     models.Index(
-                        condition=models.Q(("shelf__gt", 0), models.Q(("kind", "suggestion"), _negated=True)),
+                        condition=models.Q(("visibility__gt", 0), models.Q(("kind", "suggestion"), _negated=True)),
                         fields=["account", "forum_id", "kind", "id"],
                         name="post_of_forum_by_kind",
                     ),
                     models.Index(
-                        condition=models.Q(("shelf", 2)),
+                        condition=models.Q(("visibility", 2)),
                         fields=["account", "user_id", "category_id"],
                         name="post_closed_own",
                     ),

@@ -20,29 +20,29 @@ CREATE FUNCTION public.forum_facetcount_insert_deltas() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
             BEGIN
-                IF TG_OP = 'UPDATE' AND (OLD.category_id, OLD.forum_id, OLD.kind, OLD.shelf, OLD.status_id, OLD.tags) IS NOT DISTINCT FROM (NEW.category_id, NEW.forum_id, NEW.kind, NEW.shelf, NEW.status_id, NEW.tags) THEN
+                IF TG_OP = 'UPDATE' AND (OLD.category_id, OLD.forum_id, OLD.kind, OLD.status_id, OLD.tags, OLD.visibility) IS NOT DISTINCT FROM (NEW.category_id, NEW.forum_id, NEW.kind, NEW.status_id, NEW.tags, NEW.visibility) THEN
                     RETURN NULL;
                 END IF;
-                IF OLD.shelf > 0 THEN 
-            INSERT INTO forum_facetcount (account_id, forum_id, level, tag, category_id, status_id, kind, shelf, posts, number)
-            SELECT *, nextval('forum_facetcount_numbers') FROM (SELECT OLD.account_id, value.*, -1 FROM (SELECT OLD.forum_id, 0, '', OLD.category_id, OLD.status_id, OLD.kind, OLD.shelf) AS value) AS rows
-        ; END IF; IF OLD.shelf > 0 AND OLD.tags <> '{}' THEN 
-            INSERT INTO forum_facetcount (account_id, forum_id, level, tag, category_id, status_id, kind, shelf, posts, number)
+                IF OLD.visibility > 0 THEN 
+            INSERT INTO forum_facetcount (account_id, forum_id, level, tag, category_id, status_id, kind, visibility, posts, number)
+            SELECT *, nextval('forum_facetcount_numbers') FROM (SELECT OLD.account_id, value.*, -1 FROM (SELECT OLD.forum_id, 0, '', OLD.category_id, OLD.status_id, OLD.kind, OLD.visibility) AS value) AS rows
+        ; END IF; IF OLD.visibility > 0 AND OLD.tags <> '{}' THEN 
+            INSERT INTO forum_facetcount (account_id, forum_id, level, tag, category_id, status_id, kind, visibility, posts, number)
             SELECT *, nextval('forum_facetcount_numbers') FROM (SELECT OLD.account_id, value.*, -1 FROM (
-            SELECT OLD.forum_id, 1, tag, 0, 0, '', OLD.shelf FROM unnest(OLD.tags) AS tag
+            SELECT OLD.forum_id, 1, tag, 0, 0, '', OLD.visibility FROM unnest(OLD.tags) AS tag
             UNION ALL
-            SELECT OLD.forum_id, 2, tag, OLD.category_id, OLD.status_id, OLD.kind, OLD.shelf
+            SELECT OLD.forum_id, 2, tag, OLD.category_id, OLD.status_id, OLD.kind, OLD.visibility
             FROM unnest(OLD.tags) AS tag
             ) AS value) AS rows
-        ; END IF; IF NEW.shelf > 0 THEN 
-            INSERT INTO forum_facetcount (account_id, forum_id, level, tag, category_id, status_id, kind, shelf, posts, number)
-            SELECT *, nextval('forum_facetcount_numbers') FROM (SELECT NEW.account_id, value.*, 1 FROM (SELECT NEW.forum_id, 0, '', NEW.category_id, NEW.status_id, NEW.kind, NEW.shelf) AS value) AS rows
-        ; END IF; IF NEW.shelf > 0 AND NEW.tags <> '{}' THEN 
-            INSERT INTO forum_facetcount (account_id, forum_id, level, tag, category_id, status_id, kind, shelf, posts, number)
+        ; END IF; IF NEW.visibility > 0 THEN 
+            INSERT INTO forum_facetcount (account_id, forum_id, level, tag, category_id, status_id, kind, visibility, posts, number)
+            SELECT *, nextval('forum_facetcount_numbers') FROM (SELECT NEW.account_id, value.*, 1 FROM (SELECT NEW.forum_id, 0, '', NEW.category_id, NEW.status_id, NEW.kind, NEW.visibility) AS value) AS rows
+        ; END IF; IF NEW.visibility > 0 AND NEW.tags <> '{}' THEN 
+            INSERT INTO forum_facetcount (account_id, forum_id, level, tag, category_id, status_id, kind, visibility, posts, number)
             SELECT *, nextval('forum_facetcount_numbers') FROM (SELECT NEW.account_id, value.*, 1 FROM (
-            SELECT NEW.forum_id, 1, tag, 0, 0, '', NEW.shelf FROM unnest(NEW.tags) AS tag
+            SELECT NEW.forum_id, 1, tag, 0, 0, '', NEW.visibility FROM unnest(NEW.tags) AS tag
             UNION ALL
-            SELECT NEW.forum_id, 2, tag, NEW.category_id, NEW.status_id, NEW.kind, NEW.shelf
+            SELECT NEW.forum_id, 2, tag, NEW.category_id, NEW.status_id, NEW.kind, NEW.visibility
             FROM unnest(NEW.tags) AS tag
             ) AS value) AS rows
         ; END IF;
@@ -212,7 +212,7 @@ ALTER TABLE ONLY public.forum_vote ADD CONSTRAINT forum_vote_user_id_fk FOREIGN 
 
 -- Triggers
 
-CREATE TRIGGER copy_live_row AFTER INSERT OR UPDATE OR DELETE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.copy_live_row('forum_postsortkey', 'forum_id', 'category_id', 'status_id', 'shelf', 'client_id', 'contact_id', 'deal_id', 'votes_cache', 'comments_cache', 'trending', 'updated_at');
+CREATE TRIGGER copy_live_row AFTER INSERT OR UPDATE OR DELETE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.core_copy_live_row('forum_postsortkey', 'forum_id', 'category_id', 'status_id', 'visibility', 'client_id', 'contact_id', 'deal_id', 'votes_cache', 'comments_cache', 'trending', 'updated_at');
 CREATE TRIGGER count_cast AFTER INSERT ON public.forum_proxyvote REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_votes();
 CREATE TRIGGER count_cast AFTER INSERT ON public.forum_vote REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_votes();
 CREATE TRIGGER count_created AFTER INSERT ON public.forum_notification REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_notifications();
@@ -221,7 +221,7 @@ CREATE TRIGGER count_read AFTER UPDATE ON public.forum_notification REFERENCING 
 CREATE TRIGGER count_withdrawn AFTER DELETE ON public.forum_proxyvote REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_votes();
 CREATE TRIGGER count_withdrawn AFTER DELETE ON public.forum_vote REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_votes();
 CREATE TRIGGER forum_facetcount_count AFTER INSERT OR UPDATE OR DELETE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_facetcount_insert_deltas();
-CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('post', 'trashable');
+CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR UPDATE OR DELETE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('post', 'trashable');
 -- Activities take their ids from a sequence of their own. If they took them from the counter of the account, each comment would leave a gap
 -- in the ids that users see.
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_activity FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take('public.forum_activity_ids');
@@ -244,5 +244,5 @@ CREATE TRIGGER weigh_changed AFTER UPDATE ON public.forum_vote REFERENCING OLD T
 
 CREATE INDEX post_found ON public.forum_post USING gin (account_id, category_id, forum_id, status_id, responsible_id, user_id, tags, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE "trashed_at" IS NULL;
 ALTER INDEX public.post_found ALTER COLUMN 9 SET STATISTICS 0;
-CREATE TRIGGER learn AFTER INSERT ON public.forum_post REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
-CREATE TRIGGER relearn AFTER UPDATE OR DELETE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION search.relearn('trashable');
+CREATE TRIGGER add_words AFTER INSERT ON public.forum_post REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
+CREATE TRIGGER update_words AFTER UPDATE OR DELETE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION search.update_words('trashable');

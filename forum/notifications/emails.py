@@ -30,7 +30,7 @@ from accounts.mail.sending import (
 )
 from accounts.users.delivery import Delivery
 from accounts.users.models import User
-from core.jobs.registration import has_time_left, job, periodic_job
+from core.jobs.registry import has_time_left, job, periodic_job
 from forum.activities.models import Activity
 from forum.notifications.models import Notification
 from forum.notifications.texts import UNSUBSCRIBE, is_of_task, path_of, quote_of, sentence_of, title_of

@@ -14,7 +14,7 @@ from accounts.account.models import Account
 from accounts.users.models import User
 from core.changes.followers import ChangeFollower
 from core.changes.models import Change
-from core.jobs.registration import MAX_TURN, RetryDelays, has_time_left, job
+from core.jobs.registry import MAX_TURN, RetryDelays, has_time_left, job
 from core.registry import registry
 from forum.activities.models import Activity
 from forum.notifications.notes import note_source

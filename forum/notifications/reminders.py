@@ -7,7 +7,7 @@ change feed does not report reminders.
 from django.db import connection, transaction
 
 from accounts.account.models import Account
-from core.jobs.registration import has_time_left, periodic_job
+from core.jobs.registry import has_time_left, periodic_job
 from forum.notifications.models import Notification
 from forum.notifications.recipients import notifications_of
 from forum.posts.models import Post

@@ -61,7 +61,7 @@ class Mergeable(TenantModel, Trashable):
         # The attributes of `Post` that the methods use.
         objects: Any
         forum_id: int | None
-        shelf: int
+        visibility: int
         category_id: int | None
         user_id: int
         approved: bool
@@ -109,21 +109,21 @@ class Mergeable(TenantModel, Trashable):
         rows = execute_on_hot_row(
             f"""
             WITH locked AS (
-                SELECT account_id, id, shelf, {columns} FROM forum_post AS locked WHERE account_id = %s AND id = %s FOR NO KEY UPDATE
+                SELECT account_id, id, visibility, {columns} FROM forum_post AS locked WHERE account_id = %s AND id = %s FOR NO KEY UPDATE
             ),
-            post AS (SELECT * FROM locked WHERE duplicate_from_id IS NULL AND shelf = %s),
+            post AS (SELECT * FROM locked WHERE duplicate_from_id IS NULL AND visibility = %s),
             {text}
-            SELECT {columns}, locked.shelf, {{setting}}, inserted.* FROM locked LEFT JOIN inserted ON true
+            SELECT {columns}, locked.visibility, {{setting}}, inserted.* FROM locked LEFT JOIN inserted ON true
             """,  # noqa: S608
-            [Int8(self.account_id), Int8(self.id), Int2(self.shelf), *values],
+            [Int8(self.account_id), Int8(self.id), Int2(self.visibility), *values],
         )
         if not rows:
             raise ConcurrentUpdate("The post was erased meanwhile")
-        number, shelf_before = len(self.RELOADED_FIELDS), self.shelf
+        number, visibility_before = len(self.RELOADED_FIELDS), self.visibility
         self._reload(rows[0][:number])
-        self.shelf, _setting, *inserted = rows[0][number:]
+        self.visibility, _setting, *inserted = rows[0][number:]
         self.check_not_merged()
-        if self.shelf != shelf_before:
+        if self.visibility != visibility_before:
             raise ConcurrentUpdate("The visibility of the post changed meanwhile")
         return None if inserted[0] is None else tuple(inserted)
 

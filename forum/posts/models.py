@@ -106,7 +106,7 @@ class Post(Tagged, Mergeable, Commentable, Votable):
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
     # A post in the trash has none.
     sort_key = foreign_object(PostSortKey, "id")
-    shelf = models.GeneratedField(
+    visibility = models.GeneratedField(
         expression=Case(
             When(
                 Q(category_id=None) | Q(trashed_at__isnull=False) | Q(duplicate_from_id__isnull=False),
@@ -150,19 +150,21 @@ class Post(Tagged, Mergeable, Commentable, Votable):
         indexes = [
             # No index has a column that votes and comments change (`forum.posts.sort_keys`).
             # The list of a category, and of the whole forum, by age.
-            models.Index(fields=["account", "category_id", "shelf", "created_at", "id"], name="post_by_age"),
+            models.Index(fields=["account", "category_id", "visibility", "created_at", "id"], name="post_by_age"),
             models.Index(
-                fields=["account", "category_id", "shelf", "status_id", "created_at", "id"], name="post_by_status"
+                fields=["account", "category_id", "visibility", "status_id", "created_at", "id"], name="post_by_status"
             ),
-            models.Index(fields=["account", "forum_id", "shelf", "created_at", "id"], name="post_of_forum_by_age"),
+            models.Index(fields=["account", "forum_id", "visibility", "created_at", "id"], name="post_of_forum_by_age"),
             # The posts of a rare kind. Most posts are suggestions.
             models.Index(
                 fields=["account", "forum_id", "kind", "id"],
                 name="post_of_forum_by_kind",
-                condition=Q(shelf__gt=0) & ~Q(kind="suggestion"),
+                condition=Q(visibility__gt=0) & ~Q(kind="suggestion"),
             ),
             # The closed posts of a member, which only the member and the team see.
-            models.Index(fields=["account", "user_id", "category_id"], name="post_closed_own", condition=Q(shelf=2)),
+            models.Index(
+                fields=["account", "user_id", "category_id"], name="post_closed_own", condition=Q(visibility=2)
+            ),
             # The list of tasks: open tasks first, newest first.
             models.Index(
                 fields=["account", "closed", "-created_at", "-id"],

@@ -39,7 +39,7 @@ COPIED_COLUMNS = (
     "forum_id",
     "category_id",
     "status_id",
-    "shelf",
+    "visibility",
     "client_id",
     "contact_id",
     "deal_id",
@@ -67,7 +67,7 @@ class PostSortKey(models.Model):
     category_id = models.BigIntegerField(null=True)
     forum_id = models.BigIntegerField(null=True)
     status_id = models.BigIntegerField()
-    shelf = models.SmallIntegerField()
+    visibility = models.SmallIntegerField()
     client_id = models.BigIntegerField(null=True)
     contact_id = models.BigIntegerField(null=True)
     deal_id = models.BigIntegerField(null=True)
@@ -82,7 +82,7 @@ class PostSortKey(models.Model):
             # One index for each order of the list of a category and of a whole forum, for both directions.
             *(
                 models.Index(
-                    fields=["account", "category_id", "shelf", column, "id"],
+                    fields=["account", "category_id", "visibility", column, "id"],
                     name=f"sort_key_by_{order}",
                     condition=Q(category_id__isnull=False),
                 )
@@ -94,7 +94,7 @@ class PostSortKey(models.Model):
             ),
             *(
                 models.Index(
-                    fields=["account", "forum_id", "shelf", column, "id"],
+                    fields=["account", "forum_id", "visibility", column, "id"],
                     name=f"sort_key_of_forum_by_{order}",
                     condition=Q(forum_id__isnull=False),
                 )
@@ -109,7 +109,7 @@ class PostSortKey(models.Model):
             models.Index(
                 fields=["account", "forum_id", "status_id", "votes_cache", "id"],
                 name="sort_key_of_roadmap",
-                condition=Q(shelf=1),
+                condition=Q(visibility=1),
             ),
             # The account's lists of posts and of tasks, by the last change.
             *(

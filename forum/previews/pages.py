@@ -29,7 +29,7 @@ def preview_of(forum: Forum, title: str, votes: int, status: Status) -> Preview:
 
 def image_url(request: ForumRequest, post: "Post") -> str | None:
     """Return the URL of the picture of a post, or None if visitors may not read the post."""
-    if post.shelf != Visibility.OPEN or not request.forum.may_be_read_by(None):
+    if post.visibility != Visibility.OPEN or not request.forum.may_be_read_by(None):
         return None
     preview = preview_of(request.forum, post.title, post.votes_cache, post.status)
     return base_url(request) + reverse("forum-post-image", args=[post.id], query={"v": preview.digest})
@@ -43,7 +43,7 @@ class PostImagePage(ForumPage):
     def get(self, request: ForumRequest, id: int) -> HttpResponse:
         if not request.forum.may_be_read_by(None):
             raise Http404
-        posts = request.account.posts.of_forum(request.forum.id).filter(id=id, shelf=Visibility.OPEN)
+        posts = request.account.posts.of_forum(request.forum.id).filter(id=id, visibility=Visibility.OPEN)
         post = posts.select_related("status").only("title", "votes_cache", "status").first()
         if post is None:
             raise Http404

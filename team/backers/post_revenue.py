@@ -22,7 +22,7 @@ from accounts.account.models import Account
 from accounts.users.models import User
 from core.db import locks
 from core.db.tenancy import foreign_object
-from core.jobs.registration import has_time_left, periodic_job
+from core.jobs.registry import has_time_left, periodic_job
 from crm.clients.models import Client
 from forum.posts.models import Post
 from team.backers.queries import backers_of, total_revenue, values_of

@@ -20,7 +20,7 @@ from accounts.users.models import User
 from core.db.tenancy import TenantModel, foreign_object
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldError, FieldErrors
-from core.jobs.registration import MAX_TURN, has_time_left, job, periodic_job, register_queue
+from core.jobs.registry import MAX_TURN, has_time_left, job, periodic_job, register_queue
 from core.rows.trash import KEPT_FOR
 from team.bulk.actions import ACTIONS, Action, Result
 from team.lists.declarations import LISTS, RecordList

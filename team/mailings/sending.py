@@ -42,7 +42,7 @@ from accounts.users.models import User
 from core.db import locks
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldError, Throttled
-from core.jobs.registration import has_time_left, job, periodic_job
+from core.jobs.registry import has_time_left, job, periodic_job
 from crm.resources.consent import blocked_addresses, stop_contact
 from forum.notifications.emails import Sender, message_id, senders_of
 from forum.posts.models import Post

@@ -2,7 +2,7 @@
 
 from django.db import transaction
 
-from core.jobs.registration import MAX_TURN, has_time_left, job
+from core.jobs.registry import MAX_TURN, has_time_left, job
 from team.summaries.models import update_summaries
 from team.summaries.recount import BATCH_SIZE, fetch_ids
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from core.changes.models import CHANGE_RETENTION
 from core.housekeeping import jobs as housekeeping
 from core.http.idempotency import IdempotentAnswer
-from core.jobs.registration import deadline, jobs
+from core.jobs.registry import deadline, jobs
 from core.jobs.worker import defer_periodic
 from core.rows.trash import KEPT_FOR
 from crm.clients.models import Client
@@ -82,7 +82,7 @@ def test_it_erases_outdated_rows_in_batches(acme, monkeypatch, caplog):
         housekeeping.erase_outdated_rows()
     assert [answer.key for answer in IdempotentAnswer.objects.all()] == ["recent"]
     assert [record.getMessage() for record in caplog.records] == ["erased 5 old idempotent answers"]
-    deletions = [query for query in queries if query["sql"].startswith('DELETE FROM "accounts_idempotentanswer"')]
+    deletions = [query for query in queries if query["sql"].startswith('DELETE FROM "core_idempotentanswer"')]
     assert len(deletions) == 4
 
 

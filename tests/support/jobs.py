@@ -12,7 +12,7 @@ from pathlib import Path
 from django.db import connection
 
 from core.jobs import queue
-from core.jobs.registration import jobs, queues
+from core.jobs.registry import jobs, queues
 from core.jobs.worker import record, run
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -4,7 +4,7 @@ import os
 import signal
 import time
 
-from core.jobs.registration import PermanentError, RetryDelays, job
+from core.jobs.registry import PermanentError, RetryDelays, job
 
 
 @job()

@@ -365,7 +365,7 @@ def test_housekeeping_removes_expired_windows(db):
     for key, seconds in (("over", 1), ("long over", 86_400)):
         with connection.cursor() as cursor:
             cursor.execute(
-                "INSERT INTO accounts_ratecount VALUES (%s, 600, statement_timestamp() - make_interval(secs => %s))",
+                "INSERT INTO core_ratecount VALUES (%s, 600, statement_timestamp() - make_interval(secs => %s))",
                 [key, seconds],
             )
     run_housekeeping()

@@ -413,8 +413,8 @@ def plans(queries) -> list[str]:
 
 def test_the_feed_is_read_from_an_index(acme, other, django_assert_num_queries):
     fill = """
-        INSERT INTO accounts_change (account_id, position, number, resource, id, change, at)
-        SELECT %s, nextval('accounts_change_positions'), n, 'client', n, 'created', now()
+        INSERT INTO core_change (account_id, position, number, resource, id, change, at)
+        SELECT %s, nextval('core_change_positions'), n, 'client', n, 'created', now()
         FROM generate_series(14, 5000) AS n
     """
     connection.check_constraints()
@@ -423,7 +423,7 @@ def test_the_feed_is_read_from_an_index(acme, other, django_assert_num_queries):
     with connection.cursor() as cursor:
         for account in (acme.account, other.account):
             cursor.execute(fill, [account.id])
-        cursor.execute("ANALYZE accounts_change")
+        cursor.execute("ANALYZE core_change")
     client = acme.json()
     client.get(PATH)
     for since in ("", "now", str(acme.account.changes.get(number=4_000).cursor)):

@@ -221,7 +221,7 @@ def test_inserts_and_updates_equal_those_of_the_orm(acme, make):
 def test_values_computed_by_the_database_are_read(acme):
     post = make_post(acme.bob)
     stored = Post.objects.get(pk=post.pk)
-    assert (post.id, post.shelf) == (stored.id, stored.shelf)
+    assert (post.id, post.visibility) == (stored.id, stored.visibility)
 
 
 def test_values_that_are_too_long_are_refused_and_not_cut(acme):

@@ -12,7 +12,7 @@ from django.utils import timezone
 from core.housekeeping import jobs as housekeeping
 from core.jobs import queue
 from core.jobs.queue import Job, PeriodicTime
-from core.jobs.registration import (
+from core.jobs.registry import (
     JobFunction,
     PermanentError,
     RetryDelays,

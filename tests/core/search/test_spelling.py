@@ -115,7 +115,7 @@ def test_each_connection_records_its_own_stale_words(acme):
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
         [pid] = cursor.fetchone()
-    assert set(StaleWord.objects.values_list("word", "noted_by")) == {("kowalski", pid), ("nowak", pid)}
-    StaleWord.objects.create(account=acme.account, kind="crm_client", word="nowak", noted_by=pid + 1)
+    assert set(StaleWord.objects.values_list("word", "recorded_by")) == {("kowalski", pid), ("nowak", pid)}
+    StaleWord.objects.create(account=acme.account, kind="crm_client", word="nowak", recorded_by=pid + 1)
     clean_up()
     assert words(acme.account) == {"nowak"}

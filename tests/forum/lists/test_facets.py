@@ -18,7 +18,7 @@ def recounted(acme, *, include_closed: bool = False, **values) -> Facets:
     """Count the rows of posts. Values without posts are left out."""
     columns = ("category_id", "status_id", "kind", "tags")
     shelves = (1, 2) if include_closed else (1,)
-    rows = list(acme.account.posts.of_forum(acme.forum.id).filter(shelf__in=shelves).values(*columns))
+    rows = list(acme.account.posts.of_forum(acme.forum.id).filter(visibility__in=shelves).values(*columns))
 
     def selected(**changes) -> list[dict]:
         names = (values | changes).items()

@@ -6,7 +6,7 @@ from django.core import mail as django_mail
 from django.utils import timezone
 
 from core.changes.models import Change
-from core.jobs.registration import deadline
+from core.jobs.registry import deadline
 from forum.activities.models import Activity
 from forum.notifications import reminders
 from forum.notifications.emails import send_due_notifications

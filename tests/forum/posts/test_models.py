@@ -176,7 +176,7 @@ def test_a_failed_comment_is_rolled_back(acme):
 
 def test_the_database_computes_the_visibility(acme):
     post, original, task = make_post(acme.alice), make_post(acme.alice), make_task(acme.alice)
-    for values, shelf in (
+    for values, visibility in (
         ({}, Visibility.OPEN),
         ({"closed": True}, Visibility.OPEN),
         ({"private": True}, Visibility.CLOSED),
@@ -188,9 +188,9 @@ def test_the_database_computes_the_visibility(acme):
     ):
         Post.objects.filter(pk=post.pk).update(**values)
         post.refresh_from_db()
-        assert post.shelf == shelf, values
+        assert post.visibility == visibility, values
     task.refresh_from_db()
-    assert task.shelf == Visibility.NONE
+    assert task.visibility == Visibility.NONE
 
 
 # Categories and forums
@@ -234,7 +234,7 @@ def test_a_restored_post_is_unchanged(acme):
     assert acme.account.posts.trashed().get() == post
     post.restore()
     post.refresh_from_db()
-    assert (post.title, post.trashed_at, post.trashed_by_id, post.shelf) == (
+    assert (post.title, post.trashed_at, post.trashed_by_id, post.visibility) == (
         "A dark theme",
         None,
         None,

@@ -28,7 +28,7 @@ def test_it_works(acme):
         "forum_id": acme.forum.id,
         "category_id": acme.category.id,
         "status_id": post.status_id,
-        "shelf": 1,
+        "visibility": 1,
         "client_id": None,
         "contact_id": None,
         "deal_id": None,
@@ -43,7 +43,7 @@ def test_a_task_has_a_sort_key(acme):
     client = make_client(acme.alice)
     task = make_task(acme.alice, client_id=client.id)
     key = key_of(task)
-    assert (key.forum_id, key.category_id, key.shelf, key.client_id) == (None, None, 0, client.id)
+    assert (key.forum_id, key.category_id, key.visibility, key.client_id) == (None, None, 0, client.id)
 
 
 def test_each_change_of_a_post_changes_its_sort_key(acme):

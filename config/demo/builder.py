@@ -1,4 +1,4 @@
-"""The demo account of `make run`, with the content of demo.toml and demo_crm.toml spread over the last two years."""
+"""The demo account of `make run`, with the content of account.toml and crm.toml spread over the last two years."""
 
 import hashlib
 import hmac
@@ -19,9 +19,9 @@ from accounts.account_creation.creation import create_account
 from accounts.statuses.models import Status
 from accounts.tokens.models import APIToken
 from accounts.users.models import User
-from config.local.demo_crm import CRMBuilder
+from config.demo.crm import CRMBuilder
 
-FILE = Path(__file__).with_name("demo.toml")
+FILE = Path(__file__).with_name("account.toml")
 PREFIX = LOGIN = "demo"
 # The number of suggestions in a bare demo account.
 BARE_POSTS = 3
@@ -78,7 +78,7 @@ class DemoBuilder:
         self.random = Random(2009)  # noqa: S311
         self.users = {owner.login: owner}
         self.clients: dict[str, Any] = {}
-        # The deals of demo.toml, which `CRMBuilder` adds.
+        # The deals of account.toml, which `CRMBuilder` adds.
         self.deals: dict[str, Any] = {}
         self.posts: dict[str, Any] = {}
         self.comments: list[Any] = []
@@ -177,7 +177,7 @@ class DemoBuilder:
             if not post.approved and "waiting" not in entry:
                 # The first suggestion of a member has a link.
                 post.approve(by=self.owner)
-                post.refresh_from_db(fields=["shelf"])
+                post.refresh_from_db(fields=["visibility"])
             post.created_at = self.ago(entry["days"])
             moments = self.status_times[post.id] = []
             for code, days, login, *response in entry.get("history", ()):

@@ -14,7 +14,7 @@ from django.contrib.auth.hashers import make_password
 from accounts.statuses.models import Status
 from accounts.users.models import User
 
-FILE = Path(__file__).with_name("demo_crm.toml")
+FILE = Path(__file__).with_name("crm.toml")
 NUMBER_OF_CLIENTS = 300
 # One of them is in the trash.
 NUMBER_OF_DEALS = 121
