@@ -18,7 +18,7 @@ MAX_LISTED_BOUND = 10**17
 
 
 @dataclass(frozen=True)
-class Field:
+class FieldRow:
     """A row of a table."""
 
     name: str
@@ -42,7 +42,7 @@ class Field:
 class FieldTable:
     """The fields of an object in requests and responses, or the parameters of a request."""
 
-    rows: tuple[Field, ...] = ()
+    rows: tuple[FieldRow, ...] = ()
     # The name of the object, which begins the anchors of its fields. "" for a table without anchors.
     name: str = ""
 
@@ -88,14 +88,14 @@ def parameter_table(parameters: Iterable[JSONSchema]) -> FieldTable:
 
 def make_field(
     name: str, request: JSONSchema | None, response: JSONSchema | None, *, is_required: bool = False
-) -> Field:
+) -> FieldRow:
     """Return the row of a field from its schemas in requests and responses, at least one of which exists."""
     accepted = request or {}
     shown, is_request = (accepted, True) if response is None else (response, False)
     type, contained = describe_type(shown, is_request=is_request)
     types = {type for type, _option in shown_types(shown, is_request=is_request)}
     choices = choices_of(accepted) or choices_of(shown)
-    return Field(
+    return FieldRow(
         name=name,
         type=type or "any",
         null=describe_null(request, response),

@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account, AgentsSee
 from accounts.roles.models import ADMINS, TEAM, Role, RoleMixin, RoleQuerySet
-from accounts.users.delivery import Delivery
+from accounts.users.delivery import NotificationDelivery
 from accounts.users.names import (
     SkeletonField,
     check_visible,
@@ -280,7 +280,10 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
     time_zone = models.CharField(max_length=255, blank=True, null=True)
     # The delivery of notifications by e-mail. `digest_weekday` is 0 for Monday.
     delivery = models.CharField(
-        max_length=255, choices=Delivery.choices, default=Delivery.AT_ONCE, db_default=Delivery.AT_ONCE
+        max_length=255,
+        choices=NotificationDelivery.choices,
+        default=NotificationDelivery.AT_ONCE,
+        db_default=NotificationDelivery.AT_ONCE,
     )
     digest_hour = models.SmallIntegerField(default=8, db_default=8)
     digest_weekday = models.SmallIntegerField(default=0, db_default=0)

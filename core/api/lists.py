@@ -11,7 +11,7 @@ from django.http import HttpResponse
 
 from core.api.filters import ListFilterBackend, ListFilters
 from core.api.pagination import LinkPagination
-from core.api.paging import Page
+from core.api.paging import ListPage
 from core.api.resources import access_arguments, depends_on_access, hashable, values_query
 from core.api.views import JSONViewSet
 from core.db.prepared import PreparedQuery, prepared
@@ -107,7 +107,7 @@ class Paged(JSONViewSet):
     filterset_class: type[ListFilters] | None = None
 
     @property
-    def page(self) -> Page:
+    def page(self) -> ListPage:
         """The requested page, after `read_page`."""
         return cast(LinkPagination, self.paginator).page
 

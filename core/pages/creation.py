@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from accounts.users.models import User
 
 
-class Row(Protocol):
+class RowWithId(Protocol):
     id: Any
 
 
-RowT = TypeVar("RowT", bound=Row)
+RowT = TypeVar("RowT", bound=RowWithId)
 
 FORM_KEY, SAVED_VERSION = "form_key", "saved_version"
 # Fields of a request that are no values of its form.

@@ -23,7 +23,7 @@ from core.search.declaration import Search
 from crm.resources.consent import Contactable
 from crm.resources.external_ids import ExternalIdHolder, ExternallyIdentified
 from crm.resources.models import (
-    Resource,
+    CRMResource,
     additional_fields_index,
     list_indexes,
     optional_long_text,
@@ -125,7 +125,7 @@ class ClientQuerySet(AccessQuerySet):
         return ids
 
 
-class Client(Contactable, ExternallyIdentified, Tagged, Resource):
+class Client(Contactable, ExternallyIdentified, Tagged, CRMResource):
     """A customer of the account: a person or a company."""
 
     HOLDER_MODEL = ClientExternalId

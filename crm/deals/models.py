@@ -21,7 +21,7 @@ from core.search.declaration import Search
 from crm.clients.models import Client, LinkedToClient
 from crm.deals.stages import NEW_STAGES, keys_of_deals, outcomes_of, record_stages, stage_indexes
 from crm.resources.external_ids import ExternalIdHolder, ExternallyIdentified
-from crm.resources.models import Resource, additional_fields_index, list_indexes, optional_long_text, optional_text
+from crm.resources.models import CRMResource, additional_fields_index, list_indexes, optional_long_text, optional_text
 
 
 class DealExternalId(ExternalIdHolder):
@@ -52,7 +52,7 @@ class DealQuerySet(AccessQuerySet):
         return self.annotate(outcome=Coalesce(Subquery(statuses.values("outcome")), Value(Status.for_none().outcome)))
 
 
-class Deal(ExternallyIdentified, LinkedToClient, Tagged, Resource):
+class Deal(ExternallyIdentified, LinkedToClient, Tagged, CRMResource):
     """A sale, expected or closed."""
 
     HOLDER_MODEL = DealExternalId

@@ -18,7 +18,7 @@ from core.rows.access import Access
 from core.rows.limited_rows import LimitedQuerySet
 from core.rows.trash import TrashableQuerySet
 from core.rows.trimmed import trim
-from crm.resources.models import Resource
+from crm.resources.models import CRMResource
 
 MAX_EXTERNAL_IDS = 50
 MAX_VALUE_LENGTH = 255
@@ -47,7 +47,7 @@ class ExternalIdHolder(models.Model):
         abstract = True
 
 
-class ExternallyIdentified(Resource):
+class ExternallyIdentified(CRMResource):
     """A resource with external ids."""
 
     external_ids = models.JSONField(default=dict)

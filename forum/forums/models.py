@@ -20,7 +20,7 @@ from core.db.tenancy import TenantModel
 from core.errors import FieldError
 from core.rows.trimmed import TrimmedCharField
 from forum.forums import membership
-from forum.forums.membership import Entry, ForumAddress, ForumMember, read_addresses, segment_source
+from forum.forums.membership import ForumAddress, ForumMember, ForumRights, read_addresses, segment_source
 
 
 class ForumQuerySet(models.QuerySet["Forum"]):
@@ -78,11 +78,11 @@ class ForumQuerySet(models.QuerySet["Forum"]):
         readable = Q(access__in=membership.READABLE)
         return self.filter(readable if user is None else readable | membership.belongs_to(user))
 
-    def entry_of(self, user: User, forum_id: int) -> Entry:
+    def entry_of(self, user: User, forum_id: int) -> ForumRights:
         """Return whether a user may read a forum of the account, and take part in it. It takes no statement for the team."""
         # The role counts also where a session has only the rights of a member.
         if user.role in User.TEAM:
-            return Entry(may_read=True, may_write=True)
+            return ForumRights(may_read=True, may_write=True)
         return membership.find_entry(user.account, forum_id, user_id=user.id, email_key=user.email_key)
 
     def requires_approval(self, account_id: int, forum_id: int) -> bool:
@@ -100,7 +100,7 @@ def first_category_name(account: Account) -> str:
 class Forum(TenantModel):
     """A forum. It has exactly one host. The default forum is also shown at the account's own address."""
 
-    Access = membership.Access
+    Access = membership.ForumAccess
 
     MAX_PER_ACCOUNT = 100
 
@@ -129,7 +129,7 @@ class Forum(TenantModel):
         constraints = [
             models.UniqueConstraint(fields=["account", "host_id"], name="forum_host_unique"),
             models.UniqueConstraint(fields=["account"], condition=Q(is_default=True), name="forum_one_default"),
-            models.CheckConstraint(condition=Q(access__in=membership.Access.values), name="forum_access_known"),
+            models.CheckConstraint(condition=Q(access__in=membership.ForumAccess.values), name="forum_access_known"),
         ]
         # The foreign key uses this index when a view is deleted.
         indexes = [
@@ -164,14 +164,14 @@ class Forum(TenantModel):
         """Return whether a user of the account may suggest, vote and comment. A visitor (None) has to sign in first."""
         return user is not None and (self.access == self.Access.PUBLIC or self._entry_of(user).may_write)
 
-    def _entry_of(self, user: User) -> Entry:
+    def _entry_of(self, user: User) -> ForumRights:
         """Return the rights of a user, which are read once for each instance of the forum."""
         if user.id not in self._entries:
             self._entries[user.id] = Forum.objects.entry_of(user, self.id)
         return self._entries[user.id]
 
     @cached_property
-    def _entries(self) -> dict[int, Entry]:
+    def _entries(self) -> dict[int, ForumRights]:
         return {}
 
     def admits(self, email: str, user: User | None) -> bool:

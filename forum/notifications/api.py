@@ -13,7 +13,7 @@ from core.api.serializers import format_time
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
 from core.http.api_requests import APIRequest
-from forum.notifications.models import Notification, NotificationQuerySet, Reason
+from forum.notifications.models import Notification, NotificationQuerySet, NotificationReason
 from forum.notifications.texts import describe
 
 
@@ -47,7 +47,7 @@ class NotificationViewSet(Paged):
         return {
             "id": row.id,
             "kind": activity.kind,
-            "reason": Reason(row.reason).name.lower(),
+            "reason": NotificationReason(row.reason).name.lower(),
             "post_id": activity.post_id,
             "comment_id": activity.comment_id,
             "note_id": activity.note_id,

@@ -165,7 +165,7 @@ def is_rotting(days_in_stage: int, rot_days: int | None, *, is_planned: bool) ->
 
 
 @dataclass
-class Column:
+class BoardColumn:
     """A status with its first deals, or those after a card. `Status.for_none` has the deals without a status."""
 
     status: Status
@@ -194,7 +194,7 @@ class Column:
 class Board:
     pipelines: list[Pipeline]
     pipeline: Pipeline
-    columns: list[Column]
+    columns: list[BoardColumn]
 
 
 def read_board(query: BoardQuery, *, status_ids: Iterable[int] | None = None) -> Board:
@@ -242,9 +242,9 @@ def chosen_pipeline(query: BoardQuery, pipelines: list[Pipeline], statuses: list
     return by_id.get(of_column or 0, pipelines[0])
 
 
-def read_columns(query: BoardQuery, statuses: list[Status]) -> list[Column]:
+def read_columns(query: BoardQuery, statuses: list[Status]) -> list[BoardColumn]:
     """Return the columns with their numbers and cards, in two or three statements, whatever the number of columns."""
-    columns = {status.id: Column(status) for status in statuses}
+    columns = {status.id: BoardColumn(status) for status in statuses}
     if not columns:
         return []
     ids = read_stored(query, columns) if query.is_stored else read_matching(query, columns)
@@ -257,7 +257,7 @@ def read_columns(query: BoardQuery, statuses: list[Status]) -> list[Column]:
     return list(columns.values())
 
 
-def read_cards(query: BoardQuery, ids: list[int], columns: dict[int, Column]) -> dict[int, Card]:
+def read_cards(query: BoardQuery, ids: list[int], columns: dict[int, BoardColumn]) -> dict[int, Card]:
     """Return the cards of the deals in these columns, by the ids of the deals."""
     cards, today = {}, timezone.localdate()
     for row in _cards(account_id=query.account.id, ids=ids, **query.user.access.arguments) if ids else ():
@@ -293,7 +293,7 @@ def total_of(status: Status, currency: str, deals: int, price: Decimal) -> Total
 # Deals of the account, or of some users: their numbers are stored.
 
 
-def read_stored(query: BoardQuery, columns: dict[int, Column]) -> dict[int, list[int]]:
+def read_stored(query: BoardQuery, columns: dict[int, BoardColumn]) -> dict[int, list[int]]:
     """Set the totals of the columns, and return the ids of their first deals, one more than are shown."""
     counts = DealCount.objects.filter(account=query.account, status_id__in=columns)
     user_ids = query.responsible_ids
@@ -351,7 +351,7 @@ def after(position: int, id: int) -> Q:
 # Other filters
 
 
-def read_matching(query: BoardQuery, columns: dict[int, Column]) -> dict[int, list[int]]:
+def read_matching(query: BoardQuery, columns: dict[int, BoardColumn]) -> dict[int, list[int]]:
     """Set the totals of the columns, and return the ids of their first deals that match the filters, one more than are shown."""
     with search_transaction(query.account.id, query.q, is_limited=True) as text:
         rows: Any = query.rows
@@ -363,13 +363,15 @@ def read_matching(query: BoardQuery, columns: dict[int, Column]) -> dict[int, li
         return first_ids(query, rows, columns) if ids is None else ids
 
 
-def is_common(query: BoardQuery, columns: dict[int, Column]) -> bool:
+def is_common(query: BoardQuery, columns: dict[int, BoardColumn]) -> bool:
     """Return whether PostgreSQL estimates that more than `MAX_ESTIMATED` deals match the filters."""
     deals = LISTS["deal"].rows_of(query.account, query.user).in_statuses(columns)  # type: ignore[attr-defined]  # of deals
     return estimate_counts(query.filter_for_estimate(deals))[0] > MAX_ESTIMATED
 
 
-def count_and_rank(query: BoardQuery, rows: QuerySet[Any], columns: dict[int, Column]) -> dict[int, list[int]] | None:
+def count_and_rank(
+    query: BoardQuery, rows: QuerySet[Any], columns: dict[int, BoardColumn]
+) -> dict[int, list[int]] | None:
     """Set the totals and return the ids. Return None if more than `MAX_COUNTED` rows match.
 
     MATERIALIZED makes PostgreSQL plan the subquery for all rows. The subquery still ends at the limit.

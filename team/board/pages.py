@@ -28,7 +28,7 @@ from core.pages.base import redirect
 from core.pages.errors import field_message
 from core.pages.number_fields import WholeNumberField
 from crm.deals.models import Deal
-from team.board.columns import Board, BoardQuery, Card, Column, board_query, read_board, read_cards
+from team.board.columns import Board, BoardColumn, BoardQuery, Card, board_query, read_board, read_cards
 from team.board.moves import MAX_PLACE, Move, move_deal
 from team.fields.names import Names
 from team.lists.declarations import LISTS
@@ -320,7 +320,7 @@ class MovePage(TeamPage):
         return response
 
 
-def place_in(columns: list[Column], id: int) -> tuple[Card | None, int]:
+def place_in(columns: list[BoardColumn], id: int) -> tuple[Card | None, int]:
     """Return the card of a deal among the first cards of the columns, and the id of the card above it, 0 for none."""
     for column in columns:
         for index, card in enumerate(column.cards):

@@ -22,7 +22,7 @@ from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldError, FieldErrors
 from core.jobs.registry import MAX_TURN, has_time_left, job, periodic_job, register_queue
 from core.rows.trash import KEPT_FOR
-from team.bulk.actions import ACTIONS, Action, Result
+from team.bulk.actions import ACTIONS, Action, BulkResult
 from team.lists.declarations import LISTS, RecordList
 
 # The resources of which rows can be changed together.
@@ -248,7 +248,7 @@ class BulkChange(TenantModel):
             before={id: outcome.before for id, outcome in outcomes.items()},
             after={id: outcome.after for id, outcome in outcomes.items()},
         )
-        changed, unchanged = (list(results.values()).count(each) for each in (Result.CHANGED, Result.UNCHANGED))
+        changed, unchanged = (list(results.values()).count(each) for each in (BulkResult.CHANGED, BulkResult.UNCHANGED))
         self.changed += changed
         self.unchanged += unchanged
         self.skipped += len(ids) - changed - unchanged
@@ -264,7 +264,7 @@ class BulkChange(TenantModel):
         changes = [(row, stored[row.id].before, stored[row.id].after) for row in found]
         results = self._missing(ids, found, user) | self.known_action.undo(changes, by=user)
         BulkChangeRow.objects.record(self, "undo_result", results)
-        restored = list(results.values()).count(Result.RESTORED)
+        restored = list(results.values()).count(BulkResult.RESTORED)
         self.restored += restored
         self.kept += len(ids) - restored
         return self._advance(ids, self.State.UNDONE)
@@ -283,7 +283,7 @@ class BulkChange(TenantModel):
             return {}
         rows = cast(Any, getattr(self.account, self.declaration.collection)).accessible_to(user).trashed()
         in_trash = set(rows.filter(id__in=missing).values_list("id", flat=True))
-        return {id: Result.IN_TRASH if id in in_trash else Result.NOT_FOUND for id in missing}
+        return {id: BulkResult.IN_TRASH if id in in_trash else BulkResult.NOT_FOUND for id in missing}
 
     def _advance(self, ids: list[int], end: str) -> bool:
         """Store the progress. At the end, set the state `end` and return False."""
@@ -342,10 +342,10 @@ class BulkChangeRowQuerySet(models.QuerySet["BulkChangeRow"]):
 
     def to_undo(self, target: int) -> Self:
         """Return the changed rows after an id that undo has not processed."""
-        return self.after(target).filter(result=Result.CHANGED, undo_result=Result.PENDING)
+        return self.after(target).filter(result=BulkResult.CHANGED, undo_result=BulkResult.PENDING)
 
     def left_alone(self) -> Self:
-        done = (Result.PENDING, Result.CHANGED, Result.UNCHANGED, Result.RESTORED)
+        done = (BulkResult.PENDING, BulkResult.CHANGED, BulkResult.UNCHANGED, BulkResult.RESTORED)
         return self.filter(~Q(result__in=done) | ~Q(undo_result__in=done)).order_by("target")
 
     def record(
@@ -398,8 +398,8 @@ class BulkChangeRow(models.Model):
     bulk_change = foreign_object(BulkChange, "bulk_change_id", related_name="bulk_rows")
     # The id of the client, contact or deal. It is no foreign key, because the row may be erased.
     target = models.BigIntegerField()
-    result = models.CharField(max_length=255, default=Result.PENDING)
-    undo_result = models.CharField(max_length=255, default=Result.PENDING)
+    result = models.CharField(max_length=255, default=BulkResult.PENDING)
+    undo_result = models.CharField(max_length=255, default=BulkResult.PENDING)
     before = models.JSONField(null=True)
     after = models.JSONField(null=True)
 

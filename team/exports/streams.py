@@ -87,7 +87,7 @@ class ExportStream:
                 connection.close()
 
 
-class Line:
+class Echo:
     """A file that keeps nothing: `csv.writer` returns what it would write."""
 
     def write(self, text: str) -> str:
@@ -100,7 +100,7 @@ def export(query: ListQuery, ids: Sequence[int]) -> Iterator[bytes]:
     The columns are the number, the name and the columns of the list. The price of a deal is followed by its currency. Rows that were deleted
     meanwhile are left out. Each chunk takes at most five statements.
     """
-    writer = csv_writer(Line())
+    writer = csv_writer(Echo())
     by_name = {each.name: each for each in query.fields}
     fields = [by_name["name"], *query.shown_fields]
     names = [each.name for each in fields]

@@ -44,7 +44,7 @@ from crm.clients.models import Client
 from crm.deals.models import Deal
 from crm.fields.catalogue import REASON_NAMES, Field, FieldType, fields_of
 from crm.resources.api.writing import write_row
-from crm.resources.models import Resource
+from crm.resources.models import CRMResource
 
 # The maximum numbers of contacts and of users to choose from, and of clients that a search finds.
 MAX_CHOICES, MAX_USERS, MAX_FOUND = 50, 500, 10
@@ -103,12 +103,12 @@ def display(field: Field, value: Any, account: Account, user: User | None = None
     return reason_text(value) if field.name in REASON_NAMES else str(value)
 
 
-def currency_of(field: Field, row: Resource | None, account: Account) -> str:
+def currency_of(field: Field, row: CRMResource | None, account: Account) -> str:
     """Return the currency of an amount: the price of a deal has its own, and other amounts have the currency of the account."""
     return row.currency if field.name == "price" and isinstance(row, Deal) and row.currency else account.currency
 
 
-def form_field(field: Field, account: Account, user: User, row: Resource | None, *, q: str = "") -> forms.Field:
+def form_field(field: Field, account: Account, user: User, row: CRMResource | None, *, q: str = "") -> forms.Field:
     """Return the field of a form for a field of the catalogue. Links to other rows take statements for the choices.
 
     The choices of a client are the present one, and the clients that a search for `q` finds.
@@ -162,7 +162,7 @@ INPUT_MODES: dict[FieldType, dict[str, str]] = {
 }
 
 
-def link_choices(field: Field, account: Account, user: User, row: Resource | None) -> list[tuple[int, str]]:
+def link_choices(field: Field, account: Account, user: User, row: CRMResource | None) -> list[tuple[int, str]]:
     """Return the ids and names of the rows that a link may name: statuses, users of the team, or contacts of the client."""
     value = field.value_of(row) if row is not None else None
     if field.type == FieldType.STATUS:
@@ -183,7 +183,7 @@ def link_choices(field: Field, account: Account, user: User, row: Resource | Non
     return list(contacts.order_by("id").values_list("id", "name")[:MAX_CHOICES])
 
 
-def client_choices(account: Account, user: User, row: Resource | None, q: str) -> list[tuple[int, str]]:
+def client_choices(account: Account, user: User, row: CRMResource | None, q: str) -> list[tuple[int, str]]:
     """Return the ids and names of the client of the row, and of the clients that a search finds."""
     client_id: int | None = getattr(row, "client_id", None)
     own = account.clients.live().accessible_to(user).filter(id=client_id).values_list("id", "name") if client_id else ()
@@ -242,7 +242,14 @@ class FieldForm(AskingForm):
     shown = forms.CharField(required=False, widget=forms.HiddenInput, strip=False)
 
     def __init__(
-        self, field: Field, account: Account, user: User, row: Resource | None, *args: Any, q: str = "", **kwargs: Any
+        self,
+        field: Field,
+        account: Account,
+        user: User,
+        row: CRMResource | None,
+        *args: Any,
+        q: str = "",
+        **kwargs: Any,
     ) -> None:
         value = None if row is None else field.value_of(row)
         initial = {"value": initial_value(field, value), "shown": encode(value), **kwargs.pop("initial", {})}
@@ -268,7 +275,7 @@ class FieldForm(AskingForm):
 class FieldEdit:
     """An edit of one field, from a submitted form."""
 
-    def __init__(self, account: Account, user: User, row: Resource, field: Field, data: Mapping[str, Any]) -> None:
+    def __init__(self, account: Account, user: User, row: CRMResource, field: Field, data: Mapping[str, Any]) -> None:
         self.account, self.user, self.row, self.field = account, user, row, field
         self.form = FieldForm(field, account, user, row, data, q=data.get("q", ""))
         # The value that somebody else stored meanwhile, for people, and the name of the user who changed the row last.
@@ -299,7 +306,7 @@ class FieldEdit:
         return False
 
     def _write(self, rows: QuerySet) -> bool:
-        row: Resource | None = rows.locked().first()  # type: ignore[attr-defined]  # of every TrashableQuerySet
+        row: CRMResource | None = rows.locked().first()  # type: ignore[attr-defined]  # of every TrashableQuerySet
         if row is None:
             raise Conflict(_("It was deleted in the meantime, or you may no longer see it."))
         stored, value = self.field.value_of(row), self.submitted_value()

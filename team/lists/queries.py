@@ -18,7 +18,7 @@ from accounts.account.models import Account
 from accounts.statuses.models import Status
 from accounts.users.models import User
 from core.api.lists import COMMON_ROWS, SORT_LIMIT, collect_and_sort, scan_in_order
-from core.api.paging import Page
+from core.api.paging import ListPage
 from core.db.text import replace_non_xml
 from core.db.time_limit import TooSlow
 from core.errors import FieldError
@@ -311,7 +311,7 @@ class ListQuery:
             OrderBy(RawSQL("search_name", []) if each == "name" else F(each), descending=descending) for each in names
         ]
 
-    def find(self, page: Page) -> tuple[list[int], int | None]:
+    def find(self, page: ListPage) -> tuple[list[int], int | None]:
         """Return the ids of a page, with one more if another page follows, and the number of rows.
 
         The number is None if counting takes too long, and `MAX_COUNT + 1` if there are more than `MAX_COUNT` rows. Raise `TooSlow` if no
@@ -334,7 +334,7 @@ class ListQuery:
                 raise
             return ids, None
 
-    def _search(self, text: Any, page: Page) -> tuple[list[int], int]:
+    def _search(self, text: Any, page: ListPage) -> tuple[list[int], int]:
         ids = self.search_ids(text)
         return ids[page.start : page.stop], len(ids)
 

@@ -43,7 +43,7 @@ class LeftOut(models.TextChoices):
 
 
 @dataclass(frozen=True)
-class Person:
+class MailingRecipient:
     """A client or contact that gets a message, at most one for each e-mail address."""
 
     resource: str
@@ -57,7 +57,7 @@ class Person:
 
 @dataclass
 class Audience:
-    people: list[Person] = field(default_factory=list)
+    people: list[MailingRecipient] = field(default_factory=list)
     # The numbers of clients and contacts that are left out, by `LeftOut`.
     left_out: Counter[str] = field(default_factory=Counter)
 
@@ -165,7 +165,9 @@ class Candidates:
             else:
                 keys.add(key)
                 greeting = row["first_name"] or row["name"]
-                found.people.append(Person(row["resource"], row["id"], row["name"], greeting, trim(row["email"]), key))
+                found.people.append(
+                    MailingRecipient(row["resource"], row["id"], row["name"], greeting, trim(row["email"]), key)
+                )
         return found
 
 

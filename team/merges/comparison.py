@@ -11,7 +11,7 @@ from accounts.account.models import Account
 from core.db.tenancy import fold
 from core.errors import FieldError, FieldErrors
 from crm.fields.catalogue import Field, FieldType, defined_name, fields_of
-from crm.resources.models import Resource
+from crm.resources.models import CRMResource
 
 # The maximum length of two long texts that are joined.
 MAX_TEXT_LENGTH = 65_536
@@ -95,14 +95,14 @@ def compared_fields(account: Account, resource: str, rows: Iterable[Any]) -> lis
     return fields + [Field(defined_name(key), key, FieldType.TEXT, "custom", undefined_key=key) for key in keys]
 
 
-def differences(kept: Resource, merged: Resource, fields: Iterable[Field]) -> list[Difference]:
+def differences(kept: CRMResource, merged: CRMResource, fields: Iterable[Field]) -> list[Difference]:
     """Return the fields whose values differ."""
     found = (Difference(field, field.value_of(kept), field.value_of(merged)) for field in fields)
     return [each for each in found if not is_same(each.field, each.kept, each.merged)]
 
 
 def chosen_values(
-    kept: Resource, merged: Resource, fields: list[Field], choices: dict[str, Choice]
+    kept: CRMResource, merged: CRMResource, fields: list[Field], choices: dict[str, Choice]
 ) -> dict[str, tuple[Field, Any]]:
     """Return the fields that the kept row gets another value for, with the value, by name.
 

@@ -30,7 +30,7 @@ from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
 from crm.clients.similar import Similar, find_similar
 from crm.fields.catalogue import grouped
 from crm.resources.external_ids import ExternallyIdentified
-from team.fields.facts import CLIENT, CONTACT, Kind, fact_of, with_linked_names
+from team.fields.facts import CLIENT, CONTACT, RecordKind, fact_of, with_linked_names
 from team.menu.pages import TeamPage, TeamRequest
 from team.merges.comparison import Choice, Difference, compared_fields, differences
 from team.merges.models import MODELS, Merge, lock_rows
@@ -47,7 +47,7 @@ PREFIX = "use:"
 
 
 @dataclass(frozen=True)
-class Option:
+class ValueOption:
     """One of the values of a field to choose from."""
 
     choice: Choice
@@ -56,11 +56,11 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparisonRow:
     """A field of the comparison."""
 
     difference: Difference
-    options: list[Option]
+    options: list[ValueOption]
 
     @property
     def name(self) -> str:
@@ -71,11 +71,11 @@ class Row:
         return self.difference.field.label
 
 
-class MergePage(TeamPage):
+class MergeRecordsPage(TeamPage):
     """Merging another record into one, which stays."""
 
     template_name = "team/merges/merge.html"
-    kind: Kind
+    kind: RecordKind
     title: str | Promise
     missing: str | Promise
 
@@ -169,7 +169,7 @@ class MergePage(TeamPage):
     def fact(self, row: Any, field: Any) -> Any:
         return fact_of(row, self.kind, field)
 
-    def row(self, difference: Difference, kept: Any, merged: Any) -> Row:
+    def row(self, difference: Difference, kept: Any, merged: Any) -> ComparisonRow:
         is_newer = merged.updated_at > kept.updated_at
         selected = difference.default(prefer=Choice.MERGED if is_newer else Choice.KEPT)
         posted = self.request.POST.get(f"{PREFIX}{difference.field.name}")
@@ -180,8 +180,8 @@ class MergePage(TeamPage):
             Choice.MERGED: self.fact(merged, difference.field).text,
             Choice.BOTH: _("Keep both"),
         }
-        options = [Option(choice, texts[choice], choice == selected) for choice in difference.choices]
-        return Row(difference, options)
+        options = [ValueOption(choice, texts[choice], choice == selected) for choice in difference.choices]
+        return ComparisonRow(difference, options)
 
     def post(self, request: TeamRequest, id: int) -> HttpResponse:
         other_id = parse_id(request.POST.get("with"))
@@ -223,13 +223,13 @@ class MergePage(TeamPage):
         return kept.trashed_at is None and Merge.objects.of_merged(merged).of_kept(kept).active().exists()
 
 
-class MergeClientPage(MergePage):
+class MergeClientPage(MergeRecordsPage):
     kind = CLIENT
     title = gettext_lazy("Merge clients")
     missing = gettext_lazy("There is no such client to merge.")
 
 
-class MergeContactPage(MergePage):
+class MergeContactPage(MergeRecordsPage):
     kind = CONTACT
     title = gettext_lazy("Merge contacts")
     missing = gettext_lazy("There is no such contact to merge.")

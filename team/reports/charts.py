@@ -9,7 +9,7 @@ from django.utils.functional import Promise
 from django.utils.text import Truncator
 
 from core.pages.formatting import number_text
-from team.reports.tables import Cell, Kind, Row, Table, Value
+from team.reports.tables import ColumnKind, ReportCell, ReportRow, Table, Value
 
 # The height of the bars, and the widths of a bar, of the space between groups, and of a label with a name, in units of the drawing.
 HEIGHT, BAR, GAP, NAME = 180, 22, 18, 84
@@ -31,7 +31,7 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Group:
+class BarGroup:
     label: str
     # The middle of the group.
     x: int
@@ -39,7 +39,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Line:
+class ScaleLine:
     """A horizontal line of the scale."""
 
     y: int
@@ -54,8 +54,8 @@ class Chart:
     base: int
     label_y: int
     left: int
-    groups: list[Group]
-    lines: list[Line]
+    groups: list[BarGroup]
+    lines: list[ScaleLine]
     legend: list[tuple[int, str | Promise]]
 
 
@@ -75,7 +75,7 @@ def short_number(value: Decimal) -> str:
     return number_text(value.to_integral_value(ROUND_CEILING) if value >= STEPS else value)
 
 
-def chart_of(table: Table, rows: Sequence[Row]) -> Chart | None:
+def chart_of(table: Table, rows: Sequence[ReportRow]) -> Chart | None:
     """Return the chart of some rows of a table. Return None if there is nothing to draw."""
     rows = rows[:MAX_GROUPS]
     places = [table.position(series.column) for series in table.series]
@@ -86,7 +86,7 @@ def chart_of(table: Table, rows: Sequence[Row]) -> Chart | None:
     label_place = table.position(table.label_column)
     label_kind = table.columns[label_place].kind
     bars_width = BAR * len(places)
-    group_width = max(bars_width + GAP, 0 if label_kind is Kind.MONTH else NAME)
+    group_width = max(bars_width + GAP, 0 if label_kind is ColumnKind.MONTH else NAME)
     groups = []
     for number, row in enumerate(rows):
         x = LEFT + number * group_width + (group_width - bars_width) // 2
@@ -101,8 +101,10 @@ def chart_of(table: Table, rows: Sequence[Row]) -> Chart | None:
             )
             for shift, (place, series) in enumerate(zip(places, table.series, strict=True))
         ]
-        groups.append(Group(short_label(row.cells[label_place].value, label), x + bars_width // 2, bars))
-    lines = [Line(TOP + HEIGHT - HEIGHT * step // STEPS, short_number(top * step / STEPS)) for step in range(STEPS + 1)]
+        groups.append(BarGroup(short_label(row.cells[label_place].value, label), x + bars_width // 2, bars))
+    lines = [
+        ScaleLine(TOP + HEIGHT - HEIGHT * step // STEPS, short_number(top * step / STEPS)) for step in range(STEPS + 1)
+    ]
     return Chart(
         width=LEFT + len(rows) * group_width,
         height=TOP + HEIGHT + BOTTOM,
@@ -115,7 +117,7 @@ def chart_of(table: Table, rows: Sequence[Row]) -> Chart | None:
     )
 
 
-def bar_of(cell: Cell, title: str, x: int, series: int, top: Decimal) -> Bar:
+def bar_of(cell: ReportCell, title: str, x: int, series: int, top: Decimal) -> Bar:
     height = round(as_number(cell.value) / top * HEIGHT)
     return Bar(x, TOP + HEIGHT - height, height, series, title)
 

@@ -15,7 +15,7 @@ from team.menu.pages import TeamPage, TeamRequest
 from team.reports.charts import chart_of
 from team.reports.periods import DEFAULT_MONTHS
 from team.reports.queries import REPORTS, Report, ReportQuery
-from team.reports.tables import Column, Kind, Row, Table
+from team.reports.tables import ColumnKind, ReportColumn, ReportRow, Table
 
 # The most users in the choices of the form.
 MAX_USERS = 500
@@ -69,7 +69,7 @@ class ReportPage(TeamPage):
                 if self.request.account.currency in currencies
                 else next(iter(currencies), "")
             )
-        rows: list[Row] = list(table.rows)
+        rows: list[ReportRow] = list(table.rows)
         hidden = set()
         if table.currency_column:
             place = table.position(table.currency_column)
@@ -114,9 +114,9 @@ def csv_response(report: Report, table: Table) -> HttpResponse:
     return response
 
 
-def csv_value(value: Any, column: Column, currency: str) -> str:
+def csv_value(value: Any, column: ReportColumn, currency: str) -> str:
     if isinstance(value, str) or value is None:
         return guarded(value or "")
-    if column.kind == Kind.MONEY:
+    if column.kind == ColumnKind.MONEY:
         return amount_text(value, currency, is_rounded=column.is_estimate, is_grouped=False)
     return number_cell(value)

@@ -7,12 +7,12 @@ from accounts.users.models import User
 from core.errors import FieldError, FieldErrors
 from core.registry import registry
 from crm.fields.catalogue import defined_name
-from crm.resources.models import Resource
+from crm.resources.models import CRMResource
 
 if TYPE_CHECKING:
     from crm.resources.api.views import CRMViewSet
 
-RowT = TypeVar("RowT", bound=Resource)
+RowT = TypeVar("RowT", bound=CRMResource)
 
 
 def write_row(row: RowT, data: Mapping[str, Any], *, by: User) -> RowT:
@@ -29,7 +29,7 @@ def write_row(row: RowT, data: Mapping[str, Any], *, by: User) -> RowT:
     return row
 
 
-def read_values(row: Resource, data: Mapping[str, Any], *, by: User, is_new: bool) -> dict[str, Any]:
+def read_values(row: CRMResource, data: Mapping[str, Any], *, by: User, is_new: bool) -> dict[str, Any]:
     """Return the valid values for a row, as the JSON API reads them. Raise FieldErrors. With `is_new`, required fields must be there."""
     viewset = cast("type[CRMViewSet]", registry.find_by_model(type(row)).viewset)
     context = {"account": row.account, "access": by.access, "lookup": viewset.lookup_class(row.account, by.access)}

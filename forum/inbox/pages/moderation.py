@@ -17,7 +17,7 @@ from forum.comments.pages.forms import EditCommentForm
 from forum.forums.requests import ForumUserRequest
 from forum.inbox import tabs as inbox
 from forum.posts.models import Post
-from forum.posts.pages.writing import EditForm
+from forum.posts.pages.writing import EditPostForm
 from forum.team_tools.pages.base import ForumTeamPage, PostInTrash
 from forum.texts.markdown import render
 
@@ -63,7 +63,7 @@ class ModerationPage(ForumTeamPage):
             locked_posts[:] = [post]
             if post.approved:
                 return
-            if request.POST.get("version", current := EditForm.version_of(post)) != current:
+            if request.POST.get("version", current := EditPostForm.version_of(post)) != current:
                 raise FieldError("post", gettext_lazy("was changed in the meantime"), "changed")
             post.approve(by=request.user)
 

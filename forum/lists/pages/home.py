@@ -33,7 +33,7 @@ from forum.lists.pages.base import (
     read_order,
     route_of_former_path,
 )
-from forum.lists.pages.filters import Filters, Group, Option, filter_groups
+from forum.lists.pages.filters import FilterGroup, FilterOption, Filters, filter_groups
 from forum.lists.team_filters import TeamFilter, read_team_filter, team_orders
 from forum.lists.whole_forum import page_of_forum, page_of_team
 
@@ -68,7 +68,7 @@ class PostListPage(PostsPage):
         team_order = further.get(order)
         team_filter = read_team_filter(request.GET, account, request.user)
         q = self.read_query()
-        groups: list[Group] = []
+        groups: list[FilterGroup] = []
         rows: list[tuple[Any, ...]] = []
         shows_similar = is_too_slow = False
         try:
@@ -130,7 +130,7 @@ class PostListPage(PostsPage):
         )
 
     def rows(
-        self, order: str, filters: Filters, team_filter: TeamFilter, page: paging.Page, *, matches: int
+        self, order: str, filters: Filters, team_filter: TeamFilter, page: paging.ListPage, *, matches: int
     ) -> list[tuple[Any, ...]]:
         """Return the rows of the list. `matches` is the number of suggestions with the filters. Raise `TooSlow`."""
         user, account = self.request.user, self.request.account
@@ -147,7 +147,7 @@ class PostListPage(PostsPage):
         return page_of_team(user, COLUMNS, **selection, team_filter=team_filter, order=team_order or order)
 
     def search(
-        self, q: str, filters: Filters, team_filter: TeamFilter, page: paging.Page
+        self, q: str, filters: Filters, team_filter: TeamFilter, page: paging.ListPage
     ) -> tuple[list[tuple[Any, ...]], bool]:
         """Return the rows of a search, and whether these are similar suggestions because the whole forum has no match.
 
@@ -239,7 +239,7 @@ class Links:
         order = "" if self.q or self.order in FEED_ORDERS or self.order not in ORDERS else self.order
         return reverse("forum-feed") + query_string(order=order, **self.filters.parameters, q=self.q)
 
-    def of_groups(self, groups: list[Group]) -> list[tuple[Group, str, list[tuple[Option, str]]]]:
+    def of_groups(self, groups: list[FilterGroup]) -> list[tuple[FilterGroup, str, list[tuple[FilterOption, str]]]]:
         """Return each filter with the path of the list without the filter, and with its values, each with the path of its list."""
         return [
             (

@@ -73,7 +73,7 @@ class Chip:
 
 
 @dataclass(frozen=True)
-class Column:
+class ListColumn:
     field: Field
     # The query string of the list in the order of this column; empty if the list can't have this order.
     sort: str = ""
@@ -82,7 +82,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Row:
+class ListRow:
     id: int
     name: str
     path: str
@@ -177,7 +177,7 @@ class RecordListPage(TeamPage):
 
     # The rows
 
-    def rows(self, query: ListQuery, ids: list[int]) -> tuple[Names, list[Row]]:
+    def rows(self, query: ListQuery, ids: list[int]) -> tuple[Names, list[ListRow]]:
         """Return the names of linked rows, and the rows with these ids, in order."""
         # The labels are translated once, not in each cell.
         fields = [replace(each, label=str(each.label)) for each in query.shown_fields]
@@ -189,7 +189,7 @@ class RecordListPage(TeamPage):
         links += link_values(query)
         names = Names.read(self.request.account, self.request.user, links)
         return names, [
-            Row(
+            ListRow(
                 row["id"],
                 row[declaration.name_field],
                 self.path_of(row),
@@ -308,19 +308,21 @@ class RecordListPage(TeamPage):
         """Return the order of the list; "" for a search by rank."""
         return query.sort or ("" if query.q else self.declaration.default_order)
 
-    def columns(self, query: ListQuery) -> list[Column]:
+    def columns(self, query: ListQuery) -> list[ListColumn]:
         current = self.current_order(query)
         by_name = {each.name: each for each in query.fields}
         columns = []
         for each in [by_name[self.declaration.name_field], *query.shown_fields]:
             is_hidden = each.name in SUM_NAMES and self.request.user.access.is_limited
             if each.name not in self.declaration.orders or is_hidden:
-                columns.append(Column(each))
+                columns.append(ListColumn(each))
                 continue
             is_current = current.removeprefix("-") == each.name
             direction = ("descending" if current.startswith("-") else "ascending") if is_current else ""
             columns.append(
-                Column(each, query.query_string(sort=f"-{each.name}" if current == each.name else each.name), direction)
+                ListColumn(
+                    each, query.query_string(sort=f"-{each.name}" if current == each.name else each.name), direction
+                )
             )
         return columns
 

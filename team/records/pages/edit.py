@@ -13,7 +13,7 @@ from core.db.text import replace_non_xml
 from core.pages.base import redirect, referring_path, safe_path
 from core.search.queries import MAX_QUERY_LENGTH
 from crm.fields.catalogue import Field, FieldType
-from crm.resources.models import Resource
+from crm.resources.models import CRMResource
 from team.fields.cells import Cell, cells_of, value_in
 from team.fields.facts import fact_of
 from team.fields.forms import FieldEdit, FieldForm, editable_field
@@ -45,7 +45,7 @@ class EditFieldPage(TeamPage):
     def is_cell(self) -> bool:
         return bool(self.request.htmx) and "cell" in self.request.GET
 
-    def find(self, id: int) -> tuple[Resource, Field]:
+    def find(self, id: int) -> tuple[CRMResource, Field]:
         """Return the record and the field that the parameter `field` names."""
         row = self.record_page.find(id)
         field = editable_field(self.request.account, self.record_class.kind.resource, self.request.GET.get("field", ""))
@@ -77,7 +77,7 @@ class EditFieldPage(TeamPage):
         messages.success(request, _("%(field)s is saved.") % {"field": field.label})
         return redirect(self.back(row))
 
-    def back(self, row: Resource) -> str:
+    def back(self, row: CRMResource) -> str:
         """Return the path of the page with the link to the form: the list, or the page of the record."""
         record = reverse(self.record_class.kind.route, args=[row.id])
         if self.request.method == "POST":
@@ -86,7 +86,7 @@ class EditFieldPage(TeamPage):
         return record if path.startswith(f"{record}/") else path
 
     def show_form(
-        self, row: Resource, field: Field, form: FieldForm, *, q: str = "", conflict: FieldEdit | None = None
+        self, row: CRMResource, field: Field, form: FieldForm, *, q: str = "", conflict: FieldEdit | None = None
     ) -> HttpResponse:
         status = 422 if form.is_bound else 200
         is_conflict = conflict is not None and conflict.conflicting is not None

@@ -99,7 +99,7 @@ def test_server_errors_are_counted(acme, settings, clock, monkeypatch):
     def fail(self, *args):
         raise RuntimeError
 
-    monkeypatch.setattr("forum.xml.views.UserViewSet.me", fail)
+    monkeypatch.setattr("forum.xml.views.XMLUserViewSet.me", fail)
     response = acme.xml().get(ME)
     assert response.status_code == 500
     assert limit_headers(response) == expected_headers(7, 6, 60)
