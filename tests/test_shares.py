@@ -339,11 +339,11 @@ def test_messages_to_customers_count_as_emails_of_the_account(acme, settings, ma
     increment(key, 9, 3600)
     message = make_message(acme.alice)
     run_jobs()
-    states = [row.state for row in MessageRecipient.objects.of(acme.account.id, message.id)]
+    states = [row.state for row in MessageRecipient.objects.for_message(acme.account.id, message.id)]
     assert sorted(states) == [MessageRecipient.State.PENDING, MessageRecipient.State.SENT]
     # The rest continues after the window.
     increment(key, -20, 3600)
-    MessageRecipient.objects.of(acme.account.id, message.id).update(due_at=timezone.now())
+    MessageRecipient.objects.for_message(acme.account.id, message.id).update(due_at=timezone.now())
     with connection.cursor() as cursor:
         cursor.execute("UPDATE core_job SET scheduled_at = now() WHERE state = 'waiting'")
     run_jobs()

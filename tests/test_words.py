@@ -169,7 +169,7 @@ def test_an_error_is_a_sentence_in_the_active_language(error, english, polish):
 
 
 def test_errors_of_the_apis_are_in_english():
-    error = FieldError("duplicate_from_id", MERGED, "merged", {"id": 7}).within("post")
+    error = FieldError("duplicate_from_id", MERGED, "merged", {"id": 7}).move_into("post")
     with translation.override("pl"):
         assert error.text == "została scalona z propozycją 7"
         assert envelope(422, errors=[error]) == {

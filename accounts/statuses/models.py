@@ -83,7 +83,7 @@ class Status(Ordered, TenantModel):
     DEFAULT_PROBABILITY = 50
     MAX_ROT_DAYS = 3650
 
-    # The id and the name of what stands for the missing status of a deal (`for_none`).
+    # The id and the name of what stands for the missing status of a deal (`make_placeholder`).
     NONE_ID = 0
     NONE_NAME = gettext_noop("No status")
 
@@ -167,7 +167,7 @@ class Status(Ordered, TenantModel):
         ]
 
     @classmethod
-    def for_none(cls, pipeline_id: int | None = None) -> "Status":
+    def make_placeholder(cls, pipeline_id: int | None = None) -> "Status":
         """Return what stands for the missing status of a deal. It is never saved.
 
         A deal without a status is open, has no probability, and belongs to the first pipeline, whose id is `pipeline_id`.

@@ -35,9 +35,9 @@ def delivery_time(now: datetime, delivery: str, *, hour: int, weekday: int, zone
     if delivery == NotificationDelivery.WEEKLY:
         day += timedelta(days=(weekday - day.weekday()) % 7)
     period = timedelta(days=1 if delivery == NotificationDelivery.DAILY else 7)
-    moment = _at_hour(day, hour, zone)
-    return moment if moment > now else _at_hour(day + period, hour, zone)
+    moment = _set_hour(day, hour, zone)
+    return moment if moment > now else _set_hour(day + period, hour, zone)
 
 
-def _at_hour(day: date, hour: int, zone: ZoneInfo) -> datetime:
+def _set_hour(day: date, hour: int, zone: ZoneInfo) -> datetime:
     return datetime.combine(day, time(hour), zone).astimezone(UTC)

@@ -83,7 +83,7 @@ class InvitationForm(Form):
     def __init__(self, *args: Any, account: Account, site_id: int, **kwargs: Any) -> None:
         super().__init__(*args, initial={"site_id": site_id}, **kwargs)
         self.account = account
-        self.site_names = {id: name for id, name, _host in sites.all_of(account)}
+        self.site_names = {id: name for id, name, _host in sites.list_all(account)}
         self.set_choices("site_id", self.site_names.items())
         if len(self.site_names) == 1:
             del self.fields["site_id"]
@@ -135,7 +135,7 @@ def send_invitation(request: UserRequest, *, email: str, role: str, site_ids: Se
     invitation, secret = account.invitations.invite(account, email=email, role=role, by=user, site_ids=site_ids)
     name, url = request.site.name, request.address.url
     if site_ids and request.site.id not in site_ids:
-        for id, other_name, host in sites.all_of(account):
+        for id, other_name, host in sites.list_all(account):
             if id in site_ids:
                 name, url = other_name, public_url(host)
                 break

@@ -367,7 +367,7 @@ class CRMBuilder:
             values["content"] = self.random.choice(kinds[kind])
             if kind in ("call", "meeting"):
                 values["duration"] = self.random.choice([5, 10, 15, 20, 30, 45])
-            moment = self.demo.between(subject.created_at, self.now - timedelta(hours=3), early=0.7)
+            moment = self.demo.pick_time(subject.created_at, self.now - timedelta(hours=3), early=0.7)
             by = self.by_id.get(subject.responsible_id or self.users["theo"].id, self.users["theo"])
             notes.append(self.new_note(values, max(moment, subject.created_at), by))
         # Ids in the order of time.
@@ -457,7 +457,7 @@ class CRMBuilder:
         rows: list[Any] = []
         for user, target, state in links:
             author = None if state == model.State.PROPOSED else nina
-            moment = self.demo.between(max(user.created_at, self.ago(200)), self.now)
+            moment = self.demo.pick_time(max(user.created_at, self.ago(200)), self.now)
             times = {"created_at": moment, "updated_at": moment}
             link = {"user_id": user.id, "state": state, "creator_id": author, "updater_id": author}
             rows.append(model(account=self.account, **link, **target, **times))
@@ -482,7 +482,7 @@ class CRMBuilder:
             if (post.id, client.id) in taken:
                 continue
             taken.add((post.id, client.id))
-            moment = self.demo.between(max(post.created_at, client.created_at), self.now)
+            moment = self.demo.pick_time(max(post.created_at, client.created_at), self.now)
             user_id = client.responsible_id or self.users["theo"].id
             row = {"post_id": post.id, "client_id": client.id, "user_id": user_id, "created_at": moment}
             rows.append(votes.model(account=self.account, **row))

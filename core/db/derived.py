@@ -130,7 +130,7 @@ def ctes_of(model: type[models.Model]) -> str:
 
 
 @contextmanager
-def at_the_end() -> Iterator[Pending]:
+def compute_at_end() -> Iterator[Pending]:
     """Compute the values that the block changes at its end, or at the end of the outer block. The block must be a transaction."""
     outer = _pending.get()
     if outer is not None:
@@ -150,7 +150,7 @@ def at_the_end() -> Iterator[Pending]:
 
 def add_keys(account_id: int, update: Callable[[int, list[Key]], None], keys: Iterable[Key]) -> None:
     """Call `update` with these keys at the end of `in_transaction`, or now."""
-    with transaction.atomic(savepoint=False), at_the_end() as pending:
+    with transaction.atomic(savepoint=False), compute_at_end() as pending:
         if found := set(keys):
             pending.setdefault((account_id, update), set()).update(found)
 
@@ -192,7 +192,7 @@ def writing_row(row: models.Model, columns: Collection[str] | None, *, is_compar
             yield
             add_keys_of(row, [each for each in derivations if each not in moved], "update")
     elif is_followed(row) or ctes_of(type(row)):
-        with transaction.atomic(savepoint=False), at_the_end():
+        with transaction.atomic(savepoint=False), compute_at_end():
             yield
             inserted([row])
     else:
@@ -205,7 +205,7 @@ def inserting(row: models.Model) -> Iterator[None]:
     if not is_followed(row):
         yield
         return
-    with transaction.atomic(savepoint=False), at_the_end():
+    with transaction.atomic(savepoint=False), compute_at_end():
         yield
         inserted([row], are_derived=True)
 
@@ -226,7 +226,7 @@ def _writing(
     if not derivations or not ids:
         yield
         return
-    with transaction.atomic(savepoint=False), at_the_end():
+    with transaction.atomic(savepoint=False), compute_at_end():
         for each in derivations:
             if act == "delete" or not each.keeps_keys(columns):
                 add_keys(account_id, each.update, each.keys_of(account_id, ids, act))
@@ -250,7 +250,7 @@ def _comparing(
     table = comparison.model._meta.db_table
     rows = f"FROM {table} WHERE account_id = %s AND id = ANY (%s)"
     values: list[Any] = [account_id, list(ids)]
-    with transaction.atomic(savepoint=False), at_the_end():
+    with transaction.atomic(savepoint=False), compute_at_end():
         with connection.cursor() as cursor:
             old = f"SELECT {comparison.old_columns(columns)} {rows} ORDER BY id FOR NO KEY UPDATE"
             cursor.execute(f"SELECT jsonb_agg(to_jsonb(old))::text FROM ({old}) AS old", values)  # noqa: S608
@@ -305,7 +305,7 @@ class DerivingQuerySet(models.QuerySet[Row]):
         if not derivations_of(self.model, columns) and comparison is None:
             yield
             return
-        with transaction.atomic(savepoint=False), at_the_end(), ExitStack() as stack:
+        with transaction.atomic(savepoint=False), compute_at_end(), ExitStack() as stack:
             pairs = sorted(self.order_by().values_list("account_id", "id"))
             for account_id, group in groupby(pairs, key=lambda pair: pair[0]):
                 ids = [id for _, id in group]
@@ -336,7 +336,7 @@ class DerivingQuerySet(models.QuerySet[Row]):
         rows = list(objs)
         if not derivations_of(self.model) and not ctes_of(self.model):
             return super().bulk_create(rows, *args, **kwargs)
-        with transaction.atomic(savepoint=False), at_the_end():
+        with transaction.atomic(savepoint=False), compute_at_end():
             created = super().bulk_create(rows, *args, **kwargs)
             inserted(rows)
             return created

@@ -49,7 +49,7 @@ class RetryDelays:
     def __init__(self, *seconds: float) -> None:
         self.seconds = seconds
 
-    def after(self, attempts: int) -> float | None:
+    def get_delay(self, attempts: int) -> float | None:
         """Return the delay after a number of failed attempts, or None if there is no further attempt."""
         return self.seconds[attempts - 1] if attempts <= len(self.seconds) else None
 

@@ -47,7 +47,7 @@ def run(job: Job) -> BaseException | None:
     """Call the function of a job. Return the error that it raises, or None."""
     function, now, lost = find_function(job.name), monotonic(), job.attempts - 1
     # Retry a first attempt at once: a job is rarely the reason why its worker was killed. Delay later attempts in case it is.
-    if job.is_lost and (lost > 1 or function.retry.after(lost) is None):
+    if job.is_lost and (lost > 1 or function.retry.get_delay(lost) is None):
         return WorkerLost()
     registry.deadline.set(now + function.time_limit)
     registry.turn_end.set(None if function.turn is None else now + function.turn)
@@ -71,7 +71,7 @@ def record(job: Job, error: BaseException | None) -> None:
             logger.warning("%s ended after another worker had taken it over", job)
         return
     is_permanent = isinstance(error, PermanentError)
-    delay = None if is_permanent else find_function(job.name).retry.after(attempts)
+    delay = None if is_permanent else find_function(job.name).retry.get_delay(attempts)
     name = type(error.__cause__ if is_permanent and error.__cause__ else error).__name__
     if not queue.fail(job, name, delay=delay, attempts=attempts):
         logger.warning("%s failed after another worker had taken it over: %s", job, name)

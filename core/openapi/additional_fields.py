@@ -55,7 +55,7 @@ class AdditionalFieldsExtension(WireFieldExtension):
 
 def schema_of(make: Any, direction: str) -> JSONSchema:
     """Return the schema of a typed field, which may be null in requests."""
-    extension = WireFieldExtension.of(make())
+    extension = WireFieldExtension.find_for(make())
     return nullable(extension.request_schema()) if direction == "request" else extension.response_schema()
 
 

@@ -45,7 +45,7 @@ def page_parameters(max_size: int) -> dict[str, JSONSchema]:
 
 def field_parameters(fields: dict[str, WireField]) -> dict[str, JSONSchema]:
     """Return the schemas of parameters that these fields read."""
-    return {name: WireFieldExtension.of(field).query_schema() for name, field in fields.items()}
+    return {name: WireFieldExtension.find_for(field).query_schema() for name, field in fields.items()}
 
 
 def filter_parameters(filterset_class: type[ListFilters]) -> dict[str, JSONSchema]:
@@ -110,7 +110,7 @@ class OperationSchema(AutoSchema):
         return cast(JSONSchema, self.registry[name, "schemas"].schema) if name else schema
 
     def field(self, field: WireField, direction: str) -> JSONSchema:
-        return WireFieldExtension.of(field).map_serializer_field(self, direction)
+        return WireFieldExtension.find_for(field).map_serializer_field(self, direction)
 
     # The request
 

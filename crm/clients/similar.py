@@ -62,7 +62,7 @@ def find_similar(account: Account, user: User, *, name: str = "", email: str = "
                 with_number = matching(rows, combine("AND", (has_part(), [account.id, digits]), has_number))
                 branches.append(_first(kind, SimilarityReason.TAX_NO, with_number))
             if len(query.text) >= MIN_NAME_LENGTH:
-                branches.append(_by_name(kind, rows, query))
+                branches.append(_select_by_name(kind, rows, query))
         if not branches:
             return []
         with connection.cursor() as cursor:
@@ -90,7 +90,7 @@ def _first(kind: str, reason: SimilarityReason, rows: QuerySet[Any]) -> tuple[st
     return sql, list(values)
 
 
-def _by_name(kind: str, rows: QuerySet[Any], query: Query) -> tuple[str, list[Any]]:
+def _select_by_name(kind: str, rows: QuerySet[Any], query: Query) -> tuple[str, list[Any]]:
     """Return the statement for the rows whose short texts have all terms of the query or their variants, the most similar first."""
     candidates = (
         matching(rows, query.prefixes_or_variants())

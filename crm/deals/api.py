@@ -111,7 +111,7 @@ class NestedClient(WireField):
         try:
             lookup.check_accessible(Client, held)
         except FieldErrors as caught:
-            raise FieldErrors(error.within("external_ids") for error in caught.errors) from None
+            raise FieldErrors(error.move_into("external_ids") for error in caught.errors) from None
         holders = sorted(set(held.values()))
         if len(holders) > 1:
             self.fail("several", ids=", ".join(str(lookup.label_of(id)) for id in holders))

@@ -49,7 +49,9 @@ class DealQuerySet(AccessQuerySet):
     def with_outcome(self) -> Self:
         """Annotate the deals with the `outcome` of their status."""
         statuses = Status.objects.filter(account_id=OuterRef("account_id"), id=OuterRef("status_id"))
-        return self.annotate(outcome=Coalesce(Subquery(statuses.values("outcome")), Value(Status.for_none().outcome)))
+        return self.annotate(
+            outcome=Coalesce(Subquery(statuses.values("outcome")), Value(Status.make_placeholder().outcome))
+        )
 
 
 class Deal(ExternallyIdentified, LinkedToClient, Tagged, CRMResource):

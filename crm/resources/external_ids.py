@@ -106,7 +106,7 @@ class ExternallyIdentified(CRMResource):
         """
         holders = cls.holders(account_id, pairs.items())
         if errors := cls.hidden_errors(holders, cls.hidden_ids(account_id, holders.values(), access)):
-            raise FieldErrors(error.within("external_ids") for error in errors)
+            raise FieldErrors(error.move_into("external_ids") for error in errors)
         holder_id = cls.single_holder(holders.values())
         if holder_id is None:
             return None

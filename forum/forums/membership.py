@@ -248,7 +248,9 @@ class Person:
 
 
 @prepared(account_id=int, forum_id=int, user_id=int, email_key=str, domain=str)
-def _entries(account_id: int, forum_id: int, user_id: int, email_key: str, domain: str) -> models.QuerySet[Any]:
+def _access_of_person(
+    account_id: int, forum_id: int, user_id: int, email_key: str, domain: str
+) -> models.QuerySet[Any]:
     person = Person(account_id, user_id, email_key, domain)
     conditions = {"is_member": person.membership(forum_id), "is_listed": person.listing(forum_id)}
     forums = account_of(account_id).forums.filter(id=forum_id).annotate(**conditions)
@@ -263,13 +265,15 @@ class ForumRights:
     may_write: bool = False
 
 
-def find_entry(account: Account, forum_id: int, *, user_id: int, email_key: str) -> ForumRights:
+def find_rights(account: Account, forum_id: int, *, user_id: int, email_key: str) -> ForumRights:
     """Return the rights of a person who is not on the team. `user_id` is 0 for a person who is not a user.
 
     It takes one statement, and in a forum for a segment a fixed number of further ones.
     """
     domain = domain_of(email_key)
-    row = _entries.first(account_id=account.id, forum_id=forum_id, user_id=user_id, email_key=email_key, domain=domain)
+    row = _access_of_person.first(
+        account_id=account.id, forum_id=forum_id, user_id=user_id, email_key=email_key, domain=domain
+    )
     if row is None:
         return ForumRights()
     access, segment_id, is_member, is_listed = row

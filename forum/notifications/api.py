@@ -33,7 +33,7 @@ class NotificationViewSet(Paged):
         try:
             unread = BooleanField().run_validation(self.parameters.get("unread") or None)
         except FieldErrors as caught:
-            errors["unread"] = caught.errors[0].within("unread")
+            errors["unread"] = caught.errors[0].move_into("unread")
         self.read_page("unread", errors=errors)
         rows = self.get_queryset()
         if unread is not None:

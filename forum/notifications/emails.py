@@ -148,7 +148,7 @@ def make_email(user: User, rows: list[Notification]) -> EmailMultiAlternatives:
             user, sender, None if post is None or post.category_id is None else post.id
         )
         reason = _("You receive this e-mail because %(reason)s.") % {"reason": reason_of(rows, user)}
-        look = Look.of(account, name=sender.name, host=sender.host)
+        look = Look.read(account, name=sender.name, host=sender.host)
         text = as_text(blocks, reason, unsubscribe_url)
         html = as_html(subject, blocks, look, reason, unsubscribe_url)
     headers = {

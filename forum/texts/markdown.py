@@ -86,10 +86,10 @@ def _link_images(state: StateCore) -> None:
     """Replace images by links, so that browsers of readers do not contact other servers. Within a link, keep only the image's text."""
     for token in state.tokens:
         if token.children and any(child.type == "image" for child in token.children):
-            token.children = list(_without_images(token.children))
+            token.children = list(_remove_images(token.children))
 
 
-def _without_images(tokens: list[Token]) -> Iterator[Token]:
+def _remove_images(tokens: list[Token]) -> Iterator[Token]:
     link_depth = 0
     for token in tokens:
         link_depth += token.nesting if token.type in ("link_open", "link_close") else 0

@@ -43,7 +43,7 @@ class MayReadForum(BasePermission):
     """Access for users who may read the forum of the request. The forum does not show who belongs to it."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
-        if not cast(XMLViewSet, view).entry.may_read:
+        if not cast(XMLViewSet, view).rights.may_read:
             # The request was counted, but the answer to wrong credentials has no headers of limits.
             request._request.limit_status = None  # type: ignore[attr-defined]  # an attribute of `TenantRequest`
             raise AuthenticationFailed
@@ -61,13 +61,13 @@ class XMLViewSet(TenantViewSet):
     schema = XMLOperationSchema()
 
     @cached_property
-    def entry(self) -> ForumRights:
+    def rights(self) -> ForumRights:
         """The rights of the user in the forum: to read, to suggest, and to change their suggestions."""
-        return Forum.objects.entry_of(self.request.user, self.forum_id)
+        return Forum.objects.find_rights(self.request.user, self.forum_id)
 
     def check_may_write(self) -> None:
         """Raise PermissionDenied for a user who may only read the forum."""
-        if not self.entry.may_write:
+        if not self.rights.may_write:
             raise PermissionDenied("Only members of this forum may do this")
 
     @property

@@ -166,7 +166,7 @@ def is_rotting(days_in_stage: int, rot_days: int | None, *, is_planned: bool) ->
 
 @dataclass
 class BoardColumn:
-    """A status with its first deals, or those after a card. `Status.for_none` has the deals without a status."""
+    """A status with its first deals, or those after a card. `Status.make_placeholder` has the deals without a status."""
 
     status: Status
     # None if more deals match than are counted.
@@ -315,7 +315,7 @@ def first_ids(
     With `user_ids`, the first deals of each user are read from the index of the user, and merged.
     """
     if query.after is not None:
-        rows = rows.filter(after(*query.after))
+        rows = rows.filter(is_after(*query.after))
     people, values = "", []
     if user_ids is not None:
         rows = rows.filter(responsible_id=RawSQL("person.id", []))
@@ -343,7 +343,7 @@ def first_ids(
     return {status_id: found[: COLUMN_SIZE + 1] for status_id, found in ids.items()}
 
 
-def after(position: int, id: int) -> Q:
+def is_after(position: int, id: int) -> Q:
     """Return the condition of the deals of a column after a place. The first part limits the scan of the index."""
     return Q(board_position__gte=position) & (Q(board_position__gt=position) | Q(id__gt=id))
 

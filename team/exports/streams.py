@@ -118,10 +118,10 @@ def export(query: ListQuery, ids: Sequence[int]) -> Iterator[bytes]:
             yield "".join(lines).encode()
 
     # The view has returned when the chunks are made, so its language is no longer active.
-    return in_language(language, chunks())
+    return use_language(language, chunks())
 
 
-def in_language(language: str | None, chunks: Iterator[bytes]) -> Iterator[bytes]:
+def use_language(language: str | None, chunks: Iterator[bytes]) -> Iterator[bytes]:
     while True:
         with translation.override(language):
             try:
@@ -156,7 +156,7 @@ def cell(row: dict[str, Any], each: Field, names: Names, query: ListQuery) -> st
     if value is None:
         return ""
     if each.type in LINKS:
-        return guarded(names.of(each.type, value))
+        return guarded(names.get_name(each.type, value))
     if each.name in SUM_NAMES:
         return guarded(sums_text(value, each.name, is_grouped=False))
     if isinstance(value, bool):

@@ -92,8 +92,8 @@ def cell_of(row: dict[str, Any], each: Field, names: Names, currency: str) -> Ce
         return Cell(each)
     if each.type in LINKS:
         color = names.colors.get(value, "") if each.type == FieldType.STATUS else ""
-        href = href_of(each, value) if names.has(each.type, value) else ""
-        return Cell(each, text=names.of(each.type, value), color=color, href=href)
+        href = href_of(each, value) if names.contains(each.type, value) else ""
+        return Cell(each, text=names.get_name(each.type, value), color=color, href=href)
     if isinstance(value, datetime):
         moment = value if value.tzinfo else value.replace(tzinfo=UTC)
         return Cell(each, time=moment, is_late=is_late(row, each, moment))

@@ -285,7 +285,7 @@ class FieldEdit:
     @property
     def entered(self) -> str:
         """The value that was entered, for people."""
-        return self._display(self._as_stored(self.submitted_value()), self.typed_currency)
+        return self._display(self._convert(self.submitted_value()), self.typed_currency)
 
     def _display(self, value: Any, currency: str = "") -> str:
         currency = currency or currency_of(self.field, self.row, self.account)
@@ -314,7 +314,7 @@ class FieldEdit:
         if encode(stored) != self.form.cleaned_data["shown"]:
             before = encode(stored)
             # A value that is equal to the stored one is no conflict: both users entered the same.
-            if before != encode(self._as_stored(value)):
+            if before != encode(self._convert(value)):
                 self.conflicting = self._display(stored)
                 self.changed_by = (
                     self.account.users.filter(id=row.updater_id).values_list("name", flat=True).first() or ""
@@ -323,7 +323,7 @@ class FieldEdit:
                 self.form.replace_data("shown", before)
                 return False
         currency = {"currency": self.typed_currency} if self.typed_currency else {}
-        if encode(stored) != encode(self._as_stored(value)) or currency:
+        if encode(stored) != encode(self._convert(value)) or currency:
             write_row(row, {self.field.name: value, **currency}, by=self.user)
         return True
 
@@ -344,7 +344,7 @@ class FieldEdit:
             return value.replace("\r\n", "\n")
         return stored_reason(value) if self.field.name in REASON_NAMES else value
 
-    def _as_stored(self, value: Any) -> Any:
+    def _convert(self, value: Any) -> Any:
         """Return the submitted value as it would be stored, as far as this is known without validation."""
         if value in ("", []):
             return None

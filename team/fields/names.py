@@ -58,10 +58,10 @@ class Names:
                 names.colors[id] = color
         return names
 
-    def has(self, type: FieldType, id: int) -> bool:
+    def contains(self, type: FieldType, id: int) -> bool:
         return (type, id) in self.names
 
-    def of(self, type: FieldType, id: int) -> str:
+    def get_name(self, type: FieldType, id: int) -> str:
         """Return the name of a row, or its number if the user may not see it."""
         return self.names.get((type, id), str(id))
 

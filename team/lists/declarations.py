@@ -106,7 +106,7 @@ class RecordList:
     def _builtin(self) -> tuple[Field, ...]:
         return OWN_FIELDS.get(self.resource) or builtin_fields(self.resource)
 
-    def without_activity_since(self, rows: QuerySet[Any], moment: Any) -> QuerySet[Any]:
+    def filter_inactive_since(self, rows: QuerySet[Any], moment: Any) -> QuerySet[Any]:
         """Return the rows that did not change since then, nor did any row that belongs to them."""
         return rows.filter(**{f"{LAST_ACTIVITY.name if self.stored else 'updated_at'}__lt": moment})
 

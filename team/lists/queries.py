@@ -178,7 +178,7 @@ class ListQuery:
         """The query string of a saved view, without a question mark. Lists with the same rows, order and columns have the same one."""
         return urlencode(sorted(self.parameters()))
 
-    def in_view(self, pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    def add_view(self, pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
         """Return the parameters that have a value, and the saved view that the list began with.
 
         Other parameters in a URL replace those of the view. A blank order therefore stands for a list without any.
@@ -188,12 +188,12 @@ class ListQuery:
 
     def link(self, pairs: Iterable[tuple[str, str]]) -> str:
         """Return the query string of a list with these parameters, in the same saved view."""
-        return "?" + urlencode(self.in_view(pairs))
+        return "?" + urlencode(self.add_view(pairs))
 
     @property
     def hidden(self) -> list[tuple[str, str]]:
         """The parameters of the list, for hidden inputs."""
-        return self.in_view(self.parameters())
+        return self.add_view(self.parameters())
 
     def query_string(self, **changes: str) -> str:
         """Return the query string with `changes`. A blank value removes the parameter."""
@@ -222,9 +222,9 @@ class ListQuery:
     @property
     def list_rows(self) -> QuerySet[Any]:
         """The rows of the list with their stored fields. PostgreSQL leaves out the join if a statement uses none of these."""
-        return self._with_stored(self.declaration.rows_of(self.account, self.user))
+        return self._annotate_stored(self.declaration.rows_of(self.account, self.user))
 
-    def _with_stored(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+    def _annotate_stored(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Annotate the rows with their stored fields."""
         stored = {each.name for each in self.declaration.stored}
         rows = with_summary(rows, *stored)
@@ -253,7 +253,7 @@ class ListQuery:
         self, rows: QuerySet[Any], meet: Callable[[Condition, QuerySet[Any]], QuerySet[Any]] = Condition.filter
     ) -> QuerySet[Any]:
         """Return those of `rows` that pass the filters, without the search. `meet` is one of the methods of `Condition` that filter."""
-        rows = self._with_stored(rows)
+        rows = self._annotate_stored(rows)
         for each in self.conditions:
             rows = meet(each, rows)
         if "mine" in self.special:
@@ -263,12 +263,12 @@ class ListQuery:
             members = ContactListMembership.objects.filter(account_id=self.account.id, contact_list_id=list_id)
             rows = rows.filter(Exists(lists), Exists(members.filter(contact_id=OuterRef("id"))))
         if (post_id := self.special.get("post_id")) is not None:
-            rows = self._behind(post_id, rows)
+            rows = self._filter_by_suggestion(post_id, rows)
         if {*DEAL_FILTERS} & {*self.special}:
-            rows = self._of_stages(rows)
+            rows = self._filter_by_stages(rows)
         if (days := self.special.get("inactive_days")) is not None:
             moment = timezone.now() - timedelta(days=days)
-            rows = self.declaration.without_activity_since(rows, moment)
+            rows = self.declaration.filter_inactive_since(rows, moment)
         if "no_task" in self.special:
             rows = rows.filter(next_task_at=None)
         return rows
@@ -277,7 +277,7 @@ class ListQuery:
         """Return those of `rows` that pass the parts of the filters whose number of rows PostgreSQL can estimate."""
         return self.filter(rows, Condition.filter_for_estimate)
 
-    def _behind(self, post_id: int, rows: QuerySet[Any]) -> QuerySet[Any]:
+    def _filter_by_suggestion(self, post_id: int, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Return the clients behind a suggestion, or their deals, as far as the user may access the clients."""
         column = "id" if self.declaration.resource == "client" else "client_id"
         backers = self.account.post_backers.filter(post_id=post_id, client_id=OuterRef(column))
@@ -290,7 +290,7 @@ class ListQuery:
         """The statuses of deals, which the estimate and the list filter by."""
         return self.account.deal_statuses()
 
-    def _of_stages(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+    def _filter_by_stages(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Return the deals with the outcome, of the pipeline and with the history that the filters name."""
         statuses = self._deal_statuses
         chosen = {name: self.special[name] for name in ("outcome", "pipeline_id") if name in self.special}
@@ -355,7 +355,7 @@ class ListQuery:
 
         If all rows were collected, also return their number.
         """
-        rows = self._sort(self._of_completion(self.rows))
+        rows = self._sort(self._filter_by_completion(self.rows))
         if self.is_filtered and stop <= SORT_LIMIT:
             all_rows = self.declaration.rows_of(self.account, self.user)
             is_common = estimate_counts(self.filter_for_estimate(all_rows))[0] > COMMON_ROWS
@@ -371,7 +371,7 @@ class ListQuery:
                     list_rows = last_changes_of(list_rows.model, self.account)
                     # Each row is looked up by its id, so leave out the parts that the search index finds.
                     passing = self.filter(all_rows, Condition.filter_in_order)
-                list_rows = self._of_order(list_rows).order_by(*self.order_by())
+                list_rows = self._filter_by_order(list_rows).order_by(*self.order_by())
                 if (ids := scan_in_order(passing, list_rows, start=start, stop=stop)) is not None:
                     return ids, None
             if (collected := collect_and_sort(rows, start=start, stop=stop)) is not None:
@@ -396,7 +396,7 @@ class ListQuery:
     def _order_column(self) -> str:
         return (self.sort or self.declaration.default_order).removeprefix("-")
 
-    def _of_order(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+    def _filter_by_order(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Return the rows that meet the conditions on the column of the order, which shorten the list at its beginning.
 
         The index of the order does not serve a condition on a text.
@@ -404,9 +404,9 @@ class ListQuery:
         for each in self.conditions:
             if each.field.name == self._order_column and each.field.type in (FieldType.TIME, FieldType.DATE):
                 rows = each.filter(rows)
-        return self._of_completion(rows)
+        return self._filter_by_completion(rows)
 
-    def _of_completion(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+    def _filter_by_completion(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Add to a condition on closed tasks, in the order of completion, that a task is closed if and only if it has this time."""
         for each in self.conditions if self._order_column == "completed_at" else ():
             if (each.field.name, each.operator) == ("closed", Operator.IS):

@@ -159,7 +159,7 @@ class SavedView(Ordered, TenantModel):
         parameters = QueryDict(self.query.removeprefix("?"))
         found = ListQuery.read(declaration, parameters, account=self.account, user=user)
         if found.errors:
-            return within_query(found.errors[0], "query")
+            return move_into_query(found.errors[0], "query")
         self.query = found.normal_form
         return too_long(MAX_QUERY_LENGTH) if len(self.query) > MAX_QUERY_LENGTH else None
 
@@ -184,7 +184,7 @@ TOO_MANY_SHARED = _("can't be set: the team shares {most} views already, which i
 lazy_text = lazy(lambda error: error.text, str)
 
 
-def within_query(error: FieldError, field: str) -> FieldError:
+def move_into_query(error: FieldError, field: str) -> FieldError:
     """Return the error of a parameter as the error of a field that holds a query string or names a view."""
     params = {"parameter": error.field, "error": lazy_text(error)}
     return FieldError(field, _("has {parameter}, which {error}"), "invalid", params)
@@ -231,7 +231,7 @@ def leave_out_missing(query: ListQuery) -> None:
     links = [each for each in query.conditions if each.field.type in GONE and each.operator != Operator.EMPTY]
     names = Names.read(account, user, [(each.field.type, each.value) for each in links])
     for each in links:
-        if not names.has(each.field.type, each.value):
+        if not names.contains(each.field.type, each.value):
             query.conditions.remove(each)
             query.errors.append(FieldError(each.parameter, GONE[each.field.type], "missing"))
     list_id = query.special.get("contact_list_id")
@@ -289,7 +289,7 @@ def read_api_list(resource: str, parameters: QueryDict, account: Account, user: 
         query.errors.append(FieldError("view", VIEW_GONE, "missing"))
         return query
     opened = open_view(view, user)
-    query.errors += [within_query(error, "view") for error in opened.errors if error.field != "columns"]
+    query.errors += [move_into_query(error, "view") for error in opened.errors if error.field != "columns"]
     query.q, query.sort = opened.q, query.sort or opened.sort
     query.conditions += opened.conditions
     query.special = opened.special | query.special

@@ -168,7 +168,7 @@ class NewMessagePage(CreatingPage, ForumTeamPage):
         if not form.is_valid() or not self.submit_form(form, lambda: found.append(self.checked_audience(post))):
             return self.show_form(post, form, is_wrong=True)
         audience, values = found[-1], form.cleaned_data
-        content = MessageContent.of(self.request.account, post, values["subject"], values["text"])
+        content = MessageContent.build(self.request.account, post, values["subject"], values["text"])
         greeting = audience.people[0].greeting
         return self.render(
             "team/mailings/preview.html",

@@ -150,12 +150,12 @@ class MessageContent:
     post_url: str
 
     @classmethod
-    def of(cls, account: Account, post: Post, subject: str, text: str) -> "MessageContent":
+    def build(cls, account: Account, post: Post, subject: str, text: str) -> "MessageContent":
         senders = senders_of(account)
         sender = senders.get(post.forum_id, senders[None])
         is_public = account.posts.visible_to(None).filter(id=post.id).exists()
         url = public_url(sender.host) + reverse("forum-post", args=[post.id]) if is_public else ""
-        look = Look.of(account, name=sender.name, host=sender.host)
+        look = Look.read(account, name=sender.name, host=sender.host)
         return cls(account, sender, look, single_line(subject), text, url)
 
     def html(self, name: str) -> str:
@@ -314,7 +314,7 @@ def content_of(message: Message) -> MessageContent | None:
     if failure or post is None:
         message.end(Message.State.FAILED, failure)
         return None
-    return MessageContent.of(account, post, message.subject, message.text)
+    return MessageContent.build(account, post, message.subject, message.text)
 
 
 def claim(account_id: int, message_id: int) -> MessageRecipient | None:
@@ -362,7 +362,7 @@ def send_to(message: Message, content: MessageContent, recipient: MessageRecipie
         email.send()
     except Exception as error:
         connection.close()
-        delay = RETRY_DELAYS.after(recipient.attempts + 1)
+        delay = RETRY_DELAYS.get_delay(recipient.attempts + 1)
         if not is_refusal(error):
             logger.warning("an e-mail was interrupted", exc_info=True)
             recipient.finish(states.FAILED, reasons.UNKNOWN)
@@ -393,7 +393,7 @@ def continue_or_end(account_id: int, message_id: int, delay: timedelta) -> None:
     if message is None:
         return
     now = timezone.now()
-    recipients = MessageRecipient.objects.of(account_id, message_id)
+    recipients = MessageRecipient.objects.for_message(account_id, message_id)
     for recipient in recipients.filter(state=MessageRecipient.State.SENDING, claimed_at__lt=now - INTERRUPTED_AFTER):
         recipient.finish(MessageRecipient.State.FAILED, MessageRecipient.Reason.UNKNOWN)
     if (due_at := recipients.waiting().order_by("due_at").values_list("due_at", flat=True).first()) is not None:
@@ -420,5 +420,5 @@ def send_test(*, account_id: int, user_id: int, post_id: int, subject: str, text
     user = User.objects.select_related("account").filter(account_id=account_id, id=user_id, is_active=True).first()
     post = None if user is None else user.account.posts.live().filter(id=post_id).first()
     if user is not None and post is not None:
-        content = MessageContent.of(user.account, post, subject, text)
+        content = MessageContent.build(user.account, post, subject, text)
         deliver(content.email(user.email, user.name or user.login, is_test=True))

@@ -124,7 +124,7 @@ def chosen_values(
         try:
             value = each.value(choice)
         except FieldErrors as caught:
-            errors += [error.within("fields") for error in caught.errors]
+            errors += [error.move_into("fields") for error in caught.errors]
             continue
         if not is_same(each.field, value, each.kept):
             values[name] = (each.field, value)

@@ -1,7 +1,7 @@
 """The queries of the reports. Each returns a table, most for a period, from the rows that the user may access.
 
 Amounts in different currencies are never added: each currency has rows of its own. A weighted amount is the amount multiplied by the
-probability of the deal's status. A deal without a status is open (`Status.for_none`); it is in no stage.
+probability of the deal's status. A deal without a status is open (`Status.make_placeholder`); it is in no stage.
 
 A report takes at most six statements. Their duration grows with the number of rows, and `REPORT_TIME_LIMIT_MS` limits it.
 """
@@ -370,7 +370,9 @@ def stage_cells(query: ReportQuery, status: Status, counts: dict[Any, int], medi
 # Rows by the month in which they were created
 
 
-def by_month(query: ReportQuery, rows: QuerySet[Any], **figures: Aggregate) -> Iterator[tuple[date, dict[str, Any]]]:
+def group_by_month(
+    query: ReportQuery, rows: QuerySet[Any], **figures: Aggregate
+) -> Iterator[tuple[date, dict[str, Any]]]:
     """Return each month of the period with the figures of the rows that were created in it, in one statement.
 
     A month without rows has the figures of an empty table: 0 for a number, None for a median.
@@ -397,7 +399,7 @@ def new_clients(query: ReportQuery) -> Table:
     won = query.deals(Status.Outcome.WON).filter(client_id=OuterRef("id"))
     figures = {"clients": Count("id"), "customers": Count("id", filter=Exists(won))}
     table = []
-    for month, found in by_month(query, rows, **figures):
+    for month, found in group_by_month(query, rows, **figures):
         after, before = days_of(month)
         filters = {"created_at__after": after, "created_at__before": before, "responsible_id": query.responsible_id}
         path = list_path(CLIENTS, **filters) if found["clients"] else ""
@@ -423,7 +425,7 @@ def answers(query: ReportQuery) -> Table:
     seconds = Extract(F("answered_at") - F("created_at"), "epoch")
     figures = {"suggestions": Count("id"), "answered": Count("answered_at"), "median": Median(seconds)}
     table = []
-    for month, found in by_month(query, rows, **figures):
+    for month, found in group_by_month(query, rows, **figures):
         number, answered, median = (found[name] for name in figures)
         hours = None if median is None else round(median / 3600, 1)
         table.append(

@@ -107,7 +107,7 @@ def timeline_section(request: TeamRequest, resource: str, id: int, fields: list[
     items = Items(request, resource, fields, shown)
     days = groupby(shown, key=lambda entry: timezone.localtime(entry.at).date())
     return Timeline(
-        days=[(day, [items.of(entry) for entry in entries_of_day]) for day, entries_of_day in days],
+        days=[(day, [items.build_item(entry) for entry in entries_of_day]) for day, entries_of_day in days],
         page=page,
         has_more=len(entries) > page.size,
         filters=[("", _("All"), not group), *((name, label, name == group) for name, label in GROUPS.items())],
@@ -144,7 +144,7 @@ class Items:
             known.update({each.name: each for each in fields_of(self.request.account, resource)})
         return known.get(name) or Field(name, key, FieldType.TEXT)
 
-    def of(self, entry: TimelineEntry) -> Item:
+    def build_item(self, entry: TimelineEntry) -> Item:
         kind, subject = KINDS[entry.kind], entry.subject
         return Item(
             entry,
@@ -195,7 +195,7 @@ class Items:
         if value is None:
             return ""
         if each.type in LINK_TYPES and isinstance(value, int):
-            return self.names.of(each.type, value)
+            return self.names.get_name(each.type, value)
         if isinstance(value, dict):
             value = json.dumps(value, ensure_ascii=False, default=str)
         if each.type not in LINK_TYPES:

@@ -82,7 +82,7 @@ class BulkClientLookup(BulkLookup):
         """Return the client as `ClientQuerySet.find_existing` does. Call `lock_clients` first."""
         holders = self.holders(Client, external_ids)
         if errors := Client.hidden_errors(holders, self._hidden_ids):
-            raise FieldErrors(error.within("external_ids") for error in errors)
+            raise FieldErrors(error.move_into("external_ids") for error in errors)
         holder_id = Client.single_holder(holders.values(), self.label_of)
         if holder_id is None and (key := email_key(email)):
             if key in self._stale_emails:

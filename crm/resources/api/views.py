@@ -130,8 +130,8 @@ class BulkViewSet(CRMViewSet):
             item = position if all_or_nothing else None
             lookup.assign(row, serializer.values, by=self.request.user, item=item)
         if errors and all_or_nothing:
-            item_errors = [error.within(str(position)) for position, listed in errors.items() for error in listed]
-            raise FieldErrors(error.within(f"{self.key}s") for error in item_errors)
+            item_errors = [error.move_into(str(position)) for position, listed in errors.items() for error in listed]
+            raise FieldErrors(error.move_into(f"{self.key}s") for error in item_errors)
         rows = list({row.id: row for _, row in outcomes if row is not None}.values())
         self.model.flush(rows)
         for row in rows:
@@ -221,7 +221,7 @@ class ExternallyIdentifiedViewSet(ConditionListing, BulkViewSet):
         try:
             ExternalIdPairs().run_validation(pairs)
         except FieldErrors as caught:
-            raise FieldErrors(error.within("external_ids") for error in caught.errors) from None
+            raise FieldErrors(error.move_into("external_ids") for error in caught.errors) from None
         if not pairs:
             raise FieldError("external_ids", MISSING, "required")
         return pairs

@@ -24,7 +24,7 @@ def write_row(row: RowT, data: Mapping[str, Any], *, by: User) -> RowT:
     try:
         values = read_values(row, data, by=by, is_new=row._state.adding)
     except FieldErrors as caught:
-        raise FieldErrors(map(by_field, caught.errors)) from None
+        raise FieldErrors(map(name_defined_field, caught.errors)) from None
     row.write(values, by=by)
     return row
 
@@ -39,7 +39,7 @@ def read_values(row: CRMResource, data: Mapping[str, Any], *, by: User, is_new: 
     return serializer.read()
 
 
-def by_field(error: FieldError) -> FieldError:
+def name_defined_field(error: FieldError) -> FieldError:
     """Return the error with the name of the defined field that it is about."""
     params = error.params or {}
     if error.field == "additional_fields" and "key" in params and isinstance(params.get("error"), FieldError):

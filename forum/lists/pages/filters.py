@@ -91,7 +91,7 @@ class Filters:
     def __bool__(self) -> bool:
         return self != Filters()
 
-    def without(self, filter: str) -> "Filters":
+    def remove(self, filter: str) -> "Filters":
         return replace(self, **{filter: None})
 
 
@@ -128,7 +128,7 @@ def filter_groups(
             "category",
             gettext("Categories"),
             gettext("All categories"),
-            filters.without("category"),
+            filters.remove("category"),
             [
                 FilterOption(
                     row.name,
@@ -146,7 +146,7 @@ def filter_groups(
             "status",
             gettext("Status"),
             gettext("Any status"),
-            filters.without("status"),
+            filters.remove("status"),
             [
                 FilterOption(
                     status_name(row),
@@ -163,7 +163,7 @@ def filter_groups(
             "kind",
             gettext("Kind"),
             gettext("Any kind"),
-            filters.without("kind"),
+            filters.remove("kind"),
             [
                 FilterOption(str(name), replace(filters, kind=kind), facets.kinds.get(kind, 0), filters.kind == kind)
                 for kind, name in KIND_NAMES.items()
@@ -174,7 +174,7 @@ def filter_groups(
             "tag",
             gettext("Tags"),
             gettext("Any tag"),
-            filters.without("tag"),
+            filters.remove("tag"),
             [
                 FilterOption(tag, replace(filters, tag=tag), count, filters.tag == tag)
                 for tag, count in facets.tags.items()

@@ -299,7 +299,7 @@ class RecordListPage(TeamPage):
             return f"{each.field.label} {operator_label(each.field, Operator.EMPTY if each.value else FILLED)}"
         value = value_text(each)
         if each.field.type in LINKS:
-            value = _("me") if each.text == ME else names.of(each.field.type, each.value)
+            value = _("me") if each.text == ME else names.get_name(each.field.type, each.value)
         elif each.field.type == FieldType.BOOLEAN:
             return f"{each.field.label}: {_('yes') if each.value else _('no')}"
         return f"{each.field.label} {operator_label(each.field, each.operator)} {value}"

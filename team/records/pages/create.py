@@ -204,7 +204,7 @@ class NewRecordPage(CreatingPage, TeamPage):
 
         def create() -> Any:
             check_client()
-            return write_row(self.model(account=account), data | without_none(links), by=user)
+            return write_row(self.model(account=account), data | remove_none(links), by=user)
 
         def change(row: Any) -> None:
             check_client()
@@ -228,7 +228,7 @@ class NewRecordPage(CreatingPage, TeamPage):
         return [(_("Client"), saved, sent)]
 
 
-def without_none(values: Mapping[str, Any]) -> dict[str, Any]:
+def remove_none(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
