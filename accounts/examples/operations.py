@@ -369,4 +369,7 @@ def creation_for(example: Example) -> Example | None:
     """Return the example that creates a row for the example's path, in the same language."""
     kind_and_language = (example.kind_in_path, example.language)
     candidates = examples().values()
-    return next((each for each in candidates if (each.created_kind, each.language) == kind_and_language), None)
+    return next(
+        (candidate for candidate in candidates if (candidate.created_kind, candidate.language) == kind_and_language),
+        None,
+    )

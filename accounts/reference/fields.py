@@ -81,8 +81,11 @@ def field_table(request: JSONSchema, response: JSONSchema, name: str = "") -> Fi
 def parameter_table(parameters: Iterable[JSONSchema]) -> FieldTable:
     """Return the table of the parameters of an operation."""
     definitions = [resolve(parameter) for parameter in parameters]
-    properties = {each["name"]: {"description": each.get("description", ""), **each["schema"]} for each in definitions}
-    required = [each["name"] for each in definitions if each.get("required")]
+    properties = {
+        definition["name"]: {"description": definition.get("description", ""), **definition["schema"]}
+        for definition in definitions
+    }
+    required = [definition["name"] for definition in definitions if definition.get("required")]
     return field_table({"properties": properties, "required": required}, {})
 
 
@@ -133,7 +136,9 @@ def types_of(schema: JSONSchema) -> Iterator[tuple[str, JSONSchema]]:
         return
     names = {bool: "boolean", int: "integer", str: "string", type(None): "null"}
     types = (
-        ["object"] if "$ref" in schema or "properties" in schema else [names[type(each)] for each in values_of(schema)]
+        ["object"]
+        if "$ref" in schema or "properties" in schema
+        else [names[type(value)] for value in values_of(schema)]
     )
     types = schema.get("type", types)
     for name in [types] if isinstance(types, str) else types:

@@ -139,7 +139,7 @@ class UserQuerySet(RoleQuerySet):
         keys_of = {name: {fold(name), fold_email(name)} for name in names}
         keys: set[str] = set().union(*keys_of.values())
         skeletons = {skeleton(key) for key in keys}
-        locks.acquire(*(("user", account_id, each) for each in skeletons))
+        locks.acquire(*(("user", account_id, skeleton) for skeleton in skeletons))
         # Look up the keys as well, because during an upgrade the previous version writes rows without skeletons.
         same = Q(login_key__in=keys) | Q(email_key__in=keys)
         similar = Q(login_skeleton__in=skeletons) | Q(email_skeleton__in=skeletons)

@@ -173,7 +173,7 @@ class CRMBuilder:
         return values
 
     def find_region(self, client: Any) -> dict[str, Any]:
-        return next((each for each in self.regions if each["country"] == client.country), self.regions[1])
+        return next((region for region in self.regions if region["country"] == client.country), self.regions[1])
 
     def add_contacts(self) -> None:
         lists = [contact_list for contact_list in self.demo.lists.values() if contact_list.name != "Import of 3 May"]
@@ -185,7 +185,7 @@ class CRMBuilder:
             last = self.random.choice(region["last"])
             for number in range(self.random.choice([1, 1, 1, 2, 2, 3])):
                 # The family name of the first contact is often that of the company.
-                own = next((each for each in region["last"] if each in client.name), last)
+                own = next((last_name for last_name in region["last"] if last_name in client.name), last)
                 surname = own if number == 0 else self.random.choice(region["last"])
                 first = self.random.choice(region["first"])
                 values = {
@@ -197,7 +197,7 @@ class CRMBuilder:
                     "position": self.content["people"]["positions"][number] if number < 2 else "Orders",
                     "client_id": client.id,
                     "responsible_id": client.responsible_id,
-                    "contact_list_ids": [each.id for each in lists if self.random.random() < 0.3],
+                    "contact_list_ids": [contact_list.id for contact_list in lists if self.random.random() < 0.3],
                     "additional_fields": {"language": region["language"]},
                     "consent": self.random.choice([True, True, True, False, None]),
                 }
@@ -271,7 +271,7 @@ class CRMBuilder:
             for outcome, total in ((WON, won), (LOST, lost))
             for place in range(total)
         ]
-        closed.sort(key=lambda each: -each[1])
+        closed.sort(key=lambda pair: -pair[1])
         return [*closed, *[("open", 0.0)] * (number - won - lost)]
 
     def random_deal(

@@ -121,7 +121,11 @@ def comparison_of(model: type[models.Model], columns: Collection[str] | None = N
 
 def derivations_of(model: type[models.Model], columns: Collection[str] | None = None) -> list[Derivation]:
     """Return the derivations of a model that depend on one of these columns, or all."""
-    return [each for each in _derivations.get(model, ()) if columns is None or not each.columns.isdisjoint(columns)]
+    return [
+        derivation
+        for derivation in _derivations.get(model, ())
+        if columns is None or not derivation.columns.isdisjoint(columns)
+    ]
 
 
 def ctes_of(model: type[models.Model]) -> str:
@@ -142,7 +146,7 @@ def compute_at_end() -> Iterator[Pending]:
         yield pending
         # A function may add keys for those that are called after it.
         while pending:
-            account_id, update = min(pending, key=lambda each: (each[0], _updates.index(each[1])))
+            account_id, update = min(pending, key=lambda key: (key[0], _updates.index(key[1])))
             update(account_id, sorted(pending.pop((account_id, update))))
     finally:
         _pending.reset(token)
@@ -182,15 +186,17 @@ def writing_row(row: models.Model, columns: Collection[str] | None, *, is_compar
     """Do the same for one row that the block updates, or inserts without `ctes_of` the model."""
     if not row._state.adding:
         account_id, id = row.account_id, row.id  # type: ignore[attr-defined]  # a row of any tenant
-        derivations = [each for each in derivations_of(type(row), columns) if each.concerns_changed(row, columns)]
-        moved = [each for each in derivations if not each.keeps_keys(columns)]
+        derivations = [
+            derivation for derivation in derivations_of(type(row), columns) if derivation.concerns_changed(row, columns)
+        ]
+        moved = [derivation for derivation in derivations if not derivation.keeps_keys(columns)]
         comparison = None if is_compared else comparison_of(type(row), columns)
         with (
             _comparing(comparison, account_id, [id], columns) if comparison else nullcontext(),
             _writing(moved, account_id, [id], "update"),
         ):
             yield
-            add_keys_of(row, [each for each in derivations if each not in moved], "update")
+            add_keys_of(row, [derivation for derivation in derivations if derivation not in moved], "update")
     elif is_followed(row) or ctes_of(type(row)):
         with transaction.atomic(savepoint=False), compute_at_end():
             yield
@@ -212,7 +218,7 @@ def inserting(row: models.Model) -> Iterator[None]:
 
 def is_followed(row: models.Model) -> bool:
     """Return whether a new row has to be followed by other statements in its transaction."""
-    return any(each.concerns_new(row) for each in derivations_of(type(row)))
+    return any(derivation.concerns_new(row) for derivation in derivations_of(type(row)))
 
 
 @contextmanager
@@ -227,13 +233,13 @@ def _writing(
         yield
         return
     with transaction.atomic(savepoint=False), compute_at_end():
-        for each in derivations:
-            if act == "delete" or not each.keeps_keys(columns):
-                add_keys(account_id, each.update, each.keys_of(account_id, ids, act))
+        for derivation in derivations:
+            if act == "delete" or not derivation.keeps_keys(columns):
+                add_keys(account_id, derivation.update, derivation.keys_of(account_id, ids, act))
         yield
         if act == "update":
-            for each in derivations:
-                add_keys(account_id, each.update, each.keys_of(account_id, ids, act))
+            for derivation in derivations:
+                add_keys(account_id, derivation.update, derivation.keys_of(account_id, ids, act))
 
 
 @contextmanager
@@ -281,19 +287,19 @@ def inserted(rows: Sequence[models.Model], *, are_derived: bool = False) -> None
                 )
         derivations = derivations_of(model)
         if len(new) == 1:
-            add_keys_of(new[0], [each for each in derivations if each.concerns_new(new[0])], "insert")
+            add_keys_of(new[0], [derivation for derivation in derivations if derivation.concerns_new(new[0])], "insert")
             continue
-        for each in derivations:
-            if ids := [row.id for row in new if each.concerns_new(row)]:  # type: ignore[attr-defined]
-                add_keys(account_id, each.update, each.keys_of(account_id, ids, "insert"))
+        for derivation in derivations:
+            if ids := [row.id for row in new if derivation.concerns_new(row)]:  # type: ignore[attr-defined]
+                add_keys(account_id, derivation.update, derivation.keys_of(account_id, ids, "insert"))
 
 
 def add_keys_of(row: models.Model, derivations: list[Derivation], act: Act) -> None:
     """Compute the values that depend on a written row."""
     account_id: Any = getattr(row, "account_id")  # noqa: B009, a row of any tenant
-    for each in derivations:
-        keys = each.keys_of_row(row)
-        add_keys(account_id, each.update, each.keys_of(account_id, [row.id], act) if keys is None else keys)  # type: ignore[attr-defined]
+    for derivation in derivations:
+        keys = derivation.keys_of_row(row)
+        add_keys(account_id, derivation.update, derivation.keys_of(account_id, [row.id], act) if keys is None else keys)  # type: ignore[attr-defined]
 
 
 class DerivingQuerySet(models.QuerySet[Row]):

@@ -120,7 +120,7 @@ def matches(text: str, etag: str | None, *, weakly: bool = False) -> bool:
     """Return whether a list of ETags, or `*`, includes the ETag. By the strong comparison, a weak ETag matches nothing."""
     etags = parse_etags(remove_suffix(text))
     if weakly:
-        etags = [each.removeprefix("W/") for each in etags]
+        etags = [etag.removeprefix("W/") for etag in etags]
     return etag is not None and (etags == ["*"] or etag in etags)
 
 

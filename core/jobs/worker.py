@@ -122,9 +122,9 @@ class Worker:
         """Run jobs until `stop` is set. Return the exit status."""
         self.id = queue.register_worker()
         logger.info("worker %d started with %d threads", self.id, self.threads)
-        for name, each in registry.queues.items():
+        for name, job_queue in registry.queues.items():
             polling = threading.Lock()
-            for _ in range(each.threads or self.threads):
+            for _ in range(job_queue.threads or self.threads):
                 self.start_thread(f"jobs {name}", self.run_jobs, name, polling)
         for name, loop in registry.loops.items():
             self.start_thread(f"loop {name}", self.run_loop, name, loop)

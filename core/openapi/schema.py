@@ -50,7 +50,7 @@ def field_parameters(fields: dict[str, WireField]) -> dict[str, JSONSchema]:
 
 def filter_parameters(filterset_class: type[ListFilters]) -> dict[str, JSONSchema]:
     """Return the parameters of the filters of a list."""
-    return field_parameters({name: each.wire for name, each in filterset_class.base_filters.items()})
+    return field_parameters({name: filter.wire for name, filter in filterset_class.base_filters.items()})
 
 
 class OperationSchema(AutoSchema):
@@ -116,7 +116,9 @@ class OperationSchema(AutoSchema):
 
     def parameters(self) -> list[JSONSchema]:
         places = {"path": self.path_parameters(), "query": self.query_parameters()}
-        parameters = [self.parameter(place, *each) for place, schemas in places.items() for each in schemas.items()]
+        parameters = [
+            self.parameter(place, *parameter) for place, schemas in places.items() for parameter in schemas.items()
+        ]
         return parameters + [self.shared("parameters", name) for name in self.header_parameters()]
 
     def parameter(self, place: str, name: str, schema: JSONSchema) -> JSONSchema:
@@ -302,8 +304,8 @@ class JSONOperationSchema(OperationSchema):
         properties: JSONSchema = {"api_token": API_TOKEN}
         for key, serializers in bodies.items():
             schemas = [
-                self.input_component(each)
-                for each in (serializers if isinstance(serializers, tuple) else [serializers])
+                self.input_component(item_serializer)
+                for item_serializer in (serializers if isinstance(serializers, tuple) else [serializers])
             ]
             properties[key] = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
         for key in getattr(self.view, "body_keys", ()):

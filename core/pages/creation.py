@@ -176,7 +176,7 @@ def text_of(field: forms.Field, value: Any) -> str:
     names = {str(key): str(name) for key, name in getattr(field, "choices", ())}
     if names:
         values = value if isinstance(value, list | tuple) else [value]
-        return ", ".join(names.get(str(each), str(each)) for each in values if each not in (None, ""))
+        return ", ".join(names.get(str(value), str(value)) for value in values if value not in (None, ""))
     try:
         value = field.to_python(", ".join(map(str, value)) if isinstance(value, list) else value)
     except ValidationError:

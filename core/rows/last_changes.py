@@ -30,7 +30,7 @@ class LastChange(models.Model):
 @cache
 def _relation_of(model: type[models.Model]) -> Any:
     """Return the relation of a model to its last changes, or None."""
-    relations = [each for each in model._meta.related_objects if issubclass(each.related_model, LastChange)]
+    relations = [relation for relation in model._meta.related_objects if issubclass(relation.related_model, LastChange)]
     return relations[0] if relations else None
 
 

@@ -148,7 +148,7 @@ class Query:
         if len(words) > MAX_JOINED_TERMS:
             return []
         joined = ([*words[:n], words[n] + words[n + 1], *words[n + 2 :]] for n in pairs)
-        return [" & ".join(lexemes(word, is_beginning=not weight, weight=weight) for word in each) for each in joined]
+        return [" & ".join(lexemes(word, is_beginning=not weight, weight=weight) for word in words) for words in joined]
 
     def substrings(self, *, estimated: bool = False) -> Condition | None:
         """Return the condition that all terms are parts of the short texts, or None if no index supports it.

@@ -76,8 +76,8 @@ def find_similar(account: Account, user: User, *, name: str = "", email: str = "
             ]
     order = [*SimilarityReason]
     best: dict[int, Similar] = {}
-    for each in sorted(found, key=lambda each: order.index(each.reason)):
-        best.setdefault(each.id, each)
+    for similar in sorted(found, key=lambda similar: order.index(similar.reason)):
+        best.setdefault(similar.id, similar)
     return list(best.values())[: 2 * MAX_SHOWN]
 
 

@@ -182,7 +182,7 @@ class StatusesFilter(WireFilter):
         if value is None:
             return rows
         statuses = self.parent.account.deal_statuses()
-        ids = [each.id for each in statuses if getattr(each, cast(str, self.field_name)) == value]
+        ids = [status.id for status in statuses if getattr(status, cast(str, self.field_name)) == value]
         return cast(DealQuerySet, rows).in_statuses(ids) if ids else rows.none()
 
 

@@ -281,7 +281,9 @@ def _limit_references(state: StateCore) -> None:
     """Remove long link references ("[a]: address"): many uses of one would expand a short text enormously."""
     references = state.env.get("references", {})
     for label in [
-        label for label, each in references.items() if len(each["href"]) + len(each["title"]) > MAX_REFERENCE_LENGTH
+        label
+        for label, reference in references.items()
+        if len(reference["href"]) + len(reference["title"]) > MAX_REFERENCE_LENGTH
     ]:
         del references[label]
 

@@ -244,7 +244,7 @@ def figures_of(account: Account, post_id: int) -> tuple[int | None, set[int], di
     client_ids = set() if forum_id is None else set(backers_of(account, user, post_id).values_list("id", flat=True))
     if not client_ids:
         return forum_id, client_ids, {}
-    revenue = {each.currency: each for each in total_revenue(account, user, post_id)}
+    revenue = {total.currency: total for total in total_revenue(account, user, post_id)}
     revenue.setdefault(account.currency, Revenue(account.currency, 0, Decimal(0), 0, Decimal(0)))
     return forum_id, client_ids, revenue
 
@@ -268,9 +268,9 @@ def update_post(account: Account, post_id: int) -> None:
                 forum_id=forum_id,
                 currency=currency,
                 clients=len(client_ids),
-                **{name: getattr(each, name) for name in FIGURES},
+                **{name: getattr(total, name) for name in FIGURES},
             )
-            for currency, each in revenue.items()
+            for currency, total in revenue.items()
             if forum_id is not None
         ],
         update_conflicts=True,

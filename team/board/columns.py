@@ -90,13 +90,19 @@ class BoardQuery(ListQuery):
     @property
     def is_stored(self) -> bool:
         """True if the filters select deals by their responsible user alone, so that `DealCount` has the numbers."""
-        others = [each for each in self.conditions if not is_responsible(each.field.name, each.operator)]
+        others = [
+            condition for condition in self.conditions if not is_responsible(condition.field.name, condition.operator)
+        ]
         return not (self.q or others or self.special.keys() - {"mine"})
 
     @property
     def responsible_ids(self) -> set[int] | None:
         """The users who may be responsible for the deals, by the user's access and the filters; None for any user and for nobody."""
-        sets = [{each.value} for each in self.conditions if is_responsible(each.field.name, each.operator)]
+        sets = [
+            {condition.value}
+            for condition in self.conditions
+            if is_responsible(condition.field.name, condition.operator)
+        ]
         if "mine" in self.special:
             sets.append({self.user.id})
         if self.user.access.responsible_ids is not None:

@@ -248,7 +248,9 @@ class BulkChange(TenantModel):
             before={id: outcome.before for id, outcome in outcomes.items()},
             after={id: outcome.after for id, outcome in outcomes.items()},
         )
-        changed, unchanged = (list(results.values()).count(each) for each in (BulkResult.CHANGED, BulkResult.UNCHANGED))
+        changed, unchanged = (
+            list(results.values()).count(result) for result in (BulkResult.CHANGED, BulkResult.UNCHANGED)
+        )
         self.changed += changed
         self.unchanged += unchanged
         self.skipped += len(ids) - changed - unchanged

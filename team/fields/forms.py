@@ -133,9 +133,11 @@ def form_field(field: Field, account: Account, user: User, row: CRMResource | No
             ]
             return forms.ChoiceField(choices=choices, **options)
         case FieldType.CHOICE:
-            return forms.ChoiceField(choices=[("", NO_CHOICE), *((each, each) for each in field.choices)], **options)
+            return forms.ChoiceField(
+                choices=[("", NO_CHOICE), *((choice, choice) for choice in field.choices)], **options
+            )
         case FieldType.CHOICES:
-            pairs = [(each, each) for each in field.choices]
+            pairs = [(choice, choice) for choice in field.choices]
             return forms.MultipleChoiceField(choices=pairs, widget=forms.CheckboxSelectMultiple, **options)
         case FieldType.CURRENCY:
             return forms.ChoiceField(
@@ -171,7 +173,7 @@ def link_choices(field: Field, account: Account, user: User, row: CRMResource | 
         # The form that moves a deal offers the statuses of other pipelines.
         none, *statuses = account.deal_statuses()
         current = next((status for status in statuses if status.id == value), none)
-        return [(each.id, status_name(each)) for each in statuses if each.pipeline_id == current.pipeline_id]
+        return [(status.id, status_name(status)) for status in statuses if status.pipeline_id == current.pipeline_id]
     if field.type == FieldType.USER:
         team = account.users.filter(**ASSIGNABLE).order_by("name", "id").values_list("id", "name", "login")
         pairs = [(id, name or login) for id, name, login in team[:MAX_USERS]]

@@ -95,7 +95,7 @@ class RecordList:
 
     @property
     def has_responsible(self) -> bool:
-        return any(each.name == "responsible_id" for each in self._builtin)
+        return any(field.name == "responsible_id" for field in self._builtin)
 
     @property
     def has_tasks(self) -> bool:
@@ -140,8 +140,8 @@ TASK_FIELDS = (
 OWN_FIELDS = {"contact_list": CONTACT_LIST_FIELDS, "task": TASK_FIELDS}
 
 LISTS: dict[str, RecordList] = {
-    each.resource: each
-    for each in (
+    declaration.resource: declaration
+    for declaration in (
         RecordList(
             "client",
             "clients",

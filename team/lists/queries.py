@@ -84,7 +84,7 @@ class ListQuery:
         `fields_of_list` are the fields of the list, if they have been read already.
         """
         query = cls(declaration, account, user, fields_of_list or declaration.fields(account), language=language)
-        fields = {each.name: each for each in query.fields}
+        fields = {field.name: field for field in query.fields}
         for name, values in parameters.lists():
             try:
                 query._read(name, values, fields)
@@ -97,7 +97,7 @@ class ListQuery:
         if name in PAGE_PARAMETERS:
             return
         if name == "columns":
-            self._read_columns([each.strip() for value in values for each in value.split(",")], fields)
+            self._read_columns([name.strip() for value in values for name in value.split(",")], fields)
         elif name == "q":
             self.q = replace_non_xml(text)[:MAX_QUERY_LENGTH]
         elif name == "sort":
@@ -165,7 +165,7 @@ class ListQuery:
     def parameters(self) -> list[tuple[str, str]]:
         """Return the parameters of the URL with this query."""
         pairs = [("q", self.q)] if self.q else []
-        pairs += [(each.parameter, each.text) for each in self.conditions]
+        pairs += [(condition.parameter, condition.text) for condition in self.conditions]
         pairs += [(name, "true" if value is True else str(value)) for name, value in self.special.items()]
         if self.sort:
             pairs.append(("sort", self.sort))
@@ -213,9 +213,9 @@ class ListQuery:
     @property
     def shown_fields(self) -> list[Field]:
         """The fields of the columns, without the name, which is always the first column."""
-        by_name = {each.name: each for each in self.fields}
+        by_name = {field.name: field for field in self.fields}
         chosen = [by_name[name] for name in self.columns] if self.columns else [f for f in self.fields if f.in_lists]
-        return [each for each in chosen if each.name != self.declaration.name_field]
+        return [field for field in chosen if field.name != self.declaration.name_field]
 
     # The rows
 
@@ -226,9 +226,9 @@ class ListQuery:
 
     def _annotate_stored(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Annotate the rows with their stored fields."""
-        stored = {each.name for each in self.declaration.stored}
+        stored = {field.name for field in self.declaration.stored}
         rows = with_summary(rows, *stored)
-        used = {each.field.name for each in self.conditions} | {self.sort.removeprefix("-")}
+        used = {condition.field.name for condition in self.conditions} | {self.sort.removeprefix("-")}
         if stored and (not stored.isdisjoint(used) or not {"inactive_days", "no_task"}.isdisjoint(self.special)):
             # The condition of the indexes. It holds for all live rows.
             rows = rows.filter(last_activity_at__isnull=False)
@@ -254,8 +254,8 @@ class ListQuery:
     ) -> QuerySet[Any]:
         """Return those of `rows` that pass the filters, without the search. `meet` is one of the methods of `Condition` that filter."""
         rows = self._annotate_stored(rows)
-        for each in self.conditions:
-            rows = meet(each, rows)
+        for condition in self.conditions:
+            rows = meet(condition, rows)
         if "mine" in self.special:
             rows = rows.filter(responsible_id=self.user.id)
         if (list_id := self.special.get("contact_list_id")) is not None:
@@ -295,7 +295,11 @@ class ListQuery:
         statuses = self._deal_statuses
         chosen = {name: self.special[name] for name in ("outcome", "pipeline_id") if name in self.special}
         if chosen:
-            ids = [each.id for each in statuses if all(getattr(each, name) == value for name, value in chosen.items())]
+            ids = [
+                status.id
+                for status in statuses
+                if all(getattr(status, name) == value for name, value in chosen.items())
+            ]
             rows = rows.in_statuses(ids)  # type: ignore[attr-defined]  # of a DealQuerySet
         if (history := self.special.get("stage_history")) is not None:
             rows = rows.filter(Exists(history.stages(self.account, statuses).filter(deal_id=OuterRef("id"))))
@@ -305,10 +309,11 @@ class ListQuery:
         order = self.sort or self.declaration.default_order
         name, descending = order.removeprefix("-"), order.startswith("-")
         if name in self.declaration.sort_keys:
-            return [OrderBy(F(f"sort_key__{each}"), descending=descending) for each in (name, "id")]
+            return [OrderBy(F(f"sort_key__{column}"), descending=descending) for column in (name, "id")]
         names = [name] if name == "id" else [name, "id"]
         return [
-            OrderBy(RawSQL("search_name", []) if each == "name" else F(each), descending=descending) for each in names
+            OrderBy(RawSQL("search_name", []) if column == "name" else F(column), descending=descending)
+            for column in names
         ]
 
     def find(self, page: ListPage) -> tuple[list[int], int | None]:
@@ -361,7 +366,7 @@ class ListQuery:
             is_common = estimate_counts(self.filter_for_estimate(all_rows))[0] > COMMON_ROWS
             # The index of a stored order is that of another table, so `scan_in_order` would read all first rows and sort them. If many rows
             # pass, PostgreSQL finds a page sooner in the index. The time limit holds if it does not.
-            stored = {*self.declaration.sort_keys, *(each.name for each in self.declaration.stored)}
+            stored = {*self.declaration.sort_keys, *(field.name for field in self.declaration.stored)}
             if is_common and self._order_column in stored:
                 rows = self._sort(self.filter(all_rows, Condition.filter_in_order))
                 return list(rows.values_list("id", flat=True)[start:stop]), None
@@ -401,14 +406,14 @@ class ListQuery:
 
         The index of the order does not serve a condition on a text.
         """
-        for each in self.conditions:
-            if each.field.name == self._order_column and each.field.type in (FieldType.TIME, FieldType.DATE):
-                rows = each.filter(rows)
+        for condition in self.conditions:
+            if condition.field.name == self._order_column and condition.field.type in (FieldType.TIME, FieldType.DATE):
+                rows = condition.filter(rows)
         return self._filter_by_completion(rows)
 
     def _filter_by_completion(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Add to a condition on closed tasks, in the order of completion, that a task is closed if and only if it has this time."""
-        for each in self.conditions if self._order_column == "completed_at" else ():
-            if (each.field.name, each.operator) == ("closed", Operator.IS):
-                rows = rows.filter(completed_at__isnull=not each.value)
+        for condition in self.conditions if self._order_column == "completed_at" else ():
+            if (condition.field.name, condition.operator) == ("closed", Operator.IS):
+                rows = rows.filter(completed_at__isnull=not condition.value)
         return rows

@@ -228,12 +228,16 @@ def open_view(view: SavedView, user: User, query_class: type[ListQuery] = ListQu
 def leave_out_missing(query: ListQuery) -> None:
     """Remove the conditions on statuses, users and other rows that no longer exist, and add an error for each of them."""
     account, user = query.account, query.user
-    links = [each for each in query.conditions if each.field.type in GONE and each.operator != Operator.EMPTY]
-    names = Names.read(account, user, [(each.field.type, each.value) for each in links])
-    for each in links:
-        if not names.contains(each.field.type, each.value):
-            query.conditions.remove(each)
-            query.errors.append(FieldError(each.parameter, GONE[each.field.type], "missing"))
+    links = [
+        condition
+        for condition in query.conditions
+        if condition.field.type in GONE and condition.operator != Operator.EMPTY
+    ]
+    names = Names.read(account, user, [(condition.field.type, condition.value) for condition in links])
+    for condition in links:
+        if not names.contains(condition.field.type, condition.value):
+            query.conditions.remove(condition)
+            query.errors.append(FieldError(condition.parameter, GONE[condition.field.type], "missing"))
     list_id = query.special.get("contact_list_id")
     if list_id is not None and not account.contact_lists.live().filter(id=list_id).exists():
         del query.special["contact_list_id"]

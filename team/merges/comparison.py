@@ -71,8 +71,8 @@ class Difference:
                 raise FieldError(self.field.name, message, "too_long", {"most": MAX_TEXT_LENGTH})
             return text
         kept = [*self.kept]
-        known = {fold(str(each)) for each in kept}
-        return [*kept, *(each for each in self.merged if fold(str(each)) not in known)]
+        known = {fold(str(value)) for value in kept}
+        return [*kept, *(value for value in self.merged if fold(str(value)) not in known)]
 
 
 def is_blank(value: Any) -> bool:
@@ -83,7 +83,7 @@ def is_same(field: Field, first: Any, second: Any) -> bool:
     if is_blank(first) and is_blank(second):
         return True
     if field.type in (FieldType.TAGS, FieldType.CHOICES) and isinstance(first, list) and isinstance(second, list):
-        return {fold(str(each)) for each in first} == {fold(str(each)) for each in second}
+        return {fold(str(value)) for value in first} == {fold(str(value)) for value in second}
     return bool(first == second and isinstance(first, bool) == isinstance(second, bool))
 
 
@@ -98,7 +98,7 @@ def compared_fields(account: Account, resource: str, rows: Iterable[Any]) -> lis
 def differences(kept: CRMResource, merged: CRMResource, fields: Iterable[Field]) -> list[Difference]:
     """Return the fields whose values differ."""
     found = (Difference(field, field.value_of(kept), field.value_of(merged)) for field in fields)
-    return [each for each in found if not is_same(each.field, each.kept, each.merged)]
+    return [difference for difference in found if not is_same(difference.field, difference.kept, difference.merged)]
 
 
 def chosen_values(
@@ -112,22 +112,22 @@ def chosen_values(
     errors: list[FieldError] = []
     unknown = sorted(choices.keys() - {field.name for field in fields})
     errors += [FieldError(f"fields.{name}", _("is not a field that can be chosen"), "unknown") for name in unknown]
-    for each in differences(kept, merged, fields):
-        name = each.field.name
-        choice = choices.get(name, each.default())
-        if choice not in each.choices:
+    for difference in differences(kept, merged, fields):
+        name = difference.field.name
+        choice = choices.get(name, difference.default())
+        if choice not in difference.choices:
             # Both values are wanted, but one is blank or the values can't be joined.
-            if each.field.type not in JOINED:
+            if difference.field.type not in JOINED:
                 errors.append(FieldError(f"fields.{name}", _("can't have both values"), "choice"))
                 continue
-            choice = each.default()
+            choice = difference.default()
         try:
-            value = each.value(choice)
+            value = difference.value(choice)
         except FieldErrors as caught:
             errors += [error.move_into("fields") for error in caught.errors]
             continue
-        if not is_same(each.field, value, each.kept):
-            values[name] = (each.field, value)
+        if not is_same(difference.field, value, difference.kept):
+            values[name] = (difference.field, value)
     if errors:
         raise FieldErrors(errors)
     return values

@@ -227,9 +227,9 @@ class Merge(TenantModel):
         self, kept: ExternallyIdentified, merged: ExternallyIdentified, values: Mapping[str, Any], *, by: User
     ) -> None:
         """Write the chosen values and the external ids to the kept row, and record the changes."""
-        companions = [(name, each) for name in COMPANIONS if name in values for each in COMPANIONS[name]]
+        companions = [(name, companion) for name in COMPANIONS if name in values for companion in COMPANIONS[name]]
         before = {name: stored(field.value_of(kept)) for name, (field, _value) in values.items()}
-        before |= {each: stored(getattr(kept, each)) for _name, each in companions}
+        before |= {companion: stored(getattr(kept, companion)) for _name, companion in companions}
         assigned: dict[str, Any] = {}
         for name, (field, value) in values.items():
             if field.key:
@@ -237,15 +237,15 @@ class Merge(TenantModel):
             else:
                 assigned[name] = value if field.name != "tags" else value or []
         kept.assign(assigned, by=by)
-        for _name, each in companions:
+        for _name, companion in companions:
             # The answer was recorded when the merged row got it.
-            setattr(kept, each, getattr(merged, each))
+            setattr(kept, companion, getattr(merged, companion))
         add_pairs(kept, [(key, value) for key, value in self.external_ids])
         type(kept).flush([kept])
         for name, (field, _value) in values.items():
             self.changes[name] = {"before": before[name], "after": stored(field.value_of(kept))}
-        for _name, each in companions:
-            self.changes[each] = {"before": before[each], "after": stored(getattr(kept, each))}
+        for _name, companion in companions:
+            self.changes[companion] = {"before": before[companion], "after": stored(getattr(kept, companion))}
 
     # Undoing
 

@@ -139,14 +139,14 @@ class MergeRecordsPage(TeamPage):
             email=kept.email or "",
             tax_no=getattr(kept, "tax_no", None) or "",
         )
-        return [each for each in found if each.kind == self.resource and each.id != kept.id]
+        return [record for record in found if record.kind == self.resource and record.id != kept.id]
 
     def compare(self, kept: Any, merged: Any, *, http_status: int = 200) -> HttpResponse:
         fields = compared_fields(self.request.account, self.resource, (kept, merged))
         found = differences(kept, merged, fields)
-        names = {each.field.name for each in found}
+        names = {difference.field.name for difference in found}
         equal = [fact for field in fields if field.name not in names and (fact := self.fact(kept, field)).text]
-        rows = {each.field.name: self.row(each, kept, merged) for each in found}
+        rows = {difference.field.name: self.row(difference, kept, merged) for difference in found}
         return self.render(
             "team/merges/compare.html",
             http_status=http_status,
@@ -156,7 +156,7 @@ class MergeRecordsPage(TeamPage):
             other=merged,
             groups=[
                 (label, [rows[field.name] for field in members])
-                for label, members in grouped(each.field for each in found)
+                for label, members in grouped(difference.field for difference in found)
             ],
             equal=equal,
             shown=version_of(kept, merged),
@@ -199,11 +199,11 @@ class MergeRecordsPage(TeamPage):
             rows = {row.id: row for row in lock_rows(account, self.resource, id, other_id, access=user.access)}
             if id not in rows:
                 raise Http404
-            names[:] = [str(rows[each]) for each in (other_id, id) if each in rows]
+            names[:] = [str(rows[row_id]) for row_id in (other_id, id) if row_id in rows]
             if other_id in rows and self.is_merged(rows[id], rows[other_id]):
                 # Another request, such as that of a second click, has merged the records already.
                 return
-            are_live = all(each in rows and rows[each].trashed_at is None for each in (id, other_id))
+            are_live = all(row_id in rows and rows[row_id].trashed_at is None for row_id in (id, other_id))
             if are_live and request.POST.get("shown") != version_of(rows[id], rows[other_id]):
                 raise Conflict(_("One of the two was changed meanwhile. Check the values, and merge again."))
             Merge.objects.all().merge(account, self.resource, id, other_id, choices, by=user)
@@ -254,9 +254,9 @@ def moved_numbers(account: Account, user: User, resource: str, id: int) -> list[
     }
     counts = {
         f"n{number}": Coalesce(
-            Subquery(each.filter(**link).order_by().values("account_id").annotate(n=Count("*")).values("n")), 0
+            Subquery(queryset.filter(**link).order_by().values("account_id").annotate(n=Count("*")).values("n")), 0
         )
-        for number, each in enumerate(rows.values())
+        for number, queryset in enumerate(rows.values())
     }
     found = Account.objects.filter(id=account.id).values_list(*[]).annotate(**counts).values(*counts)[0]
     return [(label, found[name]) for label, name in zip(rows, counts, strict=True) if found[name]]

@@ -91,7 +91,8 @@ class ReportPage(TeamPage):
         if not report.has_pipeline:
             return []
         pipelines = [
-            (each.id, pipeline_name(each)) for each in self.request.account.pipelines.order_by("position", "id")
+            (pipeline.id, pipeline_name(pipeline))
+            for pipeline in self.request.account.pipelines.order_by("position", "id")
         ]
         return pipelines if len(pipelines) > 1 else []
 

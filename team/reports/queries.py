@@ -96,7 +96,7 @@ class ReportQuery:
     def statuses(self) -> dict[int, Status]:
         """The statuses of deals, of the chosen pipeline if there is one, by id and in order. `Status.NONE_ID` is one of the ids."""
         statuses = self.account.deal_statuses()
-        return {each.id: each for each in statuses if self.pipeline_id in (None, each.pipeline_id)}
+        return {status.id: status for status in statuses if self.pipeline_id in (None, status.pipeline_id)}
 
     def status_ids(self, *outcomes: str) -> list[int]:
         return [status.id for status in self.statuses.values() if status.outcome in outcomes]

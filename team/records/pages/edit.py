@@ -117,15 +117,15 @@ class EditFieldPage(TeamPage):
         return self.render("team/records/cell.html", cell=cell, focused=True)
 
 
-def read_cell(declaration: RecordList, account: Account, user: User, id: int, each: Field) -> Cell | None:
+def read_cell(declaration: RecordList, account: Account, user: User, id: int, field: Field) -> Cell | None:
     """Return the cell of one row, or None if the user may not access the row."""
-    columns = {"id", each.column, *declaration.further_columns}
+    columns = {"id", field.column, *declaration.further_columns}
     row = declaration.rows_of(account, user).filter(id=id).values(*columns).first()
     if row is None:
         return None
-    links = [(each.type, value_in(row, each))] if each.type in LINKS else []
+    links = [(field.type, value_in(row, field))] if field.type in LINKS else []
     names = Names.read(account, user, links)
-    return cells_of(row, [each], names, account.currency, edit_route=declaration.edit_route)[0]
+    return cells_of(row, [field], names, account.currency, edit_route=declaration.edit_route)[0]
 
 
 class EditClientPage(EditFieldPage):
