@@ -1,6 +1,6 @@
 """The registry of resources.
 
-An app registers its resources in `AppConfig.ready`. The trash, the change feed, the OpenAPI document and the API examples read the
+A subject registers its resources in its module `registration`. The trash, the change feed, the OpenAPI document and the API examples read the
 registry, so that they do not depend on particular resources.
 """
 

@@ -407,7 +407,7 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
         self.save(update_fields=["bounces", "bounced_at"])
 
     def reset_bounces(self) -> None:
-        """Forget the rejections, so notifications are sent to the e-mail address again."""
+        """Clear the rejections, so that notifications are sent to the e-mail address again."""
         self.bounces, self.bounced_at = 0, None
         self.save(update_fields=["bounces", "bounced_at"])
 

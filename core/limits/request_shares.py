@@ -42,7 +42,7 @@ class RequestShares:
         self._refilled_at: dict[str, float] = {}
 
     def clear(self) -> None:
-        """Forget the requests that have arrived, for tests."""
+        """Clear the record of the requests that have arrived, for tests."""
         with self._condition:
             self._last = self._last_other = (None, 0.0)
             self._refilled_at.clear()

@@ -1,4 +1,4 @@
-"""The menus of the pages. Each app registers its entries in `AppConfig.ready`."""
+"""The menus of the pages. Each subject registers its entries in its module `registration`."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping

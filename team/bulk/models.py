@@ -20,7 +20,7 @@ from accounts.users.models import User
 from core.db.tenancy import TenantModel, foreign_object
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldError, FieldErrors
-from core.jobs.registry import MAX_TURN, has_time_left, job, periodic_job, register_queue
+from core.jobs.registry import MAX_TIME_SLICE, has_time_left, job, periodic_job, register_queue
 from core.rows.trash import KEPT_FOR
 from team.bulk.actions import ACTIONS, Action, BulkResult
 from team.lists.declarations import LISTS, RecordList
@@ -446,9 +446,9 @@ def process_batch(account_id: int, bulk_change_id: int) -> bool:
 # Jobs
 
 
-@job(time_limit=300, queue=QUEUE, turn=MAX_TURN)
+@job(time_limit=300, queue=QUEUE, time_slice=MAX_TIME_SLICE)
 def run_bulk_change(*, account_id: int, bulk_change_id: int) -> None:
-    """Process the rows of a bulk change, or of its undo, for one turn. Each batch is one transaction. Add a job for the rest."""
+    """Process the rows of a bulk change, or of its undo, for one time slice. Each batch is one transaction. Add a job for the rest."""
     follows = True
     while follows and has_time_left():
         follows = process_batch(account_id, bulk_change_id)

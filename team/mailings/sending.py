@@ -55,7 +55,7 @@ logger = logging.getLogger("rostrum.messages")
 # The maximum number of messages that an account starts within a day.
 MAX_MESSAGES_PER_DAY = 20
 # The number of e-mails that a job sends, and the seconds after which it ends anyway. E-mails of other accounts are sent between two jobs.
-BATCH_SIZE, TURN = 20, 2
+BATCH_SIZE, TIME_SLICE = 20, 2
 # The time after which the worker of an e-mail was killed, because its job has ended by then.
 INTERRUPTED_AFTER = timedelta(seconds=2 * TIME_LIMIT)
 # A message without progress for this time is continued: its job may have failed too often.
@@ -274,7 +274,7 @@ def defer(account_id: int, message_id: int, **options: Any) -> None:
     send_message.defer(account_id=account_id, message_id=message_id, _key=lock, **options)
 
 
-@job(time_limit=TIME_LIMIT, retry=RETRY_DELAYS, queue=MAIL_QUEUE, turn=TURN)
+@job(time_limit=TIME_LIMIT, retry=RETRY_DELAYS, queue=MAIL_QUEUE, time_slice=TIME_SLICE)
 def send_message(*, account_id: int, message_id: int) -> None:
     """Send the next e-mails of a message, at most `BATCH_SIZE`, and add a job for the rest."""
     delay = timedelta()
