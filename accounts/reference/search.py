@@ -110,7 +110,7 @@ def guide_entries() -> Iterator[SearchEntry]:
 def excerpt_around(text: str, word: str) -> str:
     """Return the part of the text around the first occurrence of the word."""
     words = text.split()
-    place = next((number for number, text_word in enumerate(words) if word in text_word.casefold()), 0)
-    start = max(0, place - WORDS_BEFORE)
+    position = next((number for number, text_word in enumerate(words) if word in text_word.casefold()), 0)
+    start = max(0, position - WORDS_BEFORE)
     end = start + EXCERPT_LENGTH
     return f"{'… ' if start else ''}{' '.join(words[start:end])}{' …' if end < len(words) else ''}"

@@ -259,7 +259,7 @@ class CRMBuilder:
             codes = self.path_to(status)
             # The deal got its last status after two thirds of the time, or after two months.
             length = min(entry["days"] * 0.65, 60)
-            stages = [[code, entry["days"] - length * (place + 1) / len(codes)] for place, code in enumerate(codes)]
+            stages = [[code, entry["days"] - length * (index + 1) / len(codes)] for index, code in enumerate(codes)]
         moves = [(self.ago(days), self.stage_values(code, entry.get("reason"))) for code, days in stages]
         return values, created_at, "theo", moves
 
@@ -267,9 +267,9 @@ class CRMBuilder:
         """Return the outcomes of deals, each with the days since the deal was closed, the oldest first. They are spread over a year."""
         won, lost = number * 36 // 100, number * 22 // 100
         closed = [
-            (outcome, 355 * ((place + self.random.random()) / total) ** 1.2)
+            (outcome, 355 * ((index + self.random.random()) / total) ** 1.2)
             for outcome, total in ((WON, won), (LOST, lost))
-            for place in range(total)
+            for index in range(total)
         ]
         closed.sort(key=lambda pair: -pair[1])
         return [*closed, *[("open", 0.0)] * (number - won - lost)]
@@ -308,8 +308,8 @@ class CRMBuilder:
         days = max(min(last + length, age - 0.5), last + 0.2)
         codes = self.path_to(status)
         moves = []
-        for place, code in enumerate(codes, start=1):
-            moment = self.now - timedelta(days=days - (days - last) * place / len(codes))
+        for index, code in enumerate(codes, start=1):
+            moment = self.now - timedelta(days=days - (days - last) * index / len(codes))
             moves.append((moment, self.stage_values(code)))
         return values, self.now - timedelta(days=days), self.by_id[client.responsible_id].login, moves
 
@@ -332,11 +332,11 @@ class CRMBuilder:
         """Write the statuses of the deals, one after the other, and make customers of the clients of won deals."""
         clients = {client.id: client for client in self.clients}
         won: dict[int, Any] = {}
-        for place in range(max(map(len, self.moves.values()))):
+        for index in range(max(map(len, self.moves.values()))):
             moved = []
             for deal in self.deals:
-                if place < len(self.moves[deal.id]):
-                    moment, values = self.moves[deal.id][place]
+                if index < len(self.moves[deal.id]):
+                    moment, values = self.moves[deal.id][index]
                     deal.assign(values, by=self.by_id[deal.responsible_id])
                     deal.updated_at = moment
                     moved.append(deal)

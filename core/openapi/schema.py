@@ -115,25 +115,27 @@ class OperationSchema(AutoSchema):
     # The request
 
     def parameters(self) -> list[JSONSchema]:
-        places = {"path": self.path_parameters(), "query": self.query_parameters()}
+        locations = {"path": self.path_parameters(), "query": self.query_parameters()}
         parameters = [
-            self.parameter(place, *parameter) for place, schemas in places.items() for parameter in schemas.items()
+            self.parameter(location, *parameter)
+            for location, schemas in locations.items()
+            for parameter in schemas.items()
         ]
         return parameters + [self.shared("parameters", name) for name in self.header_parameters()]
 
-    def parameter(self, place: str, name: str, schema: JSONSchema) -> JSONSchema:
+    def parameter(self, location: str, name: str, schema: JSONSchema) -> JSONSchema:
         schema = dict(schema)
-        parameter: JSONSchema = {"in": place, "name": name, "schema": schema}
+        parameter: JSONSchema = {"in": location, "name": name, "schema": schema}
         if "description" in schema:
             parameter["description"] = schema.pop("description")
-        if place == "path" or name in self.operation.required:
+        if location == "path" or name in self.operation.required:
             parameter["required"] = True
         elif schema.get("type") == "object":
             parameter |= {"style": "deepObject", "explode": True, "required": schema.get("minProperties", 0) > 0}
         elif name not in ("page", "per_page"):
             # A blank parameter is ignored.
             parameter["allowEmptyValue"] = True
-        examples = {**({"id": self.id_example} if place == "path" else {}), **self.operation.parameters}
+        examples = {**({"id": self.id_example} if location == "path" else {}), **self.operation.parameters}
         if name in examples:
             parameter["example"] = examples[name]
         return parameter

@@ -25,7 +25,7 @@ class Bar:
     x: int
     y: int
     height: int
-    # The place of the series, from 1, which selects the colour.
+    # The number of the series, from 1, which selects the colour.
     series: int
     title: str
 
@@ -78,30 +78,30 @@ def short_number(value: Decimal) -> str:
 def chart_of(table: Table, rows: Sequence[ReportRow]) -> Chart | None:
     """Return the chart of some rows of a table. Return None if there is nothing to draw."""
     rows = rows[:MAX_GROUPS]
-    places = [table.position(series.column) for series in table.series]
-    numbers = [as_number(row.cells[place].value) for row in rows for place in places]
+    positions = [table.position(series.column) for series in table.series]
+    numbers = [as_number(row.cells[position].value) for row in rows for position in positions]
     if not any(numbers):
         return None
     top = round_up(max(numbers))
-    label_place = table.position(table.label_column)
-    label_kind = table.columns[label_place].kind
-    bars_width = BAR * len(places)
+    label_position = table.position(table.label_column)
+    label_kind = table.columns[label_position].kind
+    bars_width = BAR * len(positions)
     group_width = max(bars_width + GAP, 0 if label_kind is ColumnKind.MONTH else NAME)
     groups = []
     for number, row in enumerate(rows):
         x = LEFT + number * group_width + (group_width - bars_width) // 2
-        label = table.text(row, label_place)
+        label = table.text(row, label_position)
         bars = [
             bar_of(
-                row.cells[place],
-                f"{label}, {series.label}: {table.text(row, place)}",
+                row.cells[position],
+                f"{label}, {series.label}: {table.text(row, position)}",
                 x + BAR * shift,
                 shift + 1,
                 top,
             )
-            for shift, (place, series) in enumerate(zip(places, table.series, strict=True))
+            for shift, (position, series) in enumerate(zip(positions, table.series, strict=True))
         ]
-        groups.append(BarGroup(short_label(row.cells[label_place].value, label), x + bars_width // 2, bars))
+        groups.append(BarGroup(short_label(row.cells[label_position].value, label), x + bars_width // 2, bars))
     lines = [
         ScaleLine(TOP + HEIGHT - HEIGHT * step // STEPS, short_number(top * step / STEPS)) for step in range(STEPS + 1)
     ]

@@ -72,17 +72,18 @@ class ReportPage(TeamPage):
         rows: list[ReportRow] = list(table.rows)
         hidden = set()
         if table.currency_column:
-            place = table.position(table.currency_column)
-            rows = [row for row in rows if row.cells[place].value == chosen]
-            hidden = {place}
-        shown = [place for place in range(len(table.columns)) if place not in hidden]
+            position = table.position(table.currency_column)
+            rows = [row for row in rows if row.cells[position].value == chosen]
+            hidden = {position}
+        shown = [position for position in range(len(table.columns)) if position not in hidden]
         return {
             "currency": chosen,
             "currencies": currencies,
             "chart": chart_of(table, rows),
-            "columns": [table.columns[place] for place in shown],
+            "columns": [table.columns[position] for position in shown],
             "rows": [
-                [(table.columns[place], row.cells[place], table.text(row, place)) for place in shown] for row in rows
+                [(table.columns[position], row.cells[position], table.text(row, position)) for position in shown]
+                for row in rows
             ],
         }
 

@@ -159,19 +159,19 @@ def forecast(query: ReportQuery) -> Table:
     period, sums = query.period, defaultdict[tuple[Any, str], Sums](Sums)
     rows = query.deals(Status.Outcome.OPEN).annotate(month=TruncMonth("expected_close_date"))
     for month, column_id, currency, deals, total in sums_by(rows, "month", "column_id", "currency"):
-        place = (
+        row_label = (
             NO_DATE if month is None else EARLIER if month < period.first else LATER if month > period.last else month
         )
-        sums[place, currency].add(deals, total, query.statuses[column_id].probability or 0)
-    places = [EARLIER, *period, LATER, NO_DATE]
-    currencies = sorted({currency for _place, currency in sums} | {query.account.currency})
+        sums[row_label, currency].add(deals, total, query.statuses[column_id].probability or 0)
+    row_labels = [EARLIER, *period, LATER, NO_DATE]
+    currencies = sorted({currency for _row_label, currency in sums} | {query.account.currency})
     return Table(
         FORECAST,
         [
-            forecast_row(query, place, currency, sums[place, currency])
+            forecast_row(query, row_label, currency, sums[row_label, currency])
             for currency in currencies
-            for place in places
-            if isinstance(place, date) or (place, currency) in sums
+            for row_label in row_labels
+            if isinstance(row_label, date) or (row_label, currency) in sums
         ],
         series=[Series("total", _("Amount")), Series("weighted", _("Weighted"))],
         label_column="month",
@@ -179,23 +179,23 @@ def forecast(query: ReportQuery) -> Table:
     )
 
 
-def forecast_row(query: ReportQuery, place: Any, currency: str, sums: Sums) -> ReportRow:
+def forecast_row(query: ReportQuery, row_label: Any, currency: str, sums: Sums) -> ReportRow:
     after, before = None, None
-    if isinstance(place, date):
-        after, before = days_of(place)
-    elif place == EARLIER:
+    if isinstance(row_label, date):
+        after, before = days_of(row_label)
+    elif row_label == EARLIER:
         before = query.period.first.isoformat()
-    elif place == LATER:
+    elif row_label == LATER:
         after, _end = days_of(query.period.end)
     path = query.deals_path(
         outcome=Status.Outcome.OPEN,
         currency=currency,
         expected_close_date__after=after,
         expected_close_date__before=before,
-        expected_close_date__empty="true" if place == NO_DATE else None,
+        expected_close_date__empty="true" if row_label == NO_DATE else None,
     )
     figures = [ReportCell(value, path if sums.deals else "") for value in (sums.deals, sums.total, sums.weighted)]
-    return ReportRow([ReportCell(place), ReportCell(currency), *figures])
+    return ReportRow([ReportCell(row_label), ReportCell(currency), *figures])
 
 
 # Won and lost deals by the month in which they were closed

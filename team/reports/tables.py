@@ -94,10 +94,10 @@ class Table:
         position = self.position(name)
         return [row.cells[position].value for row in self.rows]
 
-    def text(self, row: ReportRow, place: int) -> str:
+    def text(self, row: ReportRow, position: int) -> str:
         """Return the value in a column of a row for people. A row without a label is of the deals that nobody is responsible for."""
-        column = self.columns[place]
-        text = text_of(row.cells[place].value, column, self.currency_of(row))
+        column = self.columns[position]
+        text = text_of(row.cells[position].value, column, self.currency_of(row))
         return text or (_("Nobody") if column.name == self.label_column else "")
 
     def currency_of(self, row: ReportRow) -> str:

@@ -78,9 +78,9 @@ def total_of(deals: list[tuple[str, str, Decimal]], first_currency: str) -> list
     figures = defaultdict(lambda: [0, Decimal(0), 0, Decimal(0)])
     for currency, outcome, price in deals:
         if outcome != "lost":
-            place = 0 if outcome == "open" else 2
-            figures[currency][place] += 1
-            figures[currency][place + 1] += price
+            index = 0 if outcome == "open" else 2
+            figures[currency][index] += 1
+            figures[currency][index + 1] += price
     currencies = sorted(figures, key=lambda currency: (currency != first_currency, currency))
     return [Revenue(currency, *figures[currency]) for currency in currencies]
 
