@@ -66,7 +66,7 @@ def typed_schemas(typed: FieldTypes, direction: str) -> JSONSchema:
     return {"properties": properties, "patternProperties": patterns}
 
 
-def with_typed_fields(schema: JSONSchema, serializer: type[AdditionalFieldsSerializer], direction: str) -> JSONSchema:
+def add_typed_fields(schema: JSONSchema, serializer: type[AdditionalFieldsSerializer], direction: str) -> JSONSchema:
     """Return the schema of a resource with its typed fields. Responses have only those that are set."""
     typed = typed_schemas(serializer.typed, direction)
     properties = {name: field for name, field in schema["properties"].items() if name not in serializer.typed}

@@ -16,7 +16,7 @@ from core.api.serializers import ResourceSerializer, declared_fields
 from core.http import preconditions
 from core.http.formats import URL_ENCODED
 from core.http.idempotency import accepts_key
-from core.openapi.additional_fields import with_typed_fields
+from core.openapi.additional_fields import add_typed_fields
 from core.openapi.components import API_TOKEN, COMMON_HEADERS, COMPONENTS, error_name, error_response
 from core.openapi.fields import WireFieldExtension, nullable
 from core.openapi.operations import (
@@ -173,8 +173,8 @@ class OperationSchema(AutoSchema):
             self.add_defaults(properties, serializer)
             schema |= {"required": required} if required else {}
         if issubclass(serializer, AdditionalFieldsSerializer):
-            schema = with_typed_fields(schema, serializer, "request")
-        return schema if partial else with_rules(schema, shape_of(serializer).rules)
+            schema = add_typed_fields(schema, serializer, "request")
+        return schema if partial else add_rules(schema, shape_of(serializer).rules)
 
     def add_defaults(self, properties: dict[str, JSONSchema], serializer: type[ResourceSerializer]) -> None:
         """Add the defaults of the columns to the schemas of the fields of a new row. Omit empty texts."""
@@ -232,7 +232,7 @@ class OperationSchema(AutoSchema):
         return statuses | {412} if self.is_conditional else statuses
 
 
-def with_rules(schema: JSONSchema, rules: JSONSchema) -> JSONSchema:
+def add_rules(schema: JSONSchema, rules: JSONSchema) -> JSONSchema:
     rules = {**rules, "properties": {**schema["properties"], **rules.get("properties", {})}}
     return {keyword: value for keyword, value in {**schema, **rules}.items() if value is not None}
 
@@ -343,7 +343,7 @@ class JSONOperationSchema(OperationSchema):
                 properties[name] = nullable(properties[name])
         schema = object_of(properties)
         return (
-            with_typed_fields(schema, serializer, "response")
+            add_typed_fields(schema, serializer, "response")
             if issubclass(serializer, AdditionalFieldsSerializer)
             else schema
         )

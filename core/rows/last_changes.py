@@ -53,7 +53,7 @@ def with_last_change(rows: "QuerySet[Any]") -> "QuerySet[Any]":
     return rows.annotate(last_changed_at=changed_at).filter(last_changed_at__isnull=False)
 
 
-def in_order_of_change(rows: "QuerySet[Any]") -> "QuerySet[Any]":
+def order_by_change(rows: "QuerySet[Any]") -> "QuerySet[Any]":
     """Return rows that are ordered by `updated_at` and the id in the same order, by the columns of the entries."""
     descending = [term.descending for term in rows.query.order_by]  # type: ignore[union-attr]  # expressions
     model: type[models.Model] = rows.model

@@ -22,7 +22,7 @@ from core.api.paging import ListPage
 from core.db.text import replace_non_xml
 from core.db.time_limit import TooSlow
 from core.errors import FieldError
-from core.rows.last_changes import has_last_changes, in_order_of_change, last_changes_of
+from core.rows.last_changes import has_last_changes, last_changes_of, order_by_change
 from core.search.queries import MAX_QUERY_LENGTH, estimate_counts, search, search_transaction
 from crm.contacts.models import ContactListMembership
 from crm.fields.catalogue import Field, FieldType
@@ -390,7 +390,7 @@ class ListQuery:
         if self._order_column in self.declaration.sort_keys:
             rows = rows.filter(sort_key__category_id=None)
         rows = rows.order_by(*self.order_by())
-        return in_order_of_change(rows) if self._is_by_last_change else rows
+        return order_by_change(rows) if self._is_by_last_change else rows
 
     @cached_property
     def _is_by_last_change(self) -> bool:

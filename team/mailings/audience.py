@@ -104,7 +104,7 @@ def customers_behind(account: Account, user: User, post_id: int) -> list[dict[st
     return found
 
 
-def with_deals(
+def filter_by_deals(
     account: Account, user: User, rows: list[dict[str, Any]], outcome: Status.Outcome
 ) -> list[dict[str, Any]]:
     """Return the rows that have a deal with the outcome. A contact also has the deals of its client."""
@@ -178,7 +178,7 @@ def candidates_of(account: Account, user: User, post_id: int, *, among: str = Am
     """
     rows = customers_behind(account, user, post_id)
     if among != Among.ALL and rows:
-        rows = with_deals(account, user, rows, Status.Outcome(among))
+        rows = filter_by_deals(account, user, rows, Status.Outcome(among))
     return Candidates(rows, blocked_addresses(account, {row["email_key"] for row in rows if row["email_key"]}))
 
 

@@ -29,7 +29,7 @@ from core.pages.errors import error_sentence
 from core.pages.panels import render_row_panels
 from forum.forums.requests import ForumRequest, ForumUserRequest
 from forum.inbox import tabs as inbox
-from forum.inbox.pages.moderation import with_html
+from forum.inbox.pages.moderation import render_comments
 from forum.lists.pages.base import query_string
 from forum.lists.team_filters import TeamFilter, read_team_filter
 from forum.posts.models import Post
@@ -222,7 +222,7 @@ class InboxPage(ForumTeamPage):
         """Return the comments that wait for approval, for the first page of that tab."""
         if self.tab != "unapproved" or page.number > 1:
             return []
-        return with_html(inbox.waiting_comments(self.request.account, self.request.forum.id))
+        return render_comments(inbox.waiting_comments(self.request.account, self.request.forum.id))
 
     def post(self, request: ForumRequest, **kwargs: Any) -> HttpResponse:
         action, page = request.POST.get("do", ""), self.read_page()

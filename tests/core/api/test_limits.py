@@ -327,7 +327,7 @@ def client_of(**headers) -> tuple[str, str]:
     environ = RequestFactory().get("/", **headers).META
     client_address.apply_proxy(environ)
     assert not set(client_address.PROXY_VARIABLES) & set(environ)
-    return client_address.from_environ(environ), environ["wsgi.url_scheme"]
+    return client_address.read_address(environ), environ["wsgi.url_scheme"]
 
 
 @table(
