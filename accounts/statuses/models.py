@@ -142,7 +142,7 @@ class Status(Ordered, TenantModel):
     def defaults(cls, account: "Account", pipeline: Pipeline) -> list["Status"]:
         """Return the statuses of a new account. Those of deals belong to the pipeline."""
 
-        def of_deal(code: str) -> dict[str, Any]:
+        def deal_defaults(code: str) -> dict[str, Any]:
             outcome, probability, rot_days = cls.DEAL_DEFAULTS[code]
             return {
                 "outcome": outcome,
@@ -161,7 +161,7 @@ class Status(Ordered, TenantModel):
                 closed=closed,
                 on_roadmap=cls.is_on_roadmap_by_default(kind, code),
                 position=position,
-                **(of_deal(code) if kind == cls.Kind.DEAL else {}),
+                **(deal_defaults(code) if kind == cls.Kind.DEAL else {}),
             )
             for position, (kind, code, name, color, closed) in enumerate(cls.DEFAULTS, start=1)
         ]

@@ -271,7 +271,7 @@ class MovePage(TeamPage):
             board = read_board(query, status_ids=None if is_whole else {status.id, values["seen_status_id"]} - {None})
         except TooSlow:
             return HttpResponse(headers={"HX-Redirect": self.path_back(deal.id)})
-        card, above = place_in(board.columns, deal.id)
+        card, above = find_card(board.columns, deal.id)
         if card is None and values["after_id"] is not None and not is_whole:
             # The card is below the first ones, which is where the user has dragged it.
             by_id = {column.status.id: column for column in board.columns}
@@ -320,7 +320,7 @@ class MovePage(TeamPage):
         return response
 
 
-def place_in(columns: list[BoardColumn], id: int) -> tuple[Card | None, int]:
+def find_card(columns: list[BoardColumn], id: int) -> tuple[Card | None, int]:
     """Return the card of a deal among the first cards of the columns, and the id of the card above it, 0 for none."""
     for column in columns:
         for index, card in enumerate(column.cards):
