@@ -1,7 +1,7 @@
 """The registry of resources.
 
-A subject registers its resources in its module `registration`. The trash, the change feed, the OpenAPI document and the API examples read the
-registry, so that they do not depend on particular resources.
+The module `registration` of a subject registers its resources. The trash, the change feed, the OpenAPI document and the API examples read
+the registry, so that they do not depend on particular resources.
 """
 
 from collections.abc import Callable, Iterator, Mapping

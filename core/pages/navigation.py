@@ -1,4 +1,4 @@
-"""The menus of the pages. Each subject registers its entries in its module `registration`."""
+"""The menus of the pages. The module `registration` of each subject registers its entries."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
