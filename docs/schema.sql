@@ -68,7 +68,7 @@ BEGIN
     RETURN NEW;
 END $$;
 
-CREATE FUNCTION public.copy_live_row() RETURNS trigger
+CREATE FUNCTION public.core_copy_live_row() RETURNS trigger
     LANGUAGE plpgsql
     AS $_$
 DECLARE
@@ -91,6 +91,44 @@ BEGIN
     END IF;
     RETURN NULL;
 END $_$;
+
+CREATE FUNCTION public.core_record_change() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    thing CONSTANT record := coalesce(NEW, OLD);
+    was_live boolean := TG_OP <> 'INSERT';
+    is_live boolean := TG_OP <> 'DELETE';
+BEGIN
+    IF TG_ARGV[1] = 'trashable' THEN
+        was_live := was_live AND OLD.trashed_at IS NULL;
+        is_live := is_live AND NEW.trashed_at IS NULL;
+    END IF;
+    IF NOT was_live AND NOT is_live THEN
+        RETURN NULL;
+    END IF;
+    IF TG_OP = 'UPDATE' AND TG_NARGS > 2 THEN
+        IF NOT EXISTS (
+            SELECT FROM unnest(TG_ARGV[2:]) AS name WHERE to_jsonb(OLD) -> name IS DISTINCT FROM to_jsonb(NEW) -> name
+        ) THEN
+            RETURN NULL;
+        END IF;
+    END IF;
+    INSERT INTO core_change (account_id, position, resource, id, change, at)
+    SELECT
+        thing.account_id,
+        nextval('core_change_positions'),
+        TG_ARGV[0],
+        thing.id,
+        CASE
+            WHEN NOT is_live THEN 'deleted' WHEN was_live THEN 'updated' WHEN TG_OP = 'INSERT' THEN 'created'
+            ELSE 'restored'
+        END,
+        clock_timestamp()
+    -- If the account itself was deleted, insert nothing.
+    FROM accounts_account WHERE accounts_account.id = thing.account_id;
+    RETURN NULL;
+END $$;
 
 CREATE FUNCTION public.crm_dealcount_insert_deltas() RETURNS trigger
     LANGUAGE plpgsql
@@ -189,29 +227,29 @@ CREATE FUNCTION public.forum_facetcount_insert_deltas() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
             BEGIN
-                IF TG_OP = 'UPDATE' AND (OLD.category_id, OLD.forum_id, OLD.kind, OLD.shelf, OLD.status_id, OLD.tags) IS NOT DISTINCT FROM (NEW.category_id, NEW.forum_id, NEW.kind, NEW.shelf, NEW.status_id, NEW.tags) THEN
+                IF TG_OP = 'UPDATE' AND (OLD.category_id, OLD.forum_id, OLD.kind, OLD.status_id, OLD.tags, OLD.visibility) IS NOT DISTINCT FROM (NEW.category_id, NEW.forum_id, NEW.kind, NEW.status_id, NEW.tags, NEW.visibility) THEN
                     RETURN NULL;
                 END IF;
-                IF OLD.shelf > 0 THEN 
-            INSERT INTO forum_facetcount (account_id, forum_id, level, tag, category_id, status_id, kind, shelf, posts, number)
-            SELECT *, nextval('forum_facetcount_numbers') FROM (SELECT OLD.account_id, value.*, -1 FROM (SELECT OLD.forum_id, 0, '', OLD.category_id, OLD.status_id, OLD.kind, OLD.shelf) AS value) AS rows
-        ; END IF; IF OLD.shelf > 0 AND OLD.tags <> '{}' THEN 
-            INSERT INTO forum_facetcount (account_id, forum_id, level, tag, category_id, status_id, kind, shelf, posts, number)
+                IF OLD.visibility > 0 THEN 
+            INSERT INTO forum_facetcount (account_id, forum_id, level, tag, category_id, status_id, kind, visibility, posts, number)
+            SELECT *, nextval('forum_facetcount_numbers') FROM (SELECT OLD.account_id, value.*, -1 FROM (SELECT OLD.forum_id, 0, '', OLD.category_id, OLD.status_id, OLD.kind, OLD.visibility) AS value) AS rows
+        ; END IF; IF OLD.visibility > 0 AND OLD.tags <> '{}' THEN 
+            INSERT INTO forum_facetcount (account_id, forum_id, level, tag, category_id, status_id, kind, visibility, posts, number)
             SELECT *, nextval('forum_facetcount_numbers') FROM (SELECT OLD.account_id, value.*, -1 FROM (
-            SELECT OLD.forum_id, 1, tag, 0, 0, '', OLD.shelf FROM unnest(OLD.tags) AS tag
+            SELECT OLD.forum_id, 1, tag, 0, 0, '', OLD.visibility FROM unnest(OLD.tags) AS tag
             UNION ALL
-            SELECT OLD.forum_id, 2, tag, OLD.category_id, OLD.status_id, OLD.kind, OLD.shelf
+            SELECT OLD.forum_id, 2, tag, OLD.category_id, OLD.status_id, OLD.kind, OLD.visibility
             FROM unnest(OLD.tags) AS tag
             ) AS value) AS rows
-        ; END IF; IF NEW.shelf > 0 THEN 
-            INSERT INTO forum_facetcount (account_id, forum_id, level, tag, category_id, status_id, kind, shelf, posts, number)
-            SELECT *, nextval('forum_facetcount_numbers') FROM (SELECT NEW.account_id, value.*, 1 FROM (SELECT NEW.forum_id, 0, '', NEW.category_id, NEW.status_id, NEW.kind, NEW.shelf) AS value) AS rows
-        ; END IF; IF NEW.shelf > 0 AND NEW.tags <> '{}' THEN 
-            INSERT INTO forum_facetcount (account_id, forum_id, level, tag, category_id, status_id, kind, shelf, posts, number)
+        ; END IF; IF NEW.visibility > 0 THEN 
+            INSERT INTO forum_facetcount (account_id, forum_id, level, tag, category_id, status_id, kind, visibility, posts, number)
+            SELECT *, nextval('forum_facetcount_numbers') FROM (SELECT NEW.account_id, value.*, 1 FROM (SELECT NEW.forum_id, 0, '', NEW.category_id, NEW.status_id, NEW.kind, NEW.visibility) AS value) AS rows
+        ; END IF; IF NEW.visibility > 0 AND NEW.tags <> '{}' THEN 
+            INSERT INTO forum_facetcount (account_id, forum_id, level, tag, category_id, status_id, kind, visibility, posts, number)
             SELECT *, nextval('forum_facetcount_numbers') FROM (SELECT NEW.account_id, value.*, 1 FROM (
-            SELECT NEW.forum_id, 1, tag, 0, 0, '', NEW.shelf FROM unnest(NEW.tags) AS tag
+            SELECT NEW.forum_id, 1, tag, 0, 0, '', NEW.visibility FROM unnest(NEW.tags) AS tag
             UNION ALL
-            SELECT NEW.forum_id, 2, tag, NEW.category_id, NEW.status_id, NEW.kind, NEW.shelf
+            SELECT NEW.forum_id, 2, tag, NEW.category_id, NEW.status_id, NEW.kind, NEW.visibility
             FROM unnest(NEW.tags) AS tag
             ) AS value) AS rows
         ; END IF;
@@ -236,44 +274,6 @@ CREATE FUNCTION public.forum_trending(created_at timestamp with time zone, vote_
     AS $$
     SELECT public.forum_log2_add(public.forum_half_lives(created_at), vote_weight)
 $$;
-
-CREATE FUNCTION public.note_change() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    thing CONSTANT record := coalesce(NEW, OLD);
-    was_live boolean := TG_OP <> 'INSERT';
-    is_live boolean := TG_OP <> 'DELETE';
-BEGIN
-    IF TG_ARGV[1] = 'trashable' THEN
-        was_live := was_live AND OLD.trashed_at IS NULL;
-        is_live := is_live AND NEW.trashed_at IS NULL;
-    END IF;
-    IF NOT was_live AND NOT is_live THEN
-        RETURN NULL;
-    END IF;
-    IF TG_OP = 'UPDATE' AND TG_NARGS > 2 THEN
-        IF NOT EXISTS (
-            SELECT FROM unnest(TG_ARGV[2:]) AS name WHERE to_jsonb(OLD) -> name IS DISTINCT FROM to_jsonb(NEW) -> name
-        ) THEN
-            RETURN NULL;
-        END IF;
-    END IF;
-    INSERT INTO accounts_change (account_id, position, resource, id, change, at)
-    SELECT
-        thing.account_id,
-        nextval('accounts_change_positions'),
-        TG_ARGV[0],
-        thing.id,
-        CASE
-            WHEN NOT is_live THEN 'deleted' WHEN was_live THEN 'updated' WHEN TG_OP = 'INSERT' THEN 'created'
-            ELSE 'restored'
-        END,
-        clock_timestamp()
-    -- If the account itself was deleted, insert nothing.
-    FROM accounts_account WHERE accounts_account.id = thing.account_id;
-    RETURN NULL;
-END $$;
 
 CREATE FUNCTION public.team_current_clients(of_account bigint, ids bigint[]) RETURNS TABLE(client_id bigint, is_found boolean, last_activity_at timestamp with time zone, next_task_at timestamp with time zone, open_sum numeric, won_sum numeric)
     LANGUAGE sql STABLE
@@ -457,6 +457,17 @@ CREATE FUNCTION search.account(bigint) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (rtrim(encode(ltrim(int8send($1), '\x00'::bytea), 'base64'::text), '='::text) || '.'::text);
 
+CREATE FUNCTION search.add_words() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO core_word (account_id, kind, word, recorded_by)
+    SELECT DISTINCT account_id, TG_TABLE_NAME, word, pg_backend_pid()
+    FROM written, search.unknown(account_id, TG_TABLE_NAME, search_text) AS word
+    ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END $$;
+
 CREATE FUNCTION search.bigrams(text text, length integer) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN CASE WHEN ((octet_length(text) = length(text)) OR (text !~ '[\u1100-\u11ff\u2e80-\u2fff\u3005-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]'::text)) THEN text ELSE (SELECT string_agg(CASE WHEN (NOT pairs.is_ideographic) THEN pairs.part ELSE concat(' ', pairs.part, CASE WHEN pairs.goes_on THEN pairs.next ELSE NULL::text END, ' ') END, ''::text ORDER BY pairs.place) AS string_agg FROM (SELECT parts.part, parts.place, parts.is_ideographic, lead(parts.part) OVER in_order AS next, lead(parts.is_ideographic) OVER in_order AS goes_on FROM (SELECT split.part, split.place, (split.part ~ '[\u1100-\u11ff\u2e80-\u2fff\u3005-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]'::text) AS is_ideographic FROM unnest(string_to_array("left"(bigrams.text, bigrams.length), NULL::text)) WITH ORDINALITY split(part, place)) parts WINDOW in_order AS (ORDER BY parts.place)) pairs) END;
@@ -494,17 +505,6 @@ CREATE FUNCTION search.fold(text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN regexp_replace(search.unpointed(lower(public.unaccent('public.unaccent'::regdictionary, search.composed($1)))), '[\t-/:-@\[-`{-~]+'::text, ' '::text, 'g'::text);
 
-CREATE FUNCTION search.learn() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    INSERT INTO accounts_word (account_id, kind, word, noted_by)
-    SELECT DISTINCT account_id, TG_TABLE_NAME, word, pg_backend_pid()
-    FROM written, search.unknown(account_id, TG_TABLE_NAME, search_text) AS word
-    ON CONFLICT DO NOTHING;
-    RETURN NULL;
-END $$;
-
 CREATE FUNCTION search.name(text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN "left"(search.fold($1), 255);
@@ -517,7 +517,19 @@ CREATE FUNCTION search.query(account_id bigint, query text) RETURNS tsquery
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (regexp_replace((to_tsquery('simple'::regconfig, query))::text, '''([^'']+)'''::text, ((''''::text || search.account(account_id)) || '\1'''::text), 'g'::text))::tsquery;
 
-CREATE FUNCTION search.relearn() RETURNS trigger
+CREATE FUNCTION search.stored_words(text) RETURNS SETOF text
+    LANGUAGE sql IMMUTABLE ROWS 8 PARALLEL SAFE
+    AS $_$ SELECT DISTINCT word FROM string_to_table($1, ' ') AS word WHERE word ~ '^[a-z]{5,64}$' ORDER BY 1 $_$;
+
+CREATE FUNCTION search.unknown(account_id bigint, kind text, text text) RETURNS SETOF text
+    LANGUAGE sql STABLE ROWS 8
+    AS $_$
+    SELECT word FROM search.stored_words($3) AS stored (word) WHERE NOT EXISTS (
+        SELECT FROM core_word AS known WHERE known.account_id = $1 AND known.kind = $2 AND known.word = stored.word
+    )
+$_$;
+
+CREATE FUNCTION search.update_words() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -532,28 +544,16 @@ BEGIN
         RETURN NULL;
     END IF;
     IF TG_OP = 'UPDATE' THEN
-        INSERT INTO accounts_word (account_id, kind, word, noted_by)
+        INSERT INTO core_word (account_id, kind, word, recorded_by)
         SELECT NEW.account_id, TG_TABLE_NAME, word, pg_backend_pid()
         FROM search.unknown(NEW.account_id, TG_TABLE_NAME, NEW.search_text) AS word
         ON CONFLICT DO NOTHING;
     END IF;
-    INSERT INTO accounts_staleword (account_id, kind, word, noted_by)
-    SELECT OLD.account_id, TG_TABLE_NAME, word, pg_backend_pid() FROM search.spelled(OLD.search_text) AS word
+    INSERT INTO core_staleword (account_id, kind, word, recorded_by)
+    SELECT OLD.account_id, TG_TABLE_NAME, word, pg_backend_pid() FROM search.stored_words(OLD.search_text) AS word
     ON CONFLICT DO NOTHING;
     RETURN NULL;
 END $$;
-
-CREATE FUNCTION search.spelled(text) RETURNS SETOF text
-    LANGUAGE sql IMMUTABLE ROWS 8 PARALLEL SAFE
-    AS $_$ SELECT DISTINCT word FROM string_to_table($1, ' ') AS word WHERE word ~ '^[a-z]{5,64}$' ORDER BY 1 $_$;
-
-CREATE FUNCTION search.unknown(account_id bigint, kind text, text text) RETURNS SETOF text
-    LANGUAGE sql STABLE ROWS 8
-    AS $_$
-    SELECT word FROM search.spelled($3) AS spelled (word) WHERE NOT EXISTS (
-        SELECT FROM accounts_word AS known WHERE known.account_id = $1 AND known.kind = $2 AND known.word = spelled.word
-    )
-$_$;
 
 CREATE FUNCTION search.words(account_id bigint, text text, length integer) RETURNS tsvector
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -641,25 +641,6 @@ CREATE TABLE public.accounts_branding (
 );
 ALTER TABLE ONLY public.accounts_branding ALTER COLUMN account_id SET (n_distinct=2);
 
-CREATE TABLE public.accounts_change (
-    account_id bigint NOT NULL,
-    "position" bigint NOT NULL,
-    number bigint,
-    resource character varying(255) NOT NULL,
-    id bigint NOT NULL,
-    change character varying(255) NOT NULL,
-    at timestamp with time zone NOT NULL
-)
-WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
-ALTER TABLE ONLY public.accounts_change ALTER COLUMN account_id SET (n_distinct=2);
-
-CREATE SEQUENCE public.accounts_change_positions
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1;
-
 CREATE TABLE public.accounts_group (
     account_id bigint NOT NULL,
     id bigint NOT NULL,
@@ -704,18 +685,6 @@ ALTER TABLE public.accounts_host ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDE
     CACHE 1
 );
 
-CREATE TABLE public.accounts_idempotentanswer (
-    account_id bigint NOT NULL,
-    caller character varying(255) NOT NULL,
-    key character varying(255) NOT NULL,
-    fingerprint bytea NOT NULL,
-    status smallint NOT NULL,
-    headers jsonb NOT NULL,
-    body bytea NOT NULL,
-    created_at timestamp with time zone NOT NULL
-);
-ALTER TABLE ONLY public.accounts_idempotentanswer ALTER COLUMN account_id SET (n_distinct=2);
-
 CREATE TABLE public.accounts_invitation (
     account_id bigint NOT NULL,
     id bigint NOT NULL,
@@ -745,13 +714,6 @@ CREATE TABLE public.accounts_pipeline (
 );
 ALTER TABLE ONLY public.accounts_pipeline ALTER COLUMN account_id SET (n_distinct=2);
 
-CREATE UNLOGGED TABLE public.accounts_ratecount (
-    key character varying(128) NOT NULL,
-    used integer NOT NULL,
-    ends_at timestamp with time zone NOT NULL
-)
-WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
-
 CREATE TABLE public.accounts_session (
     account_id bigint NOT NULL,
     id bigint NOT NULL,
@@ -777,14 +739,6 @@ CREATE TABLE public.accounts_signincode (
     expires_at timestamp with time zone NOT NULL
 );
 ALTER TABLE ONLY public.accounts_signincode ALTER COLUMN account_id SET (n_distinct=2);
-
-CREATE TABLE public.accounts_staleword (
-    account_id bigint NOT NULL,
-    kind character varying(255) NOT NULL,
-    word character varying(255) NOT NULL,
-    noted_by integer NOT NULL
-);
-ALTER TABLE ONLY public.accounts_staleword ALTER COLUMN account_id SET (n_distinct=2);
 
 CREATE TABLE public.accounts_status (
     account_id bigint NOT NULL,
@@ -867,13 +821,24 @@ CREATE TABLE public.accounts_user (
 );
 ALTER TABLE ONLY public.accounts_user ALTER COLUMN account_id SET (n_distinct=2);
 
-CREATE TABLE public.accounts_word (
+CREATE TABLE public.core_change (
     account_id bigint NOT NULL,
-    kind character varying(255) NOT NULL,
-    word character varying(255) NOT NULL COLLATE pg_catalog."C",
-    noted_by integer NOT NULL
-);
-ALTER TABLE ONLY public.accounts_word ALTER COLUMN account_id SET (n_distinct=2);
+    "position" bigint NOT NULL,
+    number bigint,
+    resource character varying(255) NOT NULL,
+    id bigint NOT NULL,
+    change character varying(255) NOT NULL,
+    at timestamp with time zone NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+ALTER TABLE ONLY public.core_change ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE SEQUENCE public.core_change_positions
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
 
 CREATE TABLE public.core_follower (
     account_id bigint NOT NULL,
@@ -901,6 +866,18 @@ ALTER TABLE public.core_heartbeat ALTER COLUMN id ADD GENERATED BY DEFAULT AS ID
     NO MAXVALUE
     CACHE 1
 );
+
+CREATE TABLE public.core_idempotentanswer (
+    account_id bigint NOT NULL,
+    caller character varying(255) NOT NULL,
+    key character varying(255) NOT NULL,
+    fingerprint bytea NOT NULL,
+    status smallint NOT NULL,
+    headers jsonb NOT NULL,
+    body bytea NOT NULL,
+    created_at timestamp with time zone NOT NULL
+);
+ALTER TABLE ONLY public.core_idempotentanswer ALTER COLUMN account_id SET (n_distinct=2);
 
 CREATE TABLE public.core_job (
     id bigint NOT NULL,
@@ -940,6 +917,29 @@ ALTER TABLE public.core_periodictime ALTER COLUMN id ADD GENERATED BY DEFAULT AS
     NO MAXVALUE
     CACHE 1
 );
+
+CREATE UNLOGGED TABLE public.core_ratecount (
+    key character varying(128) NOT NULL,
+    used integer NOT NULL,
+    ends_at timestamp with time zone NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
+
+CREATE TABLE public.core_staleword (
+    account_id bigint NOT NULL,
+    kind character varying(255) NOT NULL,
+    word character varying(255) NOT NULL,
+    recorded_by integer NOT NULL
+);
+ALTER TABLE ONLY public.core_staleword ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.core_word (
+    account_id bigint NOT NULL,
+    kind character varying(255) NOT NULL,
+    word character varying(255) NOT NULL COLLATE pg_catalog."C",
+    recorded_by integer NOT NULL
+);
+ALTER TABLE ONLY public.core_word ALTER COLUMN account_id SET (n_distinct=2);
 
 CREATE TABLE public.crm_client (
     account_id bigint NOT NULL,
@@ -1366,7 +1366,7 @@ CREATE TABLE public.forum_facetcount (
     category_id bigint NOT NULL,
     status_id bigint NOT NULL,
     kind text NOT NULL,
-    shelf smallint NOT NULL,
+    visibility smallint NOT NULL,
     posts integer NOT NULL
 )
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
@@ -1484,7 +1484,7 @@ CREATE TABLE public.forum_post (
     additional_fields jsonb DEFAULT '{}'::jsonb NOT NULL,
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL,
-    shelf smallint GENERATED ALWAYS AS (
+    visibility smallint GENERATED ALWAYS AS (
 CASE
     WHEN ((category_id IS NULL) OR (trashed_at IS NOT NULL) OR (duplicate_from_id IS NOT NULL)) THEN 0
     WHEN (private OR (NOT approved) OR ((kind)::text = 'private'::text)) THEN 2
@@ -1504,7 +1504,7 @@ CREATE TABLE public.forum_postsortkey (
     category_id bigint,
     forum_id bigint,
     status_id bigint NOT NULL,
-    shelf smallint NOT NULL,
+    visibility smallint NOT NULL,
     client_id bigint,
     contact_id bigint,
     deal_id bigint,
@@ -1860,9 +1860,6 @@ ALTER TABLE ONLY public.accounts_apitoken
 ALTER TABLE ONLY public.accounts_branding
     ADD CONSTRAINT accounts_branding_pkey PRIMARY KEY (account_id);
 
-ALTER TABLE ONLY public.accounts_change
-    ADD CONSTRAINT accounts_change_pkey PRIMARY KEY (account_id, "position");
-
 ALTER TABLE ONLY public.accounts_group
     ADD CONSTRAINT accounts_group_pkey PRIMARY KEY (account_id, id);
 
@@ -1872,26 +1869,17 @@ ALTER TABLE ONLY public.accounts_handover
 ALTER TABLE ONLY public.accounts_host
     ADD CONSTRAINT accounts_host_pkey PRIMARY KEY (id);
 
-ALTER TABLE ONLY public.accounts_idempotentanswer
-    ADD CONSTRAINT accounts_idempotentanswer_pkey PRIMARY KEY (account_id, caller, key);
-
 ALTER TABLE ONLY public.accounts_invitation
     ADD CONSTRAINT accounts_invitation_pkey PRIMARY KEY (account_id, id);
 
 ALTER TABLE ONLY public.accounts_pipeline
     ADD CONSTRAINT accounts_pipeline_pkey PRIMARY KEY (account_id, id);
 
-ALTER TABLE ONLY public.accounts_ratecount
-    ADD CONSTRAINT accounts_ratecount_pkey PRIMARY KEY (key);
-
 ALTER TABLE ONLY public.accounts_session
     ADD CONSTRAINT accounts_session_pkey PRIMARY KEY (account_id, id);
 
 ALTER TABLE ONLY public.accounts_signincode
     ADD CONSTRAINT accounts_signincode_pkey PRIMARY KEY (account_id, id);
-
-ALTER TABLE ONLY public.accounts_staleword
-    ADD CONSTRAINT accounts_staleword_pkey PRIMARY KEY (account_id, kind, word, noted_by);
 
 ALTER TABLE ONLY public.accounts_status
     ADD CONSTRAINT accounts_status_pkey PRIMARY KEY (account_id, id);
@@ -1904,9 +1892,6 @@ ALTER TABLE ONLY public.accounts_tagcount
 
 ALTER TABLE ONLY public.accounts_user
     ADD CONSTRAINT accounts_user_pkey PRIMARY KEY (account_id, id);
-
-ALTER TABLE ONLY public.accounts_word
-    ADD CONSTRAINT accounts_word_pkey PRIMARY KEY (account_id, kind, word, noted_by);
 
 ALTER TABLE ONLY public.accounts_apitoken
     ADD CONSTRAINT apitoken_digest_unique UNIQUE (digest);
@@ -1926,17 +1911,32 @@ ALTER TABLE ONLY public.forum_contentreport
 ALTER TABLE ONLY public.forum_contentreport
     ADD CONSTRAINT contentreport_post_unique UNIQUE (account_id, post_id, user_id);
 
+ALTER TABLE ONLY public.core_change
+    ADD CONSTRAINT core_change_pkey PRIMARY KEY (account_id, "position");
+
 ALTER TABLE ONLY public.core_follower
     ADD CONSTRAINT core_follower_pkey PRIMARY KEY (account_id, name, key);
 
 ALTER TABLE ONLY public.core_heartbeat
     ADD CONSTRAINT core_heartbeat_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.core_idempotentanswer
+    ADD CONSTRAINT core_idempotentanswer_pkey PRIMARY KEY (account_id, caller, key);
+
 ALTER TABLE ONLY public.core_job
     ADD CONSTRAINT core_job_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.core_periodictime
     ADD CONSTRAINT core_periodictime_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.core_ratecount
+    ADD CONSTRAINT core_ratecount_pkey PRIMARY KEY (key);
+
+ALTER TABLE ONLY public.core_staleword
+    ADD CONSTRAINT core_staleword_pkey PRIMARY KEY (account_id, kind, word, recorded_by);
+
+ALTER TABLE ONLY public.core_word
+    ADD CONSTRAINT core_word_pkey PRIMARY KEY (account_id, kind, word, recorded_by);
 
 ALTER TABLE ONLY public.crm_client
     ADD CONSTRAINT crm_client_pkey PRIMARY KEY (account_id, id);
@@ -2017,7 +2017,7 @@ ALTER TABLE ONLY public.forum_contentreport
     ADD CONSTRAINT forum_contentreport_pkey PRIMARY KEY (account_id, id);
 
 ALTER TABLE ONLY public.forum_facetcount
-    ADD CONSTRAINT forum_facetcount_pkey PRIMARY KEY (account_id, forum_id, level, tag, category_id, status_id, kind, shelf, number);
+    ADD CONSTRAINT forum_facetcount_pkey PRIMARY KEY (account_id, forum_id, level, tag, category_id, status_id, kind, visibility, number);
 
 ALTER TABLE ONLY public.forum_follow
     ADD CONSTRAINT forum_follow_pkey PRIMARY KEY (account_id, id);
@@ -2204,9 +2204,9 @@ CREATE INDEX bulk_change_of_author ON public.team_bulkchange USING btree (accoun
 
 CREATE INDEX category_order ON public.forum_category USING btree (account_id, forum_id, "position", id);
 
-CREATE UNIQUE INDEX change_numbered ON public.accounts_change USING btree (account_id, number) WHERE (number IS NOT NULL);
+CREATE UNIQUE INDEX change_numbered ON public.core_change USING btree (account_id, number) WHERE (number IS NOT NULL);
 
-CREATE INDEX change_unnumbered ON public.accounts_change USING btree (account_id, "position") WHERE (number IS NULL);
+CREATE INDEX change_unnumbered ON public.core_change USING btree (account_id, "position") WHERE (number IS NULL);
 
 CREATE INDEX client_by_additional_fields ON public.crm_client USING gin (account_id, additional_fields jsonb_path_ops) WITH (gin_pending_list_limit='1024') WHERE ((trashed_at IS NULL) AND (NOT (additional_fields = '{}'::jsonb)));
 
@@ -2453,7 +2453,7 @@ ALTER INDEX public.pipeline_found ALTER COLUMN 3 SET STATISTICS 0;
 
 CREATE INDEX post_backer_by_client ON public.team_postbacker USING btree (account_id, client_id, post_id);
 
-CREATE INDEX post_by_age ON public.forum_post USING btree (account_id, category_id, shelf, created_at, id);
+CREATE INDEX post_by_age ON public.forum_post USING btree (account_id, category_id, visibility, created_at, id);
 
 CREATE INDEX post_by_author ON public.forum_post USING btree (account_id, user_id, created_at, id) WHERE ((category_id IS NOT NULL) AND (trashed_at IS NULL));
 
@@ -2465,11 +2465,11 @@ CREATE INDEX post_by_response ON public.forum_post USING btree (account_id, resp
 
 CREATE INDEX post_by_revenue ON public.team_postrevenue USING btree (account_id, forum_id, currency, total, post_id);
 
-CREATE INDEX post_by_status ON public.forum_post USING btree (account_id, category_id, shelf, status_id, created_at, id);
+CREATE INDEX post_by_status ON public.forum_post USING btree (account_id, category_id, visibility, status_id, created_at, id);
 
 CREATE INDEX post_by_status_before_merge ON public.forum_post USING btree (account_id, status_before_merge_id, id) WHERE (status_before_merge_id IS NOT NULL);
 
-CREATE INDEX post_closed_own ON public.forum_post USING btree (account_id, user_id, category_id) WHERE (shelf = 2);
+CREATE INDEX post_closed_own ON public.forum_post USING btree (account_id, user_id, category_id) WHERE (visibility = 2);
 
 CREATE INDEX post_found ON public.forum_post USING gin (account_id, category_id, forum_id, status_id, responsible_id, user_id, tags, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit='1024') WHERE (trashed_at IS NULL);
 ALTER INDEX public.post_found ALTER COLUMN 9 SET STATISTICS 0;
@@ -2486,9 +2486,9 @@ CREATE INDEX post_of_contact ON public.forum_post USING btree (account_id, conta
 
 CREATE INDEX post_of_deal ON public.forum_post USING btree (account_id, deal_id, id) WHERE (deal_id IS NOT NULL);
 
-CREATE INDEX post_of_forum_by_age ON public.forum_post USING btree (account_id, forum_id, shelf, created_at, id);
+CREATE INDEX post_of_forum_by_age ON public.forum_post USING btree (account_id, forum_id, visibility, created_at, id);
 
-CREATE INDEX post_of_forum_by_kind ON public.forum_post USING btree (account_id, forum_id, kind, id) WHERE ((shelf > 0) AND (NOT ((kind)::text = 'suggestion'::text)));
+CREATE INDEX post_of_forum_by_kind ON public.forum_post USING btree (account_id, forum_id, kind, id) WHERE ((visibility > 0) AND (NOT ((kind)::text = 'suggestion'::text)));
 
 CREATE INDEX post_of_trashed_client ON public.forum_post USING btree (account_id, trashed_client_id) WHERE (trashed_client_id IS NOT NULL);
 
@@ -2516,23 +2516,23 @@ CREATE INDEX savedview_shared ON public.team_savedview USING btree (account_id, 
 
 CREATE INDEX session_of_user ON public.accounts_session USING btree (account_id, user_id);
 
-CREATE INDEX sort_key_by_activity ON public.forum_postsortkey USING btree (account_id, category_id, shelf, updated_at, id) WHERE (category_id IS NOT NULL);
+CREATE INDEX sort_key_by_activity ON public.forum_postsortkey USING btree (account_id, category_id, visibility, updated_at, id) WHERE (category_id IS NOT NULL);
 
-CREATE INDEX sort_key_by_comments ON public.forum_postsortkey USING btree (account_id, category_id, shelf, comments_cache, id) WHERE (category_id IS NOT NULL);
+CREATE INDEX sort_key_by_comments ON public.forum_postsortkey USING btree (account_id, category_id, visibility, comments_cache, id) WHERE (category_id IS NOT NULL);
 
-CREATE INDEX sort_key_by_votes ON public.forum_postsortkey USING btree (account_id, category_id, shelf, votes_cache, id) WHERE (category_id IS NOT NULL);
+CREATE INDEX sort_key_by_votes ON public.forum_postsortkey USING btree (account_id, category_id, visibility, votes_cache, id) WHERE (category_id IS NOT NULL);
 
-CREATE INDEX sort_key_of_forum_by_activity ON public.forum_postsortkey USING btree (account_id, forum_id, shelf, updated_at, id) WHERE (forum_id IS NOT NULL);
+CREATE INDEX sort_key_of_forum_by_activity ON public.forum_postsortkey USING btree (account_id, forum_id, visibility, updated_at, id) WHERE (forum_id IS NOT NULL);
 
-CREATE INDEX sort_key_of_forum_by_comments ON public.forum_postsortkey USING btree (account_id, forum_id, shelf, comments_cache, id) WHERE (forum_id IS NOT NULL);
+CREATE INDEX sort_key_of_forum_by_comments ON public.forum_postsortkey USING btree (account_id, forum_id, visibility, comments_cache, id) WHERE (forum_id IS NOT NULL);
 
-CREATE INDEX sort_key_of_forum_by_trend ON public.forum_postsortkey USING btree (account_id, forum_id, shelf, trending, id) WHERE (forum_id IS NOT NULL);
+CREATE INDEX sort_key_of_forum_by_trend ON public.forum_postsortkey USING btree (account_id, forum_id, visibility, trending, id) WHERE (forum_id IS NOT NULL);
 
-CREATE INDEX sort_key_of_forum_by_votes ON public.forum_postsortkey USING btree (account_id, forum_id, shelf, votes_cache, id) WHERE (forum_id IS NOT NULL);
+CREATE INDEX sort_key_of_forum_by_votes ON public.forum_postsortkey USING btree (account_id, forum_id, visibility, votes_cache, id) WHERE (forum_id IS NOT NULL);
 
 CREATE INDEX sort_key_of_post_by_change ON public.forum_postsortkey USING btree (account_id, updated_at, id) WHERE (category_id IS NOT NULL);
 
-CREATE INDEX sort_key_of_roadmap ON public.forum_postsortkey USING btree (account_id, forum_id, status_id, votes_cache, id) WHERE (shelf = 1);
+CREATE INDEX sort_key_of_roadmap ON public.forum_postsortkey USING btree (account_id, forum_id, status_id, votes_cache, id) WHERE (visibility = 1);
 
 CREATE INDEX sort_key_of_task_by_change ON public.forum_postsortkey USING btree (account_id, updated_at, id) WHERE (category_id IS NULL);
 
@@ -2608,15 +2608,37 @@ CREATE INDEX vote_from_post ON public.forum_vote USING btree (account_id, from_p
 
 CREATE INDEX vote_of_user ON public.forum_vote USING btree (account_id, user_id, created_at, post_id);
 
-CREATE INDEX word_spelling ON public.accounts_word USING gin (account_id, kind public.text_ops, word public.gin_trgm_ops);
+CREATE INDEX word_spelling ON public.core_word USING gin (account_id, kind public.text_ops, word public.gin_trgm_ops);
 
-CREATE TRIGGER copy_live_row AFTER INSERT OR DELETE OR UPDATE ON public.crm_client FOR EACH ROW EXECUTE FUNCTION public.copy_live_row('crm_clientlastchange', 'updated_at');
+CREATE TRIGGER add_words AFTER INSERT ON public.accounts_group REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
 
-CREATE TRIGGER copy_live_row AFTER INSERT OR DELETE OR UPDATE ON public.crm_contact FOR EACH ROW EXECUTE FUNCTION public.copy_live_row('crm_contactlastchange', 'updated_at');
+CREATE TRIGGER add_words AFTER INSERT ON public.accounts_pipeline REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
 
-CREATE TRIGGER copy_live_row AFTER INSERT OR DELETE OR UPDATE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.copy_live_row('crm_deallastchange', 'updated_at');
+CREATE TRIGGER add_words AFTER INSERT ON public.accounts_status REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
 
-CREATE TRIGGER copy_live_row AFTER INSERT OR DELETE OR UPDATE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.copy_live_row('forum_postsortkey', 'forum_id', 'category_id', 'status_id', 'shelf', 'client_id', 'contact_id', 'deal_id', 'votes_cache', 'comments_cache', 'trending', 'updated_at');
+CREATE TRIGGER add_words AFTER INSERT ON public.accounts_user REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
+
+CREATE TRIGGER add_words AFTER INSERT ON public.crm_client REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
+
+CREATE TRIGGER add_words AFTER INSERT ON public.crm_contact REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
+
+CREATE TRIGGER add_words AFTER INSERT ON public.crm_contactlist REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
+
+CREATE TRIGGER add_words AFTER INSERT ON public.crm_deal REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
+
+CREATE TRIGGER add_words AFTER INSERT ON public.crm_fielddefinition REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
+
+CREATE TRIGGER add_words AFTER INSERT ON public.crm_note REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
+
+CREATE TRIGGER add_words AFTER INSERT ON public.forum_post REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
+
+CREATE TRIGGER copy_live_row AFTER INSERT OR DELETE OR UPDATE ON public.crm_client FOR EACH ROW EXECUTE FUNCTION public.core_copy_live_row('crm_clientlastchange', 'updated_at');
+
+CREATE TRIGGER copy_live_row AFTER INSERT OR DELETE OR UPDATE ON public.crm_contact FOR EACH ROW EXECUTE FUNCTION public.core_copy_live_row('crm_contactlastchange', 'updated_at');
+
+CREATE TRIGGER copy_live_row AFTER INSERT OR DELETE OR UPDATE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.core_copy_live_row('crm_deallastchange', 'updated_at');
+
+CREATE TRIGGER copy_live_row AFTER INSERT OR DELETE OR UPDATE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.core_copy_live_row('forum_postsortkey', 'forum_id', 'category_id', 'status_id', 'visibility', 'client_id', 'contact_id', 'deal_id', 'votes_cache', 'comments_cache', 'trending', 'updated_at');
 
 CREATE TRIGGER count_cast AFTER INSERT ON public.forum_proxyvote REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_votes();
 
@@ -2636,73 +2658,29 @@ CREATE TRIGGER crm_dealcount_count AFTER INSERT OR DELETE OR UPDATE ON public.cr
 
 CREATE TRIGGER forum_facetcount_count AFTER INSERT OR DELETE OR UPDATE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_facetcount_insert_deltas();
 
-CREATE TRIGGER learn AFTER INSERT ON public.accounts_group REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
+CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.accounts_group DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('group');
 
-CREATE TRIGGER learn AFTER INSERT ON public.accounts_pipeline REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
+CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.accounts_pipeline DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('pipeline');
 
-CREATE TRIGGER learn AFTER INSERT ON public.accounts_status REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
+CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.accounts_status DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('status');
 
-CREATE TRIGGER learn AFTER INSERT ON public.accounts_user REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
+CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('client', 'trashable');
 
-CREATE TRIGGER learn AFTER INSERT ON public.crm_client REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
+CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('contact', 'trashable');
 
-CREATE TRIGGER learn AFTER INSERT ON public.crm_contact REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
+CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_contactlist DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('contact_list', 'trashable');
 
-CREATE TRIGGER learn AFTER INSERT ON public.crm_contactlist REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
+CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('deal', 'trashable');
 
-CREATE TRIGGER learn AFTER INSERT ON public.crm_deal REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
+CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_fielddefinition DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('field_definition');
 
-CREATE TRIGGER learn AFTER INSERT ON public.crm_fielddefinition REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
+CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('note', 'trashable');
 
-CREATE TRIGGER learn AFTER INSERT ON public.crm_note REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
+CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_userlink DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('user_link');
 
-CREATE TRIGGER learn AFTER INSERT ON public.forum_post REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
+CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('post', 'trashable');
 
-CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.accounts_group DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('group');
-
-CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.accounts_pipeline DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('pipeline');
-
-CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.accounts_status DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('status');
-
-CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('client', 'trashable');
-
-CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_contact DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('contact', 'trashable');
-
-CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_contactlist DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('contact_list', 'trashable');
-
-CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('deal', 'trashable');
-
-CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_fielddefinition DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('field_definition');
-
-CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('note', 'trashable');
-
-CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_userlink DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('user_link');
-
-CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('post', 'trashable');
-
-CREATE CONSTRAINT TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON public.team_message DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.note_change('message', '', 'post_id', 'author_id', 'subject', 'text', 'among', 'include_not_asked', 'state');
-
-CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.accounts_group FOR EACH ROW EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.accounts_pipeline FOR EACH ROW EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.accounts_status FOR EACH ROW EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.accounts_user FOR EACH ROW EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.crm_client FOR EACH ROW EXECUTE FUNCTION search.relearn('trashable');
-
-CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.crm_contact FOR EACH ROW EXECUTE FUNCTION search.relearn('trashable');
-
-CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.crm_contactlist FOR EACH ROW EXECUTE FUNCTION search.relearn('trashable');
-
-CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION search.relearn('trashable');
-
-CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.crm_fielddefinition FOR EACH ROW EXECUTE FUNCTION search.relearn();
-
-CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.crm_note FOR EACH ROW EXECUTE FUNCTION search.relearn('trashable');
-
-CREATE TRIGGER relearn AFTER DELETE OR UPDATE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION search.relearn('trashable');
+CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.team_message DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('message', '', 'post_id', 'author_id', 'subject', 'text', 'among', 'include_not_asked', 'state');
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_apitoken FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
@@ -2778,6 +2756,28 @@ CREATE TRIGGER take_id BEFORE INSERT ON public.webhooks_delivery FOR EACH ROW WH
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.webhooks_endpoint FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
+CREATE TRIGGER update_words AFTER DELETE OR UPDATE ON public.accounts_group FOR EACH ROW EXECUTE FUNCTION search.update_words();
+
+CREATE TRIGGER update_words AFTER DELETE OR UPDATE ON public.accounts_pipeline FOR EACH ROW EXECUTE FUNCTION search.update_words();
+
+CREATE TRIGGER update_words AFTER DELETE OR UPDATE ON public.accounts_status FOR EACH ROW EXECUTE FUNCTION search.update_words();
+
+CREATE TRIGGER update_words AFTER DELETE OR UPDATE ON public.accounts_user FOR EACH ROW EXECUTE FUNCTION search.update_words();
+
+CREATE TRIGGER update_words AFTER DELETE OR UPDATE ON public.crm_client FOR EACH ROW EXECUTE FUNCTION search.update_words('trashable');
+
+CREATE TRIGGER update_words AFTER DELETE OR UPDATE ON public.crm_contact FOR EACH ROW EXECUTE FUNCTION search.update_words('trashable');
+
+CREATE TRIGGER update_words AFTER DELETE OR UPDATE ON public.crm_contactlist FOR EACH ROW EXECUTE FUNCTION search.update_words('trashable');
+
+CREATE TRIGGER update_words AFTER DELETE OR UPDATE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION search.update_words('trashable');
+
+CREATE TRIGGER update_words AFTER DELETE OR UPDATE ON public.crm_fielddefinition FOR EACH ROW EXECUTE FUNCTION search.update_words();
+
+CREATE TRIGGER update_words AFTER DELETE OR UPDATE ON public.crm_note FOR EACH ROW EXECUTE FUNCTION search.update_words('trashable');
+
+CREATE TRIGGER update_words AFTER DELETE OR UPDATE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION search.update_words('trashable');
+
 CREATE TRIGGER weigh_changed AFTER UPDATE ON public.forum_proxyvote REFERENCING OLD TABLE AS former NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_votes();
 
 CREATE TRIGGER weigh_changed AFTER UPDATE ON public.forum_vote REFERENCING OLD TABLE AS former NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_votes();
@@ -2794,9 +2794,6 @@ ALTER TABLE ONLY public.accounts_apitoken
 ALTER TABLE ONLY public.accounts_branding
     ADD CONSTRAINT accounts_branding_account_id_6b0ff6f8_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 
-ALTER TABLE ONLY public.accounts_change
-    ADD CONSTRAINT accounts_change_account_id_98166cf6_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
-
 ALTER TABLE ONLY public.accounts_group
     ADD CONSTRAINT accounts_group_account_id_2d29721b_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 
@@ -2808,9 +2805,6 @@ ALTER TABLE ONLY public.accounts_handover
 
 ALTER TABLE ONLY public.accounts_host
     ADD CONSTRAINT accounts_host_account_id_511f161c_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
-
-ALTER TABLE ONLY public.accounts_idempotentanswer
-    ADD CONSTRAINT accounts_idempotenta_account_id_81352347_fk_accounts_ FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 
 ALTER TABLE ONLY public.accounts_invitation
     ADD CONSTRAINT accounts_invitation_account_id_8e9dd036_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
@@ -2851,11 +2845,17 @@ ALTER TABLE ONLY public.accounts_user
 ALTER TABLE ONLY public.accounts_user
     ADD CONSTRAINT accounts_user_group_id_fk FOREIGN KEY (account_id, group_id) REFERENCES public.accounts_group(account_id, id) ON DELETE SET NULL (group_id);
 
-ALTER TABLE ONLY public.accounts_word
-    ADD CONSTRAINT accounts_word_account_id_07cc28c2_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.core_change
+    ADD CONSTRAINT core_change_account_id_dee1d71b_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 
 ALTER TABLE ONLY public.core_follower
     ADD CONSTRAINT core_follower_account_id_ddd92d9e_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.core_idempotentanswer
+    ADD CONSTRAINT core_idempotentanswe_account_id_3c6ccfab_fk_accounts_ FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.core_word
+    ADD CONSTRAINT core_word_account_id_cfe27651_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 
 ALTER TABLE ONLY public.crm_client
     ADD CONSTRAINT crm_client_account_id_640c44a6_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;

@@ -36,6 +36,8 @@ class Team(rooms.Room):
         "shared": _("share with the team"),
         "view": _("view"),
         "column": _("column"),
+        "columns": _("columns"),
+        "to": _("last month"),
         "reason": _("reason"),
         "merge": _("merge"),
         "merged_client": _("other client"),

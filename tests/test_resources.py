@@ -113,11 +113,11 @@ def test_the_change_feed_contains_every_resource(db):
     expected = {
         (
             resource.model._meta.db_table,
-            f"record_change('{resource.key}'" + (", 'trashable'" if issubclass(resource.model, Trashable) else ""),
+            f"core_record_change('{resource.key}'" + (", 'trashable'" if issubclass(resource.model, Trashable) else ""),
         )
         for resource in registry
     }
-    definitions = triggers_of("record_change")
+    definitions = triggers_of("core_record_change")
     assert all("AFTER INSERT OR DELETE OR UPDATE" in definition for _, definition in definitions)
     calls = {(table, definition.partition("FUNCTION ")[2]) for table, definition in definitions}
     found = {

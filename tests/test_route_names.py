@@ -7,6 +7,7 @@ from pathlib import Path
 
 from django.urls import get_resolver
 
+from core.rooms import import_modules
 from tests.support.rooms import ROOMS, USES, module_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -118,11 +119,14 @@ def test_every_route_has_its_own_name():
 
 def test_names_begin_with_the_room_and_the_format_of_the_route():
     formats = {"api": "json-", "xml": "xml-"}
-    routes = {pattern.name: module_of(pattern) for pattern in get_resolver().url_patterns}
+    routes = {
+        pattern.name: (urls.__name__.partition(".")[0], module_of(pattern))
+        for urls in import_modules("urls")
+        for pattern in urls.urlpatterns
+    }
     assert len(routes) > 200
-    for name, module in routes.items():
-        room, *parts = module.split(".")
-        format = next((formats[part] for part in parts if part in formats), "")
+    for name, (room, module) in routes.items():
+        format = next((formats[part] for part in module.split(".") if part in formats), "")
         if name not in ROUTES_OF_TWO_FORMATS:
             assert name.startswith(f"{room}-{format}"), module
             assert format or not re.search("-(json|xml)-", name), module

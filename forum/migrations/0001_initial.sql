@@ -160,6 +160,7 @@ ALTER TABLE ONLY public.forum_proxyvote ALTER COLUMN account_id SET (n_distinct=
 ALTER TABLE ONLY public.forum_statuschange ALTER COLUMN account_id SET (n_distinct=2);
 ALTER TABLE public.forum_vote SET (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.forum_vote ALTER COLUMN account_id SET (n_distinct=2);
+ALTER TABLE ONLY public.forum_votechange ALTER COLUMN account_id SET (n_distinct=2);
 
 -- Foreign keys
 

@@ -23,7 +23,7 @@ from tests.support.factories import make_client, make_delivery, make_post
 from tests.support.jobs import run_jobs
 from tests.support.receiver import add_endpoint, deliver
 from tests.support.tables import table
-from webhooks import delivery, dispatcher, jobs, messages
+from webhooks import delivery, dispatcher, messages
 from webhooks.models import Delivery, Endpoint
 
 
@@ -344,16 +344,16 @@ def test_a_message_that_could_not_be_made_is_made_when_it_is_sent_again(acme, en
     fail_to_make(monkeypatch, "Poison")
     deliver()
     entry = endpoint.deliveries.get()
-    jobs.resend(account_id=acme.account.id, delivery_id=entry.id)
+    delivery.resend(account_id=acme.account.id, delivery_id=entry.id)
     assert endpoint.deliveries.get(cause="resend").error == "message"
     assert receiver.requests == []
     fail_to_make(monkeypatch)
-    jobs.resend(account_id=acme.account.id, delivery_id=entry.id)
+    delivery.resend(account_id=acme.account.id, delivery_id=entry.id)
     [request] = receiver.requests
     assert (request.id, request.json["data"]["name"]) == (entry.message, "Poison")
     # The change with this number is another one now.
     acme.account.changes.update(change="updated")
-    jobs.resend(account_id=acme.account.id, delivery_id=entry.id)
+    delivery.resend(account_id=acme.account.id, delivery_id=entry.id)
     assert len(receiver.requests) == 1
 
 
@@ -415,8 +415,8 @@ def test_settings_that_were_changed_since(acme, receiver, settings, changed, err
 def test_nothing_is_sent_for_rows_that_were_deleted(other, receiver):
     endpoint, _secret = add_endpoint(other.account, receiver.url)
     make_client(other.mallory)
-    jobs.send_test(account_id=other.account.id, endpoint_id=endpoint.id + 1)
-    jobs.resend(account_id=other.account.id, delivery_id=1)
+    delivery.send_test(account_id=other.account.id, endpoint_id=endpoint.id + 1)
+    delivery.resend(account_id=other.account.id, delivery_id=1)
     Follower.objects.filter(account_id=other.account.id).delete()
     deliver()
     assert receiver.requests == []
@@ -427,7 +427,7 @@ def test_nothing_is_sent_for_rows_that_were_deleted(other, receiver):
 
 def test_a_test_is_sent_by_a_job(acme, receiver):
     endpoint, secret = add_endpoint(acme.account, receiver.url)
-    jobs.send_test.defer(account_id=acme.account.id, endpoint_id=endpoint.id)
+    delivery.send_test.defer(account_id=acme.account.id, endpoint_id=endpoint.id)
     run_jobs()
     [request] = receiver.requests
     assert request.json["type"] == "webhook.test"
@@ -442,14 +442,14 @@ def test_a_message_is_sent_again_with_the_same_id(acme, receiver):
     row = make_client(acme.alice, "Ann")
     deliver()
     row.write({"name": "Bea"}, by=acme.alice)
-    jobs.resend.defer(account_id=acme.account.id, delivery_id=endpoint.deliveries.get().id)
+    delivery.resend.defer(account_id=acme.account.id, delivery_id=endpoint.deliveries.get().id)
     run_jobs()
     first, second = receiver.requests
     assert (first.id, first.body) == (second.id, second.body)
     Webhook(secret).verify(second.body, second.headers)
     assert endpoint.deliveries.filter(cause="resend").count() == 1
     # Not if the webhook was turned off meanwhile.
-    jobs.defer_resend(endpoint.deliveries.get(cause="event"))
+    delivery.defer_resend(endpoint.deliveries.get(cause="event"))
     endpoint.write({"enabled": False})
     assert run_jobs() == 1
     assert (len(receiver.requests), endpoint.deliveries.count()) == (2, 2)
@@ -459,13 +459,13 @@ def test_at_most_one_message_of_an_account_waits(acme, other, receiver):
     """An account with many slow endpoints must not fill the queue, which all accounts share."""
     first, second = (add_endpoint(acme.account, receiver.url)[0] for _ in range(2))
     entry = make_delivery(first)
-    jobs.defer_test(first)
-    for defer in (lambda: jobs.defer_test(second), lambda: jobs.defer_resend(entry)):
+    delivery.defer_test(first)
+    for defer in (lambda: delivery.defer_test(second), lambda: delivery.defer_resend(entry)):
         with pytest.raises(Conflict):
             defer()
-    jobs.defer_test(add_endpoint(other.account, receiver.url)[0])
+    delivery.defer_test(add_endpoint(other.account, receiver.url)[0])
     assert run_jobs() == 2
-    jobs.defer_resend(entry)
+    delivery.defer_resend(entry)
     assert run_jobs() == 1
 
 

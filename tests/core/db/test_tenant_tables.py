@@ -103,6 +103,8 @@ WRITTEN_BY_TRIGGERS = {
     ("forum_facetcount", "forum_id"),
     ("forum_facetcount", "category_id"),
     ("forum_facetcount", "status_id"),
+    ("forum_votechange", "post_id"),
+    ("forum_votechange", "user_id"),
     *(("forum_postsortkey", f"{name}_id") for name in ("forum", "category", "status", "client", "contact", "deal")),
     ("crm_dealcount", "status_id"),
     ("crm_dealcount", "responsible_id"),

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from django.utils import timezone
 
-from team.board import board
+from team.board import columns
 from tests.support.assertions import on_the_wire, read
 from tests.support.factories import make_client, make_deal, make_task
 from tests.support.queries import capture_queries
@@ -107,7 +107,7 @@ FILTERS = [
 
 @table("max_counted", [5000, 0])
 def test_it_filters(acme, statuses, monkeypatch, max_counted):
-    monkeypatch.setattr(board, "MAX_COUNTED", max_counted)
+    monkeypatch.setattr(columns, "MAX_COUNTED", max_counted)
     make_deal(acme.bob, "c", description="A cottage", price=3, responsible_id=acme.alice.id, status_id=statuses["new"])
     make_deal(acme.bob, "b", price=2, responsible_id=acme.bob.id, tags=["vip"], status_id=statuses["new"])
     make_deal(acme.bob, "a", price=1, responsible_id=acme.bob.id, status_id=statuses["new"])
@@ -123,7 +123,7 @@ def test_it_filters(acme, statuses, monkeypatch, max_counted):
 
 @table("code", ["new", None])
 def test_more_deals_of_a_column_follow(acme, statuses, monkeypatch, code):
-    monkeypatch.setattr(board, "COLUMN_SIZE", 2)
+    monkeypatch.setattr(columns, "COLUMN_SIZE", 2)
     status_id = statuses[code] if code else None
     for name in "edcba":
         make_deal(acme.bob, name, price=1, responsible_id=acme.bob.id, status_id=status_id)
@@ -137,7 +137,7 @@ def test_more_deals_of_a_column_follow(acme, statuses, monkeypatch, code):
         ("price__after=0", 5000, 5),
         ("price__after=0", 0, None),
     ):
-        monkeypatch.setattr(board, "MAX_COUNTED", max_counted)
+        monkeypatch.setattr(columns, "MAX_COUNTED", max_counted)
         found = column(get(acme, query), status_id)
         pages = ["".join(deal["name"] for deal in found["deals"])]
         while found["next"]:

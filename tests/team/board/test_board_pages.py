@@ -5,8 +5,7 @@ from datetime import timedelta
 from django.utils import formats, timezone
 
 from core.db.time_limit import TooSlow
-from team.board import board
-from team.board import pages as pages
+from team.board import pages
 from tests.support.factories import make_client, make_deal
 from tests.support.queries import capture_queries
 from tests.support.tables import table
@@ -79,7 +78,7 @@ def test_only_the_chosen_pipeline_is_shown(acme, statuses):
 @table(("code", "heading"), [("new", "New"), (None, "No status")])
 def test_more_cards_of_a_column(acme, statuses, monkeypatch, code, heading):
     """Deals without a status have a column, which comes first."""
-    monkeypatch.setattr(board, "COLUMN_SIZE", 1)
+    monkeypatch.setattr("team.board.columns.COLUMN_SIZE", 1)
     for name in ("Roof", "Barn"):
         make_deal(acme.bob, name, status_id=statuses[code] if code else None)
     visitor = acme.page(acme.bob)
