@@ -291,7 +291,7 @@ def fail_to_make(monkeypatch, *names: str) -> None:
             raise ValueError
         return message
 
-    for module in (dispatcher, jobs):
+    for module in (dispatcher, delivery):
         monkeypatch.setattr(module, "make_message", make_message)
 
 
