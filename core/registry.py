@@ -1,7 +1,7 @@
 """The registry of resources.
 
-An app registers its resources in `AppConfig.ready`. The trash, the change feed, the OpenAPI document and the API examples read the
-registry, so that they do not depend on particular resources.
+The module `registration` of a subject registers its resources. The trash, the change feed, the OpenAPI document and the API examples read
+the registry, so that they do not depend on particular resources.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -65,7 +65,7 @@ change_followers: dict[str, ChangeFollower] = {}
 
 
 def register_follower(follower: ChangeFollower) -> None:
-    """Register a follower that every account has. Call this in `AppConfig.ready`.
+    """Register a follower that every account has. Call this in the module `registration` of a subject.
 
     An account gets its follower with its next change. Earlier changes are not handled.
     """

@@ -131,7 +131,7 @@ def find_function(name: str) -> JobFunction:
 def job(
     *, time_limit: float = 60, retry: RetryDelays | None = None, queue: str = "default", turn: float | None = None
 ) -> Callable[[Callable[..., object]], JobFunction]:
-    """Register the decorated function as a job, in a module that `AppConfig.ready` imports.
+    """Register the decorated function as a job, in the module `jobs` of a subject, or in a module that its `registration` imports.
 
     `time_limit` is in seconds, and so is `turn`, after which `has_time_left` returns False. Without `retry`, a job is tried three times
     within about ten minutes.

@@ -1,4 +1,4 @@
-"""The menus of the pages. Each app registers its entries in `AppConfig.ready`."""
+"""The menus of the pages. The module `registration` of each subject registers its entries."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
