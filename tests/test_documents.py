@@ -197,8 +197,16 @@ NOT_FILES = {"crm/products", "forum/posts/post.html"}
 
 def test_targets_of_links_exist():
     for document in DOCUMENTS:
-        for target in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text()):
-            assert (document.parent / target).exists(), f"{document.name} links to {target}"
+        for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", document.read_text()):
+            path = document.parent / target if target else document
+            assert path.exists(), f"{document.name} links to {target}"
+            assert not anchor or anchor in anchors_of(path.read_text()), f"{document.name} links to {target}#{anchor}"
+
+
+def anchors_of(text: str) -> set[str]:
+    """Return the anchors that GitHub gives to the headings of a document."""
+    headings = re.findall("^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading).lower().replace(" ", "-") for heading in headings}
 
 
 def test_files_and_modules_that_documents_name_exist():
