@@ -128,7 +128,7 @@ def test_fields_of_errors_have_a_name():
     assert {"post", "name", "status"} <= fields
     # The page of the form chooses the customer, in no field of that name. Only API clients send the others.
     missing = {field.removesuffix("_id") for field in fields} - field_labels().keys() - {"customer", "move_to"}
-    assert missing == set(), "add these to `field_labels` in the room's AppConfig"
+    assert missing == set(), "add these to `field_labels` in the module `apps` of the room"
 
 
 def test_names_of_the_first_statuses_are_translated(catalogue):

@@ -1,6 +1,6 @@
 """Derived values: values that are stored, and that depend on rows of other tables, such as sums.
 
-A room registers what its values derive from a model, also from a model of a lower room, which does not know them:
+A subject registers what its values derive from a model, also from a model of a lower room, which does not know them:
 
 - A `Derivation` tells which values depend on a row. It is asked before and after each write of the model, and the values are computed again
   in the same transaction.

@@ -1,6 +1,6 @@
 """Forms that create a row, once for each form that was shown.
 
-`{% form_key %}` writes a random key into a form. `create_once` stores the key with the row that the form creates:
+`{{ form_key() }}` writes a random key into a form. `create_once` stores the key with the row that the form creates:
 
 - The same form with the same values, for example after a double click, leads to the same row.
 - The same form with other values, for example after *Back* and a correction, is a conflict. The page of the conflict shows the row and

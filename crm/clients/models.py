@@ -53,7 +53,7 @@ def lock_emails(account_id: int, keys: set[str]) -> None:
     locks.acquire(*{("client by e-mail", account_id, crc32(key.encode()) % EMAIL_LOCK_COUNT) for key in keys})
 
 
-# The expression for the last activity of a client, which an app registers that stores it.
+# The expression for the last activity of a client. The room that stores the value registers it.
 LAST_ACTIVITY: list[Subquery] = []
 
 

@@ -10,7 +10,7 @@ from core.pages.template_functions import icon
 from core.registry import Registry, registry
 from core.rows.trash import Trashable
 
-ADVICE = "add it to RESOURCES in resources.py of its app"
+ADVICE = "register it in the module `registration` of its subject"
 
 
 def test_it_works():
